@@ -1,0 +1,55 @@
+// Call: which row of the table of calls was crossed. The table itself is calls.def.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace lastref {
+
+/// One row of calls.def; `none` marks an error that no call produced.
+enum class Call : std::uint8_t {
+  none,
+#define LASTREF_CALL(method, point, traits, ...) method,
+#include <lastref/calls.def>
+#undef LASTREF_CALL
+};
+
+/// One row of steps.def.
+enum class Step : std::uint8_t {
+#define LASTREF_STEP(name, point) name,
+#include <lastref/steps.def>
+#undef LASTREF_STEP
+};
+
+/// What a call may do besides succeed and fail; see calls.def.
+enum class Traits : std::uint8_t { plain, blocks, shortens, waits_short };
+
+/// A row of the table of calls.
+struct CallRow {
+  Call call;
+  std::string_view method;
+  const char* point;  ///< Terminated, because libfiu wants it so.
+  Traits traits;
+  std::span<const int> errnos;  ///< errno values worth trying, in the order of the table.
+};
+
+/// A row of the table of steps.
+struct StepRow {
+  Step step;
+  std::string_view name;
+  const char* point;
+};
+
+/// All rows, in the order of the enumerations.
+std::span<const CallRow> call_rows() noexcept;
+std::span<const StepRow> step_rows() noexcept;
+
+/// The row of one call or step. `call` is not `none`.
+const CallRow& row_of(Call call) noexcept;
+const StepRow& row_of(Step step) noexcept;
+
+/// The method's name, or "none".
+std::string_view name_of(Call call) noexcept;
+
+}  // namespace lastref

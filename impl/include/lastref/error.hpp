@@ -1,0 +1,73 @@
+// Result: a value or an Error. Nothing in lastref throws; errors travel as values.
+#pragma once
+
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <tl/expected.hpp>
+
+#include <lastref/call.hpp>
+
+namespace lastref {
+
+/// Why something did not happen.
+struct Error {
+  std::errc code{};        ///< What the kernel said, or would have said.
+  Call call = Call::none;  ///< Which row of the table was crossed.
+  std::string subject;     ///< Path, descriptor or pid, as the caller named it.
+  bool injected = false;   ///< Evidence for reports. Product code never branches on it.
+
+  bool operator==(const Error&) const = default;
+};
+
+template <typename T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+/// The Status of something that went well.
+inline Status ok() noexcept {
+  return {};
+}
+
+/// An Error on its way out of a function returning any Result.
+inline tl::unexpected<Error> failure(std::errc code, std::string subject, Call call = Call::none) {
+  return tl::unexpected<Error>(
+      Error{.code = code, .call = call, .subject = std::move(subject), .injected = false});
+}
+
+/// One line for people: what was tried, on what, and what the kernel said.
+std::string describe(const Error& error);
+
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
+
+}  // namespace lastref
+
+#define LASTREF_CONCATENATE_AGAIN(left, right) left##right
+#define LASTREF_CONCATENATE(left, right) LASTREF_CONCATENATE_AGAIN(left, right)
+#define LASTREF_TRY_AS(result, name, expression)                          \
+  auto result = (expression);                                             \
+  if (!result) {                                                          \
+    return ::tl::unexpected<::lastref::Error>(std::move(result).error()); \
+  }                                                                       \
+  auto name = *std::move(result)
+
+/// Binds the value of `expression` to `name`, or returns its error.
+#define LASTREF_TRY(name, expression) \
+  LASTREF_TRY_AS(LASTREF_CONCATENATE(name##_result_, __LINE__), name, expression)
+
+/// Returns the error of a Status, if it has one.
+#define LASTREF_CHECK(status)                                                \
+  do {                                                                       \
+    if (auto checked = (status); !checked) {                                 \
+      return ::tl::unexpected<::lastref::Error>(std::move(checked).error()); \
+    }                                                                        \
+  } while (false)
+
+/// For our own mistakes: one condition, on in every build, no side effects.
+#define LASTREF_ASSERT(condition)                                  \
+  do {                                                             \
+    if (!(condition)) {                                            \
+      ::lastref::assertion_failed(#condition, __FILE__, __LINE__); \
+    }                                                              \
+  } while (false)

@@ -1,0 +1,91 @@
+// KernelOs: the real operating system, one system call a method. No hooks, no state, no retries.
+//
+// Needs Linux 5.4 (process descriptors that can be waited for). What a newcomer would get wrong:
+// - `spawn` is posix_spawn. The product lives in big threaded programs, where fork copies page
+// tables
+//   for milliseconds and leaves every lock of the other threads held in the child. posix_spawn runs
+//   the child in the caller's memory with all signals blocked (vfork and a stack of its own),
+//   resets every disposition, and reports a failed exec as its own error. Hand-made clone(CLONE_VM)
+//   would give the process descriptor in the same call, but sanitizers and interposers see it as a
+//   fork and wreck the state that it shares with its parent. So pidfd_open follows. Between the two
+//   the child is ours and unreaped, and its pid cannot name another; if pidfd_open fails, it is
+//   killed and reaped by that pid. Where the program around us reaps children that are not its own
+//   (SIGCHLD ignored, or wait(-1) in some thread), the descriptor is checked to name a child of
+//   ours.
+// - `write` keeps SIGPIPE away with three system calls, for pipes have no MSG_NOSIGNAL; `write_at`
+//   needs none, because it refuses pipes.
+// - `open` never waits either, not even for the other side of a FIFO that somebody planted.
+// - `read_folder` asks again when the kernel gave only "." and "..", and asks for the kind of an
+// entry
+//   on file systems that do not keep it in the folder.
+#pragma once
+
+#include <string>
+
+#include <lastref/os.hpp>
+
+namespace lastref::os {
+
+struct KernelOptions {
+  /// What `spawn` executes, with {"lastref", entry, arguments...}; found on PATH if it has no
+  /// slash. Empty: this very program if it is called lastref, else the lastref on PATH.
+  std::string program = {};
+};
+
+class KernelOs : public Os {
+ public:
+  explicit KernelOs(KernelOptions options = {}) noexcept;
+
+  Result<Fd> open(const Place& place, const OpenOptions& options) noexcept override;
+  Status close(Fd fd) noexcept override;
+  Result<std::size_t> read(Fd fd, Buffer into) noexcept override;
+  Result<std::size_t> write(Fd fd, Bytes bytes) noexcept override;
+  Result<std::size_t> write_at(Fd fd, Bytes bytes, std::uint64_t offset) noexcept override;
+  Result<FileStatus> status(Fd fd) noexcept override;
+  Result<FileStatus> status_at(const Place& place) noexcept override;
+  Status unlink(const Place& place) noexcept override;
+  Status make_folder(const Place& place, std::uint32_t mode) noexcept override;
+  Status remove_folder(const Place& place) noexcept override;
+  Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept override;
+
+  Result<Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept override;
+  Status unlink_shm(const std::string& name) noexcept override;
+  Status create_semaphore(const std::string& name, std::uint32_t mode) noexcept override;
+  Status unlink_semaphore(const std::string& name) noexcept override;
+
+  Status lock_range(Fd fd, const LockRange& range) noexcept override;
+  Result<std::optional<LockHolder>> find_lock(Fd fd, const LockRange& range) noexcept override;
+
+  Result<Fd> make_socket() noexcept override;
+  Status bind(Fd socket, const std::string& path) noexcept override;
+  Status listen(Fd socket) noexcept override;
+  Result<Fd> accept(Fd socket) noexcept override;
+  Status connect(Fd socket, const std::string& path) noexcept override;
+  Status send(Fd socket, Bytes message, std::span<const Fd> fds) noexcept override;
+  Result<Received> receive(Fd socket, Buffer into) noexcept override;
+  Status shut_down(Fd socket) noexcept override;
+  Result<Peer> peer_of(Fd socket) noexcept override;
+  Result<PipeEnds> make_pipe() noexcept override;
+  Result<std::size_t> poll(std::span<PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override;
+
+  Result<Child> spawn(const SpawnOptions& options) noexcept override;
+  Result<Fd> open_process(Pid pid) noexcept override;
+  Status signal_process(Fd process, Signal signal) noexcept override;
+  Result<std::optional<ChildExit>> wait_child(Fd process) noexcept override;
+  Pid process_id() noexcept override;
+  std::uint32_t user_id() noexcept override;
+  Status ignore_signal(Signal signal) noexcept override;
+  Status unblock_signal(Signal signal) noexcept override;
+
+  Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept override;
+  Instant now() noexcept override;
+  Status entropy(Buffer into) noexcept override;
+  std::optional<std::string> environment(const std::string& name) noexcept override;
+  std::unique_ptr<Monitor> make_monitor() noexcept override;
+
+ private:
+  std::string program_;
+};
+
+}  // namespace lastref::os

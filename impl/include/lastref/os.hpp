@@ -1,0 +1,271 @@
+// Os: the only door to the operating system.
+//
+// Everything in lastref is given the Os that it lives on, so several processes can live in one
+// simulation and every call is a point where a run may be switched, killed or failed. There are no
+// process-wide singletons.
+//
+// Contract, for every implementation and wrapper:
+// - One method is one system call. Nothing is retried inside: `interrupted` reaches the caller, and the
+//   retry policy lives in owners.hpp, where it can be tested.
+// - No method throws. A failed call leaves the state that the kernel documents; `close` gives up its
+//   descriptor even when it reports an error.
+// - Every descriptor is close-on-exec; sockets and pipes never block: they answer
+//   `resource_unavailable_try_again` (would block). Waiting is `poll`, and only `poll`.
+// - No call raises SIGPIPE.
+// - Every method may be called from any thread of the process that the Os belongs to.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lastref/error.hpp>
+
+namespace lastref::os {
+
+using Bytes = std::span<const std::byte>;
+using Buffer = std::span<std::byte>;
+/// Time since an arbitrary fixed moment; never goes back.
+using Instant = std::chrono::nanoseconds;
+using Pid = std::int32_t;
+
+/// A file descriptor. Not an owner: see UniqueFd.
+enum class Fd : int { none = -1, standard_output = 1, standard_error = 2, current_folder = -100 };
+
+/// A path, relative to a folder that is already open.
+struct Place {
+  Fd folder = Fd::current_folder;
+  std::string path;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a plain path is the common case.
+  Place(std::string absolute) : path(std::move(absolute)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): so is a literal.
+  Place(const char* absolute) : path(absolute) {}
+  Place(Fd in, std::string name) : folder(in), path(std::move(name)) {}
+};
+
+enum class FileKind : std::uint8_t { regular, folder, symlink, socket, other };
+
+/// What fstat and lstat tell, as far as anybody here needs it.
+struct FileStatus {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;   ///< bytes
+  std::uint32_t mode = 0;   ///< permission bits only
+  std::uint32_t owner = 0;  ///< user id
+  FileKind kind = FileKind::other;
+
+  bool operator==(const FileStatus&) const = default;
+};
+
+struct FolderEntry {
+  std::string name;
+  FileKind kind = FileKind::other;
+
+  bool operator==(const FolderEntry&) const = default;
+};
+
+/// How to open. A symlink in the last component is never followed.
+struct OpenOptions {
+  bool write = false;         ///< Read and write; otherwise read only.
+  bool create = false;        ///< Create, and fail with file_exists if it is there.
+  bool append = false;        ///< Every write goes to the end.
+  bool folder = false;        ///< Fail with not_a_directory unless it is a folder.
+  std::uint32_t mode = 0600;  ///< Permission bits of a created file, umask applied.
+};
+
+enum class LockKind : std::uint8_t { none, shared, exclusive };
+
+/// A range of bytes of a file; `length` 0 means up to the end, however far it grows.
+struct LockRange {
+  LockKind kind = LockKind::none;
+  std::uint64_t start = 0;
+  std::uint64_t length = 1;
+
+  bool operator==(const LockRange&) const = default;
+};
+
+/// A lock that stands in the way of another. `pid` is 0 when its holder is not visible from here.
+struct LockHolder {
+  Pid pid = 0;
+  LockRange range;
+
+  bool operator==(const LockHolder&) const = default;
+};
+
+/// The most descriptors that one message carries.
+inline constexpr std::size_t fds_max = 8;
+
+/// One message of a sequenced-packet socket, and the descriptors that came with it.
+struct Received {
+  std::size_t size = 0;    ///< bytes; 0 with no descriptors is the end of the stream
+  std::vector<Fd> fds;     ///< to be owned by the caller at once
+  bool truncated = false;  ///< bytes or descriptors did not fit and are gone
+};
+
+/// Who called connect() on the other side.
+struct Peer {
+  Pid pid = 0;
+  std::uint32_t user = 0;
+
+  bool operator==(const Peer&) const = default;
+};
+
+struct PollItem {
+  Fd fd = Fd::none;
+  bool want_read = false;
+  bool want_write = false;
+  bool readable =
+      false;  ///< Out: a read, receive or accept would not block; or a process has died.
+  bool writable = false;  ///< Out.
+  bool hung_up =
+      false;  ///< Out, always asked for: the other side is gone, or the descriptor is bad.
+};
+
+struct PipeEnds {
+  Fd read = Fd::none;
+  Fd write = Fd::none;
+};
+
+enum class Signal : std::uint8_t { interrupt, terminate, kill, stop, resume };
+
+/// A descriptor that a child process gets, under the number it will have there.
+struct PassedFd {
+  Fd here = Fd::none;
+  int number_there = -1;  ///< 3 or more
+};
+
+/// A process to start: a named entry point, never a copy of the caller's memory.
+struct SpawnOptions {
+  std::string entry;  ///< As registered with the Os, for instance "tracker".
+  std::vector<std::string> arguments;
+  std::vector<PassedFd> fds;    ///< Nothing else is inherited but the standard three.
+  std::vector<Signal> blocked;  ///< Blocked in the child from its first instant.
+};
+
+/// A started child: its pid, and a descriptor that names the process itself and not its number.
+struct Child {
+  Pid pid = 0;
+  Fd process = Fd::none;
+};
+
+/// How a child ended.
+struct ChildExit {
+  int code = 0;  ///< Exit code, or the signal's number.
+  bool killed = false;
+
+  bool operator==(const ChildExit&) const = default;
+};
+
+/// A thread of the calling process. Joined before it is destroyed.
+class Thread {
+ public:
+  Thread() = default;
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+  virtual ~Thread() = default;
+  virtual void join() noexcept = 0;
+};
+
+/// A mutex with one condition. Fair to nobody; not recursive.
+///
+/// lock and wait are places where the harness may switch thread. They cannot fail.
+class Monitor {
+ public:
+  Monitor() = default;
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+  virtual ~Monitor() = default;
+  virtual void lock() noexcept = 0;
+  virtual void unlock() noexcept = 0;
+  /// Unlocks, waits for notify_all (or for no reason), locks again.
+  virtual void wait() noexcept = 0;
+  virtual void notify_all() noexcept = 0;
+};
+
+class Os {
+ public:
+  Os() = default;
+  Os(const Os&) = delete;
+  Os& operator=(const Os&) = delete;
+  virtual ~Os() = default;
+
+  // Files and folders. `read`, `write`: on pipes, would-block when there is nothing or no room.
+  virtual Result<Fd> open(const Place& place, const OpenOptions& options) noexcept = 0;
+  virtual Status close(Fd fd) noexcept = 0;
+  virtual Result<std::size_t> read(Fd fd, Buffer into) noexcept = 0;
+  virtual Result<std::size_t> write(Fd fd, Bytes bytes) noexcept = 0;
+  virtual Result<std::size_t> write_at(Fd fd, Bytes bytes, std::uint64_t offset) noexcept = 0;
+  virtual Result<FileStatus> status(Fd fd) noexcept = 0;
+  /// Of the place itself: a symlink is not followed.
+  virtual Result<FileStatus> status_at(const Place& place) noexcept = 0;
+  virtual Status unlink(const Place& place) noexcept = 0;
+  virtual Status make_folder(const Place& place, std::uint32_t mode) noexcept = 0;
+  virtual Status remove_folder(const Place& place) noexcept = 0;
+  /// The next entries of an open folder, without "." and ".."; none at its end. At least one and at
+  /// most a few hundred at a time, so that nobody waits for a huge folder.
+  virtual Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept = 0;
+
+  // Names of POSIX shared memory and semaphores, as shm_overview(7) and sem_overview(7) have them.
+  virtual Result<Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept = 0;
+  virtual Status unlink_shm(const std::string& name) noexcept = 0;
+  virtual Status create_semaphore(const std::string& name, std::uint32_t mode) noexcept = 0;
+  virtual Status unlink_semaphore(const std::string& name) noexcept = 0;
+
+  // POSIX record locks. Closing any descriptor of the file drops all that the process has on it:
+  // open a lock file once and keep it. fcntl(2), "Advisory record locking".
+  /// Takes, changes or (kind none) drops; never waits: would-block or permission_denied if held.
+  virtual Status lock_range(Fd fd, const LockRange& range) noexcept = 0;
+  /// One lock of another process that `range` would collide with, if there is any; not the lowest.
+  virtual Result<std::optional<LockHolder>> find_lock(Fd fd, const LockRange& range) noexcept = 0;
+
+  // Unix sockets that keep the bounds of messages (SOCK_SEQPACKET), and pipes.
+  virtual Result<Fd> make_socket() noexcept = 0;
+  /// The path is at most 107 bytes; filename_too_long otherwise.
+  virtual Status bind(Fd socket, const std::string& path) noexcept = 0;
+  virtual Status listen(Fd socket) noexcept = 0;
+  virtual Result<Fd> accept(Fd socket) noexcept = 0;
+  virtual Status connect(Fd socket, const std::string& path) noexcept = 0;
+  /// The whole message or nothing of it, with at most fds_max descriptors (else invalid_argument).
+  virtual Status send(Fd socket, Bytes message, std::span<const Fd> fds) noexcept = 0;
+  virtual Result<Received> receive(Fd socket, Buffer into) noexcept = 0;
+  /// Ends both directions for everybody who has the socket. On a listening one: refuses from now on.
+  virtual Status shut_down(Fd socket) noexcept = 0;
+  virtual Result<Peer> peer_of(Fd socket) noexcept = 0;
+  virtual Result<PipeEnds> make_pipe() noexcept = 0;
+  /// Waits until an item is ready or the time is over; no time means for ever. Returns how many items
+  /// are ready. An item with Fd::none is passed over.
+  virtual Result<std::size_t> poll(std::span<PollItem> items,
+                                   std::optional<std::chrono::nanoseconds> timeout) noexcept = 0;
+
+  // Processes. A process descriptor becomes readable when the process itself has died.
+  virtual Result<Child> spawn(const SpawnOptions& options) noexcept = 0;
+  virtual Result<Fd> open_process(Pid pid) noexcept = 0;
+  virtual Status signal_process(Fd process, Signal signal) noexcept = 0;
+  /// Reaps a child that has ended; nothing if it still runs. Never waits.
+  virtual Result<std::optional<ChildExit>> wait_child(Fd process) noexcept = 0;
+  virtual Pid process_id() noexcept = 0;
+  virtual std::uint32_t user_id() noexcept = 0;
+  virtual Status ignore_signal(Signal signal) noexcept = 0;
+  virtual Status unblock_signal(Signal signal) noexcept = 0;
+
+  // Threads of this process, clock, chance, environment.
+  virtual Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept = 0;
+  virtual Instant now() noexcept = 0;
+  virtual Status entropy(Buffer into) noexcept = 0;
+  /// No value if it is not set.
+  virtual std::optional<std::string> environment(const std::string& name) noexcept = 0;
+
+  // No rows: they cannot fail, and nothing outside the process can tell that they happened.
+  virtual std::unique_ptr<Monitor> make_monitor() noexcept = 0;
+  virtual void step(Step) noexcept {}
+};
+
+}  // namespace lastref::os

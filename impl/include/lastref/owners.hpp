@@ -1,0 +1,78 @@
+// Owners: whoever opened it closes it, once. And the calls that want a retry policy.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include <lastref/os.hpp>
+
+namespace lastref::os {
+
+/// Owns a descriptor. The destructor closes it quietly; `close` says what the kernel said.
+class UniqueFd {
+ public:
+  UniqueFd() noexcept = default;
+  UniqueFd(Os& os, Fd fd) noexcept : os_(&os), fd_(fd) {}
+  UniqueFd(const UniqueFd&) = delete;
+  UniqueFd& operator=(const UniqueFd&) = delete;
+  UniqueFd(UniqueFd&& other) noexcept
+      : os_(std::exchange(other.os_, nullptr)), fd_(std::exchange(other.fd_, Fd::none)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+  ~UniqueFd() { close_quietly(); }
+
+  Fd get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ != Fd::none; }
+  Fd release() noexcept { return std::exchange(fd_, Fd::none); }
+  void close_quietly() noexcept;
+  /// Never retried: on Linux the descriptor is gone whatever close(2) says.
+  Status close() noexcept;
+
+ private:
+  Os* os_ = nullptr;
+  Fd fd_ = Fd::none;
+};
+
+/// Holds a Monitor for a scope.
+class Held {
+ public:
+  explicit Held(Monitor& monitor) noexcept : monitor_(monitor) { monitor_.lock(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { monitor_.unlock(); }
+
+ private:
+  Monitor& monitor_;
+};
+
+/// Calls again as long as a signal got in between. Not for close.
+template <typename Attempt>
+auto retry_interrupted(Attempt attempt) noexcept -> decltype(attempt()) {
+  for (;;) {
+    auto result = attempt();
+    if (result || result.error().code != std::errc::interrupted) {
+      return result;
+    }
+  }
+}
+
+/// open(2), owned, retried when interrupted.
+Result<UniqueFd> open_file(Os& os, const Place& place, const OpenOptions& options) noexcept;
+
+/// Writes all of it to a file or pipe that never stays full, or says why not. On an error some part
+/// may have been written.
+Status write_all(Os& os, Fd fd, Bytes bytes) noexcept;
+Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept;
+
+/// One message to people on standard error; errors are swallowed, for there is nobody to tell.
+void report_quietly(Os& os, std::string_view line) noexcept;
+
+/// Removes a name; gone is gone, whoever did it.
+Status discard(Os& os, const Place& place) noexcept;
+
+/// The view of text as bytes.
+inline Bytes bytes_of(std::string_view text) noexcept {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace lastref::os

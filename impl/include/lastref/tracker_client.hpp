@@ -1,0 +1,105 @@
+// tracker::Client: a process's membership in a tree, and its references to names.
+//
+// One tracker serves one process tree. The root leads the tree; every other process joins it. A
+// reference belongs to the process that took it, and ends with that process whatever kills it.
+//
+// The tree lives in a folder of its own below the runtime folder:
+//   lock    one byte a process, locked at the offset of its pid: who is alive, as the kernel knows it
+//   ledger  the names that are counted, written by the tracker alone before it answers
+//   socket  where the tracker listens; the root keeps it open, so it outlives a tracker
+// So a new tracker knows who has to announce what it holds and which names were ever counted, and the
+// next start of anybody can clean up behind a tree that was killed whole.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lastref/os.hpp>
+#include <lastref/resource.hpp>
+
+namespace lastref::tracker {
+
+/// One line of an answer to `counts`.
+struct Count {
+  Resource resource;
+  os::Pid holder = 0;       ///< 0 where references are not attributed
+  std::uint64_t count = 0;  ///< 1 or more
+
+  auto operator<=>(const Count&) const = default;
+};
+
+struct RootOptions {
+  /// Where trees live. Empty: $LASTREF_RUNTIME_FOLDER, else the first usable of
+  /// /dev/shm/lastref-<uid> and /tmp/lastref-<uid>.
+  std::string runtime_folder = {};
+};
+
+/// All methods may be called from any thread, and from a forked child, which speaks for itself: it
+/// holds nothing, and joins the tree anew at its first call.
+///
+/// Limits          one Client for a process and tree, shared by its threads: a second one would drop the
+///                 record lock of the first. A forked child keeps its copies of the parent's descriptors
+///                 until it ends or executes another program.
+class Client {
+ public:
+  /// Becomes the root of a new tree. Nothing is created and no tracker runs before the first use.
+  static std::unique_ptr<Client> lead(os::Os& os, RootOptions options = {});
+
+  /// Joins the tree whose folder is `tree`, as `tree()` of the process that started us gave it.
+  /// Connects at once.
+  ///
+  /// Errors          connection_refused, no_such_file_or_directory: the tree has ended.
+  static Result<std::unique_ptr<Client>> join(os::Os& os, const std::string& tree);
+
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  /// Leaves the tree: what is still held counts as released.
+  ~Client();
+
+  /// The tree's folder, for processes that shall join. Starts the tracker if none runs.
+  Result<std::string> tree();
+
+  /// Counts +1, at 1 if the name is new. When it returns, the tracker has counted it, and no clean-up
+  /// of an earlier life of the name is left to run: now create the thing.
+  ///
+  /// Errors          invalid_argument, filename_too_long: the name cannot be carried; no_space_on_device:
+  ///                 the ledger is full. Nothing was counted.
+  /// Source          loky resource_tracker.py, REGISTER; joblib registers before it dumps.
+  Status register_name(const Resource& resource);
+
+  /// Counts +1 on a name that somebody holds now and will hold until we have said that we do. When it
+  /// returns the tracker has it or will read it before any release that follows from our answer. An
+  /// unknown name is reported by the tracker, and harmless.
+  ///
+  /// Errors          as register_name, but for the ledger's.
+  Status hold(const Resource& resource);
+
+  /// Counts −1; whoever takes it to 0 ends the name and has it cleaned up. Never waits, not even for
+  /// a tracker that is stopped. What we do not hold is reported by the tracker, and harmless.
+  ///
+  /// Source          loky resource_tracker.py, MAYBE_UNLINK.
+  Status release(const Resource& resource);
+
+  /// Ends the name whatever its count, and leaves the thing alone. Returns when that is certain.
+  ///
+  /// Source          loky resource_tracker.py, UNREGISTER.
+  Status forget(const Resource& resource);
+
+  /// Every name, holder and count, ordered.
+  Result<std::vector<Count>> counts();
+
+  /// Returns when the tracker has dealt with all that this process sent before.
+  Status probe();
+
+ private:
+  struct State;
+  explicit Client(std::unique_ptr<State> state);
+  State& mine();
+
+  std::atomic<State*> state_;  // replaced in a forked child
+};
+
+}  // namespace lastref::tracker

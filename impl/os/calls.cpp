@@ -1,0 +1,67 @@
+// calls: the rows of calls.def and steps.def as data, and how an error reads.
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+#include <lastref/error.hpp>
+
+namespace lastref {
+namespace {
+
+/// A list of errnos that a row can point at; it may be empty, which a plain array may not.
+template <int... values>
+struct Errnos {
+  static constexpr std::array<int, sizeof...(values)> list{values...};
+};
+
+constexpr CallRow calls[] = {
+#define LASTREF_CALL(method, point, traits, ...) \
+  {Call::method, #method, point, Traits::traits, Errnos<__VA_ARGS__>::list},
+#include <lastref/calls.def>
+#undef LASTREF_CALL
+};
+
+constexpr StepRow steps[] = {
+#define LASTREF_STEP(name, point) {Step::name, #name, point},
+#include <lastref/steps.def>
+#undef LASTREF_STEP
+};
+
+}  // namespace
+
+std::span<const CallRow> call_rows() noexcept {
+  return calls;
+}
+
+std::span<const StepRow> step_rows() noexcept {
+  return steps;
+}
+
+const CallRow& row_of(Call call) noexcept {
+  LASTREF_ASSERT(call != Call::none);
+  const std::size_t index = static_cast<std::size_t>(call) - 1;
+  LASTREF_ASSERT(index < std::size(calls));
+  return calls[index];
+}
+
+const StepRow& row_of(Step step) noexcept {
+  const auto index = static_cast<std::size_t>(step);
+  LASTREF_ASSERT(index < std::size(steps));
+  return steps[index];
+}
+
+std::string_view name_of(Call call) noexcept {
+  return call == Call::none ? std::string_view("none") : row_of(call).method;
+}
+
+std::string describe(const Error& error) {
+  std::string what = error.call == Call::none ? std::string() : std::string(name_of(error.call));
+  if (!what.empty() && !error.subject.empty()) {
+    what += ' ';
+  }
+  what += error.subject;
+  const std::string why = std::make_error_code(error.code).message();
+  return what.empty() ? why : what + ": " + why;
+}
+
+}  // namespace lastref

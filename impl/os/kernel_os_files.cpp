@@ -1,0 +1,319 @@
+// kernel_os_files: files, folders, names of shared memory and semaphores, record locks.
+#include <dirent.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+
+#include <lastref/kernel_os.hpp>
+
+#include "impl/os/kernel_os_error.hpp"
+
+namespace lastref::os {
+namespace {
+
+/// At most 341 entries at a time: the smallest takes 24 bytes.
+constexpr std::size_t folder_buffer_size = 8192;
+constexpr std::uint32_t permission_bits = 07777;
+
+/// Keeps SIGPIPE from the calling thread for a scope, and swallows the one that a write has raised.
+///
+/// The signal goes to the writing thread itself, so it is pending there when the call returns. One
+/// that was pending before belongs to somebody else and stays. pipe(7), "I/O on pipes and FIFOs".
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() noexcept {
+    ::sigemptyset(&sigpipe_);
+    ::sigaddset(&sigpipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+    if (was_blocked()) {
+      sigset_t pending;
+      ::sigpending(&pending);
+      was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    }
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+  ~WithoutSigpipe() {
+    if (!was_blocked()) {
+      ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+  }
+
+  void swallow() noexcept {
+    if (was_pending_) {
+      return;
+    }
+    const int code = errno;
+    const timespec at_once{};
+    while (::sigtimedwait(&sigpipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+    errno = code;
+  }
+
+ private:
+  bool was_blocked() const noexcept { return ::sigismember(&before_, SIGPIPE) == 1; }
+
+  sigset_t sigpipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+/// A path with a NUL in it would name something else: what stands before the NUL.
+bool is_path(const std::string& text) noexcept {
+  if (text.find('\0') == std::string::npos) {
+    return true;
+  }
+  errno = EINVAL;
+  return false;
+}
+
+FileKind kind_of(mode_t mode) noexcept {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return FileKind::regular;
+    case S_IFDIR:
+      return FileKind::folder;
+    case S_IFLNK:
+      return FileKind::symlink;
+    case S_IFSOCK:
+      return FileKind::socket;
+    default:
+      return FileKind::other;
+  }
+}
+
+FileStatus status_from(const struct stat& from) noexcept {
+  return {.device = from.st_dev,
+          .inode = from.st_ino,
+          .size = static_cast<std::uint64_t>(from.st_size),
+          .mode = from.st_mode & permission_bits,
+          .owner = from.st_uid,
+          .kind = kind_of(from.st_mode)};
+}
+
+FileKind kind_of_entry(Fd folder, unsigned char type, const char* name) noexcept {
+  if (type != DT_UNKNOWN) {
+    return kind_of(mode_t{type} << 12U);  // DTTOIF, without its conversion to int
+  }
+  struct stat status {};
+  const int result = ::fstatat(number(folder), name, &status, AT_SYMLINK_NOFOLLOW);
+  return result < 0 ? FileKind::other : kind_of(status.st_mode);
+}
+
+bool is_dots(std::string_view name) noexcept {
+  return name == "." || name == "..";
+}
+
+std::vector<FolderEntry> entries_of(Fd folder, Bytes buffer) {
+  std::vector<FolderEntry> entries;
+  while (!buffer.empty()) {
+    // struct dirent64 as getdents64(2) lays it out; the name follows, terminated.
+    decltype(dirent64::d_reclen) size = 0;
+    std::memcpy(&size, &buffer[offsetof(dirent64, d_reclen)], sizeof size);
+    const auto type = static_cast<unsigned char>(buffer[offsetof(dirent64, d_type)]);
+    const auto* const name =
+        static_cast<const char*>(static_cast<const void*>(&buffer[offsetof(dirent64, d_name)]));
+    if (!is_dots(name)) {
+      entries.push_back({.name = name, .kind = kind_of_entry(folder, type, name)});
+    }
+    buffer = buffer.subspan(size);
+  }
+  return entries;
+}
+
+struct flock to_flock(const LockRange& range) noexcept {
+  struct flock lock {};
+  switch (range.kind) {
+    case LockKind::none:
+      lock.l_type = F_UNLCK;
+      break;
+    case LockKind::shared:
+      lock.l_type = F_RDLCK;
+      break;
+    case LockKind::exclusive:
+      lock.l_type = F_WRLCK;
+      break;
+  }
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(range.start);
+  lock.l_len = static_cast<off_t>(range.length);
+  return lock;
+}
+
+}  // namespace
+
+Result<Fd> KernelOs::open(const Place& place, const OpenOptions& options) noexcept {
+  int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  flags |= options.write ? O_RDWR : O_RDONLY;
+  flags |= options.create ? O_CREAT | O_EXCL : 0;
+  flags |= options.append ? O_APPEND : 0;
+  flags |= options.folder ? O_DIRECTORY : 0;
+  if (!is_path(place.path)) {
+    return failed(Call::open, place.path);
+  }
+  const int fd = ::openat(number(place.folder), place.path.c_str(), flags, mode_t{options.mode});
+  if (fd < 0) {
+    return failed(Call::open, place.path);
+  }
+  return Fd{fd};
+}
+
+Status KernelOs::close(Fd fd) noexcept {
+  return status_of(::close(number(fd)), Call::close, fd);
+}
+
+Result<std::size_t> KernelOs::read(Fd fd, Buffer into) noexcept {
+  const ssize_t count = ::read(number(fd), into.data(), into.size());
+  if (count < 0) {
+    return failed(Call::read, fd);
+  }
+  return static_cast<std::size_t>(count);
+}
+
+Result<std::size_t> KernelOs::write(Fd fd, Bytes bytes) noexcept {
+  WithoutSigpipe without;
+  const ssize_t count = ::write(number(fd), bytes.data(), bytes.size());
+  if (count < 0) {
+    if (errno == EPIPE) {
+      without.swallow();
+    }
+    return failed(Call::write, fd);
+  }
+  return static_cast<std::size_t>(count);
+}
+
+Result<std::size_t> KernelOs::write_at(Fd fd, Bytes bytes, std::uint64_t offset) noexcept {
+  const ssize_t count =
+      ::pwrite(number(fd), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+  if (count < 0) {
+    return failed(Call::write_at, fd);
+  }
+  return static_cast<std::size_t>(count);
+}
+
+Result<FileStatus> KernelOs::status(Fd fd) noexcept {
+  struct stat status {};
+  if (::fstat(number(fd), &status) < 0) {
+    return failed(Call::status, fd);
+  }
+  return status_from(status);
+}
+
+Result<FileStatus> KernelOs::status_at(const Place& place) noexcept {
+  struct stat status {};
+  if (!is_path(place.path) ||
+      ::fstatat(number(place.folder), place.path.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
+    return failed(Call::status_at, place.path);
+  }
+  return status_from(status);
+}
+
+Status KernelOs::unlink(const Place& place) noexcept {
+  if (!is_path(place.path)) {
+    return failed(Call::unlink, place.path);
+  }
+  return status_of(
+      ::unlinkat(number(place.folder), place.path.c_str(), 0), Call::unlink, place.path);
+}
+
+Status KernelOs::make_folder(const Place& place, std::uint32_t mode) noexcept {
+  if (!is_path(place.path)) {
+    return failed(Call::make_folder, place.path);
+  }
+  return status_of(::mkdirat(number(place.folder), place.path.c_str(), mode_t{mode}),
+                   Call::make_folder,
+                   place.path);
+}
+
+Status KernelOs::remove_folder(const Place& place) noexcept {
+  if (!is_path(place.path)) {
+    return failed(Call::remove_folder, place.path);
+  }
+  return status_of(::unlinkat(number(place.folder), place.path.c_str(), AT_REMOVEDIR),
+                   Call::remove_folder,
+                   place.path);
+}
+
+Result<std::vector<FolderEntry>> KernelOs::read_folder(Fd folder) noexcept {
+  alignas(dirent64) std::array<std::byte, folder_buffer_size> buffer{};
+  for (;;) {
+    const ssize_t size = ::getdents64(number(folder), buffer.data(), buffer.size());
+    if (size < 0) {
+      return failed(Call::read_folder, folder);
+    }
+    std::vector<FolderEntry> entries =
+        entries_of(folder, Bytes(buffer).first(static_cast<std::size_t>(size)));
+    if (size == 0 || !entries.empty()) {
+      return entries;
+    }
+  }
+}
+
+Result<Fd> KernelOs::create_shm(const std::string& name, std::uint32_t mode) noexcept {
+  if (!is_path(name)) {
+    return failed(Call::create_shm, name);
+  }
+  const int fd = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode_t{mode});
+  if (fd < 0) {
+    return failed(Call::create_shm, name);
+  }
+  return Fd{fd};
+}
+
+Status KernelOs::unlink_shm(const std::string& name) noexcept {
+  if (!is_path(name)) {
+    return failed(Call::unlink_shm, name);
+  }
+  return status_of(::shm_unlink(name.c_str()), Call::unlink_shm, name);
+}
+
+Status KernelOs::create_semaphore(const std::string& name, std::uint32_t mode) noexcept {
+  if (!is_path(name)) {
+    return failed(Call::create_semaphore, name);
+  }
+  // glibc makes a file of another name first and links it, so SIGKILL in here can leave that file.
+  sem_t* const semaphore = ::sem_open(name.c_str(), O_CREAT | O_EXCL, mode_t{mode}, 0U);
+  if (semaphore == SEM_FAILED) {
+    return failed(Call::create_semaphore, name);
+  }
+  return status_of(::sem_close(semaphore), Call::create_semaphore, name);
+}
+
+Status KernelOs::unlink_semaphore(const std::string& name) noexcept {
+  if (!is_path(name)) {
+    return failed(Call::unlink_semaphore, name);
+  }
+  return status_of(::sem_unlink(name.c_str()), Call::unlink_semaphore, name);
+}
+
+Status KernelOs::lock_range(Fd fd, const LockRange& range) noexcept {
+  struct flock lock = to_flock(range);
+  return status_of(::fcntl(number(fd), F_SETLK, &lock), Call::lock_range, fd);
+}
+
+Result<std::optional<LockHolder>> KernelOs::find_lock(Fd fd, const LockRange& range) noexcept {
+  struct flock lock = to_flock(range);
+  if (::fcntl(number(fd), F_GETLK, &lock) < 0) {
+    return failed(Call::find_lock, fd);
+  }
+  if (lock.l_type == F_UNLCK) {
+    return std::nullopt;
+  }
+  const LockKind kind = lock.l_type == F_RDLCK ? LockKind::shared : LockKind::exclusive;
+  // 0 from another pid namespace, -1 for a lock of an open file description. fcntl(2).
+  return LockHolder{.pid = std::max(lock.l_pid, 0),
+                    .range = {.kind = kind,
+                              .start = static_cast<std::uint64_t>(lock.l_start),
+                              .length = static_cast<std::uint64_t>(lock.l_len)}};
+}
+
+}  // namespace lastref::os

@@ -1,0 +1,237 @@
+// kernel_os_sockets: Unix sockets that keep the bounds of messages, pipes, and waiting for them.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include <lastref/kernel_os.hpp>
+
+#include "impl/os/kernel_os_error.hpp"
+
+namespace lastref::os {
+namespace {
+
+/// Room for exactly fds_max descriptors: the count is even, so alignment adds no room for one more.
+struct alignas(cmsghdr) Control {
+  std::array<std::byte, CMSG_SPACE(fds_max * sizeof(int))> bytes;
+};
+
+/// As many items as wait without a heap allocation.
+constexpr std::size_t items_at_hand = 64;
+
+/// A socket's address; its size is 0, and errno tells why, if `path` cannot be one.
+struct Address {
+  sockaddr_un un{};
+  socklen_t size = 0;
+};
+
+Address address_of(const std::string& path) noexcept {
+  Address address;
+  // An empty path or a leading NUL would be a name outside of the file system. unix(7), "abstract".
+  if (path.empty()) {
+    errno = ENOENT;
+    return address;
+  }
+  if (path.find('\0') != std::string::npos) {
+    errno = EINVAL;
+    return address;
+  }
+  if (path.size() >= sizeof address.un.sun_path) {
+    errno = ENAMETOOLONG;
+    return address;
+  }
+  address.un.sun_family = AF_UNIX;
+  std::ranges::copy(path, address.un.sun_path);
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  return address;
+}
+
+const sockaddr* pointer_to(const Address& address) noexcept {
+  return static_cast<const sockaddr*>(static_cast<const void*>(&address.un));
+}
+
+/// Puts the descriptors into `control`, and that into the message.
+void attach(msghdr& message, Control& control, std::span<const Fd> fds) noexcept {
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(fds.size_bytes());
+  std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
+}
+
+/// The descriptors that came with a message. They are open in this process, whatever else is wrong.
+std::vector<Fd> attached_to(msghdr& message) {
+  std::vector<Fd> fds;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
+      continue;
+    }
+    const std::size_t before = fds.size();
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(Fd);
+    fds.resize(before + count);
+    std::memcpy(&fds[before], CMSG_DATA(header), count * sizeof(Fd));
+  }
+  return fds;
+}
+
+bool has(short events, int wanted) noexcept {
+  return (events & wanted) != 0;
+}
+
+pollfd to_pollfd(const PollItem& item) noexcept {
+  int events = 0;
+  events |= item.want_read ? POLLIN : 0;
+  events |= item.want_write ? POLLOUT : 0;
+  return {.fd = number(item.fd), .events = static_cast<short>(events), .revents = 0};
+}
+
+/// What is over does not block either: the end of a pipe is POLLHUP alone.
+void tell(PollItem& item, short events) noexcept {
+  const bool over = has(events, POLLHUP | POLLERR);
+  item.readable = item.want_read && (over || has(events, POLLIN));
+  item.writable = item.want_write && (over || has(events, POLLOUT));
+  item.hung_up = over || has(events, POLLNVAL);
+}
+
+timespec to_timespec(std::chrono::nanoseconds time) noexcept {
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(time);
+  return {.tv_sec = whole.count(), .tv_nsec = (time - whole).count()};
+}
+
+}  // namespace
+
+static_assert(sizeof(Fd) == sizeof(int));
+
+Result<Fd> KernelOs::make_socket() noexcept {
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    return failed(Call::make_socket, std::string());
+  }
+  return Fd{fd};
+}
+
+Status KernelOs::bind(Fd socket, const std::string& path) noexcept {
+  const Address address = address_of(path);
+  if (address.size == 0) {
+    return failed(Call::bind, path);
+  }
+  return status_of(::bind(number(socket), pointer_to(address), address.size), Call::bind, path);
+}
+
+Status KernelOs::listen(Fd socket) noexcept {
+  return status_of(::listen(number(socket), SOMAXCONN), Call::listen, socket);
+}
+
+Result<Fd> KernelOs::accept(Fd socket) noexcept {
+  const int fd = ::accept4(number(socket), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) {
+    return failed(Call::accept, socket);
+  }
+  return Fd{fd};
+}
+
+Status KernelOs::connect(Fd socket, const std::string& path) noexcept {
+  const Address address = address_of(path);
+  if (address.size == 0) {
+    return failed(Call::connect, path);
+  }
+  return status_of(
+      ::connect(number(socket), pointer_to(address), address.size), Call::connect, path);
+}
+
+Status KernelOs::send(Fd socket, Bytes message, std::span<const Fd> fds) noexcept {
+  if (fds.size() > fds_max) {
+    errno = EINVAL;
+    return failed(Call::send, socket);
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): sendmsg only reads, iovec cannot say so.
+  iovec part{.iov_base = const_cast<std::byte*>(message.data()), .iov_len = message.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  Control control{};
+  if (!fds.empty()) {
+    attach(header, control, fds);
+  }
+  const ssize_t size = ::sendmsg(number(socket), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+  return size < 0 ? Status(failed(Call::send, socket)) : ok();
+}
+
+Result<Received> KernelOs::receive(Fd socket, Buffer into) noexcept {
+  iovec part{.iov_base = into.data(), .iov_len = into.size()};
+  Control control{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.bytes.data();
+  header.msg_controllen = control.bytes.size();
+  const ssize_t size = ::recvmsg(number(socket), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (size < 0) {
+    return failed(Call::receive, socket);
+  }
+  return Received{.size = static_cast<std::size_t>(size),
+                  .fds = attached_to(header),
+                  .truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0};
+}
+
+Status KernelOs::shut_down(Fd socket) noexcept {
+  return status_of(::shutdown(number(socket), SHUT_RDWR), Call::shut_down, socket);
+}
+
+Result<Peer> KernelOs::peer_of(Fd socket) noexcept {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(number(socket), SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
+    return failed(Call::peer_of, socket);
+  }
+  if (peer.uid == static_cast<uid_t>(-1)) {
+    // Nobody yet. The kernel says so with this user, and not with an error.
+    errno = ENOTCONN;
+    return failed(Call::peer_of, socket);
+  }
+  return Peer{.pid = peer.pid, .user = peer.uid};
+}
+
+Result<PipeEnds> KernelOs::make_pipe() noexcept {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) < 0) {
+    return failed(Call::make_pipe, std::string());
+  }
+  return PipeEnds{.read = Fd{ends[0]}, .write = Fd{ends[1]}};
+}
+
+Result<std::size_t> KernelOs::poll(std::span<PollItem> items,
+                                   std::optional<std::chrono::nanoseconds> timeout) noexcept {
+  std::array<pollfd, items_at_hand> at_hand{};
+  std::vector<pollfd> many;
+  std::span<pollfd> asked(at_hand);
+  if (items.size() > at_hand.size()) {
+    many.resize(items.size());
+    asked = many;
+  }
+  asked = asked.first(items.size());
+  std::ranges::transform(items, asked.begin(), to_pollfd);
+
+  const timespec time = to_timespec(std::max(timeout.value_or(Instant(0)), Instant(0)));
+  const int count =
+      ::ppoll(asked.data(), asked.size(), timeout.has_value() ? &time : nullptr, nullptr);
+  if (count < 0) {
+    return failed(Call::poll, std::string());
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    tell(items[i], asked[i].revents);
+  }
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace lastref::os

@@ -1,0 +1,86 @@
+// owners: see owners.hpp. Everything here goes through the Os that it is given.
+#include <lastref/owners.hpp>
+
+namespace lastref::os {
+namespace {
+
+/// Hands all of `bytes` to `write_some(rest, how many went before)`, piece by piece.
+template <typename WriteSome>
+Status write_pieces(Bytes bytes, const std::string& subject, Call call, WriteSome write_some) {
+  std::size_t written = 0;
+  while (written < bytes.size()) {
+    const auto attempt = [&] { return write_some(bytes.subspan(written), written); };
+    LASTREF_TRY(count, retry_interrupted(attempt));
+    if (count == 0) {
+      // No kernel does this to a file or a pipe. If one did, we would go round for ever.
+      return failure(std::errc::io_error, subject, call);
+    }
+    written += count;
+  }
+  return ok();
+}
+
+std::string text_of(Fd fd) {
+  return "fd " + std::to_string(static_cast<int>(fd));
+}
+
+}  // namespace
+
+UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
+  if (this != &other) {
+    close_quietly();
+    os_ = std::exchange(other.os_, nullptr);
+    fd_ = std::exchange(other.fd_, Fd::none);
+  }
+  return *this;
+}
+
+void UniqueFd::close_quietly() noexcept {
+  if (fd_ == Fd::none) {
+    return;
+  }
+  Os& os = *os_;
+  if (const Status closed = close(); !closed) {
+    report_quietly(os, "lastref: " + describe(closed.error()));
+  }
+}
+
+Status UniqueFd::close() noexcept {
+  const Fd fd = release();
+  return fd == Fd::none ? ok() : os_->close(fd);
+}
+
+Result<UniqueFd> open_file(Os& os, const Place& place, const OpenOptions& options) noexcept {
+  LASTREF_TRY(fd, retry_interrupted([&] { return os.open(place, options); }));
+  return UniqueFd(os, fd);
+}
+
+Status write_all(Os& os, Fd fd, Bytes bytes) noexcept {
+  return write_pieces(
+      bytes, text_of(fd), Call::write, [&](Bytes rest, std::size_t) { return os.write(fd, rest); });
+}
+
+Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept {
+  return write_pieces(bytes, text_of(fd), Call::write_at, [&](Bytes rest, std::size_t written) {
+    return os.write_at(fd, rest, offset + written);
+  });
+}
+
+void report_quietly(Os& os, std::string_view line) noexcept {
+  // In one piece, so that lines of several processes do not mix.
+  std::string message(line);
+  if (!message.ends_with('\n')) {
+    message += '\n';
+  }
+  static_cast<void>(write_all(os, Fd::standard_error, bytes_of(message)));
+}
+
+Status discard(Os& os, const Place& place) noexcept {
+  Status removed = os.unlink(place);
+  if (!removed && removed.error().code == std::errc::no_such_file_or_directory) {
+    return ok();
+  }
+  return removed;
+}
+
+}  // namespace lastref::os
