@@ -1,0 +1,86 @@
+// The doors of Client: what each word does to the state, and what a forked child does first.
+#include <utility>
+
+#include "impl/tracker/client_state.hpp"
+
+namespace lastref::tracker {
+
+Client::Client(std::unique_ptr<State> state) : state_(state.release()) {}
+
+Client::~Client() {
+  State* state = state_.load();
+  if (state->process() == state->os().process_id()) {
+    delete state;  // NOLINT(cppcoreguidelines-owning-memory): an atomic cannot own
+  }
+  // A forked child that never spoke leaves its parent's state alone: the thread in it does not exist
+  // here, its lock may be held for ever, and its descriptors are only copies.
+}
+
+std::unique_ptr<Client> Client::lead(os::Os& os, RootOptions options) {
+  auto state = std::make_unique<State>(os, std::move(options), std::string());
+  return std::unique_ptr<Client>(new Client(std::move(state)));
+}
+
+Result<std::unique_ptr<Client>> Client::join(os::Os& os, const std::string& tree) {
+  auto state = std::make_unique<State>(os, std::nullopt, tree);
+  LASTREF_CHECK(state->ready());
+  return std::unique_ptr<Client>(new Client(std::move(state)));
+}
+
+/// The state of the process that calls. In a forked child that is a new one: the parent's, lock and
+/// thread and identity, stays untouched (T8).
+Client::State& Client::mine() {
+  State* state = state_.load();
+  if (state->process() == state->os().process_id()) {
+    return *state;
+  }
+  auto fresh = std::make_unique<State>(state->os(), std::nullopt, state->folder());
+  if (state_.compare_exchange_strong(state, fresh.get())) {
+    return *fresh.release();
+  }
+  return *state;
+}
+
+Result<std::string> Client::tree() {
+  State& state = mine();
+  LASTREF_CHECK(state.ready());
+  return state.folder();
+}
+
+Status Client::register_name(const Resource& resource) {
+  LASTREF_CHECK(check_name(resource));
+  return mine().request(Verb::register_, &resource);
+}
+
+Status Client::hold(const Resource& resource) {
+  LASTREF_CHECK(check_name(resource));
+  return mine().hold(resource);
+}
+
+Status Client::release(const Resource& resource) {
+  LASTREF_CHECK(check_name(resource));
+  return mine().release(resource);
+}
+
+Status Client::forget(const Resource& resource) {
+  LASTREF_CHECK(check_name(resource));
+  return mine().request(Verb::forget, &resource);
+}
+
+Result<std::vector<Count>> Client::counts() {
+  std::vector<Entry> entries;
+  LASTREF_CHECK(mine().request(Verb::counts, nullptr, &entries));
+  std::vector<Count> counts;
+  counts.reserve(entries.size());
+  for (Entry& entry : entries) {
+    counts.push_back(
+        {.resource = std::move(entry.resource), .holder = entry.holder, .count = entry.count});
+  }
+  return counts;
+}
+
+Status Client::probe() {
+  return mine().request(Verb::probe, nullptr);
+}
+
+}  // namespace lastref::tracker

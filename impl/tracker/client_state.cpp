@@ -1,0 +1,270 @@
+#include "impl/tracker/client_state.hpp"
+
+#include <array>
+
+namespace lastref::tracker {
+namespace {
+
+constexpr std::uint32_t nonce_bit = 0x80000000U;  // so that no request has a nonce for its id
+
+enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
+
+}  // namespace
+
+Client::State::State(os::Os& os, std::optional<RootOptions> root, std::string tree)
+    : os_(os),
+      process_(os.process_id()),
+      root_(std::move(root)),
+      monitor_(os.make_monitor()),
+      paths_{.folder = std::move(tree)} {}
+
+Client::State::~State() {
+  {
+    const os::Held held(*monitor_);
+    stopping_ = true;
+    // The lock goes first: the tracker must not find a member that is leaving and wait for its death.
+    lock_.close_quietly();
+    if (link_ && !link_->wants_room()) {
+      link_->post(encode({.verb = Verb::leave, .entries = {}}));
+    }
+    wake_write_.close_quietly();
+  }
+  if (thread_) {
+    thread_->join();
+  }
+  link_.reset();
+  if (root_ && started_) {
+    const bool alive = tracker_ && !os_.wait_child(tracker_.get()).value_or(os::ChildExit{});
+    if (!alive) {
+      // Nobody else would, before the next start: neither clean up behind a dead tree, nor start another
+      // tracker for those who stay.
+      Swept swept;
+      static_cast<void>(reclaim_tree(os_, paths_, swept));
+      if (swept.alive > 0 && listener_) {
+        static_cast<void>(spawn_tracker());
+      }
+    }
+    listener_.close_quietly();
+  }
+}
+
+Status Client::State::ready() {
+  const os::Held held(*monitor_);
+  LASTREF_CHECK(start());
+  while (!announced_ && !broken_) {
+    monitor_->wait();
+  }
+  return broken_ ? Status(tl::unexpected(*broken_)) : ok();
+}
+
+Status Client::State::request(Verb verb, const Resource* resource, std::vector<Entry>* answer) {
+  LASTREF_CHECK(ready());
+  const os::Held held(*monitor_);
+  last_id_ = (last_id_ + 1) & ~nonce_bit;
+  const std::uint32_t id = last_id_;
+  Request request{.message = {.verb = verb, .id = id, .entries = {}}};
+  if (resource != nullptr) {
+    request.message.entries.push_back({.resource = *resource});
+  }
+  requests_[id] = &request;
+  post(request.message);
+  while (!request.done && !broken_) {
+    monitor_->wait();
+  }
+  requests_.erase(id);
+  if (!request.done) {
+    return tl::unexpected(*broken_);
+  }
+  if (request.status != std::errc{}) {
+    return failure(request.status, resource != nullptr ? to_text(*resource) : "the tracker");
+  }
+  if (answer != nullptr) {
+    *answer = std::move(request.answer);
+  }
+  if (verb == Verb::register_) {
+    os_.step(Step::client_counted);
+  }
+  return ok();
+}
+
+Status Client::State::hold(const Resource& resource) {
+  LASTREF_CHECK(ready());
+  const os::Held held(*monitor_);
+  ++holdings_[resource];
+  post({.verb = Verb::hold, .entries = {{.resource = resource}}});
+  // Only what the kernel has comes before a release that somebody else sends after our answer.
+  const std::uint64_t mine = posted_;
+  while (on_its_way_ < mine && !broken_) {
+    monitor_->wait();
+  }
+  return on_its_way_ < mine ? Status(tl::unexpected(*broken_)) : ok();
+}
+
+Status Client::State::release(const Resource& resource) {
+  const os::Held held(*monitor_);
+  LASTREF_CHECK(start());
+  if (const auto held_here = holdings_.find(resource); held_here != holdings_.end()) {
+    if (--held_here->second == 0) {
+      holdings_.erase(held_here);
+    }
+  }
+  post({.verb = Verb::release, .entries = {{.resource = resource}}});
+  return ok();
+}
+
+/// Once: makes or joins the tree, says who we are, and starts the I/O thread. The tracker comes last, so
+/// that nothing has to be taken back from a running one; until it answers, what we say waits in the
+/// listening socket. On an error nothing is left, and the next call tries again.
+Status Client::State::start() {
+  if (broken_) {
+    return tl::unexpected(*broken_);
+  }
+  if (started_) {
+    return ok();
+  }
+  if (paths_.folder.empty() && !root_) {
+    return failure(std::errc::not_connected, "no tree was started before this process was forked");
+  }
+  Status made = make_or_join();
+  if (made) {
+    auto thread = os_.start_thread([this] { serve(); });
+    made = thread ? ok() : Status(tl::unexpected(thread.error()));
+    if (thread) {
+      thread_ = *std::move(thread);
+    }
+  }
+  if (made && root_) {
+    made = spawn_tracker();
+  }
+  if (!made) {
+    forget_everything();
+    return made;
+  }
+  started_ = true;
+  return ok();
+}
+
+Status Client::State::make_or_join() {
+  if (root_) {
+    LASTREF_TRY(tree, make_tree(os_, root_->runtime_folder));
+    paths_ = tree.paths;
+    lock_ = std::move(tree.lock);
+    listener_ = std::move(tree.listener);
+  } else {
+    LASTREF_TRY(lock, join_lock(os_, paths_));
+    lock_ = std::move(lock);
+  }
+  LASTREF_TRY(self, os_.open_process(process_));
+  self_ = os::UniqueFd(os_, self);
+  LASTREF_TRY(ends, os_.make_pipe());
+  wake_read_ = os::UniqueFd(os_, ends.read);
+  wake_write_ = os::UniqueFd(os_, ends.write);
+  std::array<std::byte, sizeof nonce_> chance{};
+  LASTREF_CHECK(os::retry_interrupted([&] { return os_.entropy(chance); }));
+  for (const std::byte byte : chance) {
+    nonce_ = nonce_ << 8U | std::to_integer<std::uint32_t>(byte);
+  }
+  nonce_ |= nonce_bit;
+  LASTREF_CHECK(connect());
+  announce();
+  return ok();
+}
+
+/// Takes back a start that failed half-way. Called with the monitor held, which it drops meanwhile.
+void Client::State::forget_everything() {
+  if (thread_) {
+    stopping_ = true;
+    wake_write_.close_quietly();
+    monitor_->unlock();
+    thread_->join();
+    monitor_->lock();
+    thread_.reset();
+    stopping_ = false;
+  }
+  link_.reset();
+  wake_write_.close_quietly();
+  wake_read_.close_quietly();
+  self_.close_quietly();
+  listener_.close_quietly();
+  lock_.close_quietly();
+  if (root_ && !paths_.folder.empty()) {
+    static_cast<void>(remove_tree(os_, paths_));
+    paths_.folder.clear();
+  }
+}
+
+Status Client::State::spawn_tracker() {
+  LASTREF_TRY(child,
+              os_.spawn({.entry = entry_point,
+                         .arguments = {paths_.folder},
+                         .fds = {{.here = listener_.get(), .number_there = 3}},
+                         .blocked = {os::Signal::interrupt, os::Signal::terminate}}));
+  tracker_ = os::UniqueFd(os_, child.process);
+  ++trackers_;
+  return ok();
+}
+
+Status Client::State::connect() {
+  LASTREF_TRY(socket, os_.make_socket());
+  os::UniqueFd owned(os_, socket);
+  LASTREF_CHECK(os::retry_interrupted([&] { return os_.connect(socket, paths_.socket()); }));
+  link_ = std::make_unique<Link>(os_, std::move(owned));
+  return ok();
+}
+
+/// Everything that this process holds, and then whatever is still to be answered.
+void Client::State::announce() {
+  Message message{.verb = Verb::announce, .id = nonce_, .entries = {}};
+  for (const auto& [resource, count] : holdings_) {
+    message.entries.push_back({.resource = resource, .count = count});
+  }
+  const os::Fd self = self_.get();
+  bool first = true;
+  for (Packet& packet : encode_split(message)) {
+    link_->post(std::move(packet), first ? std::span(&self, 1) : std::span<const os::Fd>());
+    first = false;
+  }
+  for (const auto& [id, request] : requests_) {
+    Message again = request->message;
+    again.again = true;
+    request->answer.clear();
+    link_->post(encode(again));
+  }
+  if (!link_->wants_room()) {
+    on_its_way_ = posted_;
+  }
+}
+
+void Client::State::post(const Message& message) {
+  ++posted_;
+  if (!link_) {
+    return;  // The announcement to come contains it.
+  }
+  link_->post(encode(message));
+  if (link_->broken() || link_->wants_room()) {
+    wake();
+  } else {
+    on_its_way_ = posted_;
+  }
+}
+
+/// Makes the I/O thread look again.
+void Client::State::wake() {
+  const std::byte byte{1};
+  const auto woken =
+      os::retry_interrupted([&] { return os_.write(wake_write_.get(), std::span(&byte, 1)); });
+  if (!woken && woken.error().code != std::errc::resource_unavailable_try_again) {
+    // The end of the pipe is news too, though the last.
+    wake_write_.close_quietly();
+  }
+}
+
+void Client::State::give_up(Error error) {
+  broken_ = std::move(error);
+  link_.reset();
+  // Whoever waits in the backlog of a tree without a tracker must not wait for ever.
+  listener_.close_quietly();
+  monitor_->notify_all();
+}
+
+}  // namespace lastref::tracker

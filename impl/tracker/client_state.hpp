@@ -1,0 +1,101 @@
+// Client::State: what a process knows of its tree, and the thread that keeps it true.
+//
+// Callers change the state and send, under the monitor; they never wait for the tracker while they hold
+// it. The I/O thread alone receives, closes and reconnects, so no caller's descriptor is ever pulled away
+// from under a poll. What this process holds is in `holdings_`: whatever was lost with a tracker, an
+// announcement of that and the unanswered requests make good.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <lastref/tracker_client.hpp>
+
+#include "impl/tracker/link.hpp"
+#include "impl/tracker/tree.hpp"
+
+namespace lastref::tracker {
+
+struct Client::State {
+ public:
+  State(os::Os& os, std::optional<RootOptions> root, std::string tree);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
+
+  os::Os& os() const noexcept { return os_; }
+  /// The process that this state speaks for; a forked child finds another one than itself.
+  os::Pid process() const noexcept { return process_; }
+  const std::string& folder() const noexcept { return paths_.folder; }
+
+  /// Connected, announced and acknowledged, or why not. The root makes its tree here.
+  Status ready();
+  Status request(Verb verb, const Resource* resource, std::vector<Entry>* answer = nullptr);
+  Status hold(const Resource& resource);
+  Status release(const Resource& resource);
+
+ private:
+  struct Request {
+    Message message;
+    std::vector<Entry> answer = {};
+    std::errc status = {};
+    bool done = false;
+  };
+
+  // Called with the monitor held.
+  Status start();
+  Status make_or_join();
+  Status connect();
+  Status spawn_tracker();
+  void post(const Message& message);
+  void announce();
+  void restore();
+  void take_answer(Message& answer);
+  void read_answers();
+  void bury_tracker();
+  void ask_for_future();
+  void give_up(Error error);
+  void wake();
+  void forget_everything();
+
+  // The I/O thread.
+  void serve();
+  bool wait(std::vector<os::PollItem>& items);
+  bool act(std::span<const os::PollItem> items);
+
+  os::Os& os_;
+  const os::Pid process_;
+  const std::optional<RootOptions> root_;
+  std::unique_ptr<os::Monitor> monitor_;
+  std::unique_ptr<os::Thread> thread_;
+
+  TreePaths paths_;
+  os::UniqueFd lock_;
+  os::UniqueFd listener_;  // root
+  os::UniqueFd tracker_;   // root: the tracker's process
+  os::UniqueFd self_;
+  os::UniqueFd wake_read_;
+  os::UniqueFd wake_write_;
+  std::uint32_t nonce_ = 0;
+
+  std::unique_ptr<Link> link_;
+  std::map<Resource, std::uint64_t> holdings_;
+  std::map<std::uint32_t, Request*> requests_;  // unanswered, in the order in which they were made
+  std::uint32_t last_id_ = 0;
+  std::uint64_t posted_ = 0;      // messages so far
+  std::uint64_t on_its_way_ = 0;  // how many of them the kernel has, or an announcement replaced
+  std::optional<Error> broken_;
+  int trackers_ = 0;     // started since one last answered
+  int connections_ = 0;  // tried since the tracker last answered
+  int poll_failures_ = 0;
+  int doubts_ = 0;  // times in a row that nobody could say whether the tree has a future
+  bool started_ = false;
+  bool announced_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace lastref::tracker

@@ -1,0 +1,209 @@
+// The I/O thread of a client: answers, room in the socket, and what to do when the tracker is gone.
+#include <array>
+
+#include "impl/tracker/client_state.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+constexpr int trackers_max = 3;
+constexpr int connections_max = 8;
+constexpr int poll_failures_max = 10;
+constexpr int doubts_max = 10;
+constexpr std::chrono::milliseconds pause_before_connecting_again{20};
+constexpr std::chrono::seconds patience_with_a_silent_tree{1};
+
+enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
+
+}  // namespace
+
+void Client::State::serve() {
+  std::vector<os::PollItem> items(watched);
+  while (wait(items) && act(items)) {
+  }
+}
+
+/// Waits for news, holding nothing. False when it is time to go.
+bool Client::State::wait(std::vector<os::PollItem>& items) {
+  std::optional<std::chrono::nanoseconds> timeout;
+  {
+    const os::Held held(*monitor_);
+    if (stopping_ || broken_) {
+      return false;
+    }
+    items[wake_item] = {.fd = wake_read_.get(), .want_read = true};
+    items[link_item] = {.fd = link_ ? link_->fd() : os::Fd::none,
+                        .want_read = true,
+                        .want_write = link_ && link_->wants_room()};
+    items[tracker_item] = {.fd = tracker_.get(), .want_read = true};
+    if (poll_failures_ > 0 || !link_) {
+      timeout = pause_before_connecting_again;
+    } else if (!announced_ && !root_) {
+      timeout = patience_with_a_silent_tree;
+    }
+  }
+  const auto ready = os_.poll(items, timeout);
+  if (ready || ready.error().code == std::errc::interrupted) {
+    poll_failures_ = 0;
+    return true;
+  }
+  for (os::PollItem& item : items) {
+    item.readable = item.writable = item.hung_up = false;
+  }
+  if (++poll_failures_ == poll_failures_max) {
+    const os::Held held(*monitor_);
+    give_up(ready.error());
+    return false;
+  }
+  return true;
+}
+
+bool Client::State::act(std::span<const os::PollItem> items) {
+  const os::Held held(*monitor_);
+  if (stopping_) {
+    return false;
+  }
+  if (items[wake_item].readable) {
+    std::array<std::byte, 64> drained{};
+    static_cast<void>(os_.read(wake_read_.get(), drained));
+  }
+  if (items[wake_item].hung_up) {
+    give_up({.code = std::errc::broken_pipe, .subject = "the client's own pipe"});
+    return false;
+  }
+  if (items[tracker_item].readable) {
+    bury_tracker();
+  }
+  if (link_ && items[link_item].writable) {
+    link_->flush();
+    if (!link_->wants_room()) {
+      on_its_way_ = posted_;
+      monitor_->notify_all();
+    }
+  }
+  if (link_ && (items[link_item].readable || items[link_item].hung_up)) {
+    read_answers();
+  }
+  if (!broken_ && (!link_ || link_->broken())) {
+    restore();
+  }
+  if (!broken_ && !announced_ && !root_) {
+    ask_for_future();
+  }
+  return !broken_;
+}
+
+void Client::State::read_answers() {
+  for (;;) {
+    switch (link_->receive()) {
+      case Arrival::message:
+        take_answer(link_->received());
+        break;
+      case Arrival::malformed:
+        give_up(
+            {.code = std::errc::bad_message, .subject = "from the tracker: " + link_->reason()});
+        return;
+      case Arrival::nothing:
+      case Arrival::end:
+        return;
+    }
+    if (broken_) {
+      return;
+    }
+  }
+}
+
+void Client::State::take_answer(Message& answer) {
+  if (answer.id == nonce_) {
+    if (answer.status != 0) {
+      give_up({.code = static_cast<std::errc>(answer.status), .subject = "the tracker refused us"});
+      return;
+    }
+    announced_ = true;
+    trackers_ = 0;
+    connections_ = 0;
+    os_.step(Step::client_recovered);
+    monitor_->notify_all();
+    return;
+  }
+  const auto found = requests_.find(answer.id);
+  if (found == requests_.end()) {
+    return;
+  }
+  Request& request = *found->second;
+  std::ranges::move(answer.entries, std::back_inserter(request.answer));
+  if (answer.more) {
+    return;
+  }
+  request.status = static_cast<std::errc>(answer.status);
+  request.done = true;
+  // In the same breath as the answer, so that an announcement has it exactly from now on.
+  if (answer.status == 0 && request.message.verb == Verb::register_) {
+    ++holdings_[request.message.entries.front().resource];
+  }
+  if (answer.status == 0 && request.message.verb == Verb::forget) {
+    holdings_.erase(request.message.entries.front().resource);
+  }
+  requests_.erase(found);
+  monitor_->notify_all();
+}
+
+/// The connection is lost; the tracker is dead, or did not want us, or a call failed. Connects and
+/// announces anew: to the tracker that there is, or to the one to come, through the backlog that the
+/// root keeps open.
+void Client::State::restore() {
+  announced_ = false;
+  link_.reset();
+  if (++connections_ > connections_max) {
+    give_up(
+        {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});
+    return;
+  }
+  if (const Status connected = connect(); !connected) {
+    const std::errc code = connected.error().code;
+    if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory) {
+      // Nobody listens, and only a root could start somebody who does: the tree has ended.
+      give_up(connected.error());
+    }
+    return;  // Tried again after a pause.
+  }
+  announce();
+  monitor_->notify_all();
+}
+
+/// A stranger who merely forked from the root may keep the socket open in which we wait.
+void Client::State::ask_for_future() {
+  const auto future = has_future(os_, lock_.get());
+  doubts_ = future ? 0 : doubts_ + 1;
+  if ((future && !*future) || doubts_ == doubts_max) {
+    give_up(
+        {.code = std::errc::connection_refused, .call = Call::find_lock, .subject = paths_.folder});
+  }
+}
+
+/// Root only: the tracker has died. Starts another, with one warning.
+void Client::State::bury_tracker() {
+  const auto ended = os::retry_interrupted([&] { return os_.wait_child(tracker_.get()); });
+  if (ended && !*ended) {
+    return;
+  }
+  std::string how = "ended";
+  if (ended && *ended) {
+    how = ((*ended)->killed ? "was killed by signal " : "exited with code ") +
+          std::to_string((*ended)->code);
+  }
+  tracker_.close_quietly();
+  announced_ = false;
+  if (trackers_ >= trackers_max) {
+    give_up({.code = std::errc::connection_aborted,
+             .call = Call::spawn,
+             .subject = "the tracker " + how + ", again and again"});
+    return;
+  }
+  os::report_quietly(os_, "lastref: the tracker " + how + "; starting another");
+  if (const Status spawned = spawn_tracker(); !spawned) {
+    give_up(spawned.error());
+  }
+}
+
+}  // namespace lastref::tracker

@@ -1,0 +1,182 @@
+#include "impl/tracker/codec.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+
+namespace lastref::tracker {
+namespace {
+
+constexpr std::uint8_t version = 1;
+constexpr std::uint16_t flag_more = 1;
+constexpr std::uint16_t flag_again = 2;
+constexpr std::uint16_t flags_known = flag_more | flag_again;
+
+template <std::integral Number>
+void put(Packet& packet, Number number) {
+  using Unsigned = std::make_unsigned_t<Number>;
+  auto rest = static_cast<Unsigned>(number);
+  for (std::size_t index = 0; index < sizeof(Number); ++index) {
+    packet.push_back(static_cast<std::byte>(rest & 0xffU));
+    rest = static_cast<Unsigned>(static_cast<std::uint64_t>(rest) >> 8U);
+  }
+}
+
+/// Reads numbers off the front; `whole()` is false once there were too few bytes.
+class Reader {
+ public:
+  explicit Reader(os::Bytes bytes) noexcept : bytes_(bytes) {}
+
+  template <std::unsigned_integral Number>
+  Number take() noexcept {
+    if (bytes_.size() < sizeof(Number)) {
+      whole_ = false;
+      bytes_ = {};
+      return 0;
+    }
+    std::uint64_t number = 0;
+    for (std::size_t index = sizeof(Number); index > 0; --index) {
+      number = number << 8U | std::to_integer<std::uint64_t>(bytes_[index - 1]);
+    }
+    bytes_ = bytes_.subspan(sizeof(Number));
+    return static_cast<Number>(number);
+  }
+
+  std::string text(std::size_t size) {
+    if (bytes_.size() < size) {
+      whole_ = false;
+      bytes_ = {};
+      return {};
+    }
+    std::string taken(size, '\0');
+    std::ranges::transform(
+        bytes_.first(size), taken.begin(), [](std::byte byte) { return static_cast<char>(byte); });
+    bytes_ = bytes_.subspan(size);
+    return taken;
+  }
+
+  bool whole() const noexcept { return whole_; }
+  bool at_end() const noexcept { return bytes_.empty(); }
+
+ private:
+  os::Bytes bytes_;
+  bool whole_ = true;
+};
+
+tl::unexpected<Error> malformed(const char* reason) {
+  return failure(std::errc::bad_message, reason);
+}
+
+Result<Entry> decode_entry(Reader& reader) {
+  const auto type = reader.take<std::uint8_t>();
+  const auto zero = reader.take<std::uint8_t>();
+  const auto size = reader.take<std::uint16_t>();
+  const auto holder = reader.take<std::uint32_t>();
+  const auto count = reader.take<std::uint64_t>();
+  Entry entry{
+      .resource = {.type = static_cast<ResourceType>(type), .name = reader.text(size)},
+      .holder = static_cast<os::Pid>(holder),
+      .count = count,
+  };
+  if (!reader.whole()) {
+    return malformed("an entry is cut short");
+  }
+  if (type >= resource_types) {
+    return malformed("unknown resource type");
+  }
+  if (zero != 0) {
+    return malformed("a byte that must be 0 is not");
+  }
+  if (count == 0) {
+    return malformed("a count of 0");
+  }
+  if (count > count_max) {
+    return malformed("a count that cannot be");
+  }
+  if (!check_name(entry.resource)) {
+    return malformed("a name that cannot be");
+  }
+  return entry;
+}
+
+}  // namespace
+
+Packet encode(const Message& message) {
+  Packet packet;
+  packet.reserve(128);
+  put(packet, version);
+  put(packet, static_cast<std::uint8_t>(message.verb));
+  put(packet,
+      static_cast<std::uint16_t>((message.more ? flag_more : 0) |
+                                 (message.again ? flag_again : 0)));
+  put(packet, message.id);
+  put(packet, message.status);
+  for (const Entry& entry : message.entries) {
+    put(packet, static_cast<std::uint8_t>(entry.resource.type));
+    put(packet, std::uint8_t{0});
+    put(packet, static_cast<std::uint16_t>(entry.resource.name.size()));
+    put(packet, entry.holder);
+    put(packet, entry.count);
+    const os::Bytes name = std::as_bytes(std::span(entry.resource.name));
+    packet.insert(packet.end(), name.begin(), name.end());
+  }
+  LASTREF_ASSERT(packet.size() <= packet_size_max);
+  return packet;
+}
+
+std::vector<Packet> encode_split(const Message& message) {
+  std::vector<Packet> packets;
+  Message part = message;
+  part.entries.clear();
+  std::size_t size = header_size;
+  for (const Entry& entry : message.entries) {
+    const std::size_t more = entry_header_size + entry.resource.name.size();
+    if (size + more > packet_size_max) {
+      part.more = true;
+      packets.push_back(encode(part));
+      part.entries.clear();
+      size = header_size;
+    }
+    part.entries.push_back(entry);
+    size += more;
+  }
+  part.more = false;
+  packets.push_back(encode(part));
+  return packets;
+}
+
+Result<Message> decode(os::Bytes packet) {
+  Reader reader(packet);
+  if (packet.size() > packet_size_max) {
+    return malformed("too long");
+  }
+  const auto spoken = reader.take<std::uint8_t>();
+  const auto verb = reader.take<std::uint8_t>();
+  const auto flags = reader.take<std::uint16_t>();
+  Message message;
+  message.id = reader.take<std::uint32_t>();
+  message.status = reader.take<std::uint32_t>();
+  if (!reader.whole()) {
+    return malformed("shorter than a header");
+  }
+  if (spoken != version) {
+    return malformed("another version of the protocol");
+  }
+  if (verb < static_cast<std::uint8_t>(Verb::announce) ||
+      verb > static_cast<std::uint8_t>(Verb::reply)) {
+    return malformed("unknown verb");
+  }
+  if ((flags & ~flags_known) != 0) {
+    return malformed("unknown flags");
+  }
+  message.verb = static_cast<Verb>(verb);
+  message.more = (flags & flag_more) != 0;
+  message.again = (flags & flag_again) != 0;
+  while (!reader.at_end()) {
+    LASTREF_TRY(entry, decode_entry(reader));
+    message.entries.push_back(std::move(entry));
+  }
+  return message;
+}
+
+}  // namespace lastref::tracker

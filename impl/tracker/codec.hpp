@@ -1,0 +1,69 @@
+// The native protocol: one message a packet, whole or absent.
+//
+// A packet is a header and then entries; all numbers are little-endian.
+//   header  version u8 (1), verb u8, flags u16, id u32, status u32 (an errno, in replies)
+//   entry   type u8, zero u8, size of the name u16, holder i32, count u64, then the name
+// For example `release file:/a` with id 7 is 01 04 0000 07000000 00000000 | 00 00 0200 00000000
+// 0100000000000000 2f 61. Names are any bytes but NUL, so nothing in a name can end a message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <lastref/os.hpp>
+#include <lastref/resource.hpp>
+
+namespace lastref::tracker {
+
+enum class Verb : std::uint8_t {
+  announce = 1,   ///< This process (its descriptor comes along) holds these names. Answered.
+  register_ = 2,  ///< +1, creates. Answered.
+  hold = 3,       ///< +1 on known names.
+  release = 4,    ///< −1.
+  forget = 5,     ///< Ends names. Answered.
+  counts = 6,     ///< Asks for everything. Answered, in as many packets as it takes.
+  probe = 7,      ///< Answered.
+  leave = 8,      ///< Releases everything; the end of the connection follows.
+  reply = 9,      ///< From the tracker.
+};
+
+struct Entry {
+  Resource resource;
+  os::Pid holder = 0;
+  std::uint64_t count = 1;
+
+  bool operator==(const Entry&) const = default;
+};
+
+struct Message {
+  Verb verb = Verb::probe;
+  bool more = false;   ///< announce, reply: another packet of the same follows.
+  bool again = false;  ///< Sent once before, to a tracker that may have died with it.
+  std::uint32_t id = 0;
+  std::uint32_t status = 0;  ///< errno
+  std::vector<Entry> entries;
+
+  bool operator==(const Message&) const = default;
+};
+
+/// Bytes; a packet never grows beyond, so it always fits into a socket's buffer.
+inline constexpr std::size_t packet_size_max = std::size_t{32} * 1024;
+inline constexpr std::size_t header_size = 12;
+inline constexpr std::size_t entry_header_size = 16;
+/// References in one entry; no sum of them overflows in the life of a tracker.
+inline constexpr std::uint64_t count_max = 0xffff'ffff;
+
+using Packet = std::vector<std::byte>;
+
+/// One packet. The entries fit (see split) and their names can be carried.
+Packet encode(const Message& message);
+
+/// As many packets as the entries need, all but the last marked `more`; at least one.
+std::vector<Packet> encode_split(const Message& message);
+
+/// Errors          bad_message, with the reason as subject.
+Result<Message> decode(os::Bytes packet);
+
+}  // namespace lastref::tracker

@@ -1,0 +1,109 @@
+// Daemon: the tracker's loop. One thread; the only wait is one poll.
+//
+// A round is: wait, accept all, read every connection until it has nothing more, see who died, read
+// what the dead had sent, and only then drop what they held. A name that was at 0 before a round began
+// and still is after a full one has no hold under way in any connection, so it may go (T9). Nothing goes
+// before every process that lived when this tracker started has announced what it holds or died (T6).
+//
+// What is left if it dies anywhere: the ledger names everything that was ever counted and is not yet
+// clean, the members announce the rest to the next tracker; with no root left, the next start sweeps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "impl/tracker/cleaner.hpp"
+#include "impl/tracker/ledger.hpp"
+#include "impl/tracker/link.hpp"
+#include "impl/tracker/registry.hpp"
+#include "impl/tracker/tree.hpp"
+
+namespace lastref::tracker {
+
+class Daemon {
+ public:
+  /// Errors          device_or_resource_busy: another tracker serves the tree.
+  static Result<std::unique_ptr<Daemon>> start(os::Os& os, TreePaths paths, os::UniqueFd listener);
+
+  /// Until the last process of the tree is gone and everything is clean.
+  ///
+  /// Errors          of poll or accept, when they fail again and again: the root may start another.
+  Status serve();
+
+ private:
+  /// A process of the tree. `announced` is false as long as only its lock is known, and again when its
+  /// connection was lost: then what it last said may have been lost too.
+  struct Member {
+    os::Pid pid = 0;
+    std::uint32_t nonce = 0;
+    os::UniqueFd process;
+    bool announced = false;
+  };
+  struct Connection {
+    Link link;
+    os::Peer peer;
+    std::optional<MemberId> member = {};
+    std::vector<Entry> announcing = {};
+    os::UniqueFd announcing_process = {};
+    int complaints = 0;
+  };
+  using ConnectionId = std::uint64_t;
+  struct Parked {
+    ConnectionId from;
+    Message message;
+  };
+
+  Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, os::UniqueFd listener, Ledger ledger);
+
+  Status expect_members();
+  Status round(std::optional<std::chrono::nanoseconds> timeout);
+  std::optional<std::chrono::nanoseconds> patience();
+  Status accept_all();
+  std::size_t read_all(ConnectionId id);
+  void lose(ConnectionId id);
+  void bury(MemberId id);
+  bool settled() const;
+  void doom();
+  void clean();
+  Result<bool> has_ended();
+  Status end();
+
+  void take(ConnectionId id, Connection& connection, Message message);
+  void take_announcement(Connection& connection, Message& message);
+  void take_register(ConnectionId id, Connection& connection, Message& message);
+  void take_forget(Connection& connection, const Message& message);
+  void take_release(Connection& connection, const Message& message);
+  void take_hold(Connection& connection, const Message& message);
+  void take_counts(Connection& connection, const Message& message);
+  void answer(Connection& connection, std::uint32_t id, std::errc status = {});
+  void leave(MemberId id);
+  void abandon(MemberId id);
+  void complain(Connection& connection, const std::string& what);
+  void warn_of_abandoned();
+
+  os::Os& os_;
+  TreePaths paths_;
+  os::UniqueFd lock_;
+  os::UniqueFd listener_;
+  Ledger ledger_;
+  Registry registry_;
+  Cleaner cleaner_;
+  std::map<MemberId, Member> members_;
+  std::map<ConnectionId, Connection> connections_;
+  std::vector<Parked> parked_;    // registers of names that are being cleaned up
+  std::set<Resource> abandoned_;  // doomed because their holder was gone, not released
+  MemberId last_member_ = nobody;
+  ConnectionId last_connection_ = 0;
+  bool round_was_full_ = true;
+  bool was_settled_ = false;
+  bool left_something_ = false;
+  int accept_failures_ = 0;
+  int poll_failures_ = 0;
+};
+
+}  // namespace lastref::tracker

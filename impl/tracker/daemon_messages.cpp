@@ -1,0 +1,191 @@
+// What the tracker does with each message. The loop that brings them is in daemon.cpp.
+#include <algorithm>
+
+#include "impl/tracker/daemon.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+constexpr int complaints_max = 10;
+
+}  // namespace
+
+/// Says what is wrong with what a process sent. Harmless to everybody else, and bounded.
+void Daemon::complain(Connection& connection, const std::string& what) {
+  if (++connection.complaints > complaints_max) {
+    return;
+  }
+  std::string line =
+      "lastref tracker: process " + std::to_string(connection.peer.pid) + ": " + what;
+  if (connection.complaints == complaints_max) {
+    line += " (no more is reported of this connection)";
+  }
+  os::report_quietly(os_, line);
+}
+
+void Daemon::answer(Connection& connection, std::uint32_t id, std::errc status) {
+  connection.link.post(encode({.verb = Verb::reply,
+                               .id = id,
+                               .status = static_cast<std::uint32_t>(status),
+                               .entries = {}}));
+}
+
+void Daemon::take(ConnectionId id, Connection& connection, Message message) {
+  const bool needs_membership = message.verb == Verb::register_ || message.verb == Verb::hold ||
+                                message.verb == Verb::release || message.verb == Verb::forget;
+  if (needs_membership && !connection.member) {
+    complain(connection, "speaks before it has announced itself");
+    if (message.verb == Verb::register_ || message.verb == Verb::forget) {
+      answer(connection, message.id, std::errc::operation_not_permitted);
+    }
+    return;
+  }
+  switch (message.verb) {
+    case Verb::announce:
+      take_announcement(connection, message);
+      return;
+    case Verb::register_:
+      take_register(id, connection, message);
+      return;
+    case Verb::hold:
+      take_hold(connection, message);
+      return;
+    case Verb::release:
+      take_release(connection, message);
+      return;
+    case Verb::forget:
+      take_forget(connection, message);
+      return;
+    case Verb::counts:
+      take_counts(connection, message);
+      return;
+    case Verb::probe:
+      answer(connection, message.id);
+      return;
+    case Verb::leave:
+      if (connection.member) {
+        leave(*connection.member);
+        connection.member.reset();
+      }
+      return;
+    case Verb::reply:
+      complain(connection, "answers a question that nobody asked");
+      return;
+  }
+}
+
+void Daemon::take_announcement(Connection& connection, Message& message) {
+  auto& fds = connection.link.received_fds();
+  if (!fds.empty()) {
+    connection.announcing_process = std::move(fds.front());
+  }
+  std::ranges::move(message.entries, std::back_inserter(connection.announcing));
+  if (message.more) {
+    return;
+  }
+  if (connection.member || !connection.announcing_process) {
+    complain(connection, "announces itself twice, or without its process");
+    answer(connection, message.id, std::errc::invalid_argument);
+    return;
+  }
+  // A process that lost its connection comes back with the nonce it had. One that is only known by its
+  // lock has none yet.
+  const auto known = std::ranges::find_if(members_, [&](const auto& item) {
+    const Member& member = item.second;
+    return member.pid == connection.peer.pid && (member.nonce == 0 || member.nonce == message.id);
+  });
+  MemberId member = nobody;
+  if (known != members_.end()) {
+    member = known->first;
+  } else {
+    member = ++last_member_;
+  }
+  members_[member] = {.pid = connection.peer.pid,
+                      .nonce = message.id,
+                      .process = std::move(connection.announcing_process),
+                      .announced = true};
+  // What still lies in its old connection is contained in the announcement; read later, it would count
+  // twice.
+  std::erase_if(connections_, [member](const auto& item) { return item.second.member == member; });
+  connection.member = member;
+  registry_.drop(member);
+  for (const Entry& entry : connection.announcing) {
+    // What the ledger does not know was forgotten, or cleaned up, while this process was not told.
+    if (registry_.knows(entry.resource)) {
+      registry_.add(member, entry.resource, entry.count);
+    }
+  }
+  connection.announcing.clear();
+  answer(connection, message.id);
+}
+
+void Daemon::take_register(ConnectionId id, Connection& connection, Message& message) {
+  for (const Entry& entry : message.entries) {
+    if (cleaner_.is_under_way(entry.resource)) {
+      // The thing is being deleted. Whoever creates it now would lose it: wait for the end of that.
+      parked_.push_back({.from = id, .message = std::move(message)});
+      return;
+    }
+  }
+  for (const Entry& entry : message.entries) {
+    cleaner_.cancel(entry.resource);
+    if (Status entered = ledger_.enter(entry.resource); !entered) {
+      answer(connection, message.id, entered.error().code);
+      return;
+    }
+    registry_.add(*connection.member, entry.resource, entry.count);
+  }
+  answer(connection, message.id);
+}
+
+void Daemon::take_hold(Connection& connection, const Message& message) {
+  for (const Entry& entry : message.entries) {
+    if (registry_.knows(entry.resource)) {
+      registry_.add(*connection.member, entry.resource, entry.count);
+    } else {
+      complain(connection, "holds an unknown name: " + to_text(entry.resource));
+    }
+  }
+}
+
+void Daemon::take_release(Connection& connection, const Message& message) {
+  for (const Entry& entry : message.entries) {
+    const Released released = registry_.release(*connection.member, entry.resource, entry.count);
+    if (released == Released::unknown || released == Released::not_held) {
+      complain(connection,
+               (released == Released::unknown ? "releases an unknown name: "
+                                              : "releases a name that it does not hold: ") +
+                   to_text(entry.resource));
+    }
+  }
+}
+
+void Daemon::take_forget(Connection& connection, const Message& message) {
+  for (const Entry& entry : message.entries) {
+    const bool cleaning = cleaner_.is_under_way(entry.resource);
+    cleaner_.cancel(entry.resource);
+    if (Status struck = ledger_.strike(entry.resource); !struck) {
+      answer(connection, message.id, struck.error().code);
+      return;
+    }
+    if (!registry_.forget(entry.resource) && !cleaning && !message.again) {
+      complain(connection, "forgets an unknown name: " + to_text(entry.resource));
+    }
+  }
+  answer(connection, message.id);
+}
+
+void Daemon::take_counts(Connection& connection, const Message& message) {
+  Message reply{.verb = Verb::reply, .id = message.id, .entries = {}};
+  for (const Holding& holding : registry_.holdings()) {
+    const auto holder = members_.find(holding.holder);
+    reply.entries.push_back({.resource = holding.resource,
+                             .holder = holder == members_.end() ? 0 : holder->second.pid,
+                             .count = holding.count});
+  }
+  for (Packet& packet : encode_split(reply)) {
+    connection.link.post(std::move(packet));
+  }
+}
+
+}  // namespace lastref::tracker

@@ -1,0 +1,156 @@
+#include "impl/tracker/ledger.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace lastref::tracker {
+namespace {
+
+constexpr std::byte alive{'+'};
+constexpr std::byte dead{'-'};
+constexpr std::byte nothing{0};
+constexpr std::size_t record_header_size = 12;
+
+/// FNV-1a over the record's place and content: http://www.isthe.com/chongo/tech/comp/fnv/
+std::uint64_t check_of(std::uint64_t offset, std::byte type, os::Bytes name) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto mix = [&hash](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3U; };
+  for (unsigned shift = 0; shift < 64; shift += 8) {
+    mix(static_cast<std::uint8_t>(offset >> shift));
+  }
+  mix(std::to_integer<std::uint8_t>(type));
+  for (const std::byte byte : name) {
+    mix(std::to_integer<std::uint8_t>(byte));
+  }
+  return hash;
+}
+
+std::uint64_t number_at(os::Bytes bytes, std::size_t size) noexcept {
+  std::uint64_t number = 0;
+  for (std::size_t index = size; index > 0; --index) {
+    number = number << 8U | std::to_integer<std::uint64_t>(bytes[index - 1]);
+  }
+  return number;
+}
+
+std::vector<std::byte> record_of(std::uint64_t offset, std::byte state, const Resource& resource) {
+  const os::Bytes name = os::bytes_of(resource.name);
+  const auto type = static_cast<std::byte>(resource.type);
+  std::vector<std::byte> record{state, type};
+  const auto put = [&record](std::uint64_t number, std::size_t size) {
+    for (std::size_t index = 0; index < size; ++index) {
+      record.push_back(static_cast<std::byte>(number >> (8 * index) & 0xffU));
+    }
+  };
+  put(name.size(), 2);
+  put(check_of(offset, type, name), 8);
+  record.insert(record.end(), name.begin(), name.end());
+  return record;
+}
+
+}  // namespace
+
+Result<Ledger> Ledger::open(os::Os& os, const os::Place& place) {
+  LASTREF_TRY(file, os::open_file(os, place, {.write = true}));
+  Ledger ledger(os, std::move(file));
+  LASTREF_CHECK(ledger.load());
+  return ledger;
+}
+
+Status Ledger::load() {
+  LASTREF_TRY(status, os_->status(file_.get()));
+  std::vector<std::byte> bytes(status.size);
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    LASTREF_TRY(more, os::retry_interrupted([&] {
+                  return os_->read(file_.get(), std::span(bytes).subspan(filled));
+                }));
+    if (more == 0) {
+      break;
+    }
+    filled += more;
+  }
+  touched_ = filled;
+  parse(os::Bytes(bytes).first(filled));
+  return ok();
+}
+
+void Ledger::parse(os::Bytes bytes) {
+  while (bytes.size() - end_ >= record_header_size) {
+    const os::Bytes record = bytes.subspan(end_);
+    const std::size_t size = number_at(record.subspan(2), 2);
+    if (record.size() < record_header_size + size) {
+      return;
+    }
+    const os::Bytes name = record.subspan(record_header_size, size);
+    if (record[0] == dead) {
+      spare_[size].push_back(end_);
+    } else if (record[0] == alive) {
+      const bool whole = number_at(record.subspan(4), 8) == check_of(end_, record[1], name);
+      Resource resource{.type = static_cast<ResourceType>(record[1]), .name = {}};
+      for (const std::byte byte : name) {
+        resource.name.push_back(static_cast<char>(byte));
+      }
+      const bool possible = std::to_integer<std::size_t>(record[1]) < resource_types;
+      if (!whole || !possible || !check_name(resource)) {
+        return;
+      }
+      alive_[resource] = end_;
+    } else {
+      return;
+    }
+    end_ += record_header_size + size;
+  }
+}
+
+Status Ledger::enter(const Resource& resource) {
+  if (alive_.contains(resource)) {
+    return ok();
+  }
+  const std::size_t size = resource.name.size();
+  auto& spare = spare_[size];
+  if (spare.empty()) {
+    const bool over_garbage = end_ < touched_;
+    std::vector<std::byte> record = record_of(end_, over_garbage ? nothing : alive, resource);
+    const std::uint64_t next = end_ + record.size();
+    if (next < touched_) {
+      record.push_back(nothing);
+    }
+    touched_ = std::max(touched_, next);
+    LASTREF_CHECK(os::write_all_at(*os_, file_.get(), record, end_));
+    if (over_garbage) {
+      LASTREF_CHECK(os::write_all_at(*os_, file_.get(), std::span(&alive, 1), end_));
+    }
+    alive_[resource] = end_;
+    end_ = next;
+    return ok();
+  }
+  const std::uint64_t offset = spare.back();
+  LASTREF_CHECK(os::write_all_at(*os_, file_.get(), record_of(offset, dead, resource), offset));
+  LASTREF_CHECK(os::write_all_at(*os_, file_.get(), std::span(&alive, 1), offset));
+  spare.pop_back();
+  alive_[resource] = offset;
+  return ok();
+}
+
+Status Ledger::strike(const Resource& resource) {
+  const auto found = alive_.find(resource);
+  if (found == alive_.end()) {
+    return ok();
+  }
+  LASTREF_CHECK(os::write_all_at(*os_, file_.get(), std::span(&dead, 1), found->second));
+  spare_[resource.name.size()].push_back(found->second);
+  alive_.erase(found);
+  return ok();
+}
+
+std::vector<Resource> Ledger::names() const {
+  std::vector<Resource> all;
+  all.reserve(alive_.size());
+  for (const auto& [resource, offset] : alive_) {
+    all.push_back(resource);
+  }
+  return all;
+}
+
+}  // namespace lastref::tracker

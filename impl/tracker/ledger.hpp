@@ -1,0 +1,59 @@
+// Ledger: the names of a tree that may need clean-up, on the file system, so that they outlive the
+// tracker and even the whole tree.
+//
+// The tracker alone writes it, and writes a name before it answers that the name is counted. A record is
+//   state u8 ('+' alive, '-' dead), type u8, size of the name u16, check u64, name
+// with a check over offset, type and name. A '+' record with a wrong check is a write that a kill cut
+// short: it and all after it do not count. Nor does what lies behind a 0 in place of a state. Ending a
+// name is one byte in place, which needs no space. The place of a dead record is taken again by a name
+// of the same size: body first, then the one byte. So is the place of a record that was cut short, which
+// may have anything in its name: a 0 in front and one behind, then the one byte.
+// Counts are not here: they are announced by those who hold (T6).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <lastref/owners.hpp>
+#include <lastref/resource.hpp>
+
+namespace lastref::tracker {
+
+class Ledger {
+ public:
+  /// Reads what is there.
+  ///
+  /// Errors          what open, status or read said.
+  static Result<Ledger> open(os::Os& os, const os::Place& place);
+
+  /// Writes the name, unless it is there. On an error it is not.
+  ///
+  /// Errors          no_space_on_device, io_error.
+  Status enter(const Resource& resource);
+  /// Ends the name, if it is there.
+  ///
+  /// Errors          io_error: it is still there.
+  Status strike(const Resource& resource);
+
+  bool contains(const Resource& resource) const { return alive_.contains(resource); }
+  /// Every name that is alive, in order.
+  std::vector<Resource> names() const;
+  bool empty() const noexcept { return alive_.empty(); }
+
+ private:
+  Ledger(os::Os& os, os::UniqueFd file) noexcept : os_(&os), file_(std::move(file)) {}
+  Status load();
+  void parse(os::Bytes bytes);
+
+  os::Os* os_;
+  os::UniqueFd file_;
+  std::map<Resource, std::uint64_t> alive_;                            // → offset of the record
+  std::unordered_map<std::size_t, std::vector<std::uint64_t>> spare_;  // size of the name → offsets
+  std::uint64_t end_ = 0;                                              // of the records
+  std::uint64_t touched_ = 0;  // end of what the file may contain
+};
+
+}  // namespace lastref::tracker

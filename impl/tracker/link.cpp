@@ -1,0 +1,96 @@
+#include "impl/tracker/link.hpp"
+
+#include <array>
+
+namespace lastref::tracker {
+namespace {
+
+constexpr int fruitless_max = 64;
+
+}  // namespace
+
+void Link::was_fruitless() noexcept {
+  if (++fruitless_ == fruitless_max) {
+    broken_ = true;
+  }
+}
+
+bool Link::send(const Packet& packet, std::span<const os::Fd> fds) {
+  const Status sent = os::retry_interrupted([&] { return os_->send(fd(), packet, fds); });
+  if (sent) {
+    fruitless_ = 0;
+    return true;
+  }
+  if (sent.error().code == std::errc::resource_unavailable_try_again) {
+    was_fruitless();
+  } else {
+    broken_ = true;
+  }
+  return false;
+}
+
+void Link::post(Packet packet, std::span<const os::Fd> fds) {
+  if (broken_) {
+    return;
+  }
+  if (!queue_.empty() || !send(packet, fds)) {
+    // Descriptors cannot wait in a queue: they may be closed by then. Only announcements carry some,
+    // and they are the first on a new connection, where there is room.
+    broken_ = broken_ || !fds.empty();
+    // Posting to a peer that is stopped is no fault of the socket's.
+    fruitless_ = broken_ ? fruitless_ : 0;
+    queue_.push_back(std::move(packet));
+  }
+}
+
+void Link::flush() {
+  while (!broken_ && !queue_.empty() && send(queue_.front(), {})) {
+    queue_.pop_front();
+  }
+}
+
+Arrival Link::receive() {
+  if (broken_) {
+    return Arrival::end;
+  }
+  std::array<std::byte, receive_size> bytes;  // NOLINT(cppcoreguidelines-init-variables): 32 KiB
+  const auto attempt = [&] {
+    return os::retry_interrupted([&] { return os_->receive(fd(), bytes); });
+  };
+  auto arrived = attempt();
+  if (!arrived && arrived.error().code == std::errc::connection_reset) {
+    // Said once when the other side died with something of ours unread: what it had sent is still there
+    // (Linux unix(7) sockets, unix_release_sock).
+    arrived = attempt();
+  }
+  if (!arrived) {
+    if (arrived.error().code == std::errc::resource_unavailable_try_again) {
+      was_fruitless();
+      return Arrival::nothing;
+    }
+    broken_ = true;
+    return Arrival::end;
+  }
+  received_fds_.clear();
+  for (const os::Fd fd : arrived->fds) {
+    received_fds_.emplace_back(*os_, fd);
+  }
+  if (arrived->size == 0) {
+    broken_ = true;
+    return Arrival::end;
+  }
+  fruitless_ = 0;
+  if (arrived->truncated) {
+    reason_ = "too long, or with more descriptors than a process has a right to";
+    return Arrival::malformed;
+  }
+  Result<Message> message = decode(os::Bytes(bytes).first(arrived->size));
+  if (!message) {
+    reason_ = message.error().subject;
+    return Arrival::malformed;
+  }
+  received_ = *std::move(message);
+  return Arrival::message;
+}
+
+}  // namespace lastref::tracker

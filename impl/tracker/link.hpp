@@ -1,0 +1,57 @@
+// Link: one end of a connection that speaks the native protocol. Used by both sides.
+//
+// Sending never waits: what the socket does not take is queued, and the owner polls for room. A socket
+// that keeps promising and not keeping (readable, but nothing to read; writable, but no room) is given
+// up as broken after a while, so that no fault turns a loop into a spin.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include <lastref/owners.hpp>
+
+#include "impl/tracker/codec.hpp"
+
+namespace lastref::tracker {
+
+enum class Arrival : std::uint8_t { message, malformed, nothing, end };
+
+class Link {
+ public:
+  Link(os::Os& os, os::UniqueFd socket) noexcept : os_(&os), socket_(std::move(socket)) {}
+
+  os::Fd fd() const noexcept { return socket_.get(); }
+  bool wants_room() const noexcept { return !queue_.empty(); }
+  /// The other side is gone, or the socket is of no use any more.
+  bool broken() const noexcept { return broken_; }
+
+  /// Sends or queues. `fds` go with it only if nothing is queued; the caller keeps them.
+  void post(Packet packet, std::span<const os::Fd> fds = {});
+  /// Sends what is queued, as far as there is room.
+  void flush();
+
+  /// The next message. After `message`, see `received` and `received_fds`; after `malformed`, `reason`.
+  Arrival receive();
+  Message& received() noexcept { return received_; }
+  std::vector<os::UniqueFd>& received_fds() noexcept { return received_fds_; }
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  bool send(const Packet& packet, std::span<const os::Fd> fds);
+  void was_fruitless() noexcept;
+
+  os::Os* os_;
+  os::UniqueFd socket_;
+  std::deque<Packet> queue_;
+  Message received_;
+  std::vector<os::UniqueFd> received_fds_;
+  std::string reason_;
+  int fruitless_ = 0;
+  bool broken_ = false;
+};
+
+/// Where packets are received into, once a process.
+inline constexpr std::size_t receive_size = packet_size_max + 1;
+
+}  // namespace lastref::tracker

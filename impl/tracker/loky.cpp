@@ -1,0 +1,199 @@
+#include "impl/tracker/loky.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <lastref/tracker.hpp>
+
+namespace lastref::tracker {
+namespace {
+
+constexpr int failures_max = 10;
+constexpr std::size_t read_size = 64 * 1024;
+
+void report(os::Os& os, const std::string& what) {
+  os::report_quietly(os, "lastref tracker: " + what);
+}
+
+}  // namespace
+
+Result<LokyLine> parse_loky_line(std::string_view line) {
+  const std::size_t first = line.find(':');
+  const std::string_view command = line.substr(0, first);
+  if (command == "PROBE") {
+    return LokyLine{};
+  }
+  const std::size_t last = line.rfind(':');
+  if (first == std::string_view::npos || first == last) {
+    return failure(std::errc::bad_message, "not CMD:name:rtype");
+  }
+  LokyLine parsed;
+  if (command == "REGISTER") {
+    parsed.verb = LokyVerb::register_;
+  } else if (command == "UNREGISTER") {
+    parsed.verb = LokyVerb::unregister;
+  } else if (command == "MAYBE_UNLINK") {
+    parsed.verb = LokyVerb::maybe_unlink;
+  } else {
+    return failure(std::errc::bad_message, "unknown command");
+  }
+  const auto type = type_of(line.substr(last + 1));
+  if (!type) {
+    return failure(std::errc::bad_message, "unknown resource type");
+  }
+  parsed.resource = {.type = *type, .name = std::string(line.substr(first + 1, last - first - 1))};
+  if (!check_name(parsed.resource)) {
+    return failure(std::errc::bad_message, "a name that cannot be");
+  }
+  return parsed;
+}
+
+void LokyTracker::take(std::string_view line) {
+  const auto parsed = parse_loky_line(line);
+  if (!parsed) {
+    const Resource as_text{.type = ResourceType::noop, .name = std::string(line.substr(0, 200))};
+    report(os_, "malformed line, " + parsed.error().subject + ": " + to_text(as_text).substr(5));
+    return;
+  }
+  const Resource& resource = parsed->resource;
+  switch (parsed->verb) {
+    case LokyVerb::probe:
+      return;
+    case LokyVerb::register_:
+      cleaner_.cancel(resource);
+      registry_.add(nobody, resource);
+      return;
+    case LokyVerb::unregister:
+      cleaner_.cancel(resource);
+      if (!registry_.forget(resource)) {
+        report(os_, "UNREGISTER of an unknown name: " + to_text(resource));
+      }
+      return;
+    case LokyVerb::maybe_unlink:
+      if (registry_.release(nobody, resource) == Released::unknown) {
+        report(os_, "MAYBE_UNLINK of an unknown name: " + to_text(resource));
+      }
+      // One pipe has one order: no hold can be under way elsewhere.
+      for (Resource& doomed : registry_.take_doomed(registry_.now())) {
+        cleaner_.add(std::move(doomed));
+      }
+      // At once: what the next line says of the name is about another life of it.
+      clean(os_.now());
+      return;
+  }
+}
+
+void LokyTracker::take_lines() {
+  std::size_t start = 0;
+  for (;;) {
+    const std::size_t end = pending_.find('\n', start);
+    if (end == std::string::npos) {
+      break;
+    }
+    if (!overlong_) {
+      take(std::string_view(pending_).substr(start, end - start));
+    }
+    overlong_ = false;
+    start = end + 1;
+  }
+  pending_.erase(0, start);
+  if (pending_.size() > loky_line_size_max) {
+    if (!overlong_) {
+      report(os_, "malformed line, too long: it is passed over");
+    }
+    overlong_ = true;
+    pending_.clear();
+  }
+}
+
+/// False at the end of the pipe.
+Result<bool> LokyTracker::read_some() {
+  std::array<os::PollItem, 1> items{{{.fd = pipe_, .want_read = true}}};
+  std::optional<std::chrono::nanoseconds> timeout;
+  if (const auto due = cleaner_.due()) {
+    timeout = std::max(*due - os_.now(), os::Instant(0));
+  }
+  const auto ready = os::retry_interrupted([&] { return os_.poll(items, timeout); });
+  if (!ready) {
+    if (++poll_failures_ == failures_max) {
+      return tl::unexpected<Error>(ready.error());
+    }
+    return true;
+  }
+  poll_failures_ = 0;
+  if (!items[0].readable && !items[0].hung_up) {
+    return true;
+  }
+  const std::size_t before = pending_.size();
+  pending_.resize(before + read_size);
+  const auto got = os::retry_interrupted(
+      [&] { return os_.read(pipe_, std::as_writable_bytes(std::span(pending_).subspan(before))); });
+  pending_.resize(before + got.value_or(0));
+  if (!got) {
+    if (got.error().code == std::errc::resource_unavailable_try_again) {
+      return true;
+    }
+    return tl::unexpected<Error>(got.error());
+  }
+  take_lines();
+  return *got > 0;
+}
+
+void LokyTracker::clean(os::Instant now) {
+  for (const Cleaned& cleaned : cleaner_.step(now)) {
+    if (!cleaned.status) {
+      report(os_,
+             "could not clean up " + to_text(cleaned.resource) + ": " +
+                 describe(cleaned.status.error()));
+    }
+  }
+}
+
+/// The last process has closed the pipe: everything still counted goes, folders last.
+void LokyTracker::clean_all() {
+  std::array<std::string, resource_types> names;
+  std::array<std::size_t, resource_types> counts{};
+  std::vector<Resource> left;
+  for (Holding& holding : registry_.holdings()) {
+    const auto type = static_cast<std::size_t>(holding.resource.type);
+    names.at(type) += " " + to_text(holding.resource);
+    ++counts.at(type);
+    left.push_back(std::move(holding.resource));
+  }
+  for (std::size_t type = 0; type < resource_types; ++type) {
+    if (counts.at(type) > 0) {
+      report(os_,
+             "there appear to be " + std::to_string(counts.at(type)) + " leaked " +
+                 std::string(word_of(static_cast<ResourceType>(type))) +
+                 " objects to clean up:" + names.at(type));
+    }
+  }
+  order_for_cleanup(left);
+  for (Resource& resource : left) {
+    cleaner_.add(std::move(resource));
+  }
+  while (const auto due = cleaner_.due()) {
+    os::Instant now = os_.now();
+    if (*due > now) {
+      const auto waited = os_.poll({}, *due - now);
+      const bool cannot_wait = !waited && waited.error().code != std::errc::interrupted;
+      now = cannot_wait ? *due : os_.now();
+    }
+    clean(now);
+  }
+}
+
+Status LokyTracker::serve() {
+  for (;;) {
+    const auto open = read_some();
+    if (!cleaner_.empty()) {
+      clean(os_.now());
+    }
+    if (!open || !*open) {
+      clean_all();
+      return open ? ok() : Status(tl::unexpected(open.error()));
+    }
+  }
+}
+
+}  // namespace lastref::tracker

@@ -1,0 +1,54 @@
+// LokyTracker: loky's line protocol from one pipe. An adaptor for foreign clients: references are not
+// attributed, and what is left is cleaned up at the pipe's end.
+#pragma once
+
+#include <string>
+
+#include "impl/tracker/cleaner.hpp"
+#include "impl/tracker/registry.hpp"
+
+namespace lastref::tracker {
+
+enum class LokyVerb : std::uint8_t { register_, unregister, maybe_unlink, probe };
+
+struct LokyLine {
+  LokyVerb verb = LokyVerb::probe;
+  Resource resource;
+
+  bool operator==(const LokyLine&) const = default;
+};
+
+/// `CMD:name:rtype` without its line break; the name may contain colons. A PROBE may say anything.
+///
+/// Errors          bad_message, with the reason as subject.
+Result<LokyLine> parse_loky_line(std::string_view line);
+
+/// Bytes; a longer line is reported and passed over.
+inline constexpr std::size_t loky_line_size_max = 8192;
+
+class LokyTracker {
+ public:
+  LokyTracker(os::Os& os, os::Fd pipe) noexcept : os_(os), pipe_(pipe), cleaner_(os) {}
+
+  /// Until the end of the pipe, and until all is clean.
+  ///
+  /// Errors          of read or poll, after everything was cleaned up all the same.
+  Status serve();
+
+ private:
+  Result<bool> read_some();
+  void take_lines();
+  void take(std::string_view line);
+  void clean(os::Instant now);
+  void clean_all();
+
+  os::Os& os_;
+  os::Fd pipe_;
+  Registry registry_;
+  Cleaner cleaner_;
+  std::string pending_;    // what was read and is not a whole line yet
+  bool overlong_ = false;  // the rest of the line that is being read does not count
+  int poll_failures_ = 0;
+};
+
+}  // namespace lastref::tracker

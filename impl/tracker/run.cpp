@@ -1,0 +1,56 @@
+#include <lastref/tracker.hpp>
+
+#include "impl/tracker/daemon.hpp"
+#include "impl/tracker/loky.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+/// Blocked by whoever started us; from here on they are ignored instead (T1).
+void ignore_interrupts(os::Os& os) {
+  for (const os::Signal signal : {os::Signal::interrupt, os::Signal::terminate}) {
+    Status deaf = os.ignore_signal(signal);
+    if (deaf) {
+      deaf = os.unblock_signal(signal);
+    }
+    if (!deaf) {
+      // Better a tracker that can be interrupted than one that does not start.
+      os::report_quietly(os, "lastref tracker: " + describe(deaf.error()));
+    }
+  }
+}
+
+}  // namespace
+
+int run(os::Os& os, std::span<const std::string> arguments) noexcept {
+  constexpr int passed = 3;
+  if (arguments.size() == 2 && arguments[0] == "--loky-fd" &&
+      arguments[1] == std::to_string(passed)) {
+    return run_loky(os, static_cast<os::Fd>(passed));
+  }
+  ignore_interrupts(os);
+  if (arguments.size() != 1) {
+    os::report_quietly(os, "lastref tracker: needs the folder of a tree");
+    return 2;
+  }
+  auto daemon =
+      Daemon::start(os, {.folder = arguments[0]}, os::UniqueFd(os, static_cast<os::Fd>(passed)));
+  const Status served = daemon ? (*daemon)->serve() : Status(tl::unexpected(daemon.error()));
+  if (!served) {
+    os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
+    return 2;
+  }
+  return 0;
+}
+
+int run_loky(os::Os& os, os::Fd pipe) noexcept {
+  const os::UniqueFd owned(os, pipe);
+  ignore_interrupts(os);
+  if (const Status served = LokyTracker(os, pipe).serve(); !served) {
+    os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace lastref::tracker

@@ -1,0 +1,254 @@
+#include "impl/tracker/tree.hpp"
+
+#include <array>
+#include <limits>
+
+#include "impl/tracker/ledger.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+constexpr std::uint32_t private_folder = 0700;
+constexpr int tries_max = 8;
+constexpr std::uint64_t tracker_byte = 0;
+constexpr std::uint64_t root_byte = 1ULL << 32U;
+
+bool is(const Error& error, std::errc code) {
+  return error.code == code;
+}
+
+/// Made or found: a folder of ours that nobody else can enter.
+Status usable_folder(os::Os& os, const std::string& path) {
+  for (int tries = 1;; ++tries) {
+    Status made = os.make_folder(path, private_folder);
+    if (!made && !is(made.error(), std::errc::file_exists)) {
+      return made;
+    }
+    Status usable = check_private(os, path);
+    if (usable) {
+      return usable;
+    }
+    if (made) {
+      static_cast<void>(os.remove_folder(path));
+    }
+    // The last tree in it took it along between our two looks.
+    if (tries == tries_max || !is(usable.error(), std::errc::no_such_file_or_directory)) {
+      return usable;
+    }
+  }
+}
+
+Result<std::string> random_name(os::Os& os) {
+  std::array<std::byte, 16> bytes{};
+  LASTREF_CHECK(os::retry_interrupted([&] { return os.entropy(bytes); }));
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string name;
+  for (const std::byte byte : bytes) {
+    name += digits[std::to_integer<std::size_t>(byte >> 4)];
+    name += digits[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  return name;
+}
+
+/// Whether `path` still names the file that `fd` has open: a sweep may have removed it between our
+/// opening and our locking.
+Result<bool> still_there(os::Os& os, os::Fd fd, const std::string& path) {
+  LASTREF_TRY(open, os.status(fd));
+  auto named = os.status_at(path);
+  if (!named) {
+    if (is(named.error(), std::errc::no_such_file_or_directory)) {
+      return false;
+    }
+    return tl::unexpected<Error>(named.error());
+  }
+  return named->device == open.device && named->inode == open.inode;
+}
+
+Status lock_byte(os::Os& os, os::Fd lock, std::uint64_t byte) {
+  return os::retry_interrupted([&] {
+    return os.lock_range(lock, {.kind = os::LockKind::exclusive, .start = byte, .length = 1});
+  });
+}
+
+Status lock_own_byte(os::Os& os, os::Fd lock) {
+  return lock_byte(os, lock, static_cast<std::uint64_t>(os.process_id()));
+}
+
+Result<bool> is_locked(os::Os& os, os::Fd lock, std::uint64_t byte) {
+  LASTREF_TRY(holder,
+              os.find_lock(lock, {.kind = os::LockKind::exclusive, .start = byte, .length = 1}));
+  return holder.has_value();
+}
+
+/// The parts of a tree, in the order in which they are made.
+Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
+  OwnTree tree{.paths = std::move(paths), .lock = {}, .listener = {}};
+  LASTREF_TRY(lock, os::open_file(os, tree.paths.lock(), {.write = true, .create = true}));
+  LASTREF_CHECK(lock_own_byte(os, lock.get()));
+  LASTREF_CHECK(lock_byte(os, lock.get(), root_byte));
+  LASTREF_TRY(ours, still_there(os, lock.get(), tree.paths.lock()));
+  if (!ours) {
+    return failure(std::errc::no_such_file_or_directory, tree.paths.lock());
+  }
+  tree.lock = std::move(lock);
+  LASTREF_TRY(ledger, os::open_file(os, tree.paths.ledger(), {.write = true, .create = true}));
+  LASTREF_CHECK(ledger.close());
+  LASTREF_TRY(socket, os.make_socket());
+  tree.listener = os::UniqueFd(os, socket);
+  LASTREF_CHECK(os.bind(socket, tree.paths.socket()));
+  LASTREF_CHECK(os.listen(socket));
+  return tree;
+}
+
+/// A sweep took the tree, or its runtime folder, for a dead one's while it was being made.
+bool worth_another_try(const Error& error) {
+  return is(error, std::errc::no_such_file_or_directory) ||
+         is(error, std::errc::resource_unavailable_try_again) || is(error, std::errc::file_exists);
+}
+
+Status collect_members(
+    os::Os& os, os::Fd lock, std::uint64_t first, std::uint64_t last, std::vector<os::Pid>& pids) {
+  if (first > last) {
+    return ok();
+  }
+  LASTREF_TRY(
+      holder,
+      os.find_lock(lock,
+                   {.kind = os::LockKind::exclusive, .start = first, .length = last - first + 1}));
+  if (!holder) {
+    return ok();
+  }
+  // The kernel names some lock in the range, not the lowest: look on both sides of it. A member locks
+  // its own byte and nothing else; a sweep locks everything, and is nobody.
+  const std::uint64_t byte = holder->range.start;
+  if (holder->range.length != 1 || byte < first || byte > last) {
+    return ok();
+  }
+  pids.push_back(static_cast<os::Pid>(byte));
+  LASTREF_CHECK(collect_members(os, lock, first, byte - 1, pids));
+  return collect_members(os, lock, byte + 1, last, pids);
+}
+
+}  // namespace
+
+std::vector<std::string> runtime_places(os::Os& os, const std::string& wanted) noexcept {
+  std::string only = wanted;
+  if (only.empty()) {
+    only = os.environment("LASTREF_RUNTIME_FOLDER").value_or("");
+  }
+  // With a slash behind it, a symlink would be followed.
+  while (only.size() > 1 && only.ends_with('/')) {
+    only.pop_back();
+  }
+  if (!only.empty()) {
+    return {only};
+  }
+  const std::string name = "/lastref-" + std::to_string(os.user_id());
+  return {"/dev/shm" + name, "/tmp" + name};
+}
+
+Status check_private(os::Os& os, const std::string& path) noexcept {
+  LASTREF_TRY(status, os.status_at(path));
+  if (status.kind != os::FileKind::folder) {
+    return failure(std::errc::not_a_directory, path);
+  }
+  if (status.owner != os.user_id()) {
+    return failure(std::errc::permission_denied, path + " (another user's)");
+  }
+  if ((status.mode & 077U) != 0) {
+    return failure(std::errc::permission_denied, path + " (open to others)");
+  }
+  return ok();
+}
+
+Result<std::string> runtime_folder(os::Os& os, const std::string& wanted) noexcept {
+  Status usable = ok();
+  for (const std::string& place : runtime_places(os, wanted)) {
+    usable = usable_folder(os, place);
+    if (usable) {
+      return place;
+    }
+  }
+  return tl::unexpected<Error>(usable.error());
+}
+
+Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept {
+  // What a sweep could not do now, a later one will; it is no reason not to start.
+  static_cast<void>(sweep(os, wanted_runtime_folder));
+  for (int tries = 1;; ++tries) {
+    LASTREF_TRY(name, random_name(os));
+    LASTREF_TRY(runtime, runtime_folder(os, wanted_runtime_folder));
+    const TreePaths paths{.folder = runtime + "/" + name};
+    Status made = os.make_folder(paths.folder, private_folder);
+    if (made) {
+      Result<OwnTree> tree = fill_tree(os, paths);
+      if (tree) {
+        return tree;
+      }
+      made = failure(tree.error().code, tree.error().subject, tree.error().call);
+      // Whatever cannot be removed now has no live process, so the next start will.
+      static_cast<void>(remove_tree(os, paths));
+    }
+    if (tries == tries_max || !worth_another_try(made.error())) {
+      static_cast<void>(os.remove_folder(runtime));
+      return tl::unexpected<Error>(made.error());
+    }
+  }
+}
+
+Result<os::UniqueFd> join_lock(os::Os& os, const TreePaths& paths) noexcept {
+  LASTREF_TRY(lock, os::open_file(os, paths.lock(), {.write = true}));
+  if (Status locked = lock_own_byte(os, lock.get()); !locked) {
+    if (is(locked.error(), std::errc::resource_unavailable_try_again)) {
+      // Only a sweep of a dead tree ever holds a byte that is not its own.
+      return failure(std::errc::no_such_file_or_directory, paths.folder, Call::lock_range);
+    }
+    return tl::unexpected<Error>(locked.error());
+  }
+  LASTREF_TRY(there, still_there(os, lock.get(), paths.lock()));
+  if (!there) {
+    return failure(std::errc::no_such_file_or_directory, paths.folder);
+  }
+  return lock;
+}
+
+Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept {
+  Status locked = lock_byte(os, lock, tracker_byte);
+  if (!locked && is(locked.error(), std::errc::resource_unavailable_try_again)) {
+    return failure(std::errc::device_or_resource_busy, "the tracker's lock", Call::lock_range);
+  }
+  return locked;
+}
+
+Result<bool> has_future(os::Os& os, os::Fd lock) noexcept {
+  LASTREF_TRY(tracker_lives, is_locked(os, lock, tracker_byte));
+  LASTREF_TRY(root_lives, is_locked(os, lock, root_byte));
+  return tracker_lives || root_lives;
+}
+
+bool is_member(os::Os& os, os::Fd lock, os::Pid pid) noexcept {
+  return is_locked(os, lock, static_cast<std::uint64_t>(pid)).value_or(true);
+}
+
+Result<std::vector<os::Pid>> members_of(os::Os& os, os::Fd lock) noexcept {
+  std::vector<os::Pid> pids;
+  LASTREF_CHECK(collect_members(
+      os, lock, 1, static_cast<std::uint64_t>(std::numeric_limits<os::Pid>::max()), pids));
+  return pids;
+}
+
+Status remove_tree(os::Os& os, const TreePaths& paths) noexcept {
+  // The lock goes last of the files: as long as it is there, a sweep can tell the living from the dead.
+  LASTREF_CHECK(os::discard(os, paths.socket()));
+  LASTREF_CHECK(os::discard(os, paths.ledger()));
+  LASTREF_CHECK(os::discard(os, paths.lock()));
+  if (Status removed = os.remove_folder(paths.folder);
+      !removed && !is(removed.error(), std::errc::no_such_file_or_directory)) {
+    return removed;
+  }
+  // Not empty, most of the time: other trees live there.
+  static_cast<void>(os.remove_folder(paths.folder.substr(0, paths.folder.rfind('/'))));
+  return ok();
+}
+
+}  // namespace lastref::tracker
