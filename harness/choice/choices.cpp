@@ -1,0 +1,147 @@
+#include "harness/choice/choices.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness {
+namespace {
+
+/// A chance that mostly lets things be finds more than one that always changes.
+constexpr std::uint64_t change_one_in = 8;
+
+/// The first worthwhile answer from `from` on; `options` if there is none.
+std::uint32_t next_worthwhile(std::uint32_t from, std::uint32_t options, std::uint64_t worthwhile) {
+  while (from < options && from < 64 && (worthwhile >> from & 1U) == 0) {
+    ++from;
+  }
+  return from;
+}
+
+}  // namespace
+
+std::uint32_t Choices::pick(const Question& question) noexcept {
+  LASTREF_ASSERT(question.options > 0);
+  if (question.options == 1) {
+    return 0;
+  }
+  const std::uint32_t picked = held_ ? 0 : answer(question);
+  LASTREF_ASSERT(picked < question.options);
+  answers_.push_back(picked);
+  options_.push_back(question.options);
+  return picked;
+}
+
+void Choices::begin() noexcept {
+  answers_ = {};
+  options_ = {};
+  held_ = false;
+  begun();
+}
+
+std::uint32_t ListedChoices::answer(const Question& question) noexcept {
+  if (asked_ < list_.size()) {
+    return std::min(list_[asked_++], question.options - 1);
+  }
+  if (!seed_) {
+    return 0;
+  }
+  const std::uint64_t drawn = next_random(state_);
+  const bool stays = question.cost == Cost::preemption && drawn % change_one_in != 0;
+  return stays ? 0 : static_cast<std::uint32_t>((drawn >> 8U) % question.options);
+}
+
+void ListedChoices::begun() noexcept {
+  asked_ = 0;
+  state_ = seed_.value_or(0);
+}
+
+std::uint32_t ExhaustiveChoices::answer(const Question& question) noexcept {
+  if (depth_ == frames_.size()) {
+    const bool fixed = depth_ < bounds_.prefix.size();
+    const bool spent = deviations_ >= bounds_.deviations ||
+                       (question.cost == Cost::preemption && preemptions_ >= bounds_.preemptions);
+    frames_.push_back({.answer = fixed ? bounds_.prefix[depth_] : 0,
+                       .options = question.options,
+                       .worthwhile = fixed || spent ? 0 : question.worthwhile});
+  }
+  const Frame& frame = frames_[depth_++];
+  if (frame.options != question.options) {
+    deterministic_ = false;
+  }
+  const std::uint32_t picked = std::min(frame.answer, question.options - 1);
+  if (picked != 0) {
+    ++deviations_;
+    preemptions_ += question.cost == Cost::preemption ? 1 : 0;
+  }
+  return picked;
+}
+
+void ExhaustiveChoices::begun() noexcept {
+  depth_ = 0;
+  preemptions_ = 0;
+  deviations_ = 0;
+}
+
+bool ExhaustiveChoices::advance() noexcept {
+  // A run that asked less than the one before it has left frames behind that nobody reached.
+  if (depth_ < frames_.size()) {
+    deterministic_ = false;
+    frames_.resize(depth_);
+  }
+  for (; !frames_.empty(); frames_.pop_back()) {
+    Frame& last = frames_.back();
+    // Past the 64th, bits say nothing: all are tried, unless none was to be.
+    last.answer = last.worthwhile == 0
+                      ? last.options
+                      : next_worthwhile(last.answer + 1, last.options, last.worthwhile);
+    if (last.answer < last.options) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::uint64_t next_random(std::uint64_t& state) noexcept {
+  state += 0x9e3779b97f4a7c15U;
+  std::uint64_t mixed = state;
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+  mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
+  return mixed ^ (mixed >> 31U);
+}
+
+std::string to_text(std::span<const std::uint32_t> answers) {
+  while (!answers.empty() && answers.back() == 0) {
+    answers = answers.first(answers.size() - 1);
+  }
+  std::string text;
+  for (const std::uint32_t answer : answers) {
+    text += text.empty() ? "" : ".";
+    text += std::to_string(answer);
+  }
+  return text;
+}
+
+std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text) {
+  std::vector<std::uint32_t> answers;
+  while (!text.empty()) {
+    std::uint32_t answer = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), answer);
+    if (error != std::errc{}) {
+      return std::nullopt;
+    }
+    answers.push_back(answer);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) {
+      break;
+    }
+    if (text.front() != '.' || text.size() == 1) {
+      return std::nullopt;
+    }
+    text.remove_prefix(1);
+  }
+  return answers;
+}
+
+}  // namespace lastref::harness

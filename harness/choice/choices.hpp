@@ -1,0 +1,120 @@
+// Choices: whatever could go either way asks here, so a run is a list of answers.
+//
+// The list can be printed, replayed and shrunk. Answer 0 always means "the usual": the same run goes
+// on, the whole buffer is taken. So the empty list, and every list cut short, is a run too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lastref::harness {
+
+/// What an answer other than 0 costs; exhaustive enumeration has a budget for it.
+enum class Cost : std::uint8_t { free, preemption };
+
+/// A question: an answer below `options`, which is at least 1.
+struct Question {
+  std::uint32_t options = 1;
+  Cost cost = Cost::free;
+  /// Bit n: answer n may lead somewhere that no other does. For exhaustive enumeration only, and
+  /// only for the first 64; 0 is always tried.
+  std::uint64_t worthwhile = ~std::uint64_t{0};
+};
+
+class Choices {
+ public:
+  Choices() = default;
+  Choices(const Choices&) = delete;
+  Choices& operator=(const Choices&) = delete;
+  virtual ~Choices() = default;
+
+  /// The answer. With one option nothing is asked or recorded.
+  std::uint32_t pick(const Question& question) noexcept;
+  std::uint32_t pick(std::uint32_t options) noexcept { return pick(Question{.options = options}); }
+
+  /// All that was answered since the last `begin`, and out of how many.
+  const std::vector<std::uint32_t>& answers() const noexcept { return answers_; }
+  const std::vector<std::uint32_t>& options() const noexcept { return options_; }
+
+  /// Forgets the record: a new run begins. Nothing is held.
+  void begin() noexcept;
+  /// While held, every question is answered 0, and recorded as if it had been asked.
+  void hold(bool held) noexcept { held_ = held; }
+
+ protected:
+  virtual std::uint32_t answer(const Question& question) noexcept = 0;
+  virtual void begun() noexcept {}
+
+ private:
+  std::vector<std::uint32_t> answers_;
+  std::vector<std::uint32_t> options_;
+  bool held_ = false;
+};
+
+/// Answers from a list; after its end by chance if there is a seed, else 0. An answer that is out of
+/// range counts as the highest, so a list stays a run when the code changes.
+class ListedChoices final : public Choices {
+ public:
+  explicit ListedChoices(std::vector<std::uint32_t> list,
+                         std::optional<std::uint64_t> seed = std::nullopt)
+      : list_(std::move(list)), seed_(seed), state_(seed.value_or(0)) {}
+
+ private:
+  std::uint32_t answer(const Question& question) noexcept override;
+  void begun() noexcept override;
+
+  std::vector<std::uint32_t> list_;
+  std::optional<std::uint64_t> seed_;
+  std::uint64_t state_;
+  std::size_t asked_ = 0;
+};
+
+struct ExhaustiveBounds {
+  std::uint32_t preemptions = ~0U;         ///< Most answers other than 0 with Cost::preemption,
+  std::uint32_t deviations = ~0U;          ///< and most answers other than 0 at all.
+  std::vector<std::uint32_t> prefix = {};  ///< Fixed first answers: one shard of the whole.
+};
+
+/// Depth-first over all answers within bounds. After each run `advance` says whether another is left.
+///
+/// For example, two questions with two options each give 00, 01, 10, 11.
+class ExhaustiveChoices final : public Choices {
+ public:
+  explicit ExhaustiveChoices(ExhaustiveBounds bounds = {}) : bounds_(std::move(bounds)) {}
+
+  /// Moves on to the next run. False when all are done.
+  bool advance() noexcept;
+  /// False once a run asked other questions than the same answers had led to before.
+  bool deterministic() const noexcept { return deterministic_; }
+
+ private:
+  struct Frame {
+    std::uint32_t answer = 0;
+    std::uint32_t options = 1;     ///< Those that there were
+    std::uint64_t worthwhile = 0;  ///< Those that are to be tried
+  };
+
+  std::uint32_t answer(const Question& question) noexcept override;
+  void begun() noexcept override;
+
+  ExhaustiveBounds bounds_;
+  std::vector<Frame> frames_;
+  std::size_t depth_ = 0;
+  std::uint32_t preemptions_ = 0;
+  std::uint32_t deviations_ = 0;
+  bool deterministic_ = true;
+};
+
+/// The next of a fixed sequence of well-mixed numbers (splitmix64, Steele et al. 2014).
+std::uint64_t next_random(std::uint64_t& state) noexcept;
+
+/// "0.2.1.1.0", and back. Zeros at the end are left out, for they are the usual.
+std::string to_text(std::span<const std::uint32_t> answers);
+std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text);
+
+}  // namespace lastref::harness

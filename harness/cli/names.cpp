@@ -1,0 +1,83 @@
+#include "harness/cli/names.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t suggestions_max = 3;
+constexpr std::size_t mistakes_max = 2;  // in a short word; in a long one, a third of it
+
+/// Insertions, deletions and changes that make one word of the other. Levenshtein 1966.
+std::size_t distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const std::size_t change = diagonal + (one[i - 1] == other[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view name) noexcept {
+  std::size_t at = 0;
+  std::size_t from = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resumed = 0;
+  while (from < name.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      resumed = from;
+    } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == name[from])) {
+      ++at;
+      ++from;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      from = ++resumed;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> names) {
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const std::string& name : names) {
+    const bool within = !word.empty() && name.find(word) != std::string::npos;
+    const std::size_t away = within ? 0 : distance(word, name);
+    const std::size_t size = std::max(word.size(), name.size());
+    if (away <= std::max(mistakes_max, size / 3) && away < size) {
+      near.emplace_back(away, name);
+    }
+  }
+  std::ranges::sort(near);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < std::min(near.size(), suggestions_max); ++i) {
+    found.push_back(std::move(near[i].second));
+  }
+  return found;
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string> names) {
+  const std::vector<std::string> found = nearest(word, names);
+  if (found.empty()) {
+    return {};
+  }
+  std::string text = "; did you mean ";
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == found.size() ? " or " : ", ") + found[i];
+  }
+  return text + "?";
+}
+
+}  // namespace lastref::harness

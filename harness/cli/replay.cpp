@@ -1,0 +1,159 @@
+// replay: one run of one scenario, with the faults and answers that are given.
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "harness/choice/choices.hpp"
+#include "harness/cli/names.hpp"
+#include "harness/cli/scenarios.hpp"
+#include "harness/cli/verbs.hpp"
+#include "harness/explore/plans.hpp"
+#include "harness/report/text.hpp"
+
+namespace lastref::harness {
+namespace {
+
+struct ReplayOptions {
+  std::string name;
+  std::vector<std::string> faults;
+  std::string choices;
+  std::optional<std::uint64_t> seed;
+  std::string world = "kernel";
+  bool trace = false;
+};
+
+std::string text_of(const Crossing& crossing) {
+  const char* error = crossing.error > 0 ? strerrorname_np(crossing.error) : nullptr;
+  return fmt::format("{}{}{}{}",
+                     to_text(crossing.point),
+                     crossing.error == -1  ? " never came back"
+                     : crossing.error == 0 ? ""
+                     : error != nullptr    ? fmt::format(" {}", error)
+                                           : fmt::format(" error {}", crossing.error),
+                     crossing.injected ? " (injected)" : "",
+                     crossing.waited ? " (waited)" : "");
+}
+
+class Replay {
+ public:
+  Replay(const ReplayOptions& options, Session& session) : options_(options), session_(session) {}
+
+  void run() {
+    const Scenario* scenario = find_scenario(options_.name, session_);
+    if (scenario == nullptr || !make_plan()) {
+      return;
+    }
+    if (scenario->kernel_only && session_.worlds.kind() == "sim") {
+      session_.refuse(scenario->name + " needs the kernel world");
+      return;
+    }
+    if (const std::string& degraded = session_.worlds.degraded(); !degraded.empty()) {
+      std::cerr << "lastref: the kernel world is DEGRADED: " << degraded << '\n';
+    }
+    const Outcome outcome = session_.worlds.first()->run(*scenario, plan_);
+    if (options_.trace) {
+      for (const Crossing& crossing : outcome.crossings) {
+        std::cout << text_of(crossing) << '\n';
+      }
+    }
+    if (!outcome.standard_error.empty()) {
+      std::cout << "standard error of the run:\n" << outcome.standard_error << '\n';
+    }
+    judge(*scenario, outcome);
+    std::cout << std::flush;
+  }
+
+ private:
+  bool make_plan() {
+    if (!parse_faults(options_.faults, plan_.faults, session_)) {
+      return false;
+    }
+    const auto choices = parse_choices(options_.choices);
+    if (!choices) {
+      session_.refuse(
+          fmt::format("--choices {}: not a list of answers such as 1.0.2", options_.choices));
+      return false;
+    }
+    plan_.choices = *choices;
+    plan_.seed = options_.seed;
+    plan_.wants_crossings = true;
+    return true;
+  }
+
+  void judge(const Scenario& scenario, const Outcome& outcome) {
+    const std::string again = replay_command(scenario.name, plan_, session_.worlds.kind());
+    for (const Finding& finding : outcome.findings) {
+      std::cout << to_text(Violation{.scenario = scenario.name,
+                                     .claim = finding.claim,
+                                     .seen = finding.seen,
+                                     .repeats = true,
+                                     .replay = again,
+                                     .last_crossings = outcome.last_crossings})
+                << '\n';
+    }
+    if (!outcome.findings.empty()) {
+      session_.end(Exit::violation);
+      return;
+    }
+    if (outcome.faults_fired < plan_.faults.size()) {
+      std::cout << fmt::format("does not apply: {} of {} faults struck{}\n",
+                               outcome.faults_fired,
+                               plan_.faults.size(),
+                               nearest_points(outcome));
+      session_.exit = exit_does_not_apply;
+      return;
+    }
+    std::cout << fmt::format(
+        "clean: {} crossings, {} kills\n", outcome.crossings.size(), outcome.kills);
+    session_.end(Exit::clean);
+  }
+
+  /// Points of the run that are close to those of the faults.
+  std::string nearest_points(const Outcome& outcome) const {
+    std::vector<std::string> points;
+    for (const Crossing& crossing : outcome.crossings) {
+      points.push_back(to_text(crossing.point));
+    }
+    std::string text;
+    for (const Fault& fault : plan_.faults) {
+      const std::string point = to_text(fault.point);
+      if (std::ranges::find(points, point) == points.end()) {
+        text += fmt::format("\n  {} was not reached{}", point, suggestion(point, points));
+      }
+    }
+    return text;
+  }
+
+  const ReplayOptions& options_;
+  Session& session_;
+  Plan plan_;
+};
+
+}  // namespace
+
+void add_replay(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "replay",
+      "One run again. Exit 0 clean, 1 violation, 125 if a fault's point is not reached any more");
+  verb->add_option("scenario", options->name, "Its name, as list gives it")->required();
+  verb->add_option("--fault", options->faults, "A fault, as reports give it; as often as needed")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->take_all();
+  verb->add_option("--choices", options->choices, "Who goes on, answer by answer: 1.0.2")
+      ->type_name("LIST");
+  verb->add_option("--seed", options->seed, "Answers by chance, after those of the list")
+      ->check(whole_number());
+  verb->add_option("--world", options->world, "Where to run")
+      ->check(CLI::IsMember({"kernel", "sim"}))
+      ->capture_default_str();
+  verb->add_flag("--trace", options->trace, "Prints every crossing");
+  verb->callback([options, &session] { Replay(*options, session).run(); });
+}
+
+}  // namespace lastref::harness

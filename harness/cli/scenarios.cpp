@@ -1,0 +1,44 @@
+#include "harness/cli/scenarios.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "harness/cli/names.hpp"
+
+namespace lastref::harness {
+
+std::vector<std::string> scenario_names() {
+  std::vector<std::string> names;
+  for (const Scenario& scenario : catalog()) {
+    names.push_back(scenario.name);
+  }
+  return names;
+}
+
+const Scenario* find_scenario(const std::string& name, Session& session) {
+  const auto found = std::ranges::find(catalog(), name, &Scenario::name);
+  if (found == catalog().end()) {
+    session.refuse(fmt::format("no scenario {}{}", name, suggestion(name, scenario_names())));
+    return nullptr;
+  }
+  return &*found;
+}
+
+bool parse_faults(std::span<const std::string> texts, std::vector<Fault>& into, Session& session) {
+  for (const std::string& text : texts) {
+    Fault fault;
+    if (!parse_fault(text, fault)) {
+      session.refuse(fmt::format(
+          "--fault {}: not a fault. One reads: 'tracker/unlink(a.bin)#1 fail_once EACCES'; kinds "
+          "are kill_before, kill_after, kill_blocked (each also with whole_tree behind it), "
+          "fail_once, fail_always (each with an errno) and shorten",
+          text));
+      return false;
+    }
+    into.push_back(std::move(fault));
+  }
+  return true;
+}
+
+}  // namespace lastref::harness

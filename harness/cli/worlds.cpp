@@ -1,0 +1,75 @@
+#include "harness/cli/worlds.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "harness/explore/kernel_world.hpp"
+#include "harness/explore/kernel_world_bare.hpp"
+#include "harness/scenario/scenario.hpp"
+#include "harness/sim/sim_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr unsigned worlds_most = 64;
+constexpr std::size_t loops_at_start = 300;  // 0.1 s
+
+/// The word behind "--option", or within "--option=word"; the last one if there are several.
+std::string_view word_after(std::span<const char* const> words, std::string_view option) {
+  std::string_view found;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == option && i + 1 < words.size()) {
+      found = words[i + 1];
+    } else if (word.starts_with(option) && word.substr(option.size()).starts_with('=')) {
+      found = word.substr(option.size() + 1);
+    }
+  }
+  return found;
+}
+
+unsigned number_of_worlds(std::span<const char* const> words) {
+  const std::string_view text = word_after(words, "--worlds");
+  unsigned number = std::thread::hardware_concurrency();
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return std::clamp(number, 1U, worlds_most);
+}
+
+}  // namespace
+
+Worlds Worlds::start(std::span<const char* const> words) {
+  Worlds worlds;
+  const std::string_view verb = words.size() < 2 ? "" : words[1];
+  const bool asks_for_help = std::ranges::any_of(
+      words, [](std::string_view word) { return word == "--help" || word == "-h"; });
+  if ((verb != "gate" && verb != "replay") || asks_for_help) {
+    return worlds;
+  }
+  const unsigned number = verb == "gate" ? number_of_worlds(words) : 1;
+  if (word_after(words, "--world") == "sim") {
+    worlds.kind_ = "sim";
+  }
+  if (verb == "gate" && worlds.kind_ == "kernel") {
+    worlds.bare_loops_ = bare_loops_per_second(loops_at_start);
+  }
+  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
+  for (unsigned i = 0; i < number; ++i) {
+    if (worlds.kind_ == "sim") {
+      worlds.owned_.push_back(std::make_unique<SimWorld>());
+    } else {
+      auto world =
+          std::make_unique<KernelWorld>(KernelOptions{.scenarios = &catalog(), .core = i % cores});
+      worlds.degraded_ = world->degraded();
+      worlds.owned_.push_back(std::move(world));
+    }
+    worlds.all_.push_back(worlds.owned_.back().get());
+  }
+  return worlds;
+}
+
+std::vector<WorldReport> Worlds::report() const {
+  return {{.name = kind_, .available = true, .degraded = degraded_}};
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,41 @@
+// Worlds: those that a verb needs, started before anything else.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/explore/world.hpp"
+#include "harness/report/report.hpp"
+
+namespace lastref::harness {
+
+class Worlds {
+ public:
+  /// Looks at the raw words of the command line for what is wanted: a fork server is forked before
+  /// there are threads, and before the parsing of options makes the heap grow. Words that make no
+  /// sense are left for the parser to refuse.
+  static Worlds start(std::span<const char* const> words);
+
+  std::span<World* const> all() const noexcept { return all_; }
+  World* first() const noexcept { return all_.empty() ? nullptr : all_.front(); }
+  /// "kernel" or "sim": all are of one kind.
+  std::string_view kind() const noexcept { return kind_; }
+  /// What this machine does not permit; empty when nothing is missing.
+  const std::string& degraded() const noexcept { return degraded_; }
+  std::vector<WorldReport> report() const;
+  /// Trees of four a second without a harness; measured for the gate in the kernel world.
+  std::optional<double> bare_loops() const noexcept { return bare_loops_; }
+
+ private:
+  std::vector<std::unique_ptr<World>> owned_;
+  std::vector<World*> all_;
+  std::string kind_ = "kernel";
+  std::string degraded_;
+  std::optional<double> bare_loops_;
+};
+
+}  // namespace lastref::harness

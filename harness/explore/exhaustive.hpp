@@ -1,0 +1,52 @@
+// Exhaustive: every schedule of one scenario in the simulated kernel, within a bound of preemptions.
+//
+// A schedule is a list of answers to "who goes on?". Depth first over all of them; nothing is left out
+// but what the bound excludes, so "none found" means none within the bound (Musuvathi, Qadeer 2007).
+// Two runs with the same answers are the same, which is checked on the way: a run that asks other
+// questions than the same answers led to before is a defect of the harness, and is counted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/explore/world.hpp"
+
+namespace lastref::harness {
+
+struct ExhaustiveOptions {
+  std::uint32_t preemptions = 2;   ///< most switches away from somebody who could have gone on
+  std::uint32_t deviations = ~0U;  ///< most answers other than 0 in all
+  /// A word (Stage::tell) that somebody has to say before anybody is asked; empty is at once.
+  std::string ask_after = {};
+  std::uint64_t runs_max = ~std::uint64_t{0};
+  std::vector<Fault> faults = {};          ///< in every run
+  std::vector<std::uint32_t> prefix = {};  ///< fixed first answers, for a share of the whole
+  bool stop_at_first = false;
+  bool split_deaths = false;  ///< see SimOptions
+  bool arena = true;
+};
+
+/// One run that found something.
+struct Counterexample {
+  std::vector<std::uint32_t> choices;
+  std::vector<Finding> findings;
+};
+
+struct Exhausted {
+  std::uint64_t schedules = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t longest = 0;                    ///< questions in one run
+  std::uint64_t violations = 0;                 ///< runs with findings
+  std::vector<Counterexample> counterexamples;  ///< the first few of them
+  bool complete = false;                        ///< There is no other schedule within the bounds.
+  bool deterministic = true;
+};
+
+/// `seen`, if given, is told of every run; it returns false to stop.
+Exhausted exhaust(const Scenario& scenario,
+                  const ExhaustiveOptions& options,
+                  const std::function<bool(const Outcome&)>& seen = {});
+
+}  // namespace lastref::harness

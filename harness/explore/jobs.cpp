@@ -1,0 +1,100 @@
+#include "harness/explore/jobs.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace lastref::harness {
+namespace {
+
+void work(World& world, const JobQueue& queue, std::mutex& turn) {
+  for (;;) {
+    std::optional<Job> job;
+    {
+      const std::lock_guard held(turn);
+      job = queue.next();
+    }
+    if (!job) {
+      return;
+    }
+    const Scenario& scenario = queue.scenario_of(job->scenario);
+    const double started = seconds_now();
+    Done done{.job = *std::move(job), .outcome = {}, .again = {}};
+    done.outcome = world.run(scenario, done.job.plan);
+    if (done.job.twice || !done.outcome.findings.empty()) {
+      done.again = world.run(scenario, done.job.plan);
+    }
+    done.seconds = seconds_now() - started;
+    const std::lock_guard held(turn);
+    queue.done(std::move(done));
+  }
+}
+
+std::string describe(const Crossing& crossing) {
+  return fmt::format("{} = {}{}{}",
+                     to_text(crossing.point),
+                     crossing.error,
+                     crossing.injected ? " injected" : "",
+                     crossing.waited ? " waited" : "");
+}
+
+std::string difference_of_crossings(const std::vector<Crossing>& one,
+                                    const std::vector<Crossing>& other) {
+  const auto [left, right] = std::ranges::mismatch(one, other);
+  if (left == one.end() && right == other.end()) {
+    return {};
+  }
+  return fmt::format("crossing {}: {}, then {}",
+                     left - one.begin() + 1,
+                     left == one.end() ? "none" : describe(*left),
+                     right == other.end() ? "none" : describe(*right));
+}
+
+}  // namespace
+
+void run_jobs(std::span<World* const> worlds, const JobQueue& queue) {
+  std::mutex turn;
+  std::vector<std::thread> workers;
+  workers.reserve(worlds.size());
+  for (World* const world : worlds) {
+    workers.emplace_back([&, world] { work(*world, queue, turn); });
+  }
+  for (std::thread& worker : workers) {
+    worker.join();
+  }
+}
+
+double seconds_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+std::string difference_of(const Outcome& one, const Outcome& other) {
+  if (std::string seen = difference_of_crossings(one.crossings, other.crossings); !seen.empty()) {
+    return seen;
+  }
+  if (one.findings != other.findings) {
+    const auto first = [](const Outcome& outcome) {
+      return outcome.findings.empty() ? std::string("nothing") : outcome.findings.front().claim;
+    };
+    return fmt::format("findings: {} ({}), then {} ({})",
+                       one.findings.size(),
+                       first(one),
+                       other.findings.size(),
+                       first(other));
+  }
+  if (one.choices != other.choices || one.options != other.options) {
+    return fmt::format(
+        "{} questions were asked, then {}, or others", one.choices.size(), other.choices.size());
+  }
+  if (one.standard_error != other.standard_error) {
+    return "standard error differs";
+  }
+  return {};
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,149 @@
+#include "harness/explore/kernel_world_process.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include <lastref/tracker.hpp>
+
+#include "harness/explore/kernel_world_stage.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr int first_free = 3;
+/// A process that is no role, and one whose role is unknown, say so by their exit code.
+constexpr int unknown_role = 3;
+
+sigset_t set_of(std::span<const os::Signal> signals) noexcept {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const os::Signal signal : signals) {
+    switch (signal) {
+      case os::Signal::interrupt:
+        ::sigaddset(&set, SIGINT);
+        break;
+      case os::Signal::terminate:
+        ::sigaddset(&set, SIGTERM);
+        break;
+      default:
+        break;  // The others cannot be blocked. signal(7)
+    }
+  }
+  return set;
+}
+
+/// Only what is passed stays, under its number; the harness's own lie above.
+void keep_only(std::span<const os::PassedFd> fds) noexcept {
+  int aside = harness_fd::aside;
+  for (const os::PassedFd& fd : fds) {
+    const int moved = ::dup2(static_cast<int>(fd.here), aside++);
+    LASTREF_ASSERT(moved >= 0);
+  }
+  ::close_range(first_free, static_cast<unsigned>(harness_fd::lowest) - 1, 0);
+  aside = harness_fd::aside;
+  for (const os::PassedFd& fd : fds) {
+    ::dup2(aside, fd.number_there);
+    ::close(aside++);
+  }
+}
+
+int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Birth& birth) {
+  if (birth.entry != nullptr) {
+    return birth.entry->run(os, birth.arguments);
+  }
+  const auto& roles = context.scenario->roles;
+  const auto role = std::ranges::find(roles, birth.role, &Role::name);
+  if (role == roles.end()) {
+    gate.fact(fact::refuted, "the scenario has every role that it starts");
+    gate.fact(fact::seen, birth.role);
+    return unknown_role;
+  }
+  KernelStage stage(context, gate, os, birth.arguments.empty() ? "" : birth.arguments.front());
+  role->body(stage);
+  if (stage.has_client()) {
+    stage.leave();  // In the journal: from here on its references may go.
+  }
+  return 0;
+}
+
+/// The life of a new process, from its fork on.
+[[noreturn]] void live(RunContext& context,
+                       std::uint16_t process,
+                       ActorId actor,
+                       const Birth& birth) {
+  keep_only(birth.fds);
+  for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(harness_fd::standard_error, number);
+  }
+  for (const int number : {SIGINT, SIGTERM}) {
+    ::signal(number, SIG_DFL);  // As after an exec, whatever the parent ignores.
+  }
+  SerialGate gate(context.run, process);
+  ForkingOs kernel(context, gate);
+  InstrumentedOs os(kernel, gate);
+  for (const os::PassedFd& fd : birth.fds) {
+    os.adopt(static_cast<os::Fd>(fd.number_there), "passed");
+  }
+  gate.become(process, actor);
+  const int code = perform(context, gate, os, birth);
+  for (const std::string& name : os.still_open()) {
+    gate.fact(fact::fd_left, {}, name);
+  }
+  gate.end(code);
+}
+
+}  // namespace
+
+std::vector<EntryPoint> product_entries() {
+  return {{.name = tracker::entry_point, .run = tracker::run}};
+}
+
+Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth) {
+  Segment& segment = context.run.segment();
+  const std::uint16_t process = new_process(segment, birth.role, parent);
+  const ActorId actor = new_actor(segment, process);
+  // Blocked around the fork: the child must not have an instant in which they are not.
+  const sigset_t blocked = set_of(birth.blocked);
+  sigset_t before;
+  ::sigprocmask(SIG_SETMASK, &blocked, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    live(context, process, actor, birth);
+  }
+  const int code = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    segment.actors[actor].state = ActorState::gone;
+    segment.processes[process].live = false;
+    return failure(std::errc{code}, birth.role, Call::spawn);
+  }
+  segment.processes[process].pid = pid;
+  note_fact(context.run, process, fact::born, segment.processes[parent].role.view(), pid);
+  return pid;
+}
+
+Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
+  const auto entry = std::ranges::find(context_.entries, options.entry, &EntryPoint::name);
+  if (entry == context_.entries.end()) {
+    return failure(std::errc::no_such_file_or_directory, options.entry, Call::spawn);
+  }
+  const auto pid = give_birth(context_,
+                              gate_.process(),
+                              {.role = options.entry,
+                               .entry = &*entry,
+                               .arguments = options.arguments,
+                               .fds = options.fds,
+                               .blocked = options.blocked});
+  if (!pid) {
+    return tl::unexpected<Error>(pid.error());
+  }
+  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
+  LASTREF_ASSERT(process >= 0);
+  return os::Child{.pid = *pid, .process = os::Fd{process}};
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,239 @@
+#include "harness/explore/kernel_world_room.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <lastref/error.hpp>
+
+#include "harness/instrument/segment.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr const char* shm = "/dev/shm";
+constexpr std::string_view first_pid = "1";
+
+void move_to(int fd, int number) noexcept {
+  LASTREF_ASSERT(fd >= 0);
+  const int moved = ::dup2(fd, number);
+  LASTREF_ASSERT(moved == number);
+  ::close(fd);
+}
+
+/// Paths below `folder`, children after their folder.
+void list_into(const std::string& folder, std::vector<std::string>& into) {
+  DIR* stream = ::opendir(folder.c_str());
+  if (stream == nullptr) {
+    return;
+  }
+  const std::size_t first = into.size();
+  std::vector<std::string> folders;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    if (name != "." && name != "..") {
+      into.push_back(folder + '/' + entry->d_name);
+      if (entry->d_type == DT_DIR) {
+        folders.push_back(into.back());
+      }
+    }
+  }
+  ::closedir(stream);
+  std::sort(into.begin() + static_cast<std::ptrdiff_t>(first), into.end());
+  for (const std::string& each : folders) {
+    list_into(each, into);
+  }
+}
+
+std::vector<std::string> list(const std::string& folder) {
+  std::vector<std::string> paths;
+  list_into(folder, paths);
+  return paths;
+}
+
+bool write_text(const char* path, const std::string& text) noexcept {
+  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  return written;
+}
+
+/// Root in a user namespace of our own, where mounting is permitted.
+bool enter_user_namespace() noexcept {
+  const std::string user = std::to_string(::geteuid());
+  const std::string group = std::to_string(::getegid());
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0) {
+    return false;
+  }
+  write_text("/proc/self/setgroups", "deny");
+  return write_text("/proc/self/uid_map", "0 " + user + " 1") &&
+         write_text("/proc/self/gid_map", "0 " + group + " 1");
+}
+
+std::string said(const char* what) {
+  return std::string(what) + ": " + strerrordesc_np(errno);
+}
+
+/// For whoever may not unshare as it is: a child that unshares, and waits for its child, the
+/// server.
+[[noreturn]] void be_between(void (*body)(void*, const std::string&), void* with) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!enter_user_namespace()) {
+    body(with, said("namespaces"));
+    std::abort();
+  }
+  const pid_t server = ::fork();
+  if (server == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    body(with, {});
+    std::abort();
+  }
+  while (::waitpid(server, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+int fork_server(void (*body)(void* with, const std::string& missing), void* with) {
+  // Only children get into a new process namespace, so this process changes where its next child
+  // goes, and back. pid_namespaces(7)
+  const int own = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+  const bool permitted = own >= 0 && ::unshare(CLONE_NEWPID) == 0;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!permitted) {
+      be_between(body, with);
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const bool has_mounts = ::unshare(CLONE_NEWNS) == 0;
+    body(with, has_mounts ? std::string() : said("a mount namespace"));
+    std::abort();
+  }
+  if (permitted) {
+    const int back = ::setns(own, CLONE_NEWPID);
+    LASTREF_ASSERT(back == 0);
+  }
+  if (own >= 0) {
+    ::close(own);
+  }
+  return child;
+}
+
+KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
+  if (degraded_.empty()) {
+    mount_all();
+  }
+  if (!degraded_.empty()) {
+    fall_back();
+  }
+  files_ = root_ + "/files";
+  runtime_ = root_ + "/runtime";
+  const int made = ::mkdir(files_.c_str(), 0700);
+  LASTREF_ASSERT(made == 0);
+  ::setenv("LASTREF_RUNTIME_FOLDER", runtime_.c_str(), 1);
+  // Nothing may be hidden from others by luck: what the run creates shows the mode that it asked
+  // for.
+  ::umask(0);
+  const int words = ::memfd_create("stderr", MFD_CLOEXEC);
+  move_to(words, harness_fd::standard_error);
+  ::fcntl(harness_fd::standard_error, F_SETFL, O_APPEND);
+  const int last_pid = ::open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+  if (last_pid >= 0) {
+    move_to(last_pid, harness_fd::last_pid);
+  }
+}
+
+void KernelRoom::mount_all() {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    degraded_ = said("private mounts");
+  } else if (::mount("world", shm, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
+    degraded_ = said("a private /dev/shm");
+  } else if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
+    degraded_ = said("a private /proc");
+  }
+  root_ = std::string(shm) + "/world";
+  if (degraded_.empty()) {
+    const int made = ::mkdir(root_.c_str(), 0700);
+    LASTREF_ASSERT(made == 0);
+  }
+}
+
+void KernelRoom::fall_back() {
+  degraded_ +=
+      "; runs share pids and /dev/shm with the machine, and names there are not looked after";
+  root_ = std::string(shm) + "/lastref-world-" + std::to_string(::getpid());
+  const int made = ::mkdir(root_.c_str(), 0700);
+  LASTREF_ASSERT(made == 0 || errno == EEXIST);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+bool KernelRoom::is_ours(const std::string& path) const {
+  return path == root_ || path == files_ || path == runtime_;
+}
+
+void KernelRoom::prepare() noexcept {
+  if (degraded_.empty()) {
+    [[maybe_unused]] const auto written =
+        ::pwrite(harness_fd::last_pid, first_pid.data(), first_pid.size(), 0);
+  }
+  [[maybe_unused]] const int cut = ::ftruncate(harness_fd::standard_error, 0);
+}
+
+std::vector<std::string> KernelRoom::left() const {
+  std::vector<std::string> paths = list(watched());
+  std::erase_if(paths, [this](const std::string& path) { return is_ours(path); });
+  return paths;
+}
+
+void KernelRoom::wipe() const {
+  const std::vector<std::string> paths = list(watched());
+  // What is in a folder is listed after it.
+  for (const std::string& path : std::vector(paths.rbegin(), paths.rend())) {
+    if (path == runtime_ || !is_ours(path)) {
+      const int gone = ::unlink(path.c_str()) == 0 ? 0 : ::rmdir(path.c_str());
+      LASTREF_ASSERT(gone == 0 || !degraded_.empty());
+    }
+  }
+}
+
+void KernelRoom::leave() const {
+  wipe();
+  if (!degraded_.empty()) {
+    ::rmdir(files_.c_str());
+    ::rmdir(root_.c_str());
+  }
+}
+
+std::string KernelRoom::watched() const {
+  return degraded_.empty() ? shm : root_;
+}
+
+std::string KernelRoom::standard_error() const {
+  struct stat status {};
+  const int told = ::fstat(harness_fd::standard_error, &status);
+  LASTREF_ASSERT(told == 0);
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t size = ::pread(harness_fd::standard_error, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return text;
+}
+
+}  // namespace lastref::harness

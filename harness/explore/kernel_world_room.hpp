@@ -1,0 +1,47 @@
+// KernelRoom: the walls around a server's runs: namespaces, file systems, pids, standard error.
+//
+// Below /dev/shm/world lie the run's own folders: `files` for the scenario, `runtime` for trees.
+// All else in /dev/shm is what processes of the run created there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lastref::harness {
+
+class KernelRoom {
+ public:
+  /// In the server, once, after it has its namespaces or could not have them.
+  explicit KernelRoom(std::string missing);
+
+  /// Empty when nothing is missing.
+  const std::string& degraded() const noexcept { return degraded_; }
+  const std::string& files() const noexcept { return files_; }
+  const std::string& runtime() const noexcept { return runtime_; }
+
+  /// Before each run: the next pid is the same each time, and nothing has been said.
+  void prepare() noexcept;
+  /// Absolute paths of what is left, ordered. The room's own folders are not among them.
+  std::vector<std::string> left() const;
+  void wipe() const;
+  /// In good order, once: nothing of the room stays.
+  void leave() const;
+  std::string standard_error() const;
+
+ private:
+  void mount_all();
+  void fall_back();
+  bool is_ours(const std::string& path) const;
+  std::string watched() const;
+
+  std::string degraded_;
+  std::string root_;
+  std::string files_;
+  std::string runtime_;
+};
+
+/// The server's process, in new namespaces if that is permitted: runs `body` there, which never
+/// comes back. `missing` is what it has to do without. The pid, or -1.
+int fork_server(void (*body)(void* with, const std::string& missing), void* with);
+
+}  // namespace lastref::harness

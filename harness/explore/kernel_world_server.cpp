@@ -1,0 +1,224 @@
+#include "harness/explore/kernel_world_server.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <lastref/tracker.hpp>
+
+#include "harness/explore/kernel_world_controller.hpp"
+#include "harness/explore/kernel_world_room.hpp"
+#include "harness/explore/kernel_world_wire.hpp"
+#include "harness/oracle/evidence.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr int first_free = 3;
+constexpr unsigned sweep_patience_seconds = 20;
+
+/// This process's descriptors where the harness has them, and no others.
+void tidy_descriptors(int socket) noexcept {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const auto wanted = static_cast<rlim_t>(harness_fd::aside) + actors_max;
+  if (files.rlim_cur < wanted) {
+    files.rlim_cur = std::min<rlim_t>(wanted, files.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  const int moved = ::dup2(socket, harness_fd::request);
+  LASTREF_ASSERT(moved == harness_fd::request);
+  ::close_range(first_free, static_cast<unsigned>(harness_fd::request) - 1, 0);
+  ::close_range(static_cast<unsigned>(harness_fd::request) + 1, ~0U, 0);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::dup2(nothing, STDIN_FILENO);
+  ::close(nothing);
+}
+
+void pin_to(unsigned core) noexcept {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  ::sched_setaffinity(0, sizeof(cores), &cores);  // Elsewhere it is slower, not wrong.
+}
+
+class Server {
+ public:
+  Server(const KernelOptions& options, const std::string& missing)
+      : options_(options),
+        room_(missing),
+        context_{.run = run_, .entries = options.entries, .files = room_.files()} {
+    make_pollers();
+  }
+
+  const KernelRoom& room() const noexcept { return room_; }
+  Outcome perform(const RunRequest& request);
+
+ private:
+  void load(const Plan& plan);
+  /// The next start: sweeps up behind what was killed, in a process of its own.
+  void sweep();
+  Outcome outcome_of(const Evidence& evidence);
+
+  const KernelOptions& options_;
+  SharedRun run_;
+  KernelRoom room_;
+  RunContext context_;
+};
+
+void Server::load(const Plan& plan) {
+  run_.reset();
+  Segment& segment = run_.segment();
+  LASTREF_ASSERT(plan.faults.size() <= faults_max);
+  for (const Fault& fault : plan.faults) {
+    PlannedFault& planned = segment.faults[segment.fault_count++];
+    planned.role.assign(fault.point.role);
+    planned.place.assign(fault.point.place);
+    planned.object.assign(fault.point.object);
+    planned.k = fault.point.k;
+    planned.kind = fault.kind;
+    planned.error = fault.error;
+    planned.whole_tree = fault.whole_tree;
+    planned.fired = false;
+  }
+  segment.given_count =
+      static_cast<std::uint32_t>(std::min(plan.choices.size(), segment.given.size()));
+  for (std::uint32_t at = 0; at < segment.given_count; ++at) {
+    segment.given[at] = static_cast<std::uint8_t>(std::min(plan.choices[at], 255U));
+  }
+  segment.has_seed = plan.seed.has_value();
+  segment.chance = plan.seed.value_or(0);
+  segment.records_questions = plan.wants_crossings;
+}
+
+void Server::sweep() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(harness_fd::standard_error, STDERR_FILENO);
+    ::alarm(sweep_patience_seconds);
+    os::KernelOs kernel;
+    const auto swept = tracker::sweep(kernel, room_.runtime());
+    ::_exit(swept ? 0 : 1);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status)) {
+    note_fact(run_, 0, fact::hang, "the sweep of the next start was ended by a signal");
+  }
+}
+
+Outcome Server::outcome_of(const Evidence& evidence) {
+  Outcome outcome;
+  outcome.findings = judge(evidence);
+  if (evidence.plan.wants_crossings) {
+    outcome.crossings = crossings_of(evidence.records);
+  }
+  if (!outcome.findings.empty()) {
+    outcome.last_crossings = last_crossings_of(evidence.records);
+  }
+  const Segment& segment = run_.segment();
+  outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
+  outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
+  for (const Record& record : evidence.records) {
+    if (record.phase == Phase::fact) {
+      outcome.kills += record.place == fact::died && record.text == fact::killed ? 1U : 0U;
+      outcome.faults_fired += record.place == fact::fired ? 1U : 0U;
+    }
+  }
+  outcome.leftovers = static_cast<std::uint32_t>(evidence.left_after_sweep.size());
+  return outcome;
+}
+
+Outcome Server::perform(const RunRequest& request) {
+  const auto& all = *options_.scenarios;
+  const auto scenario = std::ranges::find(all, request.scenario, &Scenario::name);
+  LASTREF_ASSERT(scenario != all.end());
+  room_.prepare();
+  load(request.plan);
+  if (!scenario->in_matrix) {
+    run_.segment().crossings_allowed = crossings_max_at_scale;
+  }
+  context_.scenario = &*scenario;
+  KernelController(context_, room_.degraded().empty()).run();
+
+  std::vector<std::string> left = room_.left();
+  std::vector<std::string> left_after_sweep;
+  std::string standard_error = room_.standard_error();
+  if (!left.empty()) {
+    sweep();
+    left_after_sweep = room_.left();
+  }
+  Outcome outcome = outcome_of({.scenario = *scenario,
+                                .plan = request.plan,
+                                .records = run_.journal().settle(),
+                                .left = std::move(left),
+                                .left_after_sweep = std::move(left_after_sweep),
+                                .standard_error = standard_error,
+                                .runtime_folder = room_.runtime()});
+  outcome.standard_error = std::move(standard_error);
+  room_.wipe();
+  return outcome;
+}
+
+bool transfer(int socket, char* at, std::size_t size, bool out) noexcept {
+  while (size > 0) {
+    const ssize_t done = out ? ::send(socket, at, size, MSG_NOSIGNAL) : ::recv(socket, at, size, 0);
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done <= 0) {
+      return false;
+    }
+    at += done;
+    size -= static_cast<std::size_t>(done);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool send_message(int socket, const std::string& message) noexcept {
+  std::uint64_t size = message.size();
+  std::string framed(sizeof(size), '\0');
+  std::copy_n(reinterpret_cast<const char*>(&size), sizeof(size), framed.data());
+  framed += message;
+  return transfer(socket, framed.data(), framed.size(), true);
+}
+
+bool receive_message(int socket, std::string& into) noexcept {
+  std::uint64_t size = 0;
+  if (!transfer(socket, reinterpret_cast<char*>(&size), sizeof(size), false)) {
+    return false;
+  }
+  into.resize(size);
+  return transfer(socket, into.data(), size, false);
+}
+
+void serve_runs(int socket, const KernelOptions& options, const std::string& missing) {
+  // The program's ways to end are not ours: we end when it does.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    ::signal(number, SIG_IGN);
+  }
+  tidy_descriptors(socket);
+  if (options.core) {
+    pin_to(*options.core);
+  }
+  Server server(options, missing);
+  bool connected = send_message(harness_fd::request, server.room().degraded());
+  for (std::string message; connected && receive_message(harness_fd::request, message);) {
+    connected = send_message(harness_fd::request, encode(server.perform(decode_request(message))));
+  }
+  server.room().leave();
+  ::_exit(0);
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,64 @@
+#include "harness/explore/kernel_world_stage.hpp"
+
+#include <unistd.h>
+
+namespace lastref::harness {
+
+KernelStage::KernelStage(RunContext& context,
+                         SerialGate& gate,
+                         InstrumentedOs& os,
+                         std::string tree)
+    : context_(context), gate_(gate), os_(os), role_(gate.role()), tree_(std::move(tree)) {}
+
+Status KernelStage::start(const std::string& role) {
+  std::string tree;
+  if (has_client()) {
+    auto own = client().tree();
+    if (!own) {
+      return tl::unexpected<Error>(std::move(own).error());
+    }
+    tree = *std::move(own);
+  }
+  const auto pid = give_birth(
+      context_, gate_.process(), {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}});
+  return pid ? ok() : Status(tl::unexpected<Error>(pid.error()));
+}
+
+void KernelStage::stop(const std::string& role) {
+  gate_.ask_controller(Request::stop_role, role);
+}
+
+void KernelStage::resume(const std::string& role) {
+  gate_.ask_controller(Request::resume_role, role);
+}
+
+void KernelStage::kill(const std::string& role) {
+  gate_.ask_controller(Request::kill_role, role);
+}
+
+bool KernelStage::fork_stranger(std::function<void()> body) {
+  Segment& segment = context_.run.segment();
+  const std::uint16_t process = new_process(segment, "stranger", gate_.process());
+  const ActorId actor = new_actor(segment, process);
+  const pid_t pid = ::fork();
+  LASTREF_ASSERT(pid >= 0);
+  if (pid == 0) {
+    gate_.become(process, actor);
+    body();
+    gate_.end(0);
+  }
+  segment.processes[process].pid = pid;
+  note_fact(context_.run, process, fact::born, gate_.role(), pid);
+  return true;
+}
+
+void KernelStage::refute(const std::string& claim, const std::string& seen) {
+  gate_.fact(fact::refuted, claim);
+  gate_.fact(fact::seen, seen);
+}
+
+void KernelStage::note(std::string_view word, const std::string& text, bool begins, int error) {
+  gate_.note(word, text, begins, error);
+}
+
+}  // namespace lastref::harness

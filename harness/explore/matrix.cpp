@@ -1,0 +1,91 @@
+#include "harness/explore/matrix.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include <lastref/call.hpp>
+
+namespace lastref::harness {
+namespace {
+
+/// What a clean run says about one point.
+struct Seen {
+  bool waited = false;
+  bool came_back = false;
+};
+
+const CallRow* row_called(std::string_view method) {
+  const auto rows = call_rows();
+  const auto found = std::ranges::find(rows, method, &CallRow::method);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+bool shortens(const CallRow& row) {
+  return row.traits == Traits::shortens || row.traits == Traits::waits_short;
+}
+
+void add_kills(const Point& point, const Seen& seen, std::vector<Fault>& faults) {
+  faults.push_back({.point = point, .kind = FaultKind::kill_before});
+  faults.push_back({.point = point, .kind = FaultKind::kill_before, .whole_tree = true});
+  if (seen.came_back) {
+    faults.push_back({.point = point, .kind = FaultKind::kill_after});
+  }
+  if (seen.waited) {
+    faults.push_back({.point = point, .kind = FaultKind::kill_blocked});
+  }
+}
+
+void add_failures(const Point& point, const CallRow& row, std::vector<Fault>& faults) {
+  for (const int error : row.errnos) {
+    faults.push_back({.point = point, .kind = FaultKind::fail_once, .error = error});
+    if (error != EINTR) {
+      faults.push_back({.point = point, .kind = FaultKind::fail_always, .error = error});
+    }
+  }
+  if (shortens(row)) {
+    faults.push_back({.point = point, .kind = FaultKind::shorten});
+  }
+}
+
+}  // namespace
+
+std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
+  std::map<Point, Seen> points;
+  for (const Crossing& crossing : clean) {
+    Seen& seen = points[crossing.point];
+    seen.waited |= crossing.waited;
+    seen.came_back |= crossing.error != -1;
+  }
+  std::vector<Fault> faults;
+  for (const auto& [point, seen] : points) {
+    add_kills(point, seen, faults);
+    if (const CallRow* row = row_called(point.place); row != nullptr) {
+      add_failures(point, *row, faults);
+    }
+  }
+  std::ranges::sort(faults);
+  return faults;
+}
+
+std::string_view base_of(std::string_view role) noexcept {
+  return role.substr(0, role.find('#'));
+}
+
+std::string_view column_of(const Fault& fault) noexcept {
+  return fault.whole_tree ? "kill_whole_tree" : name_of(fault.kind);
+}
+
+void MatrixCount::plan(const Fault& fault) {
+  ++all.total;
+  ++by_role[std::string(base_of(fault.point.role))].total;
+  ++by_fault[std::string(column_of(fault))].total;
+}
+
+void MatrixCount::execute(const Fault& fault) {
+  ++all.executed;
+  ++by_role[std::string(base_of(fault.point.role))].executed;
+  ++by_fault[std::string(column_of(fault))].executed;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,73 @@
+#include "harness/explore/plans.hpp"
+
+#include <algorithm>
+
+#include "harness/choice/choices.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::string_view usual_world = "kernel";
+constexpr std::string_view plain_signs =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+
+void add_random_fault(std::uint64_t& chance, std::span<const Fault> matrix, Plan& plan) {
+  const Fault& fault = matrix[next_random(chance) % matrix.size()];
+  if (std::ranges::find(plan.faults, fault) == plan.faults.end()) {
+    plan.faults.push_back(fault);
+  }
+}
+
+}  // namespace
+
+Plan random_plan(std::uint64_t seed, std::uint64_t number, std::span<const Fault> matrix) {
+  std::uint64_t chance = seed + number * 0x9e3779b97f4a7c15U;
+  enum : std::uint64_t { order, order_and_fault, order_and_two, two, kinds };
+  const std::uint64_t kind = matrix.empty() ? order : next_random(chance) % kinds;
+  Plan plan;
+  if (kind != two) {
+    plan.seed = next_random(chance);
+  }
+  if (kind != order) {
+    add_random_fault(chance, matrix, plan);
+  }
+  if (kind == order_and_two || kind == two) {
+    add_random_fault(chance, matrix, plan);
+  }
+  std::ranges::sort(plan.faults);
+  return plan;
+}
+
+std::string quoted(std::string_view word) {
+  if (!word.empty() && word.find_first_not_of(plain_signs) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string text = "'";
+  for (const char sign : word) {
+    if (sign == '\'') {
+      text += "'\\''";
+    } else {
+      text += sign;
+    }
+  }
+  return text + "'";
+}
+
+std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world) {
+  std::string command = "lastref replay " + quoted(scenario);
+  for (const Fault& fault : plan.faults) {
+    command += " --fault " + quoted(to_text(fault));
+  }
+  if (const std::string choices = to_text(plan.choices); !choices.empty()) {
+    command += " --choices " + choices;
+  }
+  if (plan.seed) {
+    command += " --seed " + std::to_string(*plan.seed);
+  }
+  if (world != usual_world) {
+    command += " --world " + std::string(world);
+  }
+  return command;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,80 @@
+#include "harness/explore/progress_file.hpp"
+
+#include <cerrno>
+#include <iterator>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::string_view title = "lastref gate, build ";
+constexpr std::string_view place_word = "place ";
+constexpr std::string_view fault_word = "fault ";
+
+std::string line_of(std::string_view scenario, const Fault& fault) {
+  return fmt::format("{} {}", scenario, to_text(fault));
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+bool ProgressFile::open(const std::string& path, std::uint64_t build, std::string& why) {
+  const std::string text = read_text(path);
+  const std::string first = fmt::format("{}{:016x}\n", title, build);
+  if (!text.empty() && !text.starts_with(title)) {
+    why = path + " is not a file of `lastref gate --resume`";
+    return false;
+  }
+  const bool goes_on = text.starts_with(first);
+  outdated_ = !text.empty() && !goes_on;
+  // A line that was cut is made one that says nothing.
+  out_.open(path, goes_on ? std::ios::app | std::ios::binary : std::ios::trunc | std::ios::binary);
+  if (goes_on) {
+    read(std::string_view(text).substr(first.size()));
+    out_ << (text.ends_with('\n') ? "" : " (cut)\n");
+  } else {
+    out_ << first;
+  }
+  out_.flush();
+  if (!out_) {
+    why = fmt::format("cannot write {}: {}", path, std::generic_category().message(errno));
+    return false;
+  }
+  return true;
+}
+
+void ProgressFile::read(std::string_view text) {
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (line.starts_with(fault_word)) {
+      faults_.emplace(line.substr(fault_word.size()));
+    } else if (line.starts_with(place_word)) {
+      places_.emplace(line.substr(place_word.size()));
+    }
+  }
+}
+
+bool ProgressFile::has(std::string_view scenario, const Fault& fault) const {
+  return !faults_.empty() && faults_.contains(line_of(scenario, fault));
+}
+
+void ProgressFile::add(std::string_view scenario, const Fault& fault) {
+  if (out_.is_open()) {
+    out_ << fault_word << line_of(scenario, fault) << '\n';
+  }
+}
+
+void ProgressFile::add_place(std::string_view place) {
+  if (out_.is_open() && places_.emplace(place).second) {
+    out_ << place_word << place << '\n';
+  }
+}
+
+}  // namespace lastref::harness

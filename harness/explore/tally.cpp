@@ -1,0 +1,114 @@
+#include "harness/explore/tally.hpp"
+
+#include <algorithm>
+
+#include <lastref/call.hpp>
+
+#include "harness/explore/plans.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t shown_in_full = 3;
+
+bool claims(const Outcome& outcome, const std::string& claim) {
+  return std::ranges::find(outcome.findings, claim, &Finding::claim) != outcome.findings.end();
+}
+
+/// Keeps the ones planned first, so that worlds side by side do not change what is shown.
+void keep_first(ViolationGroup& group, Violation&& violation) {
+  const auto place =
+      std::ranges::upper_bound(group.first, violation.run, std::less{}, &Violation::run);
+  group.first.insert(place, std::move(violation));
+  if (group.first.size() <= shown_in_full) {
+    return;
+  }
+  // One that repeats is worth more than three that do not.
+  const bool last_alone_repeats =
+      group.first.back().repeats && std::ranges::count(group.first, true, &Violation::repeats) == 1;
+  group.first.erase(last_alone_repeats ? group.first.end() - 2 : group.first.end() - 1);
+}
+
+}  // namespace
+
+void Tally::add(Report& report, const Scenario& scenario, const Done& done) {
+  add_outcome(report, done.outcome);
+  report.scenarios[done.job.scenario].seconds += done.seconds;
+  ++report.scenarios[done.job.scenario].runs;
+  if (done.again) {
+    add_outcome(report, *done.again);
+    ++report.scenarios[done.job.scenario].runs;
+  }
+  add_violations(report, scenario, done);
+  if (done.job.twice) {
+    compare(report, scenario, done);
+  }
+}
+
+void Tally::add_outcome(Report& report, const Outcome& outcome) {
+  ++report.runs;
+  report.kills += outcome.kills;
+  report.leftovers += outcome.leftovers;
+  for (const Crossing& crossing : outcome.crossings) {
+    reach(crossing.point.place);
+  }
+}
+
+void Tally::add_violations(Report& report, const Scenario& scenario, const Done& done) {
+  std::set<std::string_view> seen_claims;
+  for (const Finding& finding : done.outcome.findings) {
+    if (!seen_claims.insert(finding.claim).second) {
+      continue;  // One run violates one claim once, however often it is seen.
+    }
+    ++report.violations;
+    ++report.scenarios[done.job.scenario].violations;
+    ViolationGroup& group = groups_[{scenario.name, finding.claim}];
+    ++group.count;
+    Violation violation{.scenario = scenario.name,
+                        .claim = finding.claim,
+                        .seen = finding.seen,
+                        .run = done.job.number,
+                        .repeats = done.again && claims(*done.again, finding.claim),
+                        .replay = replay_command(scenario.name, done.job.plan, world_),
+                        .last_crossings = done.outcome.last_crossings};
+    keep_first(group, std::move(violation));
+  }
+}
+
+void Tally::compare(Report& report, const Scenario& scenario, const Done& done) const {
+  if (std::string seen = difference_of(done.outcome, *done.again); !seen.empty()) {
+    report.differences.push_back({.scenario = scenario.name,
+                                  .replay = replay_command(scenario.name, done.job.plan, world_),
+                                  .seen = std::move(seen)});
+  }
+}
+
+bool Tally::has_reached_all() const noexcept {
+  const auto reached = [&](std::string_view place) { return places_.contains(place); };
+  return std::ranges::all_of(call_rows(), reached, &CallRow::method) &&
+         std::ranges::all_of(step_rows(), reached, &StepRow::name);
+}
+
+void Tally::finish(Report& report) const {
+  report.points_declared = call_rows().size() + step_rows().size();
+  const auto count = [&](std::string_view place) {
+    if (places_.contains(place)) {
+      ++report.points_reached;
+    } else {
+      report.never_reached.emplace_back(place);
+    }
+  };
+  for (const CallRow& row : call_rows()) {
+    count(row.method);
+  }
+  for (const StepRow& row : step_rows()) {
+    count(row.name);
+  }
+  for (const auto& [name, group] : groups_) {
+    report.groups.push_back(group);
+    report.groups.back().scenario = name.first;
+    report.groups.back().claim = name.second;
+  }
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,61 @@
+// FdNames: what a process calls its descriptors, without machine, pid or chance in the names; and
+// how often each call crossed each of them.
+//
+// Names are kept as long as the object lives, so views of them stay good.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <lastref/os.hpp>
+
+namespace lastref::harness {
+
+/// The last component of a path; "tree" for 32 hex digits, and ".." for what has none.
+std::string_view object_of(std::string_view path) noexcept;
+
+class FdNames {
+ public:
+  FdNames();
+
+  /// A new descriptor. `path` is its full path, if it has one.
+  void open(os::Fd fd, std::string_view name, std::string_view path = {});
+  void close(os::Fd fd) noexcept;
+  void rename(os::Fd fd, std::string_view name);
+
+  std::string_view name_of(os::Fd fd);
+  std::string_view path_of(os::Fd fd);
+  /// The full path of a place, as far as it is known.
+  std::string path_of(const os::Place& place);
+  /// The names of all open descriptors but the standard ones.
+  std::vector<std::string> still_open();
+
+  /// "process:" + role and the like, kept.
+  std::string_view joined(std::string_view prefix, std::string_view rest);
+
+  /// Counts a crossing of this place and object, from 1.
+  std::uint32_t count(std::string_view place, std::string_view object);
+
+ private:
+  struct Entry {
+    std::string_view name;
+    std::string_view path;
+    bool open = false;
+  };
+  Entry& entry(os::Fd fd);
+  std::string_view kept(std::string_view text);
+
+  std::mutex mutex_;
+  std::deque<std::string> texts_;
+  std::unordered_map<std::string_view, std::string_view> known_;
+  std::vector<Entry> entries_;
+  Entry none_;  ///< of descriptors that are none
+  std::unordered_map<std::uint64_t, std::uint32_t> counts_;
+};
+
+}  // namespace lastref::harness

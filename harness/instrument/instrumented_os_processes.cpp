@@ -1,0 +1,193 @@
+// instrumented_os_processes: processes, threads, monitors, clock, chance, environment.
+#include "harness/instrument/crossing.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::string_view process_prefix = "process:";
+
+std::string_view word_of(os::Signal signal) noexcept {
+  switch (signal) {
+    case os::Signal::interrupt:
+      return "interrupt";
+    case os::Signal::terminate:
+      return "terminate";
+    case os::Signal::kill:
+      return "kill";
+    case os::Signal::stop:
+      return "stop";
+    case os::Signal::resume:
+      return "resume";
+  }
+  LASTREF_ASSERT(false);
+}
+
+/// A thread whose end is known to the gate before the kernel knows it.
+class GatedThread final : public os::Thread {
+ public:
+  GatedThread(Gate& gate, ActorId actor) noexcept : gate_(gate), actor_(actor) {}
+
+  void is(std::unique_ptr<os::Thread> inner) noexcept { inner_ = std::move(inner); }
+  void join() noexcept override {
+    gate_.join(actor_);
+    inner_->join();
+  }
+
+ private:
+  Gate& gate_;
+  ActorId actor_;
+  std::unique_ptr<os::Thread> inner_;
+};
+
+/// A monitor in which nobody ever waits in the kernel: at most one thread of the run goes at a
+/// time.
+class GatedMonitor final : public os::Monitor {
+ public:
+  explicit GatedMonitor(Gate& gate) noexcept : gate_(gate) {}
+
+  void lock() noexcept override {
+    gate_.ask();
+    take();
+  }
+  void unlock() noexcept override {
+    LASTREF_ASSERT(held_);
+    held_ = false;
+    if (queued_ > 0) {
+      gate_.wake(Wait::lock, this);
+    }
+  }
+  void wait() noexcept override {
+    unlock();
+    gate_.wait_for(Wait::notice, this);
+    take();
+  }
+  void notify_all() noexcept override { gate_.wake(Wait::notice, this); }
+
+ private:
+  void take() noexcept {
+    while (held_) {
+      ++queued_;
+      gate_.wait_for(Wait::lock, this);
+      --queued_;
+    }
+    held_ = true;
+  }
+
+  Gate& gate_;
+  bool held_ = false;
+  int queued_ = 0;
+};
+
+}  // namespace
+
+Result<os::Child> InstrumentedOs::spawn(const os::SpawnOptions& options) noexcept {
+  const Subject subject{.object = options.entry};
+  return cross(Call::spawn, subject, [&](auto&, auto&) {
+    auto child = inner_.spawn(options);
+    if (child) {
+      const std::string_view role = gate_.role_of(child->pid);
+      names_.open(child->process,
+                  names_.joined(process_prefix, role.empty() ? subject.object : role));
+    }
+    return child;
+  });
+}
+
+Result<os::Fd> InstrumentedOs::open_process(os::Pid pid) noexcept {
+  const std::string_view role = gate_.role_of(pid);
+  const std::string_view object = role.empty() ? "process" : names_.joined(process_prefix, role);
+  return cross(Call::open_process, {.object = object}, [&](auto&, auto&) {
+    auto fd = inner_.open_process(pid);
+    if (fd) {
+      names_.open(*fd, object);
+    }
+    return fd;
+  });
+}
+
+Status InstrumentedOs::signal_process(os::Fd process, os::Signal signal) noexcept {
+  const Subject subject{.object = names_.name_of(process), .text = word_of(signal)};
+  return cross(Call::signal_process, subject, [&](auto&, auto&) {
+    Status sent = inner_.signal_process(process, signal);
+    if (sent) {
+      gate_.signalled(process, signal);
+    }
+    return sent;
+  });
+}
+
+Result<std::optional<os::ChildExit>> InstrumentedOs::wait_child(os::Fd process) noexcept {
+  return cross(
+      Call::wait_child, of(process), [&](auto&, auto&) { return inner_.wait_child(process); });
+}
+
+os::Pid InstrumentedOs::process_id() noexcept {
+  return cross_surely(Call::process_id, {}, [&] { return inner_.process_id(); });
+}
+
+std::uint32_t InstrumentedOs::user_id() noexcept {
+  return cross_surely(Call::user_id, {}, [&] { return inner_.user_id(); });
+}
+
+Status InstrumentedOs::ignore_signal(os::Signal signal) noexcept {
+  return cross(Call::ignore_signal, {.object = word_of(signal)}, [&](auto&, auto&) {
+    return inner_.ignore_signal(signal);
+  });
+}
+
+Status InstrumentedOs::unblock_signal(os::Signal signal) noexcept {
+  return cross(Call::unblock_signal, {.object = word_of(signal)}, [&](auto&, auto&) {
+    return inner_.unblock_signal(signal);
+  });
+}
+
+Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(
+    std::function<void()> body) noexcept {
+  using Started = Result<std::unique_ptr<os::Thread>>;
+  return cross(Call::start_thread, {}, [&](auto&, auto&) -> Started {
+    if (!gate_.serialises()) {
+      return inner_.start_thread(std::move(body));
+    }
+    const ActorId actor = gate_.new_actor();
+    auto thread = std::make_unique<GatedThread>(gate_, actor);
+    auto started = inner_.start_thread([this, actor, run = std::move(body)] {
+      gate_.actor_begins(actor);
+      run();
+      gate_.actor_ends();
+    });
+    if (!started) {
+      gate_.drop_actor(actor);
+      return started;
+    }
+    thread->is(std::move(*started));
+    return thread;
+  });
+}
+
+os::Instant InstrumentedOs::now() noexcept {
+  return cross_surely(
+      Call::now, {}, [&] { return gate_.serialises() ? gate_.now() : inner_.now(); });
+}
+
+Status InstrumentedOs::entropy(os::Buffer into) noexcept {
+  return cross(Call::entropy, {}, [&](auto&, auto&) {
+    if (!gate_.serialises()) {
+      return inner_.entropy(into);
+    }
+    gate_.fill(into);
+    return ok();
+  });
+}
+
+std::optional<std::string> InstrumentedOs::environment(const std::string& name) noexcept {
+  return cross_surely(Call::environment, object_of(name), [&] { return inner_.environment(name); });
+}
+
+std::unique_ptr<os::Monitor> InstrumentedOs::make_monitor() noexcept {
+  if (gate_.serialises()) {
+    return std::make_unique<GatedMonitor>(gate_);
+  }
+  return inner_.make_monitor();
+}
+
+}  // namespace lastref::harness

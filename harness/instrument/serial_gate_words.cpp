@@ -1,0 +1,72 @@
+// serial_gate_words: what the Stage says, awaits and asks for, and its lines in the journal.
+#include <algorithm>
+
+#include "harness/instrument/serial_gate.hpp"
+
+namespace lastref::harness {
+namespace {
+
+bool is_said(const Segment& shared, const ObjectText& word) {
+  const auto said = std::span(shared.words).first(shared.word_count);
+  return std::ranges::any_of(said, [&](const ObjectText& each) { return each == word.view(); });
+}
+
+}  // namespace
+
+void SerialGate::tell(std::string_view word) noexcept {
+  Segment& shared = segment();
+  const ObjectText said(word);
+  if (is_said(shared, said)) {
+    return;
+  }
+  LASTREF_ASSERT(shared.word_count < words_max);
+  shared.words[shared.word_count++] = said;
+  for (ActorId at = 0; at < shared.actors_used; ++at) {
+    Actor& actor = shared.actors[at];
+    if (actor.state == ActorState::awaiting && actor.object == said.view()) {
+      actor.state = ActorState::ready;
+    }
+  }
+}
+
+bool SerialGate::await(std::string_view word) noexcept {
+  Segment& shared = segment();
+  const ObjectText wanted(word);
+  ask();
+  while (!is_said(shared, wanted)) {
+    self().object = wanted;
+    pass_on(ActorState::awaiting);
+    if (self().late) {
+      return is_said(shared, wanted);
+    }
+  }
+  return true;
+}
+
+void SerialGate::ask_controller(Request request, std::string_view role) noexcept {
+  segment().request_role.assign(role);
+  give_controller(segment(), request);
+  take_turn(segment(), actor());
+}
+
+void SerialGate::note(std::string_view word,
+                      std::string_view text,
+                      bool begins,
+                      int error) noexcept {
+  const Approach approach{.place = word, .text = text};
+  if (Record* made = record(approach, begins ? Phase::word_begin : Phase::word_end)) {
+    made->error = error;
+    Journal::publish(*made);
+  }
+}
+
+void SerialGate::fact(std::string_view place,
+                      std::string_view text,
+                      std::string_view object) noexcept {
+  const Approach approach{.place = place, .object = object, .text = text};
+  if (Record* made = record(approach, Phase::fact)) {
+    Journal::publish(*made);
+  }
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,163 @@
+#include "harness/journal/journal.hpp"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <type_traits>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
+/// MADV_COLLAPSE of Linux 6.1, which is younger than the header.
+constexpr int collapse = 25;
+/// What runs of ordinary size touch.
+constexpr std::size_t huge_pages = 2;
+
+constexpr std::size_t rounded_up(std::size_t size, std::size_t to) noexcept {
+  return (size + to - 1) / to * to;
+}
+
+void append(std::string& line, std::string_view text) {
+  line.append(text);
+}
+
+}  // namespace
+
+static_assert(std::is_trivially_copyable_v<Record>);
+static_assert(sizeof(Record) == 256, "sixteen to a page");
+
+struct Journal::Head {
+  std::uint32_t claimed;
+  std::uint32_t capacity;
+  std::byte room[sizeof(Record) - 8];
+};
+
+std::string_view name_of(Phase phase) noexcept {
+  switch (phase) {
+    case Phase::begin:
+      return "begin";
+    case Phase::end:
+      return "end";
+    case Phase::word_begin:
+      return "word_begin";
+    case Phase::word_end:
+      return "word_end";
+    case Phase::fact:
+      return "fact";
+  }
+  LASTREF_ASSERT(false);
+}
+
+std::string to_text(const Record& record) {
+  std::string line;
+  append(line, record.role.view());
+  line += ' ';
+  append(line, record.place.view());
+  if (record.phase == Phase::begin || record.phase == Phase::end) {
+    line += '(';
+    append(line, record.object.view());
+    line += ')';
+    if (record.k != 0) {
+      line += '#' + std::to_string(record.k);
+    }
+  } else if (!record.object.empty()) {
+    line += ' ';
+    append(line, record.object.view());
+  }
+  if (!record.text.empty()) {
+    line += ' ';
+    append(line, record.text.view());
+  }
+  if (record.phase == Phase::begin || record.phase == Phase::word_begin) {
+    line += " ...";
+  } else if (record.phase != Phase::fact) {
+    const char* name = record.error == 0 ? "ok" : strerrorname_np(record.error);
+    line += std::string(" = ") + (name == nullptr ? "?" : name);
+  }
+  line += record.injected ? " (injected)" : "";
+  line += record.waited ? " (waited)" : "";
+  return line;
+}
+
+std::size_t Journal::size_for(std::uint32_t capacity) noexcept {
+  return sizeof(Head) + capacity * sizeof(Record);
+}
+
+Journal::Journal(void* memory, std::uint32_t capacity) noexcept
+    : head_(static_cast<Head*>(memory)), records_(static_cast<Record*>(memory) + 1) {
+  static_assert(sizeof(Head) == sizeof(Record));
+  head_->capacity = capacity;
+}
+
+Record* Journal::claim() noexcept {
+  const std::uint32_t at = std::atomic_ref(head_->claimed).fetch_add(1, std::memory_order_relaxed);
+  if (at >= head_->capacity) {
+    return nullptr;
+  }
+  Record& record = records_[at];
+  record = {};
+  record.seq = at;
+  return &record;
+}
+
+void Journal::publish(Record& record) noexcept {
+  std::atomic_ref(record.published).store(1, std::memory_order_release);
+}
+
+std::uint32_t Journal::size() const noexcept {
+  return std::min(std::atomic_ref(head_->claimed).load(std::memory_order_relaxed), head_->capacity);
+}
+
+std::span<const Record> Journal::settle() noexcept {
+  const std::uint32_t claimed = std::min(head_->claimed, head_->capacity);
+  std::uint32_t whole = 0;
+  for (std::uint32_t at = 0; at < claimed; ++at) {
+    if (std::atomic_ref(records_[at].published).load(std::memory_order_acquire) == 1) {
+      if (whole != at) {
+        records_[whole] = records_[at];
+        records_[at].published = 0;
+      }
+      ++whole;
+    }
+  }
+  head_->claimed = whole;
+  return {records_, whole};
+}
+
+void Journal::reset() noexcept {
+  const std::uint32_t claimed = std::min(head_->claimed, head_->capacity);
+  for (std::uint32_t at = 0; at < claimed; ++at) {
+    records_[at].published = 0;
+  }
+  head_->claimed = 0;
+}
+
+SharedMemory::SharedMemory(std::size_t size) noexcept : size_(rounded_up(size, huge_page_bytes)) {
+  // A place that huge pages fit on: a forked process then maps 2 MiB with one fault.
+  const std::size_t reach = size_ + huge_page_bytes;
+  void* reserved = mmap(nullptr, reach, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  LASTREF_ASSERT(reserved != MAP_FAILED);
+  std::byte* begin = static_cast<std::byte*>(reserved);
+  const std::size_t skip = rounded_up(reinterpret_cast<std::uintptr_t>(begin), huge_page_bytes) -
+                           reinterpret_cast<std::uintptr_t>(begin);
+  memory_ = mmap(
+      begin + skip, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  LASTREF_ASSERT(memory_ != MAP_FAILED);
+  munmap(begin, skip);
+  munmap(begin + skip + size_, huge_page_bytes - skip);
+  // A page has to be there to be made a huge one. Where that is not to be had, small pages do.
+  for (std::size_t at = 0; at < huge_pages * huge_page_bytes && at < size_; at += huge_page_bytes) {
+    begin[skip + at] = std::byte{0};
+    madvise(begin + skip + at, huge_page_bytes, collapse);
+  }
+}
+
+SharedMemory::~SharedMemory() {
+  munmap(memory_, size_);
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,61 @@
+// Journal: records in shared memory, written by many processes, read when they are gone.
+//
+// A writer claims a place, fills it, and publishes it by a release store; killed in between, it
+// leaves a place that was never published, which reading passes over. So what is read is whole
+// records only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "harness/journal/record.hpp"
+
+namespace lastref::harness {
+
+class Journal {
+ public:
+  /// Bytes that a journal of so many records needs.
+  static std::size_t size_for(std::uint32_t capacity) noexcept;
+
+  /// Lives in memory that is zero and belongs to somebody else: shared, aligned as Record is.
+  Journal(void* memory, std::uint32_t capacity) noexcept;
+
+  /// A place to fill, with `seq` set; nullptr when the journal is full.
+  Record* claim() noexcept;
+  /// The record is whole.
+  static void publish(Record& record) noexcept;
+
+  /// Places claimed; not more than there are.
+  std::uint32_t size() const noexcept;
+  /// The whole records in order. No writer is left: places that were never published are squeezed
+  /// out.
+  std::span<const Record> settle() noexcept;
+  /// Empty again. No writer is left.
+  void reset() noexcept;
+
+ private:
+  struct Head;
+  Head* head_;
+  Record* records_;
+};
+
+/// Memory that children share, zero at first.
+class SharedMemory {
+ public:
+  /// Aborts when there is none.
+  explicit SharedMemory(std::size_t size) noexcept;
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  ~SharedMemory();
+
+  void* get() const noexcept { return memory_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  void* memory_;
+  std::size_t size_;
+};
+
+}  // namespace lastref::harness

@@ -1,0 +1,137 @@
+// Record: one line of a run's journal.
+//
+// Plain bytes of one size, so that it can lie in memory that many processes share and be read after
+// they were killed. Every world writes the same records, and the oracles read nothing else.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <lastref/call.hpp>
+
+namespace lastref::harness {
+
+/// FNV-1a. For telling texts apart, never for safety.
+constexpr std::uint64_t hash_of(std::string_view text) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char each : text) {
+    hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+/// Up to `room` - 1 bytes of text, in place. Longer text is cut, and ends in '~' and eight hex
+/// digits of a hash of the whole: texts that differ still differ, and equal ones stay equal.
+template <std::size_t room>
+class Text {
+ public:
+  static_assert(room > 16 && room <= 256);
+
+  Text() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a text is a text.
+  Text(std::string_view text) noexcept { assign(text); }
+
+  void assign(std::string_view text) noexcept {
+    constexpr std::size_t size_max = room - 1;
+    size_ = static_cast<std::uint8_t>(std::min(text.size(), size_max));
+    std::copy_n(text.data(), size_, bytes_.data());
+    if (text.size() > size_max) {
+      mark_cut(hash_of(text));
+    }
+  }
+
+  std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+  bool empty() const noexcept { return size_ == 0; }
+  bool operator==(std::string_view other) const noexcept { return view() == other; }
+
+ private:
+  void mark_cut(std::uint64_t hash) noexcept {
+    std::size_t at = room - 1;
+    for (int digit = 0; digit < 8; ++digit, hash >>= 4U) {
+      bytes_[--at] = "0123456789abcdef"[hash & 0xfU];
+    }
+    bytes_[--at] = '~';
+  }
+
+  std::uint8_t size_ = 0;
+  std::array<char, room - 1> bytes_{};
+};
+
+enum class Phase : std::uint8_t {
+  begin,       ///< A crossing begins: the call is about to be made.
+  end,         ///< It came back. Nobody else ran since `begin`, unless it waited.
+  word_begin,  ///< A word of the Stage begins ("register_name"),
+  word_end,    ///< and came back.
+  fact,        ///< The world saw something; `place` says what: see namespace fact.
+};
+
+std::string_view name_of(Phase phase) noexcept;
+
+/// What a world may note as a fact, in `place`.
+namespace fact {
+/// value: pid; text: the role that started it
+inline constexpr std::string_view born = "born";
+/// text: one of the ends below; value: exit code
+inline constexpr std::string_view died = "died";
+/// A planned fault. value: its index in the plan
+inline constexpr std::string_view fired = "fired";
+/// text: who waits in what, or what went on
+inline constexpr std::string_view hang = "hang";
+/// A process outlived the run. text: which
+inline constexpr std::string_view stray = "stray";
+/// object: a descriptor that was open at the end
+inline constexpr std::string_view fd_left = "fd_left";
+/// text: a claim of the scenario's own. The next record of the process is `seen`:
+inline constexpr std::string_view refuted = "refuted";
+/// text: what was seen instead
+inline constexpr std::string_view seen = "seen";
+/// The tracker was asked at a moment when nothing moved. One `count` for each entry (text:
+/// resource, value: count, k: the holder's pid), then `counted` (value: how many entries).
+inline constexpr std::string_view count = "count";
+inline constexpr std::string_view counted = "counted";
+
+// How a process may end, in the text of `died`.
+inline constexpr std::string_view ended = "ended";      ///< Its body returned.
+inline constexpr std::string_view killed = "killed";    ///< By the plan or the scenario.
+inline constexpr std::string_view swept = "swept";      ///< By the world, after a hang.
+inline constexpr std::string_view crashed = "crashed";  ///< By itself; value: a signal's number.
+}  // namespace fact
+
+inline constexpr std::size_t record_text_room = 128;
+using RoleText = Text<24>;
+using PlaceText = Text<24>;
+using ObjectText = Text<44>;
+using RecordText = Text<record_text_room>;
+
+/// As a record's `text` gives it: for comparing a long text with one from the journal.
+inline std::string journal_text(std::string_view text) {
+  return std::string(RecordText(text).view());
+}
+
+struct Record {
+  std::uint32_t published = 0;  ///< The journal's own: 1 when the rest is whole.
+  std::uint32_t seq = 0;        ///< Order in the run.
+  std::int64_t value = 0;       ///< Of a creation: the mode asked for; else see the fact.
+  std::uint32_t k = 0;
+  std::int32_t error = 0;     ///< errno it came back with
+  std::uint16_t process = 0;  ///< Index in the run, from 0, the root; the same in every run.
+  std::uint16_t actor = 0;    ///< A thread's index in the run.
+  Phase phase = Phase::fact;
+  Call call = Call::none;
+  bool injected = false;
+  bool waited = false;    ///< It had to wait for another process at least once.
+  bool observed = false;  ///< Only because the world asked the tracker: no point of the run.
+  RoleText role;          ///< "tracker#2"
+  PlaceText place;        ///< "unlink", "tracker_doomed", "register_name", "born"
+  ObjectText object;
+  RecordText text;  ///< A path in full, a resource, or what a fact says.
+};
+
+/// "tracker unlink(a.bin)#1 = ENOENT (injected)", for people.
+std::string to_text(const Record& record);
+
+}  // namespace lastref::harness

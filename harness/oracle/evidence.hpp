@@ -1,0 +1,41 @@
+// Evidence: all that a world tells about a run, and the judgement on it.
+//
+// Oracles are pure functions of it. They share no code with the product, and nothing that the
+// product says about itself counts, except where it is asked: the tracker's counts at quiet
+// moments.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/explore/world.hpp"
+#include "harness/journal/record.hpp"
+#include "harness/scenario/scenario.hpp"
+
+namespace lastref::harness {
+
+struct Evidence {
+  const Scenario& scenario;
+  const Plan& plan;
+  std::span<const Record> records;
+  /// Absolute paths of what is left when the last process is gone. A semaphore is
+  /// "/dev/shm/sem.name", shared memory "/dev/shm/name". The runtime folder itself is not among
+  /// them.
+  std::vector<std::string> left;
+  /// The same after the next start, which sweeps up.
+  std::vector<std::string> left_after_sweep;
+  std::string standard_error;
+  std::string runtime_folder;  ///< where trees live, absolute
+};
+
+/// Everything that is wrong, of all oracles, in a fixed order.
+std::vector<Finding> judge(const Evidence& evidence);
+
+/// The crossings of a run in order, for enumeration.
+std::vector<Crossing> crossings_of(std::span<const Record> records);
+
+/// The last few records of each process, as text.
+std::vector<std::string> last_crossings_of(std::span<const Record> records);
+
+}  // namespace lastref::harness

@@ -1,0 +1,152 @@
+#include "harness/oracle/holdings.hpp"
+
+#include <algorithm>
+
+namespace lastref::harness::oracle {
+
+Holdings::Life& Holdings::life(std::uint16_t process) {
+  if (process >= lives_.size()) {
+    lives_.resize(process + std::size_t{1});
+  }
+  return lives_[process];
+}
+
+bool Holdings::is_alive(std::uint16_t process) const noexcept {
+  return process < lives_.size() && lives_[process].alive;
+}
+
+std::string Holdings::role_of(std::uint16_t process) const {
+  return process < lives_.size() ? std::string(lives_[process].role) : "?";
+}
+
+std::optional<std::uint16_t> Holdings::process_of(os::Pid pid) const noexcept {
+  for (std::size_t at = lives_.size(); at > 0; --at) {
+    if (lives_[at - 1].pid == pid) {
+      return static_cast<std::uint16_t>(at - 1);
+    }
+  }
+  return std::nullopt;
+}
+
+void Holdings::read(const Record& record) {
+  switch (record.phase) {
+    case Phase::fact:
+      read_fact(record);
+      break;
+    case Phase::word_begin:
+    case Phase::word_end:
+      read_word(record);
+      break;
+    case Phase::begin:
+    case Phase::end:
+      return;
+  }
+  note_lost_ground();
+}
+
+bool Holdings::is_held(std::string_view resource) const {
+  return std::ranges::any_of(counts_, [&](const auto& each) {
+    return each.first.second == resource && each.second.least > 0;
+  });
+}
+
+void Holdings::note_lost_ground() {
+  for (auto& [key, founded] : founded_) {
+    founded = founded && is_held(key.second);
+  }
+}
+
+void Holdings::read_fact(const Record& record) {
+  if (record.place == fact::born) {
+    life(record.process) = {
+        .pid = static_cast<os::Pid>(record.value), .alive = true, .role = record.role.view()};
+  } else if (record.place == fact::died) {
+    life(record.process).alive = false;
+    drop_all(record.process, true);
+  }
+}
+
+void Holdings::read_word(const Record& record) {
+  const Key key{record.process, record.text.view()};
+  if (record.place == "register" || record.place == "hold") {
+    take(key, record);
+  } else if (record.place == "release") {
+    let_go(key, record);
+  } else if (record.place == "forget") {
+    forget(key, record);
+  } else if (record.place == "leave") {
+    drop_all(record.process, record.phase == Phase::word_end);
+  }
+}
+
+void Holdings::take(const Key& key, const Record& record) {
+  Range& range = counts_[key];
+  for (auto& [who, forgetting] : forgetting_) {
+    forgetting.raced = forgetting.raced || forgetting.resource == key.second;
+  }
+  if (record.phase == Phase::word_begin) {
+    ++taking_[key];
+    ++range.most;
+    if (record.place == "hold") {
+      founded_[key] = true;
+    }
+    return;
+  }
+  --taking_[key];
+  const auto hold = founded_.find(key);
+  const bool founded = record.place != "hold" || hold == founded_.end() || hold->second;
+  if (hold != founded_.end()) {
+    founded_.erase(hold);
+  }
+  if (record.error == 0) {
+    range.least += founded ? 1 : 0;
+    range.most = std::max(range.most, range.least);
+  } else {
+    // An error means that nothing was counted.
+    range.most = std::max(range.most - 1, range.least);
+  }
+}
+
+void Holdings::let_go(const Key& key, const Record& record) {
+  Range& range = counts_[key];
+  if (record.phase == Phase::word_begin) {
+    range.least = std::max<std::int64_t>(range.least - 1, 0);
+  } else if (record.error == 0) {
+    range.most = std::max(range.most - 1, range.least);
+  }
+}
+
+void Holdings::forget(const Key& key, const Record& record) {
+  if (record.phase == Phase::word_begin) {
+    const bool raced = std::ranges::any_of(taking_, [&](const auto& each) {
+      return each.second > 0 && each.first.second == key.second;
+    });
+    forgetting_[key] = {.resource = key.second, .raced = raced};
+  }
+  const bool certainly =
+      record.phase == Phase::word_end && record.error == 0 && !forgetting_[key].raced;
+  for (auto& [of, range] : counts_) {
+    if (of.second == key.second) {
+      range.least = 0;
+      range.most = certainly ? 0 : range.most;
+    }
+  }
+  if (record.phase == Phase::word_end) {
+    forgetting_.erase(key);
+  }
+}
+
+void Holdings::drop_all(std::uint16_t process, bool certainly) {
+  for (auto& [of, range] : counts_) {
+    if (of.first == process) {
+      range.least = 0;
+      range.most = certainly ? 0 : range.most;
+    }
+  }
+  if (certainly) {
+    std::erase_if(taking_, [&](const auto& each) { return each.first.first == process; });
+    std::erase_if(forgetting_, [&](const auto& each) { return each.first.first == process; });
+  }
+}
+
+}  // namespace lastref::harness::oracle

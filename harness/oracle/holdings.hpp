@@ -1,0 +1,72 @@
+// Holdings: how many references each process holds, counted from the journal alone.
+//
+// A count is a range: an operation that was begun and has not come back may have happened or not.
+// For example: register begins 0..1, comes back 1..1; release begins 0..1, comes back 0..0; and a
+// process that dies holds 0..0, whatever it was doing. A hold counts for certain only if somebody
+// else held the name from its beginning to its end: that is what hold asks of its caller, and a
+// kill may take it away.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lastref/os.hpp>
+
+#include "harness/journal/record.hpp"
+
+namespace lastref::harness::oracle {
+
+struct Range {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+class Holdings {
+ public:
+  /// A process and a resource, as journal text gives it.
+  using Key = std::pair<std::uint16_t, std::string_view>;
+
+  /// The next record of the journal. Views into it are kept.
+  void read(const Record& record);
+
+  const std::map<Key, Range>& counts() const noexcept { return counts_; }
+  bool is_alive(std::uint16_t process) const noexcept;
+  /// The role that a process is in.
+  std::string role_of(std::uint16_t process) const;
+  /// The process that has, or had last, this pid.
+  std::optional<std::uint16_t> process_of(os::Pid pid) const noexcept;
+
+ private:
+  struct Life {
+    os::Pid pid = 0;
+    bool alive = false;
+    std::string_view role;
+  };
+  /// A forget that has begun. A reference taken meanwhile may be before it or after it.
+  struct Forgetting {
+    std::string_view resource;
+    bool raced = false;
+  };
+
+  Life& life(std::uint16_t process);
+  void read_fact(const Record& record);
+  void read_word(const Record& record);
+  void take(const Key& key, const Record& record);
+  void let_go(const Key& key, const Record& record);
+  void forget(const Key& key, const Record& record);
+  void drop_all(std::uint16_t process, bool certainly);
+  bool is_held(std::string_view resource) const;
+  void note_lost_ground();
+
+  std::map<Key, Range> counts_;
+  std::map<Key, int> taking_;  ///< register and hold under way
+  std::map<Key, bool>
+      founded_;  ///< hold under way: whether the name was held by somebody all along
+  std::map<Key, Forgetting> forgetting_;
+  std::vector<Life> lives_;
+};
+
+}  // namespace lastref::harness::oracle

@@ -1,0 +1,96 @@
+// judge: all oracles, and the journal as crossings and as text.
+#include <array>
+#include <deque>
+#include <map>
+
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using Oracle = std::vector<Finding> (*)(const Evidence&);
+
+constexpr std::array<Oracle, 11> oracles = {oracle::refuted,
+                                            oracle::no_crash,
+                                            oracle::no_hang,
+                                            oracle::no_premature_unlink,
+                                            oracle::refcount_exact,
+                                            oracle::no_leak,
+                                            oracle::no_fd_leak,
+                                            oracle::no_stray_process,
+                                            oracle::is_private,
+                                            oracle::error_surfaced,
+                                            oracle::quiet};
+
+constexpr std::size_t last_of_each_process = 10;
+
+bool is_crossing(const Record& record) noexcept {
+  return (record.phase == Phase::begin || record.phase == Phase::end) && !record.observed;
+}
+
+}  // namespace
+
+std::vector<Finding> judge(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  for (const Oracle oracle : oracles) {
+    for (Finding& finding : oracle(evidence)) {
+      findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
+std::vector<Crossing> crossings_of(std::span<const Record> records) {
+  std::vector<Crossing> crossings;
+  std::map<std::pair<std::uint16_t, std::uint16_t>, std::size_t> under_way;
+  for (const Record& record : records) {
+    if (!is_crossing(record)) {
+      continue;
+    }
+    const std::pair key{record.process, record.actor};
+    if (record.phase == Phase::begin) {
+      under_way[key] = crossings.size();
+      crossings.push_back({.point = {.role = std::string(record.role.view()),
+                                     .place = std::string(record.place.view()),
+                                     .object = std::string(record.object.view()),
+                                     .k = record.k},
+                           .error = -1,
+                           .injected = false,
+                           .waited = false});
+    } else if (const auto found = under_way.find(key); found != under_way.end()) {
+      Crossing& crossing = crossings[found->second];
+      crossing.error = record.error;
+      crossing.injected = record.injected;
+      crossing.waited = record.waited;
+      under_way.erase(found);
+    }
+  }
+  return crossings;
+}
+
+std::vector<std::string> last_crossings_of(std::span<const Record> records) {
+  std::map<std::uint16_t, std::deque<std::string>> last;
+  for (const Record& record : records) {
+    // A call that came back is told by its end alone, unless it never came back.
+    if (record.observed || record.phase == Phase::word_begin) {
+      continue;
+    }
+    std::deque<std::string>& lines = last[record.process];
+    const bool completes =
+        record.phase == Phase::end && !lines.empty() && lines.back().ends_with(" ...");
+    if (completes) {
+      lines.pop_back();
+    }
+    lines.push_back(to_text(record));
+    if (lines.size() > last_of_each_process) {
+      lines.pop_front();
+    }
+  }
+  std::vector<std::string> all;
+  for (const auto& [process, lines] : last) {
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+  return all;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,171 @@
+// leaving: the oracles that look at what is left, and at how the end came.
+#include <algorithm>
+
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+bool is_fact(const Record& record, std::string_view place) noexcept {
+  return record.phase == Phase::fact && record.place == place;
+}
+
+bool is_tracker(const Record& record) noexcept {
+  return record.role.view().starts_with("tracker");
+}
+
+/// Whether `path` is what the scenario leaves behind on purpose, or lies in it.
+bool may_stay(const Scenario& scenario, std::string_view path) {
+  return std::ranges::any_of(scenario.stays, [&](std::string_view resource) {
+    const std::size_t colon = resource.find(':');
+    const std::string_view type = resource.substr(0, colon);
+    std::string name(resource.substr(colon == std::string_view::npos ? 0 : colon + 1));
+    name.erase(0, name.rfind('/') + 1);
+    if (type == "shm" || type == "semlock") {
+      return path == (type == "shm" ? "/dev/shm/" : "/dev/shm/sem.") + name;
+    }
+    const std::string middle = '/' + name + '/';
+    return path.ends_with('/' + name) ||
+           (type == "folder" && path.find(middle) != std::string_view::npos);
+  });
+}
+
+/// Whether somebody lived to clean up: then nothing may be left for the next start.
+///
+/// That is so unless a call was made to fail, the whole tree was killed, or the last tracker was killed
+/// and the root did not live on in the tree to start another.
+bool somebody_lived_to_clean(const Evidence& evidence) {
+  bool tracker_was_killed = false;
+  bool tracker_ever = false;
+  bool root_was_killed = false;
+  bool root_leaves = false;
+  bool root_was_leaving = false;  // when the last tracker was killed
+  bool failed_or_whole = false;
+  for (const Record& record : evidence.records) {
+    failed_or_whole = failed_or_whole || record.injected;
+    root_leaves = root_leaves || (record.role == "root" && record.place == "leave");
+    if (is_fact(record, fact::born) && is_tracker(record)) {
+      tracker_ever = true;
+      tracker_was_killed = false;
+    } else if (is_fact(record, fact::died) && record.text != fact::ended) {
+      tracker_was_killed = tracker_was_killed || is_tracker(record);
+      root_was_leaving = is_tracker(record) ? root_leaves : root_was_leaving;
+      root_was_killed = root_was_killed || record.role == "root";
+    } else if (is_fact(record, fact::fired)) {
+      const auto index = static_cast<std::size_t>(record.value);
+      failed_or_whole = failed_or_whole || (index < evidence.plan.faults.size() &&
+                                            evidence.plan.faults[index].whole_tree);
+    }
+  }
+  const bool nobody = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
+                      (root_was_leaving && tracker_was_killed);
+  return !failed_or_whole && !nobody;
+}
+
+void complain(std::vector<Finding>& findings,
+              const Evidence& evidence,
+              const std::vector<std::string>& left,
+              std::string_view claim) {
+  for (const std::string& path : left) {
+    if (!may_stay(evidence.scenario, path)) {
+      findings.push_back({.claim = std::string(claim), .seen = path + " is still there"});
+    }
+  }
+}
+
+std::string claimed(std::string_view claim) {
+  return std::string(claim);
+}
+
+}  // namespace
+
+std::vector<Finding> no_leak(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  const bool hit = std::ranges::any_of(evidence.records, [](const Record& record) {
+    return is_tracker(record) &&
+           (record.injected || (is_fact(record, fact::died) && record.text != fact::ended));
+  });
+  if (evidence.scenario.no_ledger && hit) {
+    return findings;  // Nobody promised.
+  }
+  if (somebody_lived_to_clean(evidence)) {
+    complain(findings,
+             evidence,
+             evidence.left,
+             "no-leak: every name created is removed when the last process is gone");
+  }
+  if (findings.empty()) {
+    complain(findings,
+             evidence,
+             evidence.left_after_sweep,
+             "no-leak: every name created is removed past the next start");
+  }
+  return findings;
+}
+
+std::vector<Finding> no_hang(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::hang)) {
+      findings.push_back({.claim = claimed("no-hang: every run comes to its end"),
+                          .seen = std::string(record.text.view())});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> no_crash(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::died) && record.text == fact::crashed) {
+      const std::string what = record.value > 0
+                                   ? "died of signal " + std::to_string(record.value)
+                                   : "exited by itself with " + std::to_string(-record.value);
+      findings.push_back(
+          {.claim = claimed("no-crash: a process dies of nothing but a planned kill"),
+           .seen = std::string(record.role.view()) + ' ' + what});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> no_fd_leak(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::fd_left)) {
+      findings.push_back(
+          {.claim = claimed("no-fd-or-map-leak: who ends in good order has closed what it opened"),
+           .seen = std::string(record.role.view()) + " left " + std::string(record.object.view()) +
+                   " open"});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> no_stray_process(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::stray)) {
+      findings.push_back({.claim = claimed("no-stray-process: no process outlives the run"),
+                          .seen = std::string(record.text.view())});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> refuted(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  bool expects_seen = false;
+  for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::refuted)) {
+      findings.push_back({.claim = std::string(record.text.view()), .seen = {}});
+      expects_seen = true;
+    } else if (is_fact(record, fact::seen) && expects_seen) {
+      findings.back().seen = record.text.view();
+      expects_seen = false;
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

@@ -1,0 +1,47 @@
+// The oracles, one by one. Each is a pure function and says all that it finds; a finding's claim
+// starts with the oracle's name.
+#pragma once
+
+#include <vector>
+
+#include "harness/oracle/evidence.hpp"
+
+namespace lastref::harness::oracle {
+
+/// Every name that was created is removed: at once while root or tracker lived to do it; past the
+/// next start after a kill of the whole tree, or of the tracker with no root to restart it, or
+/// when a call was made to fail.
+std::vector<Finding> no_leak(const Evidence& evidence);
+
+/// At each quiet moment the tracker's counts are those that follow from what the processes did, as
+/// the journal has it. What was under way may count or not; a dead process holds nothing.
+std::vector<Finding> refcount_exact(const Evidence& evidence);
+
+/// No clean-up by a tracker removes what a live process holds for certain.
+std::vector<Finding> no_premature_unlink(const Evidence& evidence);
+
+/// The run came to rest by itself.
+std::vector<Finding> no_hang(const Evidence& evidence);
+
+/// No process dies of anything but what was planned.
+std::vector<Finding> no_crash(const Evidence& evidence);
+
+/// A process that ends in good order has closed what it opened.
+std::vector<Finding> no_fd_leak(const Evidence& evidence);
+
+/// When the run is over, nothing runs.
+std::vector<Finding> no_stray_process(const Evidence& evidence);
+
+/// In the runtime folder, files are made 0600 and folders 0700, from their first instant.
+std::vector<Finding> is_private(const Evidence& evidence);
+
+/// An error that was put in is retried away, handled as documented, or told to somebody.
+std::vector<Finding> error_surfaced(const Evidence& evidence);
+
+/// With nothing wrong, nothing is said.
+std::vector<Finding> quiet(const Evidence& evidence);
+
+/// What the scenario itself found wrong.
+std::vector<Finding> refuted(const Evidence& evidence);
+
+}  // namespace lastref::harness::oracle

@@ -1,0 +1,208 @@
+// telling: the oracles on what is visible and what is said: modes, errors, noise.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+constexpr std::int64_t private_file = 0600;
+constexpr std::int64_t private_folder = 0700;
+
+/// An error that says no more than that somebody else was faster, or that nothing was there to be done.
+struct Harmless {
+  Call call;
+  int error;
+};
+
+constexpr Harmless harmless[] = {
+    {Call::unlink, ENOENT},
+    {Call::remove_folder, ENOENT},
+    {Call::unlink_shm, ENOENT},
+    {Call::unlink_semaphore, ENOENT},
+    {Call::status_at, ENOENT},
+    {Call::read_folder, ENOENT},
+    {Call::open_process, ESRCH},
+    {Call::signal_process, ESRCH},
+    {Call::wait_child, ECHILD},
+    {Call::shut_down, ENOTCONN},
+    {Call::peer_of, ENOTCONN},
+    {Call::make_folder, EEXIST},
+    // Whether what stays matters is no-leak's to say: a folder that others use is meant to stay.
+    {Call::remove_folder, EACCES},
+    {Call::remove_folder, EBUSY},
+    {Call::remove_folder, ENOTEMPTY},
+    {Call::send, EAGAIN},
+    {Call::receive, EAGAIN},
+    {Call::read_folder, EIO},
+    // Tried again, and given up in the end, by a thread that has nobody to tell: no-hang judges that.
+    {Call::poll, ENOMEM},
+    {Call::find_lock, ENOLCK},
+};
+
+/// EINTR and would-block are for trying again, which a later success shows; close has nothing to tell
+/// but to people, and destructors close quietly.
+bool is_harmless(const Record& record) noexcept {
+  return record.call == Call::close || record.error == EINTR || record.object == "stderr" ||
+         std::ranges::any_of(harmless, [&](const Harmless& each) {
+           return each.call == record.call && each.error == record.error;
+         });
+}
+
+/// Whether `later` shows that `failed` was tried again and got the kernel's own answer, or that a connection which failed
+/// was given up for another: what that one has to tell is refcount-exact's to judge.
+bool made_good(const Record& failed, const Record& later) noexcept {
+  if (later.phase != Phase::end || later.process != failed.process) {
+    return false;
+  }
+  const bool again = later.call == failed.call && !later.injected;
+  const bool is_connection = failed.call == Call::send || failed.call == Call::receive;
+  return again ||
+         (is_connection && later.call == Call::close && later.object == failed.object.view());
+}
+
+/// Follows who is inside a word of the product. On a role's first thread, a call outside of any is the
+/// scenario's own, which gets the error itself.
+class Words {
+ public:
+  void read(const Record& record) {
+    if (record.phase != Phase::fact) {
+      first_actor_.try_emplace(record.process, record.actor);
+    }
+    if (record.phase == Phase::word_begin) {
+      inside_[record.process] = record.place.view();
+    } else if (record.phase == Phase::word_end) {
+      inside_[record.process] = {};
+    }
+  }
+
+  bool is_inside(const Record& record) const {
+    const auto inside = inside_.find(record.process);
+    return inside != inside_.end() && !inside->second.empty();
+  }
+
+  /// Leaving promises to do what can be done: the kernel says the rest, and no-leak judges it.
+  bool excuse(const Record& failed) const {
+    const auto inside = inside_.find(failed.process);
+    const std::string_view word = inside == inside_.end() ? std::string_view() : inside->second;
+    const bool is_tracker = failed.role.view().starts_with("tracker");
+    const bool own = !is_tracker && word.empty() && first_actor_.at(failed.process) == failed.actor;
+    return own || word == "leave";
+  }
+
+ private:
+  std::map<std::uint16_t, std::uint16_t> first_actor_;
+  std::map<std::uint16_t, std::string_view> inside_;
+};
+
+/// Whether `later` shows that somebody who can act on it was told, or that it does not matter any more.
+bool told(const Record& failed, const Record& later) noexcept {
+  // The tracker tells whoever asked.
+  const bool word_failed = later.phase == Phase::word_end && later.error != 0;
+  if (later.process != failed.process) {
+    return word_failed && failed.role.view().starts_with("tracker");
+  }
+  const bool says_so =
+      later.phase == Phase::end && later.place == "write" && later.object == "stderr";
+  const bool died = later.phase == Phase::fact && later.place == fact::died &&
+                    (later.text != fact::ended || later.value != 0);
+  return word_failed || says_so || died;
+}
+
+std::string name_of_error(int error) {
+  const char* name = strerrorname_np(error);
+  return name == nullptr ? std::to_string(error) : name;
+}
+
+bool is_expected(const Scenario& scenario, std::string_view line) {
+  return std::ranges::any_of(scenario.expected_noise, [&](const std::string& noise) {
+    return line.find(noise) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::vector<Finding> is_private(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  const std::string within = evidence.runtime_folder + '/';
+  for (const Record& record : evidence.records) {
+    const bool makes_folder = record.call == Call::make_folder;
+    const bool makes_file = record.call == Call::open && record.value >= 0;
+    if (record.phase != Phase::end || record.error != 0 || (!makes_folder && !makes_file)) {
+      continue;
+    }
+    const std::string_view path = record.text.view();
+    const bool counts = path.starts_with(within) || path == evidence.runtime_folder;
+    if (counts && record.value != (makes_folder ? private_folder : private_file)) {
+      std::string mode(4, '0');
+      for (std::size_t digit = 0; digit < mode.size(); ++digit) {
+        const auto shift = 3 * (mode.size() - 1 - digit);
+        mode[digit] = static_cast<char>('0' + ((record.value >> shift) & 7));
+      }
+      findings.push_back(
+          {.claim = "private: files are made 0600 and folders 0700, from their first instant",
+           .seen = std::string(path) + " was made " + mode});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> error_surfaced(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  if (evidence.plan.faults.size() > 1) {
+    return findings;  // Whoever would have told of the one may have been stopped by the other.
+  }
+  Words words;
+  for (std::size_t at = 0; at < evidence.records.size(); ++at) {
+    const Record& failed = evidence.records[at];
+    words.read(failed);
+    if (failed.phase != Phase::end || !failed.injected || is_harmless(failed) ||
+        words.excuse(failed)) {
+      continue;
+    }
+    const auto later = evidence.records.subspan(at + 1);
+    const bool surfaced = std::ranges::any_of(later, [&](const Record& record) {
+      return made_good(failed, record) || told(failed, record);
+    });
+    // On a thread of the product's own, it can be told to the next word only.
+    const bool may_be_told = failed.role.view().starts_with("tracker") ||
+                             std::ranges::any_of(later,
+                                                 [&](const Record& record) {
+                                                   return record.process == failed.process &&
+                                                          record.phase == Phase::word_begin &&
+                                                          record.place != "leave";
+                                                 }) ||
+                             words.is_inside(failed);
+    if (!surfaced && may_be_told) {
+      findings.push_back(
+          {.claim = "error-surfaced: an error is retried away, or somebody is told",
+           .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
+                   std::string(failed.place.view()) + '(' + std::string(failed.object.view()) +
+                   ")#" + std::to_string(failed.k) + " went unheard"});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> quiet(const Evidence& evidence) {
+  const bool is_clean = std::ranges::none_of(evidence.records, [](const Record& record) {
+    return record.phase == Phase::fact && record.place == fact::fired;
+  });
+  std::vector<Finding> findings;
+  std::string_view rest = evidence.standard_error;
+  while (is_clean && !rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!line.empty() && !is_expected(evidence.scenario, line)) {
+      findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
+                          .seen = "\"" + std::string(line) + "\" on standard error"});
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

@@ -1,0 +1,123 @@
+#include "harness/report/json.hpp"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace lastref::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double rounded(double value) {
+  return std::round(value * 1000) / 1000;
+}
+
+Json json_of(const Count& count) {
+  return {{"total", count.total}, {"executed", count.executed}};
+}
+
+Json json_of(const std::map<std::string, Count, std::less<>>& counts) {
+  Json json = Json::object();
+  for (const auto& [name, count] : counts) {
+    json[name] = json_of(count);
+  }
+  return json;
+}
+
+Json json_of(const WorldReport& world) {
+  return {{"name", world.name},
+          {"available", world.available},
+          {"degraded", world.degraded.empty() ? Json(nullptr) : Json(world.degraded)}};
+}
+
+Json json_of(const ScenarioReport& scenario) {
+  return {{"name", scenario.name},
+          {"sentence", scenario.sentence},
+          {"rows", scenario.rows},
+          {"points", scenario.points},
+          {"matrix", json_of(scenario.matrix)},
+          {"runs", scenario.runs},
+          {"violations", scenario.violations},
+          {"seconds", rounded(scenario.seconds)}};
+}
+
+Json json_of(const Violation& violation) {
+  return {{"scenario", violation.scenario},
+          {"claim", violation.claim},
+          {"seen", violation.seen},
+          {"repeats", violation.repeats},
+          {"replay", violation.replay},
+          {"last_crossings", violation.last_crossings}};
+}
+
+Json json_of(const Missed& missed) {
+  return {{"scenario", missed.scenario}, {"fault", missed.fault}};
+}
+
+Json json_of(const Difference& difference) {
+  return {
+      {"scenario", difference.scenario}, {"replay", difference.replay}, {"seen", difference.seen}};
+}
+
+template <typename Each>
+Json list_of(const std::vector<Each>& items) {
+  Json json = Json::array();
+  for (const Each& item : items) {
+    json.push_back(json_of(item));
+  }
+  return json;
+}
+
+Json matrix_of_report(const Report& report) {
+  Json json = json_of(report.matrix.all);
+  json["resumed"] = report.resumed;
+  json["by_role"] = json_of(report.matrix.by_role);
+  json["by_fault"] = json_of(report.matrix.by_fault);
+  json["not_reached"] = list_of(report.missed);
+  return json;
+}
+
+void add_violations(const Report& report, Json& json) {
+  json["violations"] = Json::array();
+  json["violation_groups"] = Json::array();
+  for (const ViolationGroup& group : report.groups) {
+    for (const Violation& violation : group.first) {
+      json["violations"].push_back(json_of(violation));
+    }
+    json["violation_groups"].push_back(
+        {{"scenario", group.scenario}, {"claim", group.claim}, {"count", group.count}});
+  }
+  json["violations_total"] = report.violations;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json json;
+  json["exit"] = static_cast<int>(exit_of(report));
+  json["verdict"] = verdict_of(report);
+  json["worlds"] = list_of(report.worlds);
+  json["scenarios"] = report.scenarios.size();
+  json["runs"] = report.runs;
+  json["runs_by_purpose"] = {
+      {"clean", report.clean_runs}, {"matrix", report.matrix_runs}, {"random", report.random_runs}};
+  json["points_declared"] = report.points_declared;
+  json["points_reached"] = report.points_reached;
+  json["points_never_reached"] = report.never_reached;
+  json["matrix"] = matrix_of_report(report);
+  json["kills"] = report.kills;
+  json["leftovers"] = report.leftovers;
+  add_violations(report, json);
+  json["not_deterministic"] = list_of(report.differences);
+  json["seconds"] = rounded(report.seconds);
+  json["runs_per_second"] = rounded(report.runs_per_second());
+  json["bare_loop_per_second"] =
+      report.bare_loop_per_second ? Json(rounded(*report.bare_loop_per_second)) : Json(nullptr);
+  json["seed"] = report.seed;
+  json["scenario_results"] = list_of(report.scenarios);
+  json["notes"] = report.notes;
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lastref::harness

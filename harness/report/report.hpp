@@ -1,0 +1,107 @@
+// Report: what a gate run found, as plain data. json, junit and text render it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/explore/matrix.hpp"
+
+namespace lastref::harness {
+
+/// Exit codes of every verb.
+enum class Exit : std::uint8_t {
+  clean = 0,
+  violation = 1,
+  unusable = 2,  ///< bad usage, or it cannot run here
+  incomplete = 3,
+  not_deterministic = 4,
+};
+
+/// For `replay`, as `git bisect run` wants it: the plan does not apply to this build any more.
+inline constexpr int exit_does_not_apply = 125;
+
+struct WorldReport {
+  std::string name;
+  bool available = false;
+  std::string degraded;  ///< What is missing, and what that costs; empty if nothing is.
+};
+
+/// One claim that did not hold in one run.
+struct Violation {
+  std::string scenario;
+  std::string claim;
+  std::string seen;
+  std::size_t run = 0;   ///< Runs are numbered as they were planned.
+  bool repeats = false;  ///< A second run of the same plan violated the same claim.
+  std::string replay;    ///< The one command.
+  std::vector<std::string> last_crossings;
+};
+
+/// All violations of one claim at one scenario: the first few in full, the rest counted.
+struct ViolationGroup {
+  std::string scenario;
+  std::string claim;
+  std::size_t count = 0;
+  std::vector<Violation> first;
+};
+
+struct ScenarioReport {
+  std::string name;
+  std::string sentence;
+  std::vector<std::string> rows;
+  std::size_t points = 0;  ///< of its clean run
+  Count matrix = {};
+  std::size_t runs = 0;
+  std::size_t violations = 0;
+  double seconds = 0;  ///< that worlds spent on it
+};
+
+/// A planned fault that never struck: its run did not get to its point.
+struct Missed {
+  std::string scenario;
+  std::string fault;
+};
+
+/// A plan that gave two different runs.
+struct Difference {
+  std::string scenario;
+  std::string replay;
+  std::string seen;
+};
+
+struct Report {
+  std::vector<WorldReport> worlds;
+  std::vector<ScenarioReport> scenarios;
+  std::size_t runs = 0;
+  std::size_t clean_runs = 0;
+  std::size_t matrix_runs = 0;
+  std::size_t resumed = 0;      ///< Faults of the matrix that an earlier gate had executed.
+  std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
+  std::size_t points_declared = 0;
+  std::size_t points_reached = 0;
+  std::vector<std::string> never_reached;  ///< Rows of the tables of calls and steps.
+  bool all_scenarios = true;               ///< Points can only be missed when everything ran.
+  MatrixCount matrix;
+  std::vector<Missed> missed;
+  std::vector<Difference> differences;
+  std::uint64_t kills = 0;
+  std::uint64_t leftovers = 0;
+  std::size_t violations = 0;
+  std::vector<ViolationGroup> groups;
+  double seconds = 0;
+  std::optional<double> bare_loop_per_second;
+  std::uint64_t seed = 0;
+  std::vector<std::string> notes;  ///< What a reader should know besides.
+
+  double runs_per_second() const { return seconds > 0 ? static_cast<double>(runs) / seconds : 0; }
+};
+
+/// A violation that repeats decides; then anything that did not repeat; then what was left undone.
+Exit exit_of(const Report& report) noexcept;
+
+/// One sentence on why it ends as it does: "2 of 40 points were never reached".
+std::string verdict_of(const Report& report);
+
+}  // namespace lastref::harness

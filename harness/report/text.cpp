@@ -1,0 +1,221 @@
+#include "harness/report/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lastref::harness {
+namespace {
+
+constexpr double pause_on_terminal = 0.1;  // seconds
+constexpr double pause_in_log = 10;
+constexpr std::size_t missed_shown = 10;
+
+std::string_view word_of(Stretch stretch) {
+  switch (stretch) {
+    case Stretch::clean:
+      return "clean runs";
+    case Stretch::matrix:
+      return "matrix";
+    case Stretch::random:
+      return "random runs";
+  }
+  return {};
+}
+
+std::string text_of(std::size_t violations) {
+  return violations == 0   ? "no violation"
+         : violations == 1 ? "1 violation"
+                           : fmt::format("{} violations", violations);
+}
+
+std::string text_of(const ViolationGroup& group) {
+  std::string text;
+  for (const Violation& violation : group.first) {
+    text += to_text(violation) + "\n";
+  }
+  if (group.count > group.first.size()) {
+    text += fmt::format("... and {} more of this claim in {}\n\n",
+                        group.count - group.first.size(),
+                        group.scenario);
+  }
+  return text;
+}
+
+std::string text_of_differences(const Report& report) {
+  std::string text;
+  for (const Difference& difference : report.differences) {
+    text += fmt::format("NOT DETERMINISTIC {}\n  seen    {}\n  repeat  {}\n\n",
+                        difference.scenario,
+                        difference.seen,
+                        difference.replay);
+  }
+  return text;
+}
+
+std::string text_of_omissions(const Report& report) {
+  std::string text;
+  if (report.all_scenarios) {
+    for (const std::string& point : report.never_reached) {
+      text += fmt::format("NEVER REACHED {}\n", point);
+    }
+  }
+  const std::size_t shown = std::min(report.missed.size(), missed_shown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += fmt::format(
+        "DID NOT STRIKE {} --fault '{}'\n", report.missed[i].scenario, report.missed[i].fault);
+  }
+  if (report.missed.size() > shown) {
+    text += fmt::format("... and {} more that did not strike\n", report.missed.size() - shown);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string row(std::string_view name, const Count& count) {
+  return fmt::format("  {:<34}{:>9}{:>9}\n", name, count.total, count.executed);
+}
+
+std::string table_of(const MatrixCount& matrix) {
+  std::string text = fmt::format("  {:<34}{:>9}{:>9}\n", "faults", "total", "executed");
+  for (const auto& [role, count] : matrix.by_role) {
+    text += row("at " + role, count);
+  }
+  for (const auto& [kind, count] : matrix.by_fault) {
+    text += row(kind, count);
+  }
+  return text + row("all", matrix.all);
+}
+
+std::string table_of(const std::vector<ScenarioReport>& scenarios) {
+  std::size_t width = 8;
+  for (const ScenarioReport& scenario : scenarios) {
+    width = std::max(width, scenario.name.size());
+  }
+  std::string text = fmt::format("  {:<{}}  {:>6} {:>8} {:>8} {:>8} {:>10} {:>8}\n",
+                                 "scenario",
+                                 width,
+                                 "points",
+                                 "faults",
+                                 "executed",
+                                 "runs",
+                                 "violations",
+                                 "seconds");
+  for (const ScenarioReport& each : scenarios) {
+    text += fmt::format("  {:<{}}  {:>6} {:>8} {:>8} {:>8} {:>10} {:>8.1f}\n",
+                        each.name,
+                        width,
+                        each.points,
+                        each.matrix.total,
+                        each.matrix.executed,
+                        each.runs,
+                        each.violations,
+                        each.seconds);
+  }
+  return text;
+}
+
+std::string text_of_worlds(const Report& report) {
+  std::string text;
+  for (const WorldReport& world : report.worlds) {
+    text += fmt::format("  world {}: {}\n",
+                        world.name,
+                        !world.available         ? "not available: " + world.degraded
+                        : world.degraded.empty() ? "all there"
+                                                 : "DEGRADED: " + world.degraded);
+  }
+  return text;
+}
+
+std::string text_of_speed(const Report& report) {
+  std::string text =
+      fmt::format("  {} runs ({} clean, {} matrix, {} random) in {:.1f} s, {:.0f} a second",
+                  report.runs,
+                  report.clean_runs,
+                  report.matrix_runs,
+                  report.random_runs,
+                  report.seconds,
+                  report.runs_per_second());
+  if (report.bare_loop_per_second) {
+    text += fmt::format("; a bare tree of four: {:.0f}", *report.bare_loop_per_second);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string to_text(const Violation& violation) {
+  std::string text = fmt::format("VIOLATION {}\n  claim   {}\n  seen    {}\n",
+                                 violation.scenario,
+                                 violation.claim,
+                                 violation.seen);
+  for (const std::string& line : violation.last_crossings) {
+    text += fmt::format(
+        "  {}  {}\n", &line == violation.last_crossings.data() ? "last  " : "      ", line);
+  }
+  if (!violation.repeats) {
+    text += "  NOTE    a second run of the same plan did not violate this claim\n";
+  }
+  return text + fmt::format("  repeat  {}\n", violation.replay);
+}
+
+std::string to_text(const Progress& progress) {
+  const double rate =
+      progress.seconds > 0 ? static_cast<double>(progress.runs) / progress.seconds : 0;
+  std::string count = std::to_string(progress.done);
+  if (progress.total != 0) {
+    count += fmt::format(" of {}", progress.total);
+  }
+  return fmt::format("{:<11} {:<16} {:>6.1f} s {:>6.0f} runs/s  {}",
+                     word_of(progress.stretch),
+                     count,
+                     progress.seconds,
+                     rate,
+                     text_of(progress.violations));
+}
+
+std::string to_text(const Report& report) {
+  std::string text;
+  for (const ViolationGroup& group : report.groups) {
+    text += text_of(group);
+  }
+  text += text_of_differences(report);
+  text += text_of_omissions(report);
+  text += table_of(report.scenarios) + "\n";
+  text += table_of(report.matrix) + "\n";
+  text += text_of_worlds(report);
+  text += text_of_speed(report);
+  text += fmt::format("  points: {} of {} reached; kills: {}; names left behind: {}; seed {}\n",
+                      report.points_reached,
+                      report.points_declared,
+                      report.kills,
+                      report.leftovers,
+                      report.seed);
+  if (report.resumed > 0) {
+    text += fmt::format("  {} faults were executed by an earlier gate\n", report.resumed);
+  }
+  for (const std::string& note : report.notes) {
+    text += fmt::format("  note: {}\n", note);
+  }
+  return text +
+         fmt::format("{} (exit {})\n", verdict_of(report), static_cast<int>(exit_of(report)));
+}
+
+void ProgressLine::show(const Progress& progress) {
+  const bool turns = progress.stretch != stretch_;
+  if (progress.seconds < next_ && !turns) {
+    return;
+  }
+  stretch_ = progress.stretch;
+  next_ = progress.seconds + (terminal_ ? pause_on_terminal : pause_in_log);
+  shown_ = true;
+  write_(terminal_ ? "\r\x1b[K" + to_text(progress) : to_text(progress) + "\n");
+}
+
+void ProgressLine::end() {
+  if (terminal_ && shown_) {
+    write_("\r\x1b[K");
+  }
+  shown_ = false;
+}
+
+}  // namespace lastref::harness

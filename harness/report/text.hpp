@@ -1,0 +1,42 @@
+// Text: a report for people, and the line that moves while they wait.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "harness/explore/campaign.hpp"
+#include "harness/report/report.hpp"
+
+namespace lastref::harness {
+
+/// The failures in full, then the table, then the verdict in one line.
+std::string to_text(const Report& report);
+
+/// One finding of one run, with the crossings that led to it.
+std::string to_text(const Violation& violation);
+
+/// "matrix  1200 of 8400  812 runs/s  no violation"
+std::string to_text(const Progress& progress);
+
+/// Says from time to time how far it got: on a terminal in one line that moves, else in plain lines
+/// and rarely.
+class ProgressLine {
+ public:
+  using Write = std::function<void(std::string_view)>;
+
+  ProgressLine(bool terminal, Write write) : terminal_(terminal), write_(std::move(write)) {}
+
+  void show(const Progress& progress);
+  /// The line is wiped away, or nothing.
+  void end();
+
+ private:
+  bool terminal_;
+  Write write_;
+  double next_ = 0;  ///< seconds
+  bool shown_ = false;
+  Stretch stretch_ = Stretch::clean;
+};
+
+}  // namespace lastref::harness

@@ -1,0 +1,143 @@
+#include "harness/scenario/fault.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::array kinds = {FaultKind::kill_before,
+                              FaultKind::kill_after,
+                              FaultKind::kill_blocked,
+                              FaultKind::fail_once,
+                              FaultKind::fail_always,
+                              FaultKind::shorten};
+constexpr std::string_view whole_tree_word = "whole_tree";
+constexpr int errno_max = 133;
+
+bool takes_error(FaultKind kind) noexcept {
+  return kind == FaultKind::fail_once || kind == FaultKind::fail_always;
+}
+
+bool is_kill(FaultKind kind) noexcept {
+  return kind == FaultKind::kill_before || kind == FaultKind::kill_after ||
+         kind == FaultKind::kill_blocked;
+}
+
+/// Cuts the first word off; words are parted by one space.
+std::string_view next_word(std::string_view& text) noexcept {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
+bool parse_kind(std::string_view word, FaultKind& into) noexcept {
+  for (const FaultKind kind : kinds) {
+    if (name_of(kind) == word) {
+      into = kind;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool parse_error(std::string_view word, int& into) noexcept {
+  for (int error = 1; error <= errno_max; ++error) {
+    const char* name = strerrorname_np(error);
+    if (name != nullptr && word == name) {
+      into = error;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// "role/place(object)#k". An object may hold any of these signs: the last ")#" ends it.
+bool parse_point(std::string_view text, Point& into) {
+  const std::size_t slash = text.find('/');
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(")#");
+  if (slash == std::string_view::npos || open == std::string_view::npos ||
+      close == std::string_view::npos || slash > open || open > close) {
+    return false;
+  }
+  const std::string_view number = text.substr(close + 2);
+  std::uint32_t k = 0;
+  const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), k);
+  if (wrong != std::errc{} || end != number.data() + number.size() || k == 0) {
+    return false;
+  }
+  into.role = text.substr(0, slash);
+  into.place = text.substr(slash + 1, open - slash - 1);
+  into.object = text.substr(open + 1, close - open - 1);
+  into.k = k;
+  return !into.role.empty() && !into.place.empty();
+}
+
+}  // namespace
+
+std::string_view name_of(FaultKind kind) noexcept {
+  switch (kind) {
+    case FaultKind::kill_before:
+      return "kill_before";
+    case FaultKind::kill_after:
+      return "kill_after";
+    case FaultKind::kill_blocked:
+      return "kill_blocked";
+    case FaultKind::fail_once:
+      return "fail_once";
+    case FaultKind::fail_always:
+      return "fail_always";
+    case FaultKind::shorten:
+      return "shorten";
+  }
+  LASTREF_ASSERT(false);
+}
+
+std::string to_text(const Point& point) {
+  return point.role + '/' + point.place + '(' + point.object + ")#" + std::to_string(point.k);
+}
+
+std::string to_text(const Fault& fault) {
+  std::string text = to_text(fault.point) + ' ' + std::string(name_of(fault.kind));
+  if (takes_error(fault.kind)) {
+    const char* name = strerrorname_np(fault.error);
+    text += ' ' + std::string(name == nullptr ? "?" : name);
+  }
+  if (fault.whole_tree) {
+    text += ' ' + std::string(whole_tree_word);
+  }
+  return text;
+}
+
+bool parse_fault(std::string_view text, Fault& into) {
+  const std::size_t close = text.rfind(")#");
+  const std::size_t space = close == std::string_view::npos ? close : text.find(' ', close);
+  if (space == std::string_view::npos) {
+    return false;
+  }
+  Fault fault;
+  std::string_view rest = text.substr(space + 1);
+  if (!parse_point(text.substr(0, space), fault.point) ||
+      !parse_kind(next_word(rest), fault.kind)) {
+    return false;
+  }
+  if (takes_error(fault.kind) && !parse_error(next_word(rest), fault.error)) {
+    return false;
+  }
+  if (rest == whole_tree_word && is_kill(fault.kind)) {
+    fault.whole_tree = true;
+    rest = {};
+  }
+  if (!rest.empty()) {
+    return false;
+  }
+  into = std::move(fault);
+  return true;
+}
+
+}  // namespace lastref::harness

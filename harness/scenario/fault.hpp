@@ -1,0 +1,51 @@
+// Fault: one bad thing that happens at one point of a run. A point is (role, call, object, k-th).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lastref/call.hpp>
+
+namespace lastref::harness {
+
+/// What can happen at a crossing. The order is that of the matrix columns.
+enum class FaultKind : std::uint8_t {
+  kill_before,   ///< SIGKILL instead of the call.
+  kill_after,    ///< SIGKILL when the call has had its effect.
+  kill_blocked,  ///< SIGKILL while the call waits; only points that waited in the clean run have it.
+  fail_once,     ///< The call fails with `error`, this time.
+  fail_always,   ///< It fails from now on, for this role and call, on whatever object.
+  shorten,       ///< It takes or gives about half of the bytes, but at least one.
+};
+
+std::string_view name_of(FaultKind kind) noexcept;
+
+/// Where: stable under small changes elsewhere. Roles are "root", "tracker", "client_a" and so on; the
+/// second process in a role is "tracker#2". Objects are names without machine, pid or chance in them.
+struct Point {
+  std::string role;
+  std::string place;  ///< The method of a call ("unlink") or the name of a step ("tracker_doomed").
+  std::string object;   ///< "" where the call has none.
+  std::uint32_t k = 1;  ///< From 1: the k-th crossing of this role, place and object.
+
+  auto operator<=>(const Point&) const = default;
+};
+
+struct Fault {
+  Point point;
+  FaultKind kind = FaultKind::kill_before;
+  int error = 0;            ///< errno for fail_once and fail_always
+  bool whole_tree = false;  ///< With a kill: every process of the run, at this moment.
+
+  auto operator<=>(const Fault&) const = default;
+};
+
+/// "tracker/unlink(a.bin)#1 kill_before", and back. `parse_fault` returns false and leaves `into`
+/// alone when the text is none.
+std::string to_text(const Fault& fault);
+std::string to_text(const Point& point);
+bool parse_fault(std::string_view text, Fault& into);
+
+}  // namespace lastref::harness

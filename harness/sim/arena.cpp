@@ -1,0 +1,139 @@
+#include "harness/sim/arena.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include <lastref/error.hpp>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#define LASTREF_SANITIZED 1
+#elif defined(__SANITIZE_THREAD__)
+#define LASTREF_SANITIZED 1
+#else
+#define LASTREF_SANITIZED 0
+#endif
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::size_t block_size = std::size_t{1} << 28U;  // bytes; only what is touched costs
+constexpr std::size_t header_size = 16;
+constexpr std::size_t classes = 64;  // of 16 bytes each
+
+struct Freed {
+  Freed* next;
+};
+
+// One a thread: simulations do not share memory.
+struct Block {
+  std::byte* begin = nullptr;
+  std::byte* next = nullptr;
+  std::byte* end = nullptr;
+  bool open = false;
+  std::array<Freed*, classes> freed{};
+};
+
+thread_local constinit Block block;
+
+#if !LASTREF_SANITIZED
+bool holds(const void* memory) noexcept {
+  return memory >= block.begin && memory < block.end;
+}
+
+// The header keeps the class, so that a plain delete knows where the memory goes.
+void* take(std::size_t size) noexcept {
+  const std::size_t rounded = (size + 15U) / 16U * 16U;
+  const std::size_t index = rounded / 16U;
+  if (index < classes && block.freed[index] != nullptr) {
+    return std::exchange(block.freed[index], block.freed[index]->next);
+  }
+  if (static_cast<std::size_t>(block.end - block.next) < rounded + header_size) {
+    return nullptr;
+  }
+  std::byte* start = block.next;
+  block.next += rounded + header_size;
+  *reinterpret_cast<std::size_t*>(start) = index;
+  return start + header_size;
+}
+
+void give_back(void* memory) noexcept {
+  std::byte* start = static_cast<std::byte*>(memory) - header_size;
+  const std::size_t index = *reinterpret_cast<std::size_t*>(start);
+  if (block.open && index > 0 && index < classes) {
+    block.freed[index] = new (memory) Freed{block.freed[index]};
+  }
+}
+#endif
+
+}  // namespace
+
+Arena::Arena() noexcept {
+  LASTREF_ASSERT(!block.open);
+#if LASTREF_SANITIZED
+#if defined(__SANITIZE_ADDRESS__)
+  __lsan_disable();
+#endif
+#else
+  if (block.begin == nullptr) {
+    block.begin = static_cast<std::byte*>(std::malloc(block_size));
+    LASTREF_ASSERT(block.begin != nullptr);
+    block.end = block.begin + block_size;
+  }
+  block.next = block.begin;
+  block.freed = {};
+#endif
+  block.open = true;
+}
+
+Arena::~Arena() {
+  block.open = false;
+#if defined(__SANITIZE_ADDRESS__)
+  __lsan_enable();
+#endif
+}
+
+std::size_t Arena::used() noexcept {
+  return static_cast<std::size_t>(block.next - block.begin);
+}
+
+ArenaPause::ArenaPause() noexcept : was_open_(std::exchange(block.open, false)) {}
+
+ArenaPause::~ArenaPause() {
+  block.open = was_open_;
+}
+
+}  // namespace lastref::harness::sim
+
+#if !LASTREF_SANITIZED
+// The other forms of new and delete in the C++ library end up in these.
+
+void* operator new(std::size_t size) {
+  if (lastref::harness::sim::block.open) {
+    if (void* memory = lastref::harness::sim::take(size); memory != nullptr) {
+      return memory;
+    }
+  }
+  if (void* memory = std::malloc(size == 0 ? 1 : size); memory != nullptr) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+
+void operator delete(void* memory) noexcept {
+  if (memory == nullptr) {
+    return;
+  }
+  if (lastref::harness::sim::holds(memory)) {
+    lastref::harness::sim::give_back(memory);
+  } else {
+    std::free(memory);
+  }
+}
+
+void operator delete(void* memory, std::size_t) noexcept {
+  operator delete(memory);
+}
+#endif

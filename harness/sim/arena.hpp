@@ -1,0 +1,42 @@
+// Arena: memory of one simulated run, taken back in bulk.
+//
+// Killed fibers run no destructor, so what they had on the heap would leak, some 20 KiB a kill. While
+// an Arena is open, `operator new` of this thread serves from one block instead, and closing it
+// forgets everything at once. That is also several times faster than malloc.
+//
+// Limits: a run must leave nothing behind that it allocated. What outlives it is allocated inside an
+// ArenaPause. A function's static object that is first reached inside a run would be lost, so whoever
+// opens an Arena makes one run without it first; a static on some rare path still shows as a crash,
+// for the block is overwritten. In sanitizer builds nothing is replaced: the memory of killed fibers
+// leaks there, and the leak checker is told so.
+#pragma once
+
+#include <cstddef>
+
+namespace lastref::harness::sim {
+
+class Arena {
+ public:
+  /// Not nested.
+  Arena() noexcept;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  /// Bytes handed out so far in the open arena, or in the last one.
+  static std::size_t used() noexcept;
+};
+
+/// While it lives, allocations come from the usual heap again.
+class ArenaPause {
+ public:
+  ArenaPause() noexcept;
+  ArenaPause(const ArenaPause&) = delete;
+  ArenaPause& operator=(const ArenaPause&) = delete;
+  ~ArenaPause();
+
+ private:
+  bool was_open_;
+};
+
+}  // namespace lastref::harness::sim

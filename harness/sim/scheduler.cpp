@@ -1,0 +1,229 @@
+#include "harness/sim/scheduler.hpp"
+
+#include <algorithm>
+
+#include "harness/sim/arena.hpp"
+
+namespace lastref::harness::sim {
+
+Scheduler::Index Scheduler::start(std::shared_ptr<Task> task,
+                                  bool is_main,
+                                  std::function<int()> body) {
+  const auto index = static_cast<Index>(actors_.size());
+  Actor& actor = actors_.emplace_back();
+  actor.task = std::move(task);
+  actor.is_main = is_main;
+  actor.fiber = std::make_unique<Fiber>([this, index, body = std::move(body)] {
+    const int code = body();
+    Actor& self = actors_[index];
+    if (self.is_main && !self.task->doomed) {
+      self.task->doomed = true;
+      self.task->exit = {.code = code & 0xff, .killed = false};
+    }
+    self.gone = !self.is_main;
+  });
+  return index;
+}
+
+bool Scheduler::can_go_on(const Actor& actor) const {
+  if (actor.gone || (only && !only(*actor.task))) {
+    return false;
+  }
+  if (actor.buries) {
+    return true;
+  }
+  if (actor.task->doomed || actor.task->stopped) {
+    return false;
+  }
+  return actor.ready == nullptr || actor.late || (*actor.ready)();
+}
+
+std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
+  bury_the_doomed();
+  options_.clear();
+  const std::size_t count = actors_.size();
+  const std::size_t first = may_stay ? 0 : 1;
+  for (std::size_t step = first; step < count + first; ++step) {
+    const auto index = static_cast<Index>((current_ + step) % count);
+    if (can_go_on(actors_[index])) {
+      options_.push_back(index);
+    }
+  }
+  if (options_.empty()) {
+    return std::nullopt;
+  }
+  if (only) {
+    return options_.front();
+  }
+  const bool preempts = may_stay && options_.front() == current_;
+  const Question question{.options = static_cast<std::uint32_t>(options_.size()),
+                          .cost = preempts ? Cost::preemption : Cost::free,
+                          .worthwhile = worthwhile(reach)};
+  const ArenaPause answers_outlive_the_run;
+  return options_[choices_.pick(question)];
+}
+
+std::uint64_t Scheduler::worthwhile(Reach reach) const {
+  switch (reach) {
+    case Reach::nobody:
+      return 0;
+    case Reach::everybody:
+      return ~std::uint64_t{0};
+    case Reach::process:
+      break;
+  }
+  std::uint64_t bits = 0;
+  for (std::size_t at = 0; at < options_.size() && at < 64; ++at) {
+    const bool same = actors_[options_[at]].task == actors_[current_].task;
+    bits |= std::uint64_t{same} << at;
+  }
+  return bits;
+}
+
+void Scheduler::forget_everybody() noexcept {
+  for (Actor& actor : actors_) {
+    actor.fiber.reset();
+  }
+}
+
+void Scheduler::ask(Reach reach) noexcept {
+  mind_death();
+  ++steps_;
+  picked_ = next(++on_end_ <= on_end_max, reach);
+  if (picked_ == current_ && steps_ <= steps_max) {
+    picked_ = std::nullopt;
+    on_end_ %= on_end_max + 1;
+    return;
+  }
+  leave();
+}
+
+bool Scheduler::wait_until(const std::function<bool()>& ready,
+                           std::optional<os::Instant> deadline,
+                           const char* what) noexcept {
+  Actor& self = actors_[current_];
+  self.ready = &ready;
+  self.deadline = deadline;
+  self.what = what;
+  leave();
+  self.ready = nullptr;
+  self.late = false;
+  return ready();
+}
+
+void Scheduler::give_up() noexcept {
+  steps_max = 0;
+  leave();
+  mind_death();
+}
+
+void Scheduler::mind_death() noexcept {
+  if (actors_[current_].task->doomed) {
+    leave();
+    LASTREF_ASSERT(false);
+  }
+}
+
+void Scheduler::leave() noexcept {
+  actors_[current_].fiber->leave();
+}
+
+// The main actor of a doomed task becomes its undertaker, and keeps its place in the line.
+void Scheduler::bury_the_doomed() {
+  for (Index index = 0; index < actors_.size(); ++index) {
+    Actor& actor = actors_[index];
+    if (!actor.task->doomed || actor.gone || actor.buries) {
+      continue;
+    }
+    actor.ready = nullptr;
+    actor.gone = !actor.is_main;
+    if (!actor.is_main) {
+      continue;
+    }
+    actor.buries = true;
+    if (actors_[current_].task == actor.task) {
+      current_ = index;
+    }
+    if (!split_deaths) {
+      bury(actor);
+      bury(actor);
+    }
+  }
+}
+
+void Scheduler::bury(Actor& undertaker) {
+  Task& task = *undertaker.task;
+  if (task.life == Task::Life::running) {
+    if (on_death) {
+      on_death(task);
+    }
+    kernel_.close_all(task);
+    return;
+  }
+  kernel_.become_zombie(task);
+  undertaker.gone = true;
+}
+
+void Scheduler::enter(Index index) {
+  current_ = index;
+  on_end_ = 0;
+  Actor& actor = actors_[index];
+  if (actor.buries) {
+    bury(actor);
+    return;
+  }
+  actor.fiber->enter();
+}
+
+bool Scheduler::advance_clock() {
+  Actor* first = nullptr;
+  for (Actor& actor : actors_) {
+    const bool waits = !actor.gone && !actor.task->doomed && !actor.task->stopped &&
+                       actor.ready != nullptr && actor.deadline && (!only || only(*actor.task));
+    if (waits && (first == nullptr || *actor.deadline < *first->deadline)) {
+      first = &actor;
+    }
+  }
+  if (first == nullptr) {
+    return false;
+  }
+  first->late = true;
+  kernel_.clock = std::max(kernel_.clock, *first->deadline);
+  return true;
+}
+
+Scheduler::Rest Scheduler::run() {
+  bool may_stay = false;
+  while (steps_ <= steps_max) {
+    std::optional<Index> index = std::exchange(picked_, std::nullopt);
+    if (!index) {
+      ++steps_;
+      index = next(may_stay);
+    }
+    if (index) {
+      enter(*index);
+      // An undertaker goes on with its second step unless somebody goes in between.
+      may_stay = actors_[current_].buries || actors_[current_].task->doomed;
+    } else if (only || !advance_clock()) {
+      const bool ended =
+          std::all_of(actors_.begin(), actors_.end(), [](const Actor& each) { return each.gone; });
+      return ended ? Rest::ended : Rest::stuck;
+    }
+  }
+  return Rest::endless;
+}
+
+std::string Scheduler::waiting() const {
+  std::string text;
+  for (const Actor& actor : actors_) {
+    if (!actor.gone) {
+      text += text.empty() ? "" : ", ";
+      text += actor.task->role + (actor.ready == nullptr ? " runs" : " in ");
+      text += actor.ready == nullptr ? "" : actor.what;
+      text += actor.task->stopped ? " (stopped)" : "";
+    }
+  }
+  return text;
+}
+
+}  // namespace lastref::harness::sim

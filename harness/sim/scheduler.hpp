@@ -1,0 +1,114 @@
+// Scheduler: who of a simulated run goes on. One actor at a time, each on a fiber of its own.
+//
+// An actor is a thread of a simulated process. It goes on until it asks (somebody else may go first)
+// or waits. Who is next is a question to Choices, whose options are the ready actors in line: the
+// asking one first, then those after it in the order of their birth, round and round. So answer 0 of
+// an asking actor is "go on", and any other is a preemption. These are the questions of the kernel
+// world too, so that a list of answers means the same there.
+//
+// With `split_deaths` a process that ends does so in two steps of its own: first all that it had open
+// is closed, then parents and process descriptors learn of it. Somebody else may go in between, as in
+// Linux; only a simulation can hold that moment.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/choice/choices.hpp"
+#include "harness/sim/fiber.hpp"
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+
+/// Whose steps an actor's next one may not commute with. Exhaustive enumeration tries nobody else in
+/// its place: a switch to others can as well come before the next step that they can tell.
+enum class Reach : std::uint8_t { nobody, process, everybody };
+
+class Scheduler {
+ public:
+  using Index = std::uint16_t;
+
+  Scheduler(SimKernel& kernel, Choices& choices) : kernel_(kernel), choices_(choices) {}
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// A new actor, ready, last in line. When the main one of a task returns, the task ends with that
+  /// code; the code of others means nothing.
+  Index start(std::shared_ptr<Task> task, bool is_main, std::function<int()> body);
+
+  enum class Rest : std::uint8_t { ended, stuck, endless };
+  /// From outside: goes on until everybody has ended, nobody can go on, or there were too many steps.
+  /// May be called again.
+  Rest run();
+
+  // From inside an actor.
+  Index current() const noexcept { return current_; }
+  /// Somebody else may go first. `reach` is that of the step that comes next.
+  void ask(Reach reach = Reach::everybody) noexcept;
+  /// Comes back true when `ready` says so, or false when the deadline came first.
+  bool wait_until(const std::function<bool()>& ready,
+                  std::optional<os::Instant> deadline,
+                  const char* what) noexcept;
+  /// The run does not come to rest: `run` says so, and the actor does not go on by itself.
+  void give_up() noexcept;
+  /// Ends the process that runs if something has doomed it; then it does not come back.
+  void mind_death() noexcept;
+  /// Whoever something has doomed has no more steps of its own; without split_deaths it is dead now.
+  void bury_the_doomed();
+
+  bool is_gone(Index actor) const noexcept { return actors_[actor].gone; }
+  std::size_t actors() const noexcept { return actors_.size(); }
+  Task& task_of(Index actor) const noexcept { return *actors_[actor].task; }
+  /// "client_a in poll, tracker runs", for everybody who has not ended.
+  std::string waiting() const;
+  std::uint64_t steps() const noexcept { return steps_; }
+
+  /// Nobody goes on ever: stacks go back to their pool.
+  void forget_everybody() noexcept;
+
+  bool split_deaths = false;
+  /// After so many questions on end, an actor has to let the others go.
+  std::uint32_t on_end_max = 200;
+  std::uint64_t steps_max = 100'000;
+  /// If set, only these go on, and nobody is asked.
+  std::function<bool(const Task&)> only;
+  /// Told when a process has died and before anybody can know.
+  std::function<void(Task&)> on_death;
+
+ private:
+  struct Actor {
+    std::shared_ptr<Task> task;
+    std::unique_ptr<Fiber> fiber;
+    bool is_main = false;
+    bool gone = false;
+    bool buries = false;                           ///< Has become the undertaker of its task.
+    bool late = false;                             ///< Its deadline has come.
+    const std::function<bool()>* ready = nullptr;  ///< What it waits for
+    std::optional<os::Instant> deadline;
+    const char* what = "";
+  };
+
+  bool can_go_on(const Actor& actor) const;
+  std::optional<Index> next(bool may_stay, Reach reach = Reach::everybody);
+  std::uint64_t worthwhile(Reach reach) const;
+  void leave() noexcept;
+  void enter(Index index);
+  void bury(Actor& undertaker);
+  bool advance_clock();
+
+  SimKernel& kernel_;
+  Choices& choices_;
+  std::deque<Actor> actors_;  // Stays in place while it grows
+  std::vector<Index> options_;
+  Index current_ = 0;
+  std::optional<Index> picked_;  // by an actor that gives way
+  std::uint64_t steps_ = 0;
+  std::uint32_t on_end_ = 0;  ///< Asked so often without a change
+};
+
+}  // namespace lastref::harness::sim

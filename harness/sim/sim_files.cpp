@@ -1,0 +1,428 @@
+// Files and folders of the simulated kernel.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::size_t path_size_max = 4096;  // with its NUL; PATH_MAX
+constexpr std::size_t name_size_max = 255;   // NAME_MAX
+constexpr int links_max = 40;                // path_resolution(7)
+// KernelOs reads so many bytes of entries at a time; each takes 19 and its name with a NUL, rounded up
+// to 8, and "." and ".." come first. getdents64(2).
+constexpr std::size_t folder_buffer_size = 8192;
+constexpr std::size_t dots_size = 48;
+
+std::size_t size_of_entry(const std::string& name) {
+  return (19 + name.size() + 1 + 7) / 8 * 8;
+}
+
+constexpr std::uint32_t to_search = 1;
+constexpr std::uint32_t to_write = 2;
+constexpr std::uint32_t to_read = 4;
+
+bool may(const Task& task, const Inode& inode, std::uint32_t access) {
+  if (task.user == 0) {
+    return true;
+  }
+  const std::uint32_t bits = task.user == inode.owner ? inode.mode >> 6U : inode.mode;
+  return (bits & access) == access;
+}
+
+os::FileStatus status_of(const Inode& inode) {
+  return {.device = 1,
+          .inode = inode.number,
+          .size = inode.kind == os::FileKind::folder ? 40 + 20 * inode.entries.size()
+                                                     : inode.bytes.size(),
+          .mode = inode.mode,
+          .owner = inode.owner,
+          .kind = inode.kind};
+}
+
+}  // namespace
+
+Answer<void> SimKernel::descend(const Task& task,
+                                Walk& at,
+                                std::string_view path,
+                                int& links) const {
+  while (!path.empty()) {
+    const std::size_t start = path.find_first_not_of('/');
+    if (start == std::string_view::npos) {
+      at.slash = true;
+      return {};
+    }
+    path.remove_prefix(start);
+    const std::string name(path.substr(0, path.find('/')));
+    path.remove_prefix(name.size());
+    if (!at.found) {
+      return refused(ENOENT);
+    }
+    if (at.found->kind == os::FileKind::symlink) {
+      if (++links > links_max) {
+        return refused(ELOOP);
+      }
+      const std::string target = at.found->bytes;
+      at.found = target.front() == '/' ? root_ : at.folder;
+      if (auto followed = descend(task, at, target, links); !followed) {
+        return followed;
+      }
+      if (!at.found) {
+        return refused(ENOENT);
+      }
+    }
+    if (at.found->kind != os::FileKind::folder) {
+      return refused(ENOTDIR);
+    }
+    if (!may(task, *at.found, to_search)) {
+      return refused(EACCES);
+    }
+    if (name.size() > name_size_max) {
+      return refused(ENAMETOOLONG);
+    }
+    at.folder = at.found;
+    at.name = name;
+    at.last = name == "." ? Last::dot : name == ".." ? Last::dot_dot : Last::normal;
+    if (at.last == Last::dot_dot) {
+      const auto parent = at.folder->parent.lock();
+      at.found = parent ? parent : at.folder;
+    } else if (at.last == Last::normal) {
+      const auto entry = at.folder->entries.find(name);
+      at.found = entry == at.folder->entries.end() ? nullptr : entry->second.inode;
+    }
+  }
+  return {};
+}
+
+Answer<SimKernel::Walk> SimKernel::walk(const Task& task, const os::Place& place) const {
+  const std::string& path = place.path;
+  if (path.size() >= path_size_max) {
+    return refused(ENAMETOOLONG);
+  }
+  if (path.empty()) {
+    return refused(ENOENT);
+  }
+  if (path.find('\0') != std::string::npos) {
+    return refused(EINVAL);
+  }
+  std::shared_ptr<Inode> start = root_;
+  if (path.front() != '/' && place.folder != os::Fd::current_folder) {
+    const auto description = this->description(task, place.folder);
+    if (!description) {
+      return refused(EBADF);
+    }
+    if (!description->inode || description->inode->kind != os::FileKind::folder) {
+      return refused(ENOTDIR);
+    }
+    start = description->inode;
+  }
+  Walk at{.folder = start, .name = {}, .found = start, .last = Last::root, .slash = false};
+  int links = 0;
+  if (auto done = descend(task, at, path, links); !done) {
+    return refused(done.error());
+  }
+  if (at.slash && at.found && at.found->kind != os::FileKind::folder) {
+    return refused(ENOTDIR);
+  }
+  return at;
+}
+
+Answer<SimKernel::Walk> SimKernel::place_for_new(const Task& task, const os::Place& place) const {
+  auto at = walk(task, place);
+  if (!at) {
+    return at;
+  }
+  if (at->found) {
+    return refused(EEXIST);
+  }
+  if (!may(task, *at->folder, to_write | to_search)) {
+    return refused(EACCES);
+  }
+  if (!at->folder->linked) {
+    return refused(ENOENT);
+  }
+  if (inodes_ >= limits.inodes) {
+    return refused(ENOSPC);
+  }
+  return at;
+}
+
+std::shared_ptr<Inode> SimKernel::link(const Task& task,
+                                       const Walk& at,
+                                       os::FileKind kind,
+                                       std::uint32_t mode) {
+  auto inode = std::make_shared<Inode>();
+  inode->number = next_inode_++;
+  inode->kind = kind;
+  inode->mode = mode & ~task.umask & 07777U;
+  inode->owner = task.user;
+  inode->parent = at.folder;
+  at.folder->entries[at.name] = {.inode = inode, .order = next_order_++};
+  ++inodes_;
+  return inode;
+}
+
+void SimKernel::unlink_at(const Walk& at) {
+  at.found->linked = false;
+  at.folder->entries.erase(at.name);
+  --inodes_;
+  bytes_ -=
+      at.found->bytes.size();  // Early for a file that is still open; nobody counts that here.
+}
+
+Answer<void> SimKernel::may_remove(const Task& task, const Walk& at) const {
+  if (!may(task, *at.folder, to_write | to_search)) {
+    return refused(EACCES);
+  }
+  const bool sticky = (at.folder->mode & 01000U) != 0;
+  if (sticky && task.user != 0 && task.user != at.found->owner && task.user != at.folder->owner) {
+    return refused(EPERM);
+  }
+  return {};
+}
+
+Answer<os::Fd> SimKernel::open(Task& task, const os::Place& place, const os::OpenOptions& options) {
+  if (!has_room(task)) {
+    return refused(EMFILE);
+  }
+  auto description = std::make_shared<Description>();
+  description->kind = DescriptionKind::file;
+  description->writable = options.write;
+  description->append = options.append;
+  if (options.create) {
+    auto at = place_for_new(task, place);
+    if (!at) {
+      return refused(at.error());
+    }
+    if (at->slash) {
+      return refused(EISDIR);
+    }
+    description->inode = link(task, *at, os::FileKind::regular, options.mode);
+    return install(task, std::move(description));
+  }
+  const auto at = walk(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  const Inode& inode = *at->found;
+  if (inode.kind == os::FileKind::symlink) {
+    return refused(options.folder ? ENOTDIR : ELOOP);
+  }
+  if (options.folder && inode.kind != os::FileKind::folder) {
+    return refused(ENOTDIR);
+  }
+  if (options.write && inode.kind == os::FileKind::folder) {
+    return refused(EISDIR);
+  }
+  if (!may(task, inode, options.write ? to_read | to_write : to_read)) {
+    return refused(EACCES);
+  }
+  if (inode.kind == os::FileKind::socket) {
+    return refused(ENXIO);
+  }
+  description->inode = at->found;
+  return install(task, std::move(description));
+}
+
+Answer<std::size_t> SimKernel::put(Inode& inode, os::Bytes bytes, std::uint64_t offset) {
+  if (bytes.empty()) {
+    return 0;
+  }
+  const std::size_t end = offset + bytes.size();
+  const std::size_t growth = end > inode.bytes.size() ? end - inode.bytes.size() : 0;
+  if (growth > 0) {
+    if (bytes_ + growth > limits.bytes) {
+      return refused(ENOSPC);
+    }
+    inode.bytes.resize(end);
+    bytes_ += growth;
+  }
+  std::memcpy(inode.bytes.data() + offset, bytes.data(), bytes.size());
+  return bytes.size();
+}
+
+Answer<std::size_t> SimKernel::write_at(Task& task,
+                                        os::Fd fd,
+                                        os::Bytes bytes,
+                                        std::uint64_t offset) {
+  const auto open = description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (open->kind != DescriptionKind::file) {
+    return refused(ESPIPE);
+  }
+  if (!open->writable) {
+    return refused(EBADF);
+  }
+  // Linux appends whatever the offset says. pwrite(2), BUGS.
+  return put(*open->inode, bytes, open->append ? open->inode->bytes.size() : offset);
+}
+
+Answer<os::FileStatus> SimKernel::status(Task& task, os::Fd fd) {
+  const auto open = description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (open->inode) {
+    return status_of(*open->inode);
+  }
+  os::FileStatus status{.device = 2, .mode = 0600, .owner = task.user};
+  if (open->kind == DescriptionKind::socket) {
+    status.kind = os::FileKind::socket;
+    status.mode = 0777;
+  }
+  return status;
+}
+
+Answer<os::FileStatus> SimKernel::status_at(Task& task, const os::Place& place) {
+  const auto at = walk(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  return at->found ? Answer<os::FileStatus>(status_of(*at->found)) : refused(ENOENT);
+}
+
+Answer<void> SimKernel::unlink(Task& task, const os::Place& place) {
+  const auto at = walk(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (at->last != Last::normal) {
+    return refused(EISDIR);
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  if (auto allowed = may_remove(task, *at); !allowed) {
+    return allowed;
+  }
+  if (at->found->kind == os::FileKind::folder) {
+    return refused(EISDIR);
+  }
+  unlink_at(*at);
+  return {};
+}
+
+Answer<void> SimKernel::make_folder(Task& task, const os::Place& place, std::uint32_t mode) {
+  auto at = place_for_new(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  link(task, *at, os::FileKind::folder, mode & 01777U);
+  return {};
+}
+
+Answer<void> SimKernel::make_symlink(Task& task,
+                                     const os::Place& place,
+                                     const std::string& target) {
+  auto at = place_for_new(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (target.empty()) {
+    return refused(ENOENT);
+  }
+  auto inode = link(task, *at, os::FileKind::symlink, 0777);
+  inode->mode = 0777;
+  inode->bytes = target;
+  bytes_ += target.size();
+  return {};
+}
+
+Answer<void> SimKernel::remove_folder(Task& task, const os::Place& place) {
+  const auto at = walk(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  switch (at->last) {
+    case Last::root:
+      return refused(EBUSY);
+    case Last::dot:
+      return refused(EINVAL);
+    case Last::dot_dot:
+      return refused(ENOTEMPTY);
+    case Last::normal:
+      break;
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  if (auto allowed = may_remove(task, *at); !allowed) {
+    return allowed;
+  }
+  if (at->found->kind != os::FileKind::folder) {
+    return refused(ENOTDIR);
+  }
+  if (!at->found->entries.empty()) {
+    return refused(ENOTEMPTY);
+  }
+  unlink_at(*at);
+  return {};
+}
+
+Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(Task& task, os::Fd folder) {
+  const auto open = description(task, folder);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (!open->inode || open->inode->kind != os::FileKind::folder) {
+    return refused(ENOTDIR);
+  }
+  if (!open->inode->linked) {
+    return refused(ENOENT);
+  }
+  // `offset` is one past the order of the entry read last, so 0 means from the newest.
+  std::vector<std::pair<std::uint64_t, os::FolderEntry>> left;
+  for (const auto& [name, entry] : open->inode->entries) {
+    if (open->offset == 0 || entry.order + 1 < open->offset) {
+      left.push_back({entry.order, {.name = name, .kind = entry.inode->kind}});
+    }
+  }
+  std::sort(left.begin(), left.end(), [](const auto& one, const auto& other) {
+    return one.first > other.first;
+  });
+  std::size_t room = folder_buffer_size - (open->offset == 0 ? dots_size : 0);
+  std::vector<os::FolderEntry> entries;
+  for (auto& [order, entry] : left) {
+    const std::size_t size = size_of_entry(entry.name);
+    if (size > room) {
+      break;
+    }
+    room -= size;
+    open->offset = order + 1;
+    entries.push_back(std::move(entry));
+  }
+  if (entries.empty() && open->offset == 0) {
+    open->offset = 1;  // At the end of an empty folder: what comes later is not seen.
+  }
+  return entries;
+}
+
+void SimKernel::keep_what_is_there() {
+  for (std::uint64_t number = 1; number < next_inode_; ++number) {
+    first_inodes_.insert(number);
+  }
+}
+
+std::vector<std::string> SimKernel::leftovers() const {
+  std::vector<std::string> paths;
+  const auto visit = [&](const auto& self, const Inode& folder, const std::string& path) -> void {
+    for (const auto& [name, entry] : folder.entries) {
+      const std::string below = path + "/" + name;
+      if (!first_inodes_.contains(entry.inode->number)) {
+        paths.push_back(below);
+      }
+      self(self, *entry.inode, below);
+    }
+  };
+  visit(visit, *root_, "");
+  return paths;
+}
+
+}  // namespace lastref::harness::sim

@@ -1,0 +1,275 @@
+// SimKernel: what the kernel knows of a run, as plain data, and what calls do to it.
+//
+// Nothing here waits or chooses: a call that would wait says EAGAIN or "nothing is ready". Errors are
+// errno values, as Linux gives them for the calls that os::Os makes; property_tests/os_contract holds
+// both kernels to the same answers.
+//
+// Limits: one mount; groups are not modelled; a folder's size is tmpfs's; SIGBUS, maps and memory
+// between processes are for the real kernel.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include <lastref/os.hpp>
+
+namespace lastref::harness::sim {
+
+/// A value or an errno.
+template <typename T>
+using Answer = tl::expected<T, int>;
+
+inline tl::unexpected<int> refused(int error) {
+  return tl::unexpected<int>(error);
+}
+
+struct Task;
+struct Socket;
+struct Description;
+
+struct RecordLock {
+  const Task* owner = nullptr;
+  os::LockKind kind = os::LockKind::none;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  ///< One past the last byte; the highest number means without end.
+};
+
+/// A file, folder, symlink or socket node.
+struct Inode {
+  struct Entry {
+    std::shared_ptr<Inode> inode;
+    std::uint64_t order = 0;  ///< When it was linked; folders are read newest first, as on tmpfs.
+  };
+
+  std::uint64_t number = 0;
+  os::FileKind kind = os::FileKind::regular;
+  std::uint32_t mode = 0;
+  std::uint32_t owner = 0;
+  bool linked = true;
+  std::string bytes;  ///< Content, or the target of a symlink
+  std::map<std::string, Entry> entries;
+  std::weak_ptr<Inode> parent;
+  std::vector<RecordLock> locks;
+  std::weak_ptr<Socket> bound;
+};
+
+/// Sixteen pages; a write goes into the last one only if its odd part fits there whole. pipe(7).
+struct Pipe {
+  static constexpr std::size_t page_size = 4096;
+  static constexpr std::size_t pages_max = 16;
+
+  struct Page {
+    std::string bytes;
+    std::size_t taken = 0;
+  };
+
+  std::deque<Page> pages;
+  int readers = 0;
+  int writers = 0;
+};
+
+struct Packet {
+  std::string bytes;
+  std::vector<std::shared_ptr<Description>> fds;
+  std::size_t cost = 0;  ///< bytes of the sender's buffer
+};
+
+/// One end of a sequenced-packet connection, or what may become one.
+struct Socket {
+  enum class State : std::uint8_t { fresh, listening, connected };
+
+  Socket() = default;
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  ~Socket();
+
+  State state = State::fresh;
+  std::shared_ptr<Inode> address;
+  std::weak_ptr<Socket> peer;
+  std::deque<Packet> inbox;
+  std::deque<std::shared_ptr<Socket>> waiting;  ///< Connected, not yet accepted
+  std::size_t cost = 0;  ///< bytes of our buffer that lie in the peer's inbox
+  bool shut = false;
+  bool embryo = false;  ///< Lies in a listener's queue
+  int error = 0;        ///< Told once
+  os::Peer here;        ///< Who the other side will see
+  os::Peer there;
+};
+
+enum class DescriptionKind : std::uint8_t { file, socket, pipe_read, pipe_write, process, stream };
+
+/// An open file description: what descriptors point to, in any process.
+struct Description {
+  Description() = default;
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+  ~Description();
+
+  DescriptionKind kind = DescriptionKind::stream;
+  bool writable = false;
+  bool append = false;
+  std::uint64_t offset = 0;  ///< Of a folder: the order of the entry that was read last
+  std::shared_ptr<Inode> inode;
+  std::shared_ptr<Socket> socket;
+  std::shared_ptr<Pipe> pipe;
+  std::shared_ptr<Task> task;
+};
+
+/// A process, as the kernel sees it.
+struct Task {
+  enum class Life : std::uint8_t { running, closing, zombie, reaped };
+
+  os::Pid pid = 0;
+  std::weak_ptr<Task> parent;
+  std::uint32_t user = 0;
+  std::uint32_t umask = 022;
+  std::string role;
+  Life life = Life::running;
+  bool stopped = false;
+  bool doomed = false;  ///< A signal has ended it; its threads run no more.
+  os::ChildExit exit;
+  std::vector<std::shared_ptr<Description>> fds;  ///< By number; nothing where it is free
+  std::size_t fds_open = 0;
+  std::size_t fds_max = 1024;
+  std::set<os::Signal> ignored;
+  std::set<os::Signal> blocked;
+  std::set<os::Signal> pending;
+  std::map<std::string, std::string> environment;
+  std::uint64_t chance = 0;  ///< State of its stream of entropy
+};
+
+struct SimLimits {
+  std::size_t socket_buffer = 212992;  ///< bytes; net.core.wmem_default
+  std::size_t backlog = 128;
+  std::size_t bytes = ~std::size_t{0};  ///< of all files
+  std::size_t inodes = ~std::size_t{0};
+};
+
+class SimKernel {
+ public:
+  /// With / , /dev/shm and /tmp (both 01777), and a clock at one second.
+  explicit SimKernel(SimLimits limits = {});
+  SimKernel(const SimKernel&) = delete;
+  SimKernel& operator=(const SimKernel&) = delete;
+  ~SimKernel();
+
+  // Processes. A new one has descriptors 0, 1 and 2.
+  std::shared_ptr<Task> make_task(const std::shared_ptr<Task>& parent, std::string role);
+  Answer<std::shared_ptr<Task>> spawn(const std::shared_ptr<Task>& parent,
+                                      const os::SpawnOptions& options);
+  Answer<os::Fd> open_process(Task& task, os::Pid pid);
+  Answer<void> signal_process(Task& task, os::Fd process, os::Signal signal);
+  Answer<std::optional<os::ChildExit>> wait_child(Task& task, os::Fd process);
+  Answer<void> ignore_signal(Task& task, os::Signal signal);
+  Answer<void> unblock_signal(Task& task, os::Signal signal);
+  void deliver(Task& task, os::Signal signal);
+  /// The two halves of a death: what it had open goes; its parent and pidfds learn of it.
+  void close_all(Task& task);
+  void become_zombie(Task& task);
+  std::shared_ptr<Task> find(os::Pid pid) const;
+  const std::vector<std::shared_ptr<Task>>& tasks() const noexcept { return tasks_; }
+
+  // Files and folders.
+  Answer<os::Fd> open(Task& task, const os::Place& place, const os::OpenOptions& options);
+  Answer<void> close(Task& task, os::Fd fd);
+  Answer<std::size_t> read(Task& task, os::Fd fd, os::Buffer into);
+  Answer<std::size_t> write(Task& task, os::Fd fd, os::Bytes bytes);
+  Answer<std::size_t> write_at(Task& task, os::Fd fd, os::Bytes bytes, std::uint64_t offset);
+  Answer<os::FileStatus> status(Task& task, os::Fd fd);
+  Answer<os::FileStatus> status_at(Task& task, const os::Place& place);
+  Answer<void> unlink(Task& task, const os::Place& place);
+  Answer<void> make_folder(Task& task, const os::Place& place, std::uint32_t mode);
+  Answer<void> remove_folder(Task& task, const os::Place& place);
+  Answer<std::vector<os::FolderEntry>> read_folder(Task& task, os::Fd folder);
+  Answer<void> make_symlink(Task& task, const os::Place& place, const std::string& target);
+
+  // Names of shared memory and semaphores: files in /dev/shm, as in glibc.
+  Answer<os::Fd> create_shm(Task& task, const std::string& name, std::uint32_t mode);
+  Answer<void> unlink_shm(Task& task, const std::string& name);
+  Answer<void> create_semaphore(Task& task, const std::string& name, std::uint32_t mode);
+  Answer<void> unlink_semaphore(Task& task, const std::string& name);
+
+  // Record locks.
+  Answer<void> lock_range(Task& task, os::Fd fd, const os::LockRange& range);
+  Answer<std::optional<os::LockHolder>> find_lock(Task& task,
+                                                  os::Fd fd,
+                                                  const os::LockRange& range);
+
+  // Sockets and pipes.
+  Answer<os::Fd> make_socket(Task& task);
+  Answer<void> bind(Task& task, os::Fd fd, const std::string& path);
+  Answer<void> listen(Task& task, os::Fd fd);
+  Answer<os::Fd> accept(Task& task, os::Fd fd);
+  Answer<void> connect(Task& task, os::Fd fd, const std::string& path);
+  Answer<void> send(Task& task, os::Fd fd, os::Bytes message, std::span<const os::Fd> fds);
+  Answer<os::Received> receive(Task& task, os::Fd fd, os::Buffer into);
+  Answer<void> shut_down(Task& task, os::Fd fd);
+  Answer<os::Peer> peer_of(Task& task, os::Fd fd);
+  Answer<os::PipeEnds> make_pipe(Task& task);
+  /// Fills in what is ready now, and says how many items are.
+  std::size_t look(const Task& task, std::span<os::PollItem> items) const;
+  /// Whether that would be more than none.
+  bool is_ready(const Task& task, std::span<const os::PollItem> items) const;
+
+  /// What is open under a number; none if nothing is.
+  static std::shared_ptr<Description> description(const Task& task, os::Fd fd);
+  /// The paths of all files, folders and so on, but those that were there at first.
+  std::vector<std::string> leftovers() const;
+  /// What is there now does not count as left over.
+  void keep_what_is_there();
+
+  os::Instant clock = std::chrono::seconds(1);
+  std::string standard_error;  ///< What all processes said on 1 and 2
+  SimLimits limits;
+  std::uint64_t changes = 0;  ///< Moves when something may have become ready.
+  bool pipes_travel = false;  ///< A pipe was given to another process.
+
+ private:
+  enum class Last : std::uint8_t { normal, dot, dot_dot, root };
+
+  /// Where a path led: the folder, the last name in it, and what is there, if anything.
+  struct Walk {
+    std::shared_ptr<Inode> folder;
+    std::string name;
+    std::shared_ptr<Inode> found;
+    Last last = Last::normal;
+    bool slash = false;  ///< The path ended in one, so only a folder will do.
+  };
+
+  Answer<Walk> walk(const Task& task, const os::Place& place) const;
+  Answer<void> descend(const Task& task, Walk& at, std::string_view path, int& links) const;
+  Answer<Walk> place_for_new(const Task& task, const os::Place& place) const;
+  Answer<void> may_remove(const Task& task, const Walk& at) const;
+  std::shared_ptr<Inode> link(const Task& task,
+                              const Walk& at,
+                              os::FileKind kind,
+                              std::uint32_t mode);
+  void unlink_at(const Walk& at);
+  Answer<std::size_t> put(Inode& inode, os::Bytes bytes, std::uint64_t offset);
+  Answer<std::size_t> write_pipe(Pipe& pipe, os::Bytes bytes);
+  static Answer<os::Fd> install(Task& task, std::shared_ptr<Description> description);
+  static void install_at(Task& task, int number, std::shared_ptr<Description> description);
+  static Answer<std::shared_ptr<Socket>> socket_of(const Task& task, os::Fd fd);
+  static bool has_room(const Task& task, std::size_t fds = 1);
+  static const Description* find(const Task& task, os::Fd fd);
+
+  std::shared_ptr<Inode> root_;
+  std::set<std::uint64_t> first_inodes_;
+  std::vector<std::shared_ptr<Task>> tasks_;
+  std::uint64_t next_inode_ = 1;
+  std::uint64_t next_order_ = 1;
+  std::size_t inodes_ = 0;
+  std::size_t bytes_ = 0;
+  os::Pid next_pid_ = 1;
+};
+
+}  // namespace lastref::harness::sim

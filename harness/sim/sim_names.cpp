@@ -1,0 +1,59 @@
+// Names of shared memory and semaphores: files in /dev/shm, as glibc makes them.
+#include <cerrno>
+#include <optional>
+
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+// The path that shm_open and sem_open use, or nothing for a name that they do not take.
+std::optional<std::string> shm_path(const std::string& name, const char* prefix) {
+  const std::size_t start = name.find_first_not_of('/');
+  if (start == std::string::npos || name.find('/', start) != std::string::npos ||
+      name.find('\0') != std::string::npos) {
+    return std::nullopt;
+  }
+  return std::string("/dev/shm/") + prefix + name.substr(start);
+}
+
+// glibc turns EPERM, which unlink(2) gives in a sticky folder, into EACCES. shm_unlink(3).
+Answer<void> without_eperm(Answer<void> answer) {
+  return !answer && answer.error() == EPERM ? refused(EACCES) : answer;
+}
+
+}  // namespace
+
+Answer<os::Fd> SimKernel::create_shm(Task& task, const std::string& name, std::uint32_t mode) {
+  const auto path = shm_path(name, "");
+  if (!path) {
+    return refused(EINVAL);
+  }
+  return open(task, *path, {.write = true, .create = true, .mode = mode});
+}
+
+Answer<void> SimKernel::unlink_shm(Task& task, const std::string& name) {
+  const auto path = shm_path(name, "");
+  return path ? without_eperm(unlink(task, *path)) : refused(ENOENT);
+}
+
+Answer<void> SimKernel::create_semaphore(Task& task, const std::string& name, std::uint32_t mode) {
+  const auto path = shm_path(name, "sem.");
+  if (!path) {
+    return refused(EINVAL);
+  }
+  const auto fd = open(task, *path, {.write = true, .create = true, .mode = mode});
+  if (!fd) {
+    return refused(fd.error());
+  }
+  description(task, *fd)->inode->bytes.resize(32);  // sizeof(sem_t)
+  bytes_ += 32;
+  return close(task, *fd);
+}
+
+Answer<void> SimKernel::unlink_semaphore(Task& task, const std::string& name) {
+  const auto path = shm_path(name, "sem.");
+  return path ? without_eperm(unlink(task, *path)) : refused(ENOENT);
+}
+
+}  // namespace lastref::harness::sim

@@ -1,0 +1,108 @@
+// SimOs: the Os of one simulated process. Its calls go to a SimKernel, and waiting to a Scheduler.
+//
+// No call but `poll`, Monitor and join lets anybody else go: that a call is a step where the run may be
+// switched, killed or failed is the business of InstrumentedOs and SimGate around it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <lastref/os.hpp>
+
+#include "harness/sim/scheduler.hpp"
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+
+class SimOs;
+
+/// One simulated computer: a kernel, those who run on it, and what its processes can be.
+struct Machine {
+  Machine(Choices& choices, SimLimits limits = {}) : kernel(limits), scheduler(kernel, choices) {}
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// Starts a process, with a parent or without, and without asking the parent.
+  std::shared_ptr<Task> boot(const std::shared_ptr<Task>& parent, const os::SpawnOptions& options);
+  /// Gives a new process its Os and its main actor.
+  void begin(const std::shared_ptr<Task>& task,
+             const Task* parent,
+             const os::SpawnOptions& options);
+
+  SimKernel kernel;
+  Scheduler scheduler;
+  /// What a process does, by the name of its entry; spawn says ENOENT for others. It is called on the
+  /// process's own fiber and gives the exit code.
+  std::function<bool(const std::string& entry)> knows;
+  std::function<int(SimOs& os, const os::SpawnOptions& options)> live;
+  /// Told of a new process before it runs.
+  std::function<void(SimOs& os, const Task* parent, const os::SpawnOptions& options)> on_birth;
+  /// Every process's Os. What of it lives on fibers that were killed is never destroyed.
+  std::map<const Task*, std::unique_ptr<SimOs>> systems;
+};
+
+class SimOs final : public os::Os {
+ public:
+  SimOs(Machine& machine, std::shared_ptr<Task> task) noexcept
+      : machine_(machine), task_(std::move(task)) {}
+
+  Task& task() const noexcept { return *task_; }
+  Machine& machine() const noexcept { return machine_; }
+
+  Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override;
+  Status close(os::Fd fd) noexcept override;
+  Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override;
+  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override;
+  Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t offset) noexcept override;
+  Result<os::FileStatus> status(os::Fd fd) noexcept override;
+  Result<os::FileStatus> status_at(const os::Place& place) noexcept override;
+  Status unlink(const os::Place& place) noexcept override;
+  Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override;
+  Status remove_folder(const os::Place& place) noexcept override;
+  Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
+
+  Result<os::Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept override;
+  Status unlink_shm(const std::string& name) noexcept override;
+  Status create_semaphore(const std::string& name, std::uint32_t mode) noexcept override;
+  Status unlink_semaphore(const std::string& name) noexcept override;
+
+  Status lock_range(os::Fd fd, const os::LockRange& range) noexcept override;
+  Result<std::optional<os::LockHolder>> find_lock(os::Fd fd,
+                                                  const os::LockRange& range) noexcept override;
+
+  Result<os::Fd> make_socket() noexcept override;
+  Status bind(os::Fd socket, const std::string& path) noexcept override;
+  Status listen(os::Fd socket) noexcept override;
+  Result<os::Fd> accept(os::Fd socket) noexcept override;
+  Status connect(os::Fd socket, const std::string& path) noexcept override;
+  Status send(os::Fd socket, os::Bytes message, std::span<const os::Fd> fds) noexcept override;
+  Result<os::Received> receive(os::Fd socket, os::Buffer into) noexcept override;
+  Status shut_down(os::Fd socket) noexcept override;
+  Result<os::Peer> peer_of(os::Fd socket) noexcept override;
+  Result<os::PipeEnds> make_pipe() noexcept override;
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override;
+
+  Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
+  Result<os::Fd> open_process(os::Pid pid) noexcept override;
+  Status signal_process(os::Fd process, os::Signal signal) noexcept override;
+  Result<std::optional<os::ChildExit>> wait_child(os::Fd process) noexcept override;
+  os::Pid process_id() noexcept override;
+  std::uint32_t user_id() noexcept override;
+  Status ignore_signal(os::Signal signal) noexcept override;
+  Status unblock_signal(os::Signal signal) noexcept override;
+
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override;
+  os::Instant now() noexcept override;
+  Status entropy(os::Buffer into) noexcept override;
+  std::optional<std::string> environment(const std::string& name) noexcept override;
+  std::unique_ptr<os::Monitor> make_monitor() noexcept override;
+
+ private:
+  Machine& machine_;
+  std::shared_ptr<Task> task_;
+};
+
+}  // namespace lastref::harness::sim

@@ -1,0 +1,25 @@
+#include "harness/sim/sim_process.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr const char* first = "test";
+
+}  // namespace
+
+Scheduler::Rest run_process(Machine& machine,
+                            const Entries& entries,
+                            const std::function<void(os::Os&)>& body) {
+  machine.knows = [&entries](const std::string& entry) { return entries.contains(entry); };
+  machine.live = [&](SimOs& os, const os::SpawnOptions& options) {
+    if (options.entry == first) {
+      body(os);
+      return 0;
+    }
+    return entries.find(options.entry)->second(os, options.arguments);
+  };
+  machine.boot(nullptr, {.entry = first, .arguments = {}, .fds = {}, .blocked = {}});
+  return machine.scheduler.run();
+}
+
+}  // namespace lastref::harness::sim

@@ -1,0 +1,374 @@
+// Processes, signals, descriptors and record locks of the simulated kernel.
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
+
+int number_of(os::Signal signal) {
+  switch (signal) {
+    case os::Signal::interrupt:
+      return 2;
+    case os::Signal::kill:
+      return 9;
+    case os::Signal::terminate:
+      return 15;
+    case os::Signal::resume:
+      return 18;
+    case os::Signal::stop:
+      return 19;
+  }
+  return 0;
+}
+
+bool unstoppable(os::Signal signal) {
+  return signal == os::Signal::kill || signal == os::Signal::stop;
+}
+
+bool overlap(const RecordLock& lock, std::uint64_t begin, std::uint64_t end) {
+  return lock.begin < end && begin < lock.end;
+}
+
+// Two locks stand in each other's way unless both are shared or one process has both.
+const RecordLock* obstacle(const Inode& inode, const RecordLock& wanted) {
+  for (const RecordLock& lock : inode.locks) {
+    const bool exclusive =
+        lock.kind == os::LockKind::exclusive || wanted.kind == os::LockKind::exclusive;
+    if (lock.owner != wanted.owner && exclusive && overlap(lock, wanted.begin, wanted.end)) {
+      return &lock;
+    }
+  }
+  return nullptr;
+}
+
+RecordLock wanted_by(const Task& task, const os::LockRange& range) {
+  return {.owner = &task,
+          .kind = range.kind,
+          .begin = range.start,
+          .end = range.length == 0 ? no_end : range.start + range.length};
+}
+
+// Cuts what the owner had in the range, puts the new lock there, and joins neighbours of its kind.
+void replace(Inode& inode, RecordLock wanted) {
+  std::vector<RecordLock> kept;
+  for (const RecordLock& lock : inode.locks) {
+    const bool same = lock.owner == wanted.owner;
+    const bool touches = lock.begin <= wanted.end && wanted.begin <= lock.end;
+    if (!same || (lock.kind != wanted.kind && !overlap(lock, wanted.begin, wanted.end))) {
+      kept.push_back(lock);
+    } else if (lock.kind == wanted.kind && touches) {
+      wanted.begin = std::min(wanted.begin, lock.begin);
+      wanted.end = std::max(wanted.end, lock.end);
+    } else if (!touches) {
+      kept.push_back(lock);
+    } else {
+      RecordLock before = lock;
+      before.end = wanted.begin;
+      RecordLock after = lock;
+      after.begin = wanted.end;
+      for (const RecordLock& rest : {before, after}) {
+        if (rest.begin < rest.end) {
+          kept.push_back(rest);
+        }
+      }
+    }
+  }
+  if (wanted.kind != os::LockKind::none) {
+    kept.push_back(wanted);
+  }
+  inode.locks = std::move(kept);
+}
+
+// "As a side effect of closing any descriptor": fcntl(2), "Record locking and ...".
+void drop_locks(Inode& inode, const Task& task) {
+  std::erase_if(inode.locks, [&](const RecordLock& lock) { return lock.owner == &task; });
+}
+
+}  // namespace
+
+SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
+  Task maker;
+  maker.umask = 0;
+  root_ = std::make_shared<Inode>();
+  root_->number = next_inode_++;
+  root_->kind = os::FileKind::folder;
+  root_->mode = 0755;
+  static_cast<void>(make_folder(maker, "/dev", 0755));
+  static_cast<void>(make_folder(maker, "/dev/shm", 01777));
+  static_cast<void>(make_folder(maker, "/tmp", 01777));
+  keep_what_is_there();
+}
+
+SimKernel::~SimKernel() {
+  for (const auto& task : tasks_) {
+    task->fds.clear();  // Breaks the rings of a pidfd of oneself.
+  }
+}
+
+std::shared_ptr<Task> SimKernel::make_task(const std::shared_ptr<Task>& parent, std::string role) {
+  auto task = std::make_shared<Task>();
+  task->pid = next_pid_++;
+  task->parent = parent;
+  task->role = std::move(role);
+  task->chance = static_cast<std::uint64_t>(task->pid) << 32U;
+  if (parent) {
+    task->user = parent->user;
+    task->umask = parent->umask;
+    task->environment = parent->environment;
+    task->fds_max = parent->fds_max;
+  }
+  for (const int number : {0, 1, 2}) {
+    install_at(*task, number, std::make_shared<Description>());
+  }
+  tasks_.push_back(task);
+  return task;
+}
+
+Answer<std::shared_ptr<Task>> SimKernel::spawn(const std::shared_ptr<Task>& parent,
+                                               const os::SpawnOptions& options) {
+  for (const os::PassedFd& passed : options.fds) {
+    if (passed.number_there < 3) {
+      return refused(EINVAL);
+    }
+    if (!description(*parent, passed.here)) {
+      return refused(EBADF);
+    }
+  }
+  if (!has_room(*parent)) {
+    return refused(EMFILE);
+  }
+  auto child = make_task(parent, options.entry);
+  for (const os::PassedFd& passed : options.fds) {
+    auto open = description(*parent, passed.here);
+    pipes_travel = pipes_travel || open->pipe;
+    install_at(*child, passed.number_there, std::move(open));
+  }
+  child->blocked = {options.blocked.begin(), options.blocked.end()};
+  return child;
+}
+
+std::shared_ptr<Task> SimKernel::find(os::Pid pid) const {
+  const auto found = std::find_if(tasks_.begin(), tasks_.end(), [&](const auto& task) {
+    return task->pid == pid && task->life != Task::Life::reaped;
+  });
+  return found == tasks_.end() ? nullptr : *found;
+}
+
+Answer<os::Fd> SimKernel::open_process(Task& task, os::Pid pid) {
+  if (pid <= 0) {
+    return refused(EINVAL);
+  }
+  const auto target = find(pid);
+  if (!target) {
+    return refused(ESRCH);
+  }
+  auto description = std::make_shared<Description>();
+  description->kind = DescriptionKind::process;
+  description->task = target;
+  return install(task, std::move(description));
+}
+
+Answer<void> SimKernel::signal_process(Task& task, os::Fd process, os::Signal signal) {
+  const auto open = description(task, process);
+  if (!open || open->kind != DescriptionKind::process) {
+    return refused(EBADF);
+  }
+  Task& target = *open->task;
+  if (target.life == Task::Life::reaped) {
+    return refused(ESRCH);
+  }
+  if (task.user != 0 && task.user != target.user) {
+    return refused(EPERM);
+  }
+  deliver(target, signal);
+  return {};
+}
+
+void SimKernel::deliver(Task& task, os::Signal signal) {
+  if (task.life != Task::Life::running || task.doomed) {
+    return;
+  }
+  if (signal == os::Signal::resume) {
+    task.stopped = false;
+    return;
+  }
+  if (!unstoppable(signal)) {
+    if (task.ignored.contains(signal)) {
+      return;
+    }
+    if (task.blocked.contains(signal)) {
+      task.pending.insert(signal);
+      return;
+    }
+  }
+  if (signal == os::Signal::stop) {
+    task.stopped = true;
+    return;
+  }
+  task.doomed = true;
+  task.exit = {.code = number_of(signal), .killed = true};
+}
+
+Answer<void> SimKernel::ignore_signal(Task& task, os::Signal signal) {
+  if (unstoppable(signal)) {
+    return refused(EINVAL);
+  }
+  task.ignored.insert(signal);
+  task.pending.erase(signal);  // signal(7): setting SIG_IGN discards a pending one.
+  return {};
+}
+
+Answer<void> SimKernel::unblock_signal(Task& task, os::Signal signal) {
+  task.blocked.erase(signal);
+  if (task.pending.erase(signal) > 0) {
+    deliver(task, signal);
+  }
+  return {};
+}
+
+Answer<std::optional<os::ChildExit>> SimKernel::wait_child(Task& task, os::Fd process) {
+  const auto open = description(task, process);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (open->kind != DescriptionKind::process) {
+    return refused(EBADF);
+  }
+  Task& child = *open->task;
+  if (child.life == Task::Life::reaped || child.parent.lock().get() != &task) {
+    return refused(ECHILD);
+  }
+  if (child.life != Task::Life::zombie) {
+    return std::nullopt;
+  }
+  child.life = Task::Life::reaped;
+  ++changes;
+  return child.exit;
+}
+
+void SimKernel::close_all(Task& task) {
+  task.life = Task::Life::closing;
+  for (const auto& open : task.fds) {
+    if (open && open->inode) {
+      drop_locks(*open->inode, task);
+    }
+  }
+  task.fds.clear();
+  task.fds_open = 0;
+  ++changes;
+}
+
+void SimKernel::become_zombie(Task& task) {
+  const auto parent = task.parent.lock();
+  // Whoever has lost its parent is reaped by init at once.
+  const bool orphan = !parent || parent->life != Task::Life::running;
+  task.life = orphan ? Task::Life::reaped : Task::Life::zombie;
+  ++changes;
+  for (const auto& other : tasks_) {
+    if (other->parent.lock().get() == &task) {
+      other->parent.reset();
+      if (other->life == Task::Life::zombie) {
+        other->life = Task::Life::reaped;
+      }
+    }
+  }
+}
+
+namespace {
+
+// Beyond every table, for numbers below 0.
+std::size_t index_of(os::Fd fd) {
+  const int number = static_cast<int>(fd);
+  return number < 0 ? no_end : static_cast<std::size_t>(number);
+}
+
+}  // namespace
+
+const Description* SimKernel::find(const Task& task, os::Fd fd) {
+  const std::size_t at = index_of(fd);
+  return at < task.fds.size() ? task.fds[at].get() : nullptr;
+}
+
+std::shared_ptr<Description> SimKernel::description(const Task& task, os::Fd fd) {
+  return find(task, fd) == nullptr ? nullptr : task.fds[index_of(fd)];
+}
+
+bool SimKernel::has_room(const Task& task, std::size_t fds) {
+  return task.fds_open + fds <= task.fds_max;
+}
+
+void SimKernel::install_at(Task& task, int number, std::shared_ptr<Description> description) {
+  const auto at = static_cast<std::size_t>(number);
+  task.fds.resize(std::max(task.fds.size(), at + 1));
+  task.fds_open += task.fds[at] ? 0U : 1U;
+  task.fds[at] = std::move(description);
+}
+
+Answer<os::Fd> SimKernel::install(Task& task, std::shared_ptr<Description> description) {
+  if (!has_room(task)) {
+    return refused(EMFILE);
+  }
+  const auto free = std::find(task.fds.begin(), task.fds.end(), nullptr);
+  const auto number = static_cast<int>(free - task.fds.begin());
+  install_at(task, number, std::move(description));
+  return os::Fd{number};
+}
+
+Answer<void> SimKernel::close(Task& task, os::Fd fd) {
+  if (find(task, fd) == nullptr) {
+    return refused(EBADF);
+  }
+  const auto open = std::move(task.fds[index_of(fd)]);
+  --task.fds_open;
+  ++changes;
+  if (open->inode) {
+    drop_locks(*open->inode, task);
+  }
+  return {};
+}
+
+Answer<void> SimKernel::lock_range(Task& task, os::Fd fd, const os::LockRange& range) {
+  const auto open = description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (!open->inode) {
+    return refused(EINVAL);
+  }
+  if (range.kind == os::LockKind::exclusive && !open->writable) {
+    return refused(EBADF);
+  }
+  const RecordLock wanted = wanted_by(task, range);
+  if (range.kind != os::LockKind::none && obstacle(*open->inode, wanted) != nullptr) {
+    return refused(EAGAIN);
+  }
+  replace(*open->inode, wanted);
+  return {};
+}
+
+Answer<std::optional<os::LockHolder>> SimKernel::find_lock(Task& task,
+                                                           os::Fd fd,
+                                                           const os::LockRange& range) {
+  const auto open = description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (!open->inode || range.kind == os::LockKind::none) {
+    return refused(EINVAL);
+  }
+  const RecordLock* lock = obstacle(*open->inode, wanted_by(task, range));
+  if (lock == nullptr) {
+    return std::nullopt;
+  }
+  return os::LockHolder{.pid = lock->owner->pid,
+                        .range = {.kind = lock->kind,
+                                  .start = lock->begin,
+                                  .length = lock->end == no_end ? 0 : lock->end - lock->begin}};
+}
+
+}  // namespace lastref::harness::sim

@@ -1,0 +1,270 @@
+// Sequenced-packet sockets of the simulated kernel.
+//
+// The order of checks is that of net/unix/af_unix.c in Linux 6.1.
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <utility>
+
+#include "harness/sim/sim_bytes.hpp"
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::size_t path_size_max = 107;
+
+// What a packet takes of its sender's buffer: an sk_buff, and the slab that holds the bytes and a
+// skb_shared_info; beyond four pages, pages. net/core/skbuff.c, __alloc_skb and alloc_skb_with_frags.
+std::size_t cost_of(std::size_t size) {
+  constexpr std::size_t sk_buff = 256;
+  constexpr std::size_t shared_info = 320;
+  constexpr std::size_t smallest = 512;
+  constexpr std::size_t largest = 4 * Pipe::page_size;
+  const std::size_t beyond = size + shared_info > largest ? size + shared_info - largest : 0;
+  const std::size_t slab = std::bit_ceil(std::max(size + shared_info - beyond, smallest));
+  return sk_buff + slab + (beyond + Pipe::page_size - 1) / Pipe::page_size * Pipe::page_size;
+}
+
+// An error is told once, to whoever asks first.
+int take_error(Socket& socket) {
+  return std::exchange(socket.error, 0);
+}
+
+}  // namespace
+
+Socket::~Socket() {
+  if (const auto other = peer.lock()) {
+    other->shut = true;
+    if (!inbox.empty() || embryo) {
+      other->error = ECONNRESET;
+    }
+  }
+}
+
+Answer<std::shared_ptr<Socket>> SimKernel::socket_of(const Task& task, os::Fd fd) {
+  const auto open = description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  return open->socket ? Answer<std::shared_ptr<Socket>>(open->socket) : refused(ENOTSOCK);
+}
+
+Answer<os::Fd> SimKernel::make_socket(Task& task) {
+  auto description = std::make_shared<Description>();
+  description->kind = DescriptionKind::socket;
+  description->socket = std::make_shared<Socket>();
+  return install(task, std::move(description));
+}
+
+Answer<void> SimKernel::bind(Task& task, os::Fd fd, const std::string& path) {
+  const auto socket = socket_of(task, fd);
+  if (!socket) {
+    return refused(socket.error());
+  }
+  if (path.size() > path_size_max) {
+    return refused(ENAMETOOLONG);
+  }
+  // The node is made before the socket is looked at, and removed again: af_unix.c, unix_bind_bsd.
+  auto at = place_for_new(task, path);
+  if (!at) {
+    return refused(at.error() == EEXIST ? EADDRINUSE : at.error());
+  }
+  if ((*socket)->address) {
+    return refused(EINVAL);
+  }
+  (*socket)->address = link(task, *at, os::FileKind::socket, 0777);
+  (*socket)->address->bound = *socket;
+  return {};
+}
+
+Answer<void> SimKernel::listen(Task& task, os::Fd fd) {
+  const auto socket = socket_of(task, fd);
+  if (!socket) {
+    return refused(socket.error());
+  }
+  if (!(*socket)->address || (*socket)->state == Socket::State::connected) {
+    return refused(EINVAL);
+  }
+  ++changes;
+  (*socket)->state = Socket::State::listening;
+  (*socket)->here = {.pid = task.pid, .user = task.user};
+  return {};
+}
+
+Answer<void> SimKernel::connect(Task& task, os::Fd fd, const std::string& path) {
+  const auto socket = socket_of(task, fd);
+  if (!socket) {
+    return refused(socket.error());
+  }
+  if (path.size() > path_size_max) {
+    return refused(ENAMETOOLONG);
+  }
+  const auto at = walk(task, path);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  if (task.user != 0 && task.user != at->found->owner && (at->found->mode & 02U) == 0) {
+    return refused(EACCES);
+  }
+  const auto listener = at->found->bound.lock();
+  if (!listener || listener->state != Socket::State::listening || listener->shut) {
+    return refused(ECONNREFUSED);
+  }
+  // unix_recvq_full: one more than the backlog may wait.
+  if (listener->waiting.size() > limits.backlog) {
+    return refused(EAGAIN);
+  }
+  if ((*socket)->state != Socket::State::fresh) {
+    return refused((*socket)->state == Socket::State::connected ? EISCONN : EINVAL);
+  }
+  ++changes;
+  auto embryo = std::make_shared<Socket>();
+  embryo->embryo = true;
+  embryo->address = listener->address;
+  embryo->state = (*socket)->state = Socket::State::connected;
+  embryo->peer = *socket;
+  (*socket)->peer = embryo;
+  embryo->there = {.pid = task.pid, .user = task.user};
+  (*socket)->there = listener->here;
+  listener->waiting.push_back(std::move(embryo));
+  return {};
+}
+
+Answer<os::Fd> SimKernel::accept(Task& task, os::Fd fd) {
+  const auto socket = socket_of(task, fd);
+  if (!socket) {
+    return refused(socket.error());
+  }
+  if (!has_room(task)) {
+    return refused(EMFILE);
+  }
+  if ((*socket)->state != Socket::State::listening) {
+    return refused(EINVAL);
+  }
+  if ((*socket)->waiting.empty()) {
+    return refused(EAGAIN);
+  }
+  ++changes;
+  auto accepted = std::move((*socket)->waiting.front());
+  (*socket)->waiting.pop_front();
+  accepted->embryo = false;
+  auto description = std::make_shared<Description>();
+  description->kind = DescriptionKind::socket;
+  description->socket = std::move(accepted);
+  return install(task, std::move(description));
+}
+
+Answer<void> SimKernel::send(Task& task,
+                             os::Fd fd,
+                             os::Bytes message,
+                             std::span<const os::Fd> fds) {
+  const auto found = socket_of(task, fd);
+  if (!found) {
+    return refused(found.error());
+  }
+  Socket& socket = **found;
+  Packet packet{.bytes = text_of(message), .fds = {}, .cost = 0};
+  packet.cost = cost_of(message.size());
+  if (const int error = take_error(socket); error != 0) {
+    ++changes;
+    return refused(error);
+  }
+  if (socket.state != Socket::State::connected) {
+    return refused(ENOTCONN);
+  }
+  if (fds.size() > os::fds_max) {
+    return refused(EINVAL);
+  }
+  for (const os::Fd passed : fds) {
+    packet.fds.push_back(description(task, passed));
+    if (!packet.fds.back()) {
+      return refused(EBADF);
+    }
+    pipes_travel = pipes_travel || packet.fds.back()->pipe;
+  }
+  if (message.size() + 32 > limits.socket_buffer) {
+    return refused(EMSGSIZE);
+  }
+  const auto peer = socket.peer.lock();
+  if (socket.shut || !peer) {
+    return refused(EPIPE);
+  }
+  if (socket.cost >= limits.socket_buffer) {
+    return refused(EAGAIN);
+  }
+  ++changes;
+  socket.cost += packet.cost;
+  peer->inbox.push_back(std::move(packet));
+  return {};
+}
+
+Answer<os::Received> SimKernel::receive(Task& task, os::Fd fd, os::Buffer into) {
+  const auto found = socket_of(task, fd);
+  if (!found) {
+    return refused(found.error());
+  }
+  Socket& socket = **found;
+  if (socket.state != Socket::State::connected) {
+    return refused(ENOTCONN);
+  }
+  if (const int error = take_error(socket); error != 0) {
+    ++changes;
+    return refused(error);
+  }
+  os::Received received;
+  if (socket.inbox.empty()) {
+    return socket.shut ? Answer<os::Received>(received) : refused(EAGAIN);
+  }
+  ++changes;
+  Packet packet = std::move(socket.inbox.front());
+  socket.inbox.pop_front();
+  if (const auto peer = socket.peer.lock()) {
+    peer->cost -= packet.cost;
+  }
+  received.size = copy_out(packet.bytes, into);
+  received.truncated = received.size < packet.bytes.size();
+  for (auto& passed : packet.fds) {
+    const auto here = install(task, passed);
+    received.truncated = received.truncated || !here;
+    if (!here) {
+      break;
+    }
+    received.fds.push_back(*here);
+  }
+  return received;
+}
+
+Answer<void> SimKernel::shut_down(Task& task, os::Fd fd) {
+  const auto socket = socket_of(task, fd);
+  if (!socket) {
+    return refused(socket.error());
+  }
+  ++changes;
+  (*socket)->shut = true;
+  if (const auto peer = (*socket)->peer.lock()) {
+    peer->shut = true;
+  }
+  return {};
+}
+
+Answer<os::Peer> SimKernel::peer_of(Task& task, os::Fd fd) {
+  const auto socket = socket_of(task, fd);
+  if (!socket) {
+    return refused(socket.error());
+  }
+  switch ((*socket)->state) {
+    case Socket::State::fresh:
+      return refused(ENOTCONN);
+    case Socket::State::listening:
+      return (*socket)->here;
+    case Socket::State::connected:
+      break;
+  }
+  return (*socket)->there;
+}
+
+}  // namespace lastref::harness::sim

@@ -1,0 +1,83 @@
+#include "harness/sim/sim_stage.hpp"
+
+#include <algorithm>
+
+namespace lastref::harness::sim {
+
+const Role* role_of(const Scenario& scenario, std::string_view name) noexcept {
+  const auto found = std::find_if(scenario.roles.begin(),
+                                  scenario.roles.end(),
+                                  [&](const Role& role) { return role.name == name; });
+  return found == scenario.roles.end() ? nullptr : &*found;
+}
+
+Status SimStage::start(const std::string& role) {
+  std::string tree;
+  if (has_client()) {
+    LASTREF_TRY(own, client().tree());
+    tree = std::move(own);
+  }
+  if (role_of(run_.scenario, role) == nullptr) {
+    refute("the scenario has every role that it starts", role);
+    return failure(std::errc::no_such_file_or_directory, role, Call::spawn);
+  }
+  const auto parent = run_.machine.kernel.find(member_.system->task().pid);
+  run_.machine.boot(parent, {.entry = role, .arguments = {tree}, .fds = {}, .blocked = {}});
+  return ok();
+}
+
+void SimStage::tell(const std::string& word) {
+  run_.words.insert(word);
+  if (word == run_.ask_after) {
+    run_.choices.hold(false);
+  }
+}
+
+bool SimStage::await(const std::string& word) {
+  run_.machine.scheduler.ask();
+  const auto is_said = [&] { return run_.words.contains(word); };
+  if (is_said()) {
+    return true;
+  }
+  Awaiting mine{.actor = run_.machine.scheduler.current(), .task = &member_.system->task()};
+  const std::function<bool()> heard = [&] { return mine.in_vain || is_said(); };
+  run_.awaiting.push_back(&mine);
+  run_.machine.scheduler.wait_until(heard, std::nullopt, "await");
+  std::erase(run_.awaiting, &mine);
+  return is_said();
+}
+
+void SimStage::signal(const std::string& role, os::Signal signal) {
+  for (const Member* each : run_.by_index) {
+    const bool named = each->base == role || each->role == role;
+    if (named && each != &member_) {
+      run_.machine.kernel.deliver(each->system->task(), signal);
+    }
+  }
+}
+
+void SimStage::stop(const std::string& role) {
+  signal(role, os::Signal::stop);
+}
+
+void SimStage::resume(const std::string& role) {
+  signal(role, os::Signal::resume);
+}
+
+void SimStage::kill(const std::string& role) {
+  run_.kill(role);
+  run_.machine.scheduler.mind_death();
+  run_.machine.scheduler.bury_the_doomed();
+}
+
+void SimStage::refute(const std::string& claim, const std::string& seen) {
+  run_.note(member_, Phase::fact, fact::refuted, claim);
+  run_.note(member_, Phase::fact, fact::seen, seen);
+}
+
+void SimStage::note(std::string_view word, const std::string& text, bool begins, int error) {
+  run_.note(member_, begins ? Phase::word_begin : Phase::word_end, word, text);
+  run_.journal.back().error = error;
+}
+
+}  // namespace lastref::harness::sim

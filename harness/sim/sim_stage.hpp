@@ -1,0 +1,48 @@
+// SimStage: the Stage of a process of a simulated run.
+#pragma once
+
+#include <string>
+
+#include "harness/scenario/scenario.hpp"
+#include "harness/sim/sim_run.hpp"
+
+namespace lastref::harness::sim {
+
+// The same places as in the kernel world.
+inline constexpr const char* files_folder = "/dev/shm/world/files";
+inline constexpr const char* runtime_folder = "/dev/shm/world/runtime";
+
+/// Nothing if the scenario has no such role.
+const Role* role_of(const Scenario& scenario, std::string_view name) noexcept;
+
+class SimStage final : public Stage {
+ public:
+  SimStage(SimRun& run, Member& member, std::string tree)
+      : run_(run), member_(member), tree_(std::move(tree)) {}
+
+  os::Os& os() noexcept override { return *member_.os; }
+  const std::string& role() const noexcept override { return member_.role; }
+  const std::string& folder() const noexcept override { return folder_; }
+  Status start(const std::string& role) override;
+  void tell(const std::string& word) override;
+  bool await(const std::string& word) override;
+  void stop(const std::string& role) override;
+  void resume(const std::string& role) override;
+  void kill(const std::string& role) override;
+  bool fork_stranger(std::function<void()>) override { return false; }
+  void refute(const std::string& claim, const std::string& seen) override;
+
+ protected:
+  void note(std::string_view word, const std::string& text, bool begins, int error) override;
+  std::string tree_of_parent() const override { return tree_; }
+
+ private:
+  void signal(const std::string& role, os::Signal signal);
+
+  SimRun& run_;
+  Member& member_;
+  std::string tree_;
+  std::string folder_ = files_folder;
+};
+
+}  // namespace lastref::harness::sim

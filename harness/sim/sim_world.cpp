@@ -1,0 +1,188 @@
+#include "harness/sim/sim_world.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <lastref/tracker.hpp>
+
+#include "harness/oracle/evidence.hpp"
+#include "harness/sim/arena.hpp"
+#include "harness/sim/sim_observer.hpp"
+#include "harness/sim/sim_run.hpp"
+#include "harness/sim/sim_stage.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using sim::Member;
+using sim::SimRun;
+
+constexpr const char* root_role = "root";
+constexpr const char* next_start = "next_start";
+// As in the kernel world.
+constexpr const char* world_folder = "/dev/shm/world";
+
+/// What one process does, on its own fiber.
+int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
+  if (options.entry == next_start) {
+    static_cast<void>(tracker::sweep(system, {}));
+    return 0;
+  }
+  Member& member = *run.member_of(system.task());
+  int code = 0;
+  if (options.entry == tracker::entry_point) {
+    code = tracker::run(*member.os, options.arguments);
+  } else {
+    sim::SimStage stage(run, member, options.arguments.empty() ? "" : options.arguments.front());
+    sim::role_of(run.scenario, options.entry)->body(stage);
+    if (stage.has_client()) {
+      stage.leave();  // In the journal: from here on its references may go.
+    }
+  }
+  for (const std::string& name : member.os->still_open()) {
+    run.note(member, Phase::fact, fact::fd_left, {});
+    run.journal.back().object.assign(name);
+  }
+  return code;
+}
+
+void prepare(SimRun& run, const SimOptions& options) {
+  run.machine.scheduler.split_deaths = options.split_deaths;
+  run.machine.knows = [](const std::string& entry) { return entry == tracker::entry_point; };
+  run.machine.live = [&run](sim::SimOs& os, const os::SpawnOptions& how) {
+    return live(run, os, how);
+  };
+  const auto maker = run.machine.kernel.make_task(nullptr, "world");
+  maker->umask = 0;
+  maker->environment["LASTREF_RUNTIME_FOLDER"] = sim::runtime_folder;
+  static_cast<void>(run.machine.kernel.make_folder(*maker, std::string(world_folder), 0700));
+  static_cast<void>(run.machine.kernel.make_folder(*maker, std::string(sim::files_folder), 0700));
+  run.machine.kernel.keep_what_is_there();
+  run.maker = maker;
+}
+
+/// Nobody can go on. True if somebody can now; tried in the order of the kernel world.
+bool stir(SimRun& run) {
+  if (run.crossings != run.observed_at) {
+    run.observed_at = run.crossings;
+    sim::observe(run);
+    return true;
+  }
+  return run.let_doomed_go() || run.let_down_one_who_awaits() || run.let_stopped_go();
+}
+
+void go(SimRun& run) {
+  sim::Scheduler& scheduler = run.machine.scheduler;
+  run.machine.boot(run.maker, {.entry = root_role, .arguments = {}, .fds = {}, .blocked = {}});
+  for (;;) {
+    const sim::Scheduler::Rest rest = scheduler.run();
+    if (rest == sim::Scheduler::Rest::ended) {
+      return;
+    }
+    const bool endless = rest == sim::Scheduler::Rest::endless;
+    if (endless || !stir(run)) {
+      run.note(*run.by_index.front(),
+               Phase::fact,
+               fact::hang,
+               (endless ? "no rest: " : "") + scheduler.waiting());
+      run.swept = true;
+      run.kill_all();
+      scheduler.steps_max = ~std::uint64_t{0};
+      scheduler.run();
+      return;
+    }
+  }
+}
+
+std::vector<std::string> left(const SimRun& run) {
+  std::vector<std::string> paths = run.machine.kernel.leftovers();
+  std::erase(paths, sim::runtime_folder);
+  return paths;
+}
+
+/// The next start, which sweeps.
+void start_again(SimRun& run) {
+  run.observing = true;
+  run.machine.scheduler.steps_max = ~std::uint64_t{0};
+  run.machine.boot(run.maker, {.entry = next_start, .arguments = {}, .fds = {}, .blocked = {}});
+  run.machine.scheduler.run();
+}
+
+std::string text_of(const std::vector<Record>& records) {
+  std::string text;
+  for (const Record& record : records) {
+    text += to_text(record);
+    text += '\n';
+  }
+  return text;
+}
+
+/// A vector like that one, in memory of now.
+template <typename T>
+std::vector<T> copy(const std::vector<T>& from) {
+  return {from.begin(), from.end()};
+}
+
+}  // namespace
+
+Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
+  ListedChoices choices(plan.choices, plan.seed);
+  return run(scenario, plan, choices);
+}
+
+Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choices) {
+  choices.begin();
+  const bool in_arena = options_.arena && !warm_.insert(scenario.name).second;
+  std::optional<sim::Arena> arena;
+  if (in_arena) {
+    arena.emplace();
+  }
+  auto run = std::make_unique<SimRun>(scenario, plan, choices);
+  prepare(*run, options_);
+  run->ask_after = options_.ask_after;
+  choices.hold(!options_.ask_after.empty());
+  go(*run);
+  steps_ = run->machine.scheduler.steps();
+
+  Evidence evidence{.scenario = scenario,
+                    .plan = plan,
+                    .records = run->journal,
+                    .left = left(*run),
+                    .left_after_sweep = {},
+                    .standard_error = run->machine.kernel.standard_error,
+                    .runtime_folder = sim::runtime_folder};
+  if (!evidence.left.empty()) {
+    start_again(*run);
+    evidence.left_after_sweep = left(*run);
+  }
+
+  std::optional<sim::ArenaPause> outlives_the_run(std::in_place);
+  Outcome outcome;
+  outcome.findings = judge(evidence);
+  if (plan.wants_crossings) {
+    outcome.crossings = crossings_of(run->journal);
+  }
+  if (!outcome.findings.empty()) {
+    outcome.last_crossings = last_crossings_of(run->journal);
+  }
+  outcome.choices = copy(choices.answers());
+  outcome.options = copy(choices.options());
+  outcome.standard_error = std::string(evidence.standard_error.c_str());
+  for (const Record& record : run->journal) {
+    outcome.kills +=
+        record.phase == Phase::fact && record.place == fact::died && record.text == fact::killed;
+    outcome.faults_fired += record.phase == Phase::fact && record.place == fact::fired;
+  }
+  outcome.leftovers = static_cast<std::uint32_t>(evidence.left_after_sweep.size());
+  journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
+  if (in_arena) {
+    // Nothing of it is destroyed: its memory goes with the arena. Stacks are not in there.
+    run->machine.scheduler.forget_everybody();
+    static_cast<void>(run.release());
+    // NOLINTNEXTLINE: see above; the evidence too.
+    static_cast<void>(new Evidence(std::move(evidence)));
+  }
+  return outcome;
+}
+
+}  // namespace lastref::harness
