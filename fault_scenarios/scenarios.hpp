@@ -1,0 +1,34 @@
+// Every scenario, one function and one file each; catalog.cpp puts them in order.
+#pragma once
+
+#include "harness/scenario/scenario.hpp"
+
+namespace lastref::harness {
+
+Scenario canary_always_fails();
+Scenario a_folder_goes_with_what_is_in_it();
+Scenario a_huge_folder_keeps_nobody_waiting();
+Scenario what_is_gone_is_clean();
+Scenario a_holder_is_killed();
+Scenario root_and_tracker_are_killed();
+Scenario the_root_is_killed();
+Scenario the_tracker_is_killed();
+Scenario the_tracker_is_killed_at_the_last_release();
+Scenario a_reference_travels();
+Scenario loky_clients_are_served();
+Scenario the_root_leaves_first();
+Scenario names_of_any_bytes();
+Scenario unknown_and_malformed_messages();
+Scenario a_stopped_tracker_blocks_no_release();
+Scenario release_against_register();
+Scenario two_holders_release_at_once();
+Scenario a_hundred_thousand_names();
+Scenario a_stranger_keeps_nothing_alive();
+Scenario a_stranger_keeps_no_dead_tree_alive();
+Scenario a_forked_child_speaks_for_itself();
+Scenario threads_share_a_client();
+Scenario a_forgotten_name_stays();
+Scenario each_type_for_real();
+Scenario the_last_process_leaves_each_type();
+
+}  // namespace lastref::harness
