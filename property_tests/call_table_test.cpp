@@ -1,0 +1,75 @@
+// call_table_test: the tables of calls and steps, and how errors read.
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <lastref/error.hpp>
+
+namespace lastref {
+namespace {
+
+TEST(CallTable, every_row_is_found_by_its_call) {
+  for (const CallRow& row : call_rows()) {
+    EXPECT_EQ(&row_of(row.call), &row);
+    EXPECT_EQ(name_of(row.call), row.method);
+  }
+  for (const StepRow& row : step_rows()) {
+    EXPECT_EQ(&row_of(row.step), &row);
+  }
+  EXPECT_EQ(name_of(Call::none), "none");
+}
+
+TEST(CallTable, no_two_rows_share_a_method_or_a_point) {
+  std::set<std::string_view> methods;
+  std::set<std::string_view> points;
+  for (const CallRow& row : call_rows()) {
+    EXPECT_TRUE(methods.insert(row.method).second) << row.method;
+    EXPECT_TRUE(points.insert(row.point).second) << row.point;
+    EXPECT_TRUE(std::string_view(row.point).starts_with("os/")) << row.point;
+  }
+  for (const StepRow& row : step_rows()) {
+    EXPECT_TRUE(methods.insert(row.name).second) << row.name;
+    EXPECT_TRUE(points.insert(row.point).second) << row.point;
+    EXPECT_TRUE(std::string_view(row.point).starts_with("step/")) << row.point;
+  }
+}
+
+TEST(CallTable, errnos_of_a_row_are_errors_and_named_once) {
+  for (const CallRow& row : call_rows()) {
+    std::set<int> seen;
+    for (const int code : row.errnos) {
+      EXPECT_GT(code, 0) << row.method;
+      EXPECT_TRUE(seen.insert(code).second) << row.method << ' ' << code;
+    }
+  }
+}
+
+TEST(CallTable, a_row_has_its_traits_and_errnos_in_the_order_of_the_table) {
+  const CallRow& row = row_of(Call::read);
+  EXPECT_STREQ(row.point, "os/fs/read");
+  EXPECT_EQ(row.traits, Traits::waits_short);
+  ASSERT_EQ(row.errnos.size(), 2U);
+  EXPECT_EQ(static_cast<std::errc>(row.errnos[0]), std::errc::io_error);
+  EXPECT_EQ(static_cast<std::errc>(row.errnos[1]), std::errc::interrupted);
+  EXPECT_TRUE(row_of(Call::now).errnos.empty());
+}
+
+TEST(Describe, says_what_was_tried_on_what_and_why_it_failed) {
+  const Error error{
+      .code = std::errc::permission_denied, .call = Call::unlink, .subject = "/tmp/a"};
+  EXPECT_EQ(describe(error), "unlink /tmp/a: Permission denied");
+}
+
+TEST(Describe, leaves_out_what_is_not_there) {
+  const Error no_call{.code = std::errc::invalid_argument, .call = Call::none, .subject = "name"};
+  EXPECT_EQ(describe(no_call), "name: Invalid argument");
+  const Error no_subject{
+      .code = std::errc::too_many_files_open, .call = Call::make_pipe, .subject = {}};
+  EXPECT_EQ(describe(no_subject), "make_pipe: Too many open files");
+  const Error neither{.code = std::errc::io_error, .call = Call::none, .subject = {}};
+  EXPECT_EQ(describe(neither), "Input/output error");
+}
+
+}  // namespace
+}  // namespace lastref

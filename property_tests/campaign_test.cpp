@@ -1,0 +1,334 @@
+// campaign_test: the main job over worlds that are functions. What it runs, counts, groups, resumes.
+#include "harness/explore/campaign.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <lastref/call.hpp>
+
+#include "property_tests/fake_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+const std::vector<Crossing>& three_points() {
+  static const std::vector crossings = {
+      crossing_of("now"), crossing_of("find_lock"), crossing_of("now", 2)};
+  return crossings;
+}
+/// "now" has three faults, "find_lock" five.
+constexpr std::size_t matrix_size = 3 + 5 + 3;
+
+Outcome all_is_well(const Scenario&, const Plan& plan) {
+  return clean_outcome(plan, three_points());
+}
+
+const std::string claim = "no-leak: every name created is removed";
+
+/// Every death after a call leaves something behind.
+Outcome leaks_when_it_fails(const Scenario&, const Plan& plan) {
+  Outcome outcome = clean_outcome(plan, three_points());
+  for (const Fault& fault : plan.faults) {
+    if (fault.kind == FaultKind::kill_after) {
+      outcome.findings.push_back({.claim = claim, .seen = "a.bin is still there"});
+      outcome.last_crossings = {"root: now()#1"};
+      outcome.leftovers = 1;
+    }
+  }
+  return outcome;
+}
+
+class CampaignTest : public testing::Test {
+ public:
+  CampaignTest() {
+    std::string path = testing::TempDir() + "campaign_XXXXXX";
+    folder_ = ::mkdtemp(path.data());
+    options_.scenarios = {&scenarios_[0], &scenarios_[1]};
+    options_.all_scenarios = false;
+    options_.budget = 1000;
+    options_.random_runs_max = 0;
+  }
+  CampaignTest(const CampaignTest&) = delete;
+  CampaignTest& operator=(const CampaignTest&) = delete;
+  ~CampaignTest() override { std::filesystem::remove_all(folder_); }
+
+ protected:
+  Report run(const FakeWorld::Run& act, std::size_t worlds = 1) {
+    std::vector<std::unique_ptr<FakeWorld>> owned;
+    std::vector<World*> all;
+    for (std::size_t i = 0; i < worlds; ++i) {
+      owned.push_back(std::make_unique<FakeWorld>(act));
+      all.push_back(owned.back().get());
+    }
+    Report report = run_campaign(all, options_);
+    plans_.clear();
+    for (const auto& world : owned) {
+      plans_.insert(plans_.end(), world->plans.begin(), world->plans.end());
+    }
+    return report;
+  }
+  Report resume(const FakeWorld::Run& act, std::uint64_t build = 1) {
+    ProgressFile memory;
+    std::string why;
+    EXPECT_TRUE(memory.open(path(), build, why)) << why;
+    options_.memory = &memory;
+    Report report = run(act);
+    options_.memory = nullptr;
+    return report;
+  }
+  std::string path() const { return folder_ / "progress"; }
+
+  const std::vector<Scenario> scenarios_ = {named("family/one"), named("family/two")};
+  CampaignOptions options_;
+  std::vector<Plan> plans_;
+  std::filesystem::path folder_;
+};
+
+TEST_F(CampaignTest, executes_every_fault_of_every_scenario_once) {
+  const Report report = run(all_is_well);
+  EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size, .executed = 2 * matrix_size}));
+  EXPECT_EQ(report.clean_runs, 4U);  // each twice
+  EXPECT_EQ(report.runs, report.clean_runs + report.matrix_runs);
+  EXPECT_EQ(exit_of(report), Exit::clean);
+  std::multiset<std::string> faults;
+  for (const Plan& plan : plans_) {
+    for (const Fault& fault : plan.faults) {
+      faults.insert(to_text(fault));
+    }
+  }
+  EXPECT_EQ(faults.size(), 2 * matrix_size);
+  EXPECT_EQ(faults.count("root/find_lock()#1 fail_once ENOLCK"), 2U);
+}
+
+TEST_F(CampaignTest, knows_the_total_before_the_first_fault_strikes) {
+  options_.budget = 0;
+  const Report report = run(all_is_well);
+  EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size}));
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST_F(CampaignTest, stops_when_the_budget_is_spent) {
+  double time = 0;
+  options_.clock = [&time] { return time; };
+  options_.budget = 7;
+  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+    time += plan.faults.empty() ? 0 : 1;
+    return all_is_well(scenario, plan);
+  });
+  EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size, .executed = 7}));
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST_F(CampaignTest, runs_scenarios_outside_of_the_matrix_clean_and_no_more) {
+  Scenario outside = named("family/outside");
+  outside.in_matrix = false;
+  options_.scenarios = {&outside};
+  options_.random_runs_max = 10;
+  const Report report = run(all_is_well);
+  EXPECT_EQ(report.matrix.all, Count{});
+  EXPECT_EQ(report.runs, 2U);
+}
+
+TEST_F(CampaignTest, groups_violations_and_shows_the_first_three) {
+  const Report report = run(leaks_when_it_fails);
+  ASSERT_EQ(report.groups.size(), 2U);
+  const ViolationGroup& group = report.groups.front();
+  EXPECT_EQ(group.scenario, "family/one");
+  EXPECT_EQ(group.claim, claim);
+  EXPECT_EQ(group.count, 3U);
+  ASSERT_EQ(group.first.size(), 3U);
+  EXPECT_TRUE(group.first.front().repeats);
+  EXPECT_EQ(group.first.front().seen, "a.bin is still there");
+  EXPECT_EQ(report.violations, 6U);
+  EXPECT_EQ(exit_of(report), Exit::violation);
+}
+
+TEST_F(CampaignTest, ends_each_violation_with_the_command_that_repeats_it) {
+  const Report report = run(leaks_when_it_fails);
+  std::set<std::string> commands;
+  for (const Violation& violation : report.groups.front().first) {
+    commands.insert(violation.replay);
+  }
+  EXPECT_EQ(
+      commands,
+      (std::set<std::string>{"lastref replay family/one --fault 'root/find_lock()#1 kill_after'",
+                             "lastref replay family/one --fault 'root/now()#1 kill_after'",
+                             "lastref replay family/one --fault 'root/now()#2 kill_after'"}));
+}
+
+TEST_F(CampaignTest, shows_the_same_with_any_number_of_worlds) {
+  options_.random_runs_max = 200;
+  const Report one = run(leaks_when_it_fails);
+  const Report many = run(leaks_when_it_fails, 7);
+  EXPECT_EQ(one.matrix, many.matrix);
+  EXPECT_EQ(one.violations, many.violations);
+  ASSERT_EQ(one.groups.size(), many.groups.size());
+  for (std::size_t i = 0; i < one.groups.size(); ++i) {
+    EXPECT_EQ(one.groups[i].count, many.groups[i].count);
+    ASSERT_EQ(one.groups[i].first.size(), many.groups[i].first.size());
+    for (std::size_t j = 0; j < one.groups[i].first.size(); ++j) {
+      EXPECT_EQ(one.groups[i].first[j].replay, many.groups[i].first[j].replay);
+    }
+  }
+}
+
+TEST_F(CampaignTest, says_when_a_violation_does_not_repeat) {
+  std::set<std::string> seen;
+  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+    Outcome outcome = leaks_when_it_fails(scenario, plan);
+    if (!plan.faults.empty() && !seen.insert(to_text(plan.faults.front())).second) {
+      outcome.findings.clear();
+    }
+    return outcome;
+  });
+  ASSERT_FALSE(report.groups.empty());
+  EXPECT_FALSE(report.groups.front().first.front().repeats);
+  EXPECT_EQ(exit_of(report), Exit::not_deterministic);
+}
+
+TEST_F(CampaignTest, finds_clean_runs_that_differ) {
+  std::uint32_t runs = 0;
+  const Report report = run([&](const Scenario&, const Plan& plan) {
+    return clean_outcome(plan, {crossing_of("now"), crossing_of("find_lock", ++runs)});
+  });
+  ASSERT_EQ(report.differences.size(), 2U);
+  EXPECT_EQ(report.differences.front().seen,
+            "crossing 2: root/find_lock()#1 = 0, then root/find_lock()#2 = 0");
+  EXPECT_EQ(exit_of(report), Exit::not_deterministic);
+}
+
+TEST_F(CampaignTest, does_not_count_a_fault_whose_point_was_not_reached) {
+  const Report report = run([](const Scenario& scenario, const Plan& plan) {
+    Outcome outcome = all_is_well(scenario, plan);
+    if (!plan.faults.empty() && plan.faults.front().kind == FaultKind::kill_after) {
+      outcome.faults_fired = 0;
+    }
+    return outcome;
+  });
+  EXPECT_EQ(report.matrix.all.executed, 2 * (matrix_size - 3));
+  ASSERT_EQ(report.missed.size(), 6U);
+  EXPECT_EQ(report.missed.front().fault, "root/find_lock()#1 kill_after");
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST_F(CampaignTest, misses_points_when_all_scenarios_ran) {
+  options_.all_scenarios = true;
+  const Report report = run(all_is_well);
+  EXPECT_EQ(report.points_declared, call_rows().size() + step_rows().size());
+  EXPECT_EQ(report.points_reached, 2U);
+  EXPECT_EQ(report.never_reached.size(), report.points_declared - 2);
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST_F(CampaignTest, is_clean_when_each_point_was_reached_in_some_run) {
+  options_.all_scenarios = true;
+  const Report report = run([](const Scenario&, const Plan& plan) {
+    Outcome outcome = clean_outcome(plan, three_points());
+    if (!plan.faults.empty()) {  // Some points lie behind a fault.
+      for (const CallRow& row : call_rows()) {
+        outcome.crossings.push_back(crossing_of(std::string(row.method)));
+      }
+      for (const StepRow& row : step_rows()) {
+        outcome.crossings.push_back(crossing_of(std::string(row.name)));
+      }
+    }
+    return outcome;
+  });
+  EXPECT_EQ(report.points_reached, report.points_declared);
+  EXPECT_EQ(exit_of(report), Exit::clean);
+}
+
+TEST_F(CampaignTest, spends_what_is_left_on_random_orders_and_pairs) {
+  options_.random_runs_max = 300;
+  options_.seed = 7;
+  const Report report = run(all_is_well);
+  EXPECT_EQ(report.random_runs, 300U + 300U / 64U);
+  std::set<std::size_t> numbers_of_faults;
+  std::size_t orders = 0;
+  for (const Plan& plan : plans_) {
+    numbers_of_faults.insert(plan.faults.size());
+    orders += plan.seed ? 1U : 0U;
+  }
+  EXPECT_EQ(numbers_of_faults, (std::set<std::size_t>{0, 1, 2}));
+  EXPECT_GT(orders, 100U);
+}
+
+TEST_F(CampaignTest, draws_the_same_random_runs_for_the_same_seed) {
+  options_.random_runs_max = 50;
+  const auto drawn = [&](std::uint64_t seed) {
+    options_.seed = seed;
+    run(all_is_well);
+    std::vector<std::optional<std::uint64_t>> seeds;
+    for (const Plan& plan : plans_) {
+      seeds.push_back(plan.seed);
+    }
+    return seeds;
+  };
+  EXPECT_EQ(drawn(3), drawn(3));
+  EXPECT_NE(drawn(3), drawn(4));
+}
+
+TEST_F(CampaignTest, resumes_where_it_stopped) {
+  double time = 0;
+  options_.clock = [&time] { return time; };
+  options_.budget = 7;
+  const auto act = [&](const Scenario& scenario, const Plan& plan) {
+    time += plan.faults.empty() ? 0 : 1;
+    return all_is_well(scenario, plan);
+  };
+  EXPECT_EQ(resume(act).matrix.all.executed, 7U);
+  options_.budget = 1000;
+  const Report second = resume(act);
+  EXPECT_EQ(second.resumed, 7U);
+  EXPECT_EQ(second.matrix_runs, 2 * matrix_size - 7);
+  EXPECT_EQ(second.matrix.all, (Count{.total = 2 * matrix_size, .executed = 2 * matrix_size}));
+  EXPECT_EQ(exit_of(second), Exit::clean);
+}
+
+TEST_F(CampaignTest, finds_again_what_it_had_found_before_it_resumed) {
+  EXPECT_EQ(resume(leaks_when_it_fails).violations, 6U);
+  EXPECT_EQ(resume(leaks_when_it_fails).violations, 6U);
+}
+
+TEST_F(CampaignTest, begins_again_for_another_build) {
+  resume(all_is_well, 1);
+  EXPECT_EQ(resume(all_is_well, 2).resumed, 0U);
+  EXPECT_EQ(resume(all_is_well, 2).resumed, 2 * matrix_size);
+}
+
+TEST_F(CampaignTest, does_not_read_a_line_that_was_cut) {
+  resume(all_is_well);
+  const auto size = std::filesystem::file_size(path());
+  std::filesystem::resize_file(path(), size - 3);
+  EXPECT_EQ(resume(all_is_well).resumed, 2 * matrix_size - 1);
+  EXPECT_EQ(resume(all_is_well).resumed, 2 * matrix_size);
+}
+
+TEST_F(CampaignTest, leaves_a_file_that_is_something_else_alone) {
+  std::ofstream(path()) << "dear diary\n";
+  ProgressFile memory;
+  std::string why;
+  EXPECT_FALSE(memory.open(path(), 1, why));
+  EXPECT_NE(why.find("is not a file of"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(path()), 11U);
+}
+
+TEST_F(CampaignTest, says_how_far_it_got) {
+  std::size_t last = 0;
+  options_.progress = [&](const Progress& progress) {
+    if (progress.stretch == Stretch::matrix) {
+      EXPECT_EQ(progress.total, 2 * matrix_size);
+      last = progress.done;
+    }
+  };
+  run(all_is_well, 3);
+  EXPECT_EQ(last, 2 * matrix_size);
+}
+
+}  // namespace
+}  // namespace lastref::harness

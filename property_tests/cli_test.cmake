@@ -1,0 +1,62 @@
+# cli_test: runs the program with the words of each row, and looks at its exit code and what it said.
+cmake_minimum_required(VERSION 3.25)
+
+# answers(<exit code> <regular expression for all that it said> WORDS...)
+function(answers code expression)
+  execute_process(COMMAND ${PROGRAM} ${ARGN}
+    WORKING_DIRECTORY ${FOLDER}
+    TIMEOUT 20
+    RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+  string(APPEND said "${complained}")
+  if(NOT result STREQUAL code)
+    message(SEND_ERROR "lastref ${ARGN}: exit ${result}, not ${code}:\n${said}")
+  elseif(NOT said MATCHES "${expression}")
+    message(SEND_ERROR "lastref ${ARGN}: nothing like ${expression} in:\n${said}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+
+answers(0 "gate.*list.*replay.*sweep" --help)
+answers(2 "A subcommand is required")
+answers(2 "no verb gaet; did you mean gate" gaet)
+answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
+
+answers(2 "soon is not a number above 0" gate --budget soon)
+answers(2 "-1 is not a number above 0" gate --budget=-1)
+answers(2 "nan is not a number above 0" gate --budget nan)
+answers(2 "--seed" gate --seed x)
+answers(2 "--seed" gate --seed=-1)
+answers(2 "--worlds" gate --worlds 0)
+answers(2 "--worlds" gate --worlds many)
+answers(2 "warden" gate --require warden)
+answers(2 "no scenario matches canary/alway; did you mean canary/always_fails"
+  gate --scenario canary/alway)
+answers(2 "cannot write no/folder.json" gate --world sim --json no/folder.json)
+file(WRITE ${FOLDER}/diary "dear diary\n")
+answers(2 "is not a file of" gate --world sim --resume diary)
+
+answers(0 "canary/always_fails" list)
+answers(0 "unlink +os/fs/unlink +plain +EACCES EPERM" list --points)
+answers(0 "T1 " list --rows)
+answers(2 "excludes" list --rows --points)
+
+answers(2 "scenario is required" replay)
+answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
+  replay canary/always_fail)
+answers(2 "not a fault. One reads" replay canary/always_fails --fault kill)
+answers(2 "not a list of answers" replay canary/always_fails --choices 1.x)
+answers(2 "--seed" replay canary/always_fails --seed much)
+answers(2 "--world" replay canary/always_fails --world moon)
+answers(1 "VIOLATION canary/always_fails.*repeat  lastref replay canary/always_fails --world sim"
+  replay canary/always_fails --world sim)
+
+answers(2 "no scenario x" explore x)
+answers(2 "--preemptions" explore canary/always_fails --preemptions few)
+answers(1 "VIOLATION canary/always_fails" explore canary/always_fails --preemptions 0)
+
+answers(0 "removed 0 dead trees" sweep --runtime ${FOLDER}/nothing)
+answers(2 "give the folder of its tree, or --loky-fd" tracker)
+answers(2 "excludes" tracker x --loky-fd 3)
+answers(2 "--loky-fd" tracker --loky-fd x)

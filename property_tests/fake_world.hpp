@@ -1,0 +1,47 @@
+// FakeWorld: a world whose runs are a function, for tests of what stands above worlds.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/explore/world.hpp"
+
+namespace lastref::harness {
+
+class FakeWorld final : public World {
+ public:
+  using Run = std::function<Outcome(const Scenario&, const Plan&)>;
+
+  explicit FakeWorld(Run run) : run_(std::move(run)) {}
+
+  const char* name() const noexcept override { return "kernel"; }
+  Outcome run(const Scenario& scenario, const Plan& plan) override {
+    plans.push_back(plan);
+    return run_(scenario, plan);
+  }
+
+  std::vector<Plan> plans;  ///< What it was asked, in order.
+
+ private:
+  Run run_;
+};
+
+inline Scenario named(const std::string& name) {
+  return {.name = name, .sentence = "It holds.", .rows = {"T1"}, .roles = {}};
+}
+
+inline Crossing crossing_of(const std::string& place, std::uint32_t k = 1) {
+  return {.point = {.role = "root", .place = place, .object = "", .k = k}};
+}
+
+/// Crosses these, all faults strike, nothing is wrong.
+inline Outcome clean_outcome(const Plan& plan, std::vector<Crossing> crossings) {
+  Outcome outcome;
+  outcome.crossings = std::move(crossings);
+  outcome.faults_fired = static_cast<std::uint32_t>(plan.faults.size());
+  return outcome;
+}
+
+}  // namespace lastref::harness

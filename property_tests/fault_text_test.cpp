@@ -1,0 +1,128 @@
+// fault_text_test: every fault has a text that reads back, and garbage has none.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <lastref/call.hpp>
+
+#include "harness/scenario/fault.hpp"
+
+namespace lastref::harness {
+namespace {
+
+std::vector<int> errors_of_table() {
+  std::vector<int> errors;
+  for (const CallRow& row : call_rows()) {
+    errors.insert(errors.end(), row.errnos.begin(), row.errnos.end());
+  }
+  return errors;
+}
+
+rc::Gen<Fault> faults() {
+  return rc::gen::exec([] {
+    Fault fault;
+    fault.point.role = *rc::gen::element<std::string>("root", "tracker", "tracker#2", "client_a");
+    fault.point.place = *rc::gen::element<std::string>("unlink", "open", "tracker_doomed");
+    fault.point.object = *rc::gen::arbitrary<std::string>();
+    fault.point.k = *rc::gen::positive<std::uint32_t>();
+    fault.kind = *rc::gen::element(FaultKind::kill_before,
+                                   FaultKind::kill_after,
+                                   FaultKind::kill_blocked,
+                                   FaultKind::fail_once,
+                                   FaultKind::fail_always,
+                                   FaultKind::shorten);
+    const bool fails = fault.kind == FaultKind::fail_once || fault.kind == FaultKind::fail_always;
+    if (fails) {
+      fault.error = *rc::gen::elementOf(errors_of_table());
+    } else if (fault.kind != FaultKind::shorten) {
+      fault.whole_tree = *rc::gen::arbitrary<bool>();
+    }
+    return fault;
+  });
+}
+
+/// Texts near those of faults, whole or with one byte changed, left out or put in.
+rc::Gen<std::string> nearly_faults() {
+  return rc::gen::exec([] {
+    std::string text = to_text(*faults());
+    const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
+    switch (*rc::gen::inRange(0, 4)) {
+      case 0:
+        text[at] = *rc::gen::arbitrary<char>();
+        break;
+      case 1:
+        text.erase(at, 1);
+        break;
+      case 2:
+        text.insert(at, 1, *rc::gen::elementOf(std::string("()# /1_kE")));
+        break;
+      default:
+        text.resize(at);
+    }
+    return text;
+  });
+}
+
+RC_GTEST_PROP(FaultText, reads_back_as_the_same_fault, ()) {
+  const Fault fault = *faults();
+  Fault read;
+  RC_ASSERT(parse_fault(to_text(fault), read));
+  RC_ASSERT(read == fault);
+}
+
+RC_GTEST_PROP(FaultText, tells_any_two_faults_apart, ()) {
+  const Fault one = *faults();
+  const Fault other = *faults();
+  RC_ASSERT((one == other) == (to_text(one) == to_text(other)));
+}
+
+RC_GTEST_PROP(FaultText, that_is_refused_changes_nothing, ()) {
+  const std::string text = *rc::gen::oneOf(nearly_faults(), rc::gen::arbitrary<std::string>());
+  const Fault before = *faults();
+  Fault read = before;
+  if (!parse_fault(text, read)) {
+    RC_ASSERT(read == before);
+    return;
+  }
+  Fault again;
+  RC_ASSERT(parse_fault(to_text(read), again));
+  RC_ASSERT(again == read);
+}
+
+class NoFault : public testing::TestWithParam<const char*> {};
+
+TEST_P(NoFault, is_refused) {
+  Fault fault;
+  EXPECT_FALSE(parse_fault(GetParam(), fault));
+}
+
+const char* const no_faults[] = {
+    "",
+    "kill_before",
+    "tracker/unlink(a)#1",
+    "tracker/unlink(a)#0 kill_before",
+    "tracker/unlink(a)#-1 kill_before",
+    "tracker/unlink(a)#99999999999 kill_before",
+    "tracker/unlink(a) kill_before",
+    "tracker/unlink#1 kill_before",
+    "/unlink(a)#1 kill_before",
+    "tracker/(a)#1 kill_before",
+    "tracker/unlink(a)#1 kill",
+    "tracker/unlink(a)#1 fail_once",
+    "tracker/unlink(a)#1 fail_once EWRONG",
+    "tracker/unlink(a)#1 fail_once 13",
+    "tracker/unlink(a)#1 fail_once EACCES whole_tree",
+    "tracker/unlink(a)#1 shorten whole_tree",
+    "tracker/unlink(a)#1 kill_before EACCES",
+    "tracker/unlink(a)#1 kill_before whole_tree again",
+};
+
+INSTANTIATE_TEST_SUITE_P(FaultText, NoFault, testing::ValuesIn(no_faults), [](const auto& each) {
+  return "row_" + std::to_string(each.index);
+});
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,152 @@
+// matrix_test: the matrix of a hand-made clean run is what the fault model says, fault by fault.
+#include "harness/explore/matrix.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+namespace lastref::harness {
+namespace {
+
+Crossing crossing(const std::string& role,
+                  const std::string& place,
+                  const std::string& object,
+                  std::uint32_t k = 1) {
+  return {.point = {.role = role, .place = place, .object = object, .k = k}};
+}
+
+Crossing waited(Crossing made) {
+  made.waited = true;
+  return made;
+}
+
+std::vector<std::string> texts_of(std::span<const Fault> faults) {
+  std::vector<std::string> texts;
+  for (const Fault& fault : faults) {
+    texts.push_back(to_text(fault));
+  }
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+Texts matrix_of_one(const Crossing& one) {
+  return texts_of(matrix_of(std::span(&one, 1)));
+}
+
+TEST(Matrix, a_plain_call_gets_kills_and_each_errno_once_and_always) {
+  EXPECT_EQ(matrix_of_one(crossing("tracker", "find_lock", "lock")),
+            (Texts{"tracker/find_lock(lock)#1 kill_before",
+                   "tracker/find_lock(lock)#1 kill_before whole_tree",
+                   "tracker/find_lock(lock)#1 kill_after",
+                   "tracker/find_lock(lock)#1 fail_once ENOLCK",
+                   "tracker/find_lock(lock)#1 fail_always ENOLCK"}));
+}
+
+TEST(Matrix, signals_without_an_end_are_not_planned) {
+  EXPECT_EQ(matrix_of_one(crossing("root", "entropy", "")),
+            (Texts{"root/entropy()#1 kill_before",
+                   "root/entropy()#1 kill_before whole_tree",
+                   "root/entropy()#1 kill_after",
+                   "root/entropy()#1 fail_once EINTR",
+                   "root/entropy()#1 fail_once EIO",
+                   "root/entropy()#1 fail_always EIO"}));
+}
+
+TEST(Matrix, a_call_that_waited_is_killed_while_it_waits) {
+  EXPECT_EQ(matrix_of_one(waited(crossing("root", "now", ""))),
+            (Texts{"root/now()#1 kill_before",
+                   "root/now()#1 kill_before whole_tree",
+                   "root/now()#1 kill_after",
+                   "root/now()#1 kill_blocked"}));
+}
+
+TEST(Matrix, a_call_that_takes_bytes_may_take_fewer) {
+  const Texts texts = matrix_of_one(crossing("client_a", "write_at", "a.bin", 3));
+  EXPECT_EQ(texts.size(), 9U);
+  EXPECT_EQ(texts.back(), "client_a/write_at(a.bin)#3 shorten");
+}
+
+TEST(Matrix, a_step_gets_the_kills_alone) {
+  EXPECT_EQ(matrix_of_one(crossing("tracker", "tracker_doomed", "")),
+            (Texts{"tracker/tracker_doomed()#1 kill_before",
+                   "tracker/tracker_doomed()#1 kill_before whole_tree",
+                   "tracker/tracker_doomed()#1 kill_after"}));
+}
+
+TEST(Matrix, a_call_that_never_came_back_has_no_after) {
+  Crossing cut = crossing("root", "now", "");
+  cut.error = -1;
+  EXPECT_EQ(matrix_of_one(cut),
+            (Texts{"root/now()#1 kill_before", "root/now()#1 kill_before whole_tree"}));
+}
+
+TEST(Matrix, of_nothing_is_nothing) {
+  EXPECT_TRUE(matrix_of({}).empty());
+}
+
+TEST(Matrix, is_counted_by_role_and_by_kind) {
+  MatrixCount count;
+  const std::vector clean = {crossing("tracker", "find_lock", "lock"),
+                             waited(crossing("tracker#2", "now", ""))};
+  for (const Fault& fault : matrix_of(clean)) {
+    count.plan(fault);
+    if (fault.kind == FaultKind::kill_after) {
+      count.execute(fault);
+    }
+  }
+  EXPECT_EQ(count.all, (Count{.total = 9, .executed = 2}));
+  EXPECT_EQ(count.by_role.size(), 1U);
+  EXPECT_EQ(count.by_role["tracker"], count.all);
+  EXPECT_EQ(count.by_fault["kill_whole_tree"], (Count{.total = 2}));
+  EXPECT_EQ(count.by_fault["kill_after"], (Count{.total = 2, .executed = 2}));
+  EXPECT_EQ(count.by_fault["kill_blocked"], (Count{.total = 1}));
+}
+
+std::vector<Crossing> some_crossings(std::uint32_t seed, std::size_t size) {
+  std::mt19937 next(seed);
+  const auto below = [&](std::size_t end) { return next() % end; };
+  const char* const roles[] = {"root", "tracker", "client_a"};
+  const char* const objects[] = {"", "lock", "a.bin"};
+  std::vector<Crossing> made;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t row = below(call_rows().size() + step_rows().size());
+    const std::string_view place = row < call_rows().size()
+                                       ? call_rows()[row].method
+                                       : step_rows()[row - call_rows().size()].name;
+    Crossing one = crossing(roles[below(3)],
+                            std::string(place),
+                            objects[below(3)],
+                            static_cast<std::uint32_t>(1 + below(3)));
+    one.waited = below(2) == 0;
+    made.push_back(one);
+  }
+  return made;
+}
+
+RC_GTEST_PROP(MatrixProperties, does_not_depend_on_the_order_of_the_clean_run, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint32_t>();
+  std::vector<Crossing> clean = some_crossings(seed, *rc::gen::inRange<std::size_t>(0, 40));
+  const std::vector<Fault> matrix = matrix_of(clean);
+  std::shuffle(clean.begin(), clean.end(), std::mt19937(seed + 1));
+  RC_ASSERT(matrix_of(clean) == matrix);
+}
+
+RC_GTEST_PROP(MatrixProperties, plans_each_fault_once_at_points_of_the_clean_run, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint32_t>();
+  const auto clean = some_crossings(seed, *rc::gen::inRange<std::size_t>(0, 40));
+  std::vector<Fault> matrix = matrix_of(clean);
+  for (const Fault& fault : matrix) {
+    const bool crossed = std::ranges::find(clean, fault.point, &Crossing::point) != clean.end();
+    RC_ASSERT(crossed);
+  }
+  std::ranges::sort(matrix);
+  const bool repeats = std::ranges::adjacent_find(matrix) != matrix.end();
+  RC_ASSERT(!repeats);
+}
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,70 @@
+// names_test: patterns match what they say, and a mistyped name finds its neighbour.
+#include "harness/cli/names.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+namespace lastref::harness {
+namespace {
+
+TEST(Names, a_star_is_any_text_and_a_question_mark_one_byte) {
+  EXPECT_TRUE(matches("unlink_race/*", "unlink_race/two"));
+  EXPECT_TRUE(matches("*/two*", "unlink_race/two_workers"));
+  EXPECT_TRUE(matches("*", ""));
+  EXPECT_TRUE(matches("a?c*", "abc"));
+  EXPECT_TRUE(matches("*a*b*", "xaxxb"));
+  EXPECT_FALSE(matches("a?c", "ac"));
+  EXPECT_FALSE(matches("", "a"));
+  EXPECT_FALSE(matches("unlink_race/", "unlink_race/two"));
+  EXPECT_FALSE(matches("*b*a", "xaxxb"));
+}
+
+RC_GTEST_PROP(NameProperties, a_pattern_made_of_pieces_of_a_name_matches_it, ()) {
+  const auto name = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("abc/_")));
+  std::string pattern;
+  for (const char letter : name) {
+    switch (*rc::gen::inRange(0, 4)) {
+      case 0:
+        pattern += '?';
+        break;
+      case 1:
+        pattern += '*';
+        break;
+      case 2:
+        pattern += std::string(1, letter) + '*';
+        break;
+      default:
+        pattern += letter;
+    }
+  }
+  RC_ASSERT(matches(pattern, name));
+}
+
+RC_GTEST_PROP(NameProperties, a_pattern_without_signs_matches_itself_alone, ()) {
+  const auto letters = rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab")));
+  const std::string one = *letters;
+  const std::string other = *letters;
+  RC_ASSERT(matches(one, other) == (one == other));
+}
+
+const std::vector<std::string> verbs = {"gate", "list", "replay", "sweep", "tracker"};
+
+TEST(Names, a_mistyped_name_finds_its_neighbour) {
+  EXPECT_EQ(suggestion("gaet", verbs), "; did you mean gate?");
+  EXPECT_EQ(suggestion("gat", verbs), "; did you mean gate?");
+  EXPECT_EQ(suggestion("reply", verbs), "; did you mean replay?");
+  EXPECT_EQ(suggestion("trakcer", verbs), "; did you mean tracker?");
+  EXPECT_EQ(suggestion("xyzzy", verbs), "");
+  EXPECT_EQ(suggestion("", verbs), "");
+}
+
+TEST(Names, a_part_of_a_name_finds_the_whole) {
+  EXPECT_EQ(suggestion("track", verbs), "; did you mean tracker?");
+}
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,188 @@
+// os_contract: the words in which the contract of os::Os is tested, on every Os that there is.
+//
+// A Ground is one kind of Os together with whoever runs processes on it. All suites named
+// ...Contract are parameterised over `grounds()`: an Os joins that list, or does not exist. A test
+// is a process on its ground, with a folder of its own that has to be empty again when it ends, and
+// no descriptor may be left. Child processes run one of `entries()`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lastref/os.hpp>
+#include <lastref/owners.hpp>
+
+namespace lastref::os {
+
+// How a failed test shows what it saw.
+void PrintTo(Fd fd, std::ostream* out);
+void PrintTo(const ChildExit& exit, std::ostream* out);
+void PrintTo(const Peer& peer, std::ostream* out);
+void PrintTo(const LockHolder& holder, std::ostream* out);
+void PrintTo(const FileStatus& status, std::ostream* out);
+
+}  // namespace lastref::os
+
+namespace lastref::contract {
+
+/// Longer than anything here takes; only a failing test sees its end.
+inline constexpr std::chrono::seconds patience{20};
+
+/// A program that tests start as a child process. What it gets as descriptors is said where it is
+/// written, in os_contract_entries.cpp.
+struct Entry {
+  std::string_view name;
+  int (*run)(os::Os& os, std::span<const std::string> arguments);
+};
+std::span<const Entry> entries() noexcept;
+
+class Ground {
+ public:
+  Ground() = default;
+  Ground(const Ground&) = delete;
+  Ground& operator=(const Ground&) = delete;
+  virtual ~Ground() = default;
+
+  /// Runs `body` as a process whose children can be any of `entries()`; returns when it is over.
+  virtual void run(const std::function<void(os::Os&)>& body) = 0;
+  /// A folder that is there and takes new ones.
+  virtual std::string base() const = 0;
+  /// What no Os can do itself.
+  virtual void plant_symlink(const std::string& path, const std::string& target) = 0;
+};
+
+struct GroundRow {
+  const char* name;
+  std::unique_ptr<Ground> (*make)();
+};
+void PrintTo(const GroundRow& row, std::ostream* out);
+const std::vector<GroundRow>& grounds();
+/// The real kernel, for what only it can show.
+GroundRow kernel_ground();
+GroundRow sim_ground();
+
+/// `result` is an error of this row with this code; says what it is if not.
+testing::AssertionResult fails(const Status& result, Call call, std::errc code);
+template <typename T>
+testing::AssertionResult fails(const Result<T>& result, Call call, std::errc code) {
+  return fails(result ? ok() : Status(tl::unexpected<Error>(result.error())), call, code);
+}
+
+/// `result` is no error.
+testing::AssertionResult worked(const Status& result);
+template <typename T>
+testing::AssertionResult worked(const Result<T>& result) {
+  return worked(result ? ok() : Status(tl::unexpected<Error>(result.error())));
+}
+
+/// The value; a failed test and a default one if there is none.
+template <typename T>
+T value_of(Result<T> result) {
+  EXPECT_TRUE(worked(result));
+  return result ? std::move(*result) : T{};
+}
+
+struct Pipe {
+  os::UniqueFd read;
+  os::UniqueFd write;
+};
+
+/// Two ends of a connection.
+struct Pair {
+  os::UniqueFd left;   ///< connected
+  os::UniqueFd right;  ///< accepted
+};
+
+/// A child process. Killed and reaped with its owner, unless it was seen to end.
+class Running {
+ public:
+  Running(os::Os& os, const os::SpawnOptions& options);
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running();
+
+  os::Pid pid() const noexcept { return pid_; }
+  os::Fd process() const noexcept { return process_.get(); }
+  /// Waits for its end and reaps it.
+  os::ChildExit end();
+  os::ChildExit kill();
+
+ private:
+  os::Os& os_;
+  os::Pid pid_ = 0;
+  os::UniqueFd process_;
+  bool ended_ = false;
+};
+
+/// One test's surroundings.
+class Scene {
+ public:
+  Scene(os::Os& os, Ground& ground);
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+  ~Scene();
+
+  os::Os& os() noexcept { return os_; }
+  Ground& ground() noexcept { return ground_; }
+  const std::string& folder() const noexcept { return folder_; }
+  /// In this test's folder.
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  /// Nobody else's: for shared memory and semaphores. Starts with a slash.
+  std::string unique_name() const { return "/lastref_" + tag_; }
+
+  os::UniqueFd open(const os::Place& place, const os::OpenOptions& options = {});
+  /// A new file in the folder, open for writing.
+  os::UniqueFd create(const std::string& name, std::string_view text = {});
+  std::string text_of(const std::string& name);
+  void remove(const std::string& name);
+  Pipe pipe();
+  os::UniqueFd listener(const std::string& name);
+  Pair pair();
+  bool exists(const std::string& name);
+
+ private:
+  std::size_t open_fds();
+
+  os::Os& os_;
+  Ground& ground_;
+  std::string tag_;
+  std::string folder_;
+  std::size_t fds_before_;
+};
+
+class OsContract : public testing::TestWithParam<GroundRow> {
+ protected:
+  /// The test itself.
+  static void act(const std::function<void(Scene&)>& body);
+};
+
+/// Random lower-case hexadecimal text.
+std::string random_text(os::Os& os);
+
+/// Whether the descriptor became readable, or its other side went away, in time.
+bool wait_for(os::Os& os, os::Fd fd);
+/// What is there to read after waiting for it.
+std::string read_some(os::Os& os, os::Fd fd);
+/// The next message after waiting for it; it carries no descriptors.
+std::string next_message(os::Os& os, os::Fd socket);
+Status send_text(os::Os& os, os::Fd socket, std::string_view text);
+/// How the descriptor stands right now.
+os::PollItem look_at(os::Os& os, os::Fd fd);
+
+}  // namespace lastref::contract
+
+/// Every suite runs on every ground.
+#define LASTREF_ON_EVERY_GROUND(suite)                                         \
+  INSTANTIATE_TEST_SUITE_P(                                                    \
+      On, suite, testing::ValuesIn(contract::grounds()), [](const auto& row) { \
+        return std::string(row.param.name);                                    \
+      })

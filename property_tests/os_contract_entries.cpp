@@ -1,0 +1,178 @@
+// os_contract_entries: what the child processes of the contract tests do. They know nothing of
+// gtest.
+#include <algorithm>
+#include <array>
+
+#include "property_tests/os_contract.hpp"
+
+namespace lastref::contract {
+
+using os::Fd;
+using os::Os;
+using Arguments = std::span<const std::string>;
+
+namespace {
+
+constexpr int went_wrong = 99;
+constexpr Fd three{3};
+constexpr Fd four{4};
+
+void write_word(Os& os, Fd fd, std::string_view word) {
+  static_cast<void>(os::write_all(os, fd, os::bytes_of(word)));
+}
+
+/// Waits until nobody has the pipe's or socket's other side.
+int wait_until_over(Os& os, Fd fd) {
+  std::array items = {os::PollItem{.fd = fd}};
+  const auto count = os::retry_interrupted([&] { return os.poll(items, patience); });
+  return count.value_or(0) == 1 && items[0].hung_up ? 0 : went_wrong;
+}
+
+os::LockRange range_of(Arguments arguments) {
+  return {.kind = arguments[0] == "shared" ? os::LockKind::shared : os::LockKind::exclusive,
+          .start = std::stoull(arguments[1]),
+          .length = std::stoull(arguments[2])};
+}
+
+/// {code}: ends with it.
+int exit_with(Os&, Arguments arguments) {
+  return std::stoi(arguments[0]);
+}
+
+/// Says its arguments on 3, one a line.
+int say(Os& os, Arguments arguments) {
+  for (const std::string& argument : arguments) {
+    write_word(os, three, argument + "\n");
+  }
+  return 0;
+}
+
+/// Says its pid on 3.
+int say_id(Os& os, Arguments) {
+  write_word(os, three, std::to_string(os.process_id()));
+  return 0;
+}
+
+/// Lives as long as the other side of 3.
+int wait(Os& os, Arguments) {
+  return wait_until_over(os, three);
+}
+
+/// Says "three" on 3 and "four" on 4.
+int say_numbers(Os& os, Arguments) {
+  write_word(os, three, "three");
+  write_word(os, four, "four");
+  return 0;
+}
+
+/// Starts say_numbers with its own 3 and 4 the other way round.
+int swap_fds(Os& os, Arguments) {
+  auto child =
+      os.spawn({.entry = "say_numbers",
+                .arguments = {},
+                .fds = {{.here = three, .number_there = 4}, {.here = four, .number_there = 3}},
+                .blocked = {}});
+  if (!child) {
+    return went_wrong;
+  }
+  return wait_for(os, child->process) ? 0 : went_wrong;
+}
+
+/// Ends with how many descriptors it has besides the standard three.
+int count_fds(Os& os, Arguments) {
+  int count = 0;
+  for (int i = 3; i < 256; ++i) {
+    count += os.status(Fd{i}) ? 1 : 0;
+  }
+  return count;
+}
+
+/// {path, kind, start, length}: says on 4 whether it "locked" or was "refused", and lives as long
+/// as the other side of 3.
+int lock(Os& os, Arguments arguments) {
+  const auto file = os::open_file(os, arguments[0], {.write = true});
+  if (!file) {
+    return went_wrong;
+  }
+  const Status locked = os.lock_range(file->get(), range_of(arguments.subspan(1)));
+  write_word(os, four, locked ? "locked" : "refused");
+  return wait_until_over(os, three);
+}
+
+/// {path}: connects to it, sends "hello", and lives as long as the other side of 3.
+int connect(Os& os, Arguments arguments) {
+  const auto socket = os.make_socket();
+  if (!socket || !os.connect(*socket, arguments[0]) || !send_text(os, *socket, "hello")) {
+    return went_wrong;
+  }
+  return wait_until_over(os, three);
+}
+
+/// Ignores and unblocks interrupt and terminate, says "ready" on 4, lives as long as the other side
+/// of 3.
+int ignore_signals(Os& os, Arguments) {
+  for (const os::Signal signal : {os::Signal::interrupt, os::Signal::terminate}) {
+    if (!os.ignore_signal(signal) || !os.unblock_signal(signal)) {
+      return went_wrong;
+    }
+  }
+  write_word(os, four, "ready");
+  return wait_until_over(os, three);
+}
+
+/// Ignores interrupt, and ends as its child does that is interrupted: 100 + the signal's number.
+int interrupt_child(Os& os, Arguments) {
+  if (!os.ignore_signal(os::Signal::interrupt)) {
+    return went_wrong;
+  }
+  const auto child = os.spawn({.entry = "wait",
+                               .arguments = {},
+                               .fds = {{.here = three, .number_there = 3}},
+                               .blocked = {}});
+  if (!child || !os.signal_process(child->process, os::Signal::interrupt) ||
+      !wait_for(os, child->process)) {
+    return went_wrong;
+  }
+  const auto exit = os.wait_child(child->process);
+  return exit && *exit && (*exit)->killed ? 100 + (*exit)->code : went_wrong;
+}
+
+/// Answers each message on socket 3, until it ends.
+int echo(Os& os, Arguments) {
+  std::array<std::byte, 256> buffer{};
+  for (;;) {
+    if (!wait_for(os, three)) {
+      return went_wrong;
+    }
+    const auto received = os.receive(three, buffer);
+    if (!received || received->size == 0) {
+      return received ? 0 : went_wrong;
+    }
+    if (!os.send(three, os::Bytes(buffer).first(received->size), received->fds)) {
+      return went_wrong;
+    }
+  }
+}
+
+constexpr Entry table[] = {
+    {"exit_with", exit_with},
+    {"say", say},
+    {"say_id", say_id},
+    {"wait", wait},
+    {"say_numbers", say_numbers},
+    {"swap_fds", swap_fds},
+    {"count_fds", count_fds},
+    {"lock", lock},
+    {"connect", connect},
+    {"ignore_signals", ignore_signals},
+    {"interrupt_child", interrupt_child},
+    {"echo", echo},
+};
+
+}  // namespace
+
+std::span<const Entry> entries() noexcept {
+  return table;
+}
+
+}  // namespace lastref::contract

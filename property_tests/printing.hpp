@@ -1,0 +1,22 @@
+// printing: how a failed test shows what the harness found.
+#pragma once
+
+#include <ostream>
+
+#include "harness/explore/world.hpp"
+
+namespace lastref::harness {
+
+inline void PrintTo(const Finding& finding, std::ostream* out) {
+  *out << finding.claim << ": " << finding.seen;
+}
+
+inline void PrintTo(const Crossing& crossing, std::ostream* out) {
+  *out << to_text(crossing.point) << " = " << crossing.error;
+}
+
+inline void PrintTo(const Point& point, std::ostream* out) {
+  *out << to_text(point);
+}
+
+}  // namespace lastref::harness

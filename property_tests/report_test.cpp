@@ -1,0 +1,277 @@
+// report_test: reports say what was counted, and machines can read them.
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "harness/explore/plans.hpp"
+#include "harness/report/json.hpp"
+#include "harness/report/junit.hpp"
+#include "harness/report/text.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Violation violation_of(const std::string& scenario) {
+  return {.scenario = scenario,
+          .claim = "no-leak: every name created is removed",
+          .seen = "a<b>&\"c\" is still there",
+          .run = 3,
+          .repeats = true,
+          .replay = "lastref replay " + scenario + " --fault 'root/now()#1 kill_before'",
+          .last_crossings = {"root: now()#1", "tracker: poll()#4 (waited)"}};
+}
+
+Report report_of_two() {
+  Report report;
+  report.worlds = {{.name = "kernel", .available = true, .degraded = "no mount namespace"}};
+  report.scenarios = {{.name = "family/one", .sentence = "It holds.", .rows = {"T1"}},
+                      {.name = "other/two", .sentence = "It holds too.", .rows = {"T9"}}};
+  for (ScenarioReport& scenario : report.scenarios) {
+    scenario.points = 1;
+    scenario.matrix = {.total = 3, .executed = 2};
+    scenario.runs = 4;
+  }
+  for (const FaultKind kind : {FaultKind::kill_before, FaultKind::kill_after}) {
+    for (const char* role : {"root", "tracker", "client_a"}) {
+      Fault fault;
+      fault.point = {.role = role, .place = "now", .object = ""};
+      fault.kind = kind;
+      report.matrix.plan(fault);
+      if (kind == FaultKind::kill_after || fault.point.role == "root") {
+        report.matrix.execute(fault);
+      }
+    }
+  }
+  report.runs = 8;
+  report.clean_runs = 4;
+  report.matrix_runs = 4;
+  report.points_declared = 42;
+  report.points_reached = 41;
+  report.never_reached = {"shut_down"};
+  report.kills = 5;
+  report.seconds = 2;
+  report.seed = 9;
+  return report;
+}
+
+Report with_violation() {
+  Report report = report_of_two();
+  report.groups = {{.scenario = "family/one",
+                    .claim = "no-leak: every name created is removed",
+                    .count = 12,
+                    .first = {violation_of("family/one")}}};
+  report.violations = 12;
+  report.leftovers = 12;
+  return report;
+}
+
+using nlohmann::json;
+
+TEST(JsonReport, has_what_machines_look_for) {
+  const json read = json::parse(to_json(with_violation()));
+  EXPECT_EQ(read["exit"], 1);
+  EXPECT_EQ(read["worlds"][0]["name"], "kernel");
+  EXPECT_EQ(read["worlds"][0]["available"], true);
+  EXPECT_EQ(read["worlds"][0]["degraded"], "no mount namespace");
+  EXPECT_EQ(read["scenarios"], 2);
+  EXPECT_EQ(read["runs"], 8);
+  EXPECT_EQ(read["points_declared"], 42);
+  EXPECT_EQ(read["points_reached"], 41);
+  EXPECT_EQ(read["points_never_reached"], json({"shut_down"}));
+  EXPECT_EQ(read["kills"], 5);
+  EXPECT_EQ(read["leftovers"], 12);
+  EXPECT_EQ(read["seconds"], 2.0);
+  EXPECT_EQ(read["runs_per_second"], 4.0);
+  EXPECT_TRUE(read["bare_loop_per_second"].is_null());
+  EXPECT_EQ(read["seed"], 9);
+  ASSERT_EQ(read["violations"].size(), 1U);
+  const json& violation = read["violations"][0];
+  EXPECT_EQ(violation["scenario"], "family/one");
+  EXPECT_EQ(violation["claim"], "no-leak: every name created is removed");
+  EXPECT_EQ(violation["seen"], "a<b>&\"c\" is still there");
+  EXPECT_EQ(violation["replay"], "lastref replay family/one --fault 'root/now()#1 kill_before'");
+  EXPECT_EQ(violation["last_crossings"].size(), 2U);
+  EXPECT_EQ(read["violations_total"], 12);
+  EXPECT_EQ(read["violation_groups"][0]["count"], 12);
+}
+
+TEST(JsonReport, adds_up) {
+  const json matrix = json::parse(to_json(report_of_two()))["matrix"];
+  EXPECT_EQ(matrix["total"], 6);
+  EXPECT_EQ(matrix["executed"], 4);
+  for (const char* by : {"by_role", "by_fault"}) {
+    for (const char* count : {"total", "executed"}) {
+      std::size_t sum = 0;
+      for (const json& each : matrix[by]) {
+        sum += each[count].get<std::size_t>();
+      }
+      EXPECT_EQ(matrix[count], sum) << by << ' ' << count;
+    }
+  }
+}
+
+TEST(JsonReport, is_read_back_whatever_bytes_were_seen) {
+  Report report = with_violation();
+  report.groups[0].first[0].seen = "\xff\x01\xc3\xa9 \xed\xa0\x80";
+  EXPECT_TRUE(json::accept(to_json(report)));
+}
+
+TEST(ExitOfReport, is_the_worst_that_is_certain) {
+  Report report = report_of_two();
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+  report.differences = {{.scenario = "family/one", .replay = "", .seen = ""}};
+  EXPECT_EQ(exit_of(report), Exit::not_deterministic);
+  report.groups = with_violation().groups;
+  EXPECT_EQ(exit_of(report), Exit::violation);
+  report.differences.clear();
+  report.groups[0].first[0].repeats = false;
+  EXPECT_EQ(exit_of(report), Exit::not_deterministic);
+}
+
+TEST(ExitOfReport, does_not_miss_points_when_scenarios_were_left_out) {
+  Report report = report_of_two();
+  report.matrix = {};
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+  EXPECT_EQ(verdict_of(report), "incomplete: 1 of 42 points were never reached");
+  report.all_scenarios = false;
+  EXPECT_EQ(exit_of(report), Exit::clean);
+}
+
+/// A reader of the XML that we write: names of elements in order, or "!" where it is not well-formed.
+std::vector<std::string> elements_of(std::string_view xml) {
+  std::vector<std::string> elements;
+  std::vector<std::string> open;
+  while (!xml.empty()) {
+    if (xml.front() != '<') {
+      const std::size_t end = std::min(xml.find('<'), xml.size());
+      const std::string_view text = xml.substr(0, end);
+      if (text.find('>') != std::string_view::npos) {
+        return {"!"};
+      }
+      xml.remove_prefix(end);
+      continue;
+    }
+    const std::size_t end = xml.find('>');
+    if (end == std::string_view::npos) {
+      return {"!"};
+    }
+    const std::string_view tag = xml.substr(1, end - 1);
+    xml.remove_prefix(end + 1);
+    if (tag.find('<') != std::string_view::npos || std::ranges::count(tag, '"') % 2 != 0) {
+      return {"!"};
+    }
+    if (tag.starts_with('?')) {
+      continue;
+    }
+    if (!tag.starts_with('/')) {
+      open.emplace_back(tag.substr(0, tag.find(' ')));
+      elements.push_back(open.back());
+    } else if (open.empty() || open.back() != tag.substr(1)) {
+      return {"!"};
+    } else {
+      open.pop_back();
+    }
+  }
+  return open.empty() ? elements : std::vector<std::string>{"!"};
+}
+
+TEST(JunitReport, is_well_formed_with_a_suite_a_family_and_a_case_a_scenario) {
+  const auto elements = elements_of(to_junit(with_violation()));
+  EXPECT_EQ(std::ranges::count(elements, "testsuites"), 1);
+  EXPECT_EQ(std::ranges::count(elements, "testsuite"), 3);
+  EXPECT_EQ(std::ranges::count(elements, "testcase"), 3);
+  EXPECT_EQ(std::ranges::count(elements, "failure"), 1);
+  EXPECT_EQ(std::ranges::count(elements, "error"), 0);
+}
+
+TEST(JunitReport, tells_what_was_left_undone) {
+  const std::string xml = to_junit(report_of_two());
+  EXPECT_NE(xml.find("errors=\"1\""), std::string::npos);
+  EXPECT_NE(xml.find("never reached: shut_down"), std::string::npos);
+}
+
+RC_GTEST_PROP(JunitProperties, any_bytes_stay_well_formed, ()) {
+  Report report = with_violation();
+  const auto bytes = *rc::gen::arbitrary<std::string>();
+  report.groups[0].first[0].seen = bytes;
+  report.groups[0].claim = bytes;
+  report.scenarios[0].sentence = bytes;
+  const bool well_formed = elements_of(to_junit(report)).size() > 1;
+  RC_ASSERT(well_formed);
+}
+
+TEST(Xml, keeps_what_xml_may_carry_and_nothing_else) {
+  EXPECT_EQ(xml_of("a<b>&\"c\"\n\t"), "a&lt;b&gt;&amp;&quot;c&quot;\n\t");
+  EXPECT_EQ(xml_of("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
+  EXPECT_EQ(xml_of(std::string_view("\0\x01\x1b", 3)), "???");
+  EXPECT_EQ(xml_of("\xff\xc3"), "??");            // no UTF-8
+  EXPECT_EQ(xml_of("\xc0\x80"), "??");            // overlong
+  EXPECT_EQ(xml_of("\xed\xa0\x80"), "???");       // a surrogate
+  EXPECT_EQ(xml_of("\xf4\x90\x80\x80"), "????");  // beyond the last character
+}
+
+TEST(TextReport, ends_each_failure_with_the_command) {
+  const std::string text = to_text(with_violation());
+  EXPECT_NE(text.find("claim   no-leak: every name created is removed\n"
+                      "  seen    a<b>&\"c\" is still there\n"
+                      "  last    root: now()#1\n"
+                      "          tracker: poll()#4 (waited)\n"
+                      "  repeat  lastref replay family/one --fault 'root/now()#1 kill_before'\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("... and 11 more of this claim in family/one"), std::string::npos);
+  EXPECT_NE(text.find("NEVER REACHED shut_down"), std::string::npos);
+  EXPECT_NE(text.find("DEGRADED: no mount namespace"), std::string::npos);
+  EXPECT_NE(text.find("12 violations (exit 1)"), std::string::npos);
+}
+
+TEST(ProgressLines, are_rare_without_a_terminal) {
+  std::string said;
+  ProgressLine line(/*terminal=*/false, [&](std::string_view text) { said += text; });
+  for (int i = 0; i < 1000; ++i) {
+    line.show({.stretch = Stretch::matrix, .done = 1, .total = 9, .seconds = i * 0.01});
+  }
+  line.end();
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1);
+  EXPECT_EQ(said.find('\r'), std::string::npos);
+}
+
+TEST(ProgressLines, move_in_one_line_of_a_terminal_and_are_wiped_away) {
+  std::string said;
+  ProgressLine line(/*terminal=*/true, [&](std::string_view text) { said += text; });
+  for (int i = 0; i < 100; ++i) {
+    line.show({.stretch = Stretch::matrix, .done = 1, .total = 9, .seconds = i * 0.01});
+  }
+  line.end();
+  EXPECT_EQ(said.find('\n'), std::string::npos);
+  EXPECT_GT(std::ranges::count(said, '\r'), 5);
+  EXPECT_TRUE(said.ends_with("\r\x1b[K"));
+}
+
+TEST(Quoted, words_read_back_in_a_shell) {
+  EXPECT_EQ(quoted("family/one"), "family/one");
+  EXPECT_EQ(quoted("a b"), "'a b'");
+  EXPECT_EQ(quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(quoted("$(x)"), "'$(x)'");
+  EXPECT_EQ(quoted(""), "''");
+}
+
+TEST(ReplayCommand, says_all_that_decides_the_run) {
+  Plan plan;
+  plan.choices = {1, 0, 2};
+  plan.seed = 7;
+  Fault fault;
+  fault.point = {.role = "root", .place = "unlink", .object = "it's"};
+  plan.faults = {fault};
+  EXPECT_EQ(replay_command("family/one", plan, "sim"),
+            "lastref replay family/one --fault 'root/unlink(it'\\''s)#1 kill_before' "
+            "--choices 1.0.2 --seed 7 --world sim");
+}
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,53 @@
+// The catalog's scenarios in the simulated world.
+#include <gtest/gtest.h>
+
+#include "fault_scenarios/scenarios.hpp"
+#include "harness/explore/exhaustive.hpp"
+#include "harness/sim/sim_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+testing::AssertionResult holds(const Exhausted& exhausted) {
+  if (exhausted.counterexamples.empty()) {
+    return testing::AssertionSuccess();
+  }
+  const Counterexample& first = exhausted.counterexamples.front();
+  return testing::AssertionFailure()
+         << first.findings.front().claim << ": " << first.findings.front().seen << " with "
+         << to_text(first.choices);
+}
+
+TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_next_to_the_usual) {
+  const Exhausted exhausted =
+      exhaust(two_holders_release_at_once(), {.deviations = 1, .ask_after = "go"});
+  EXPECT_TRUE(holds(exhausted));
+  EXPECT_TRUE(exhausted.complete);
+  EXPECT_TRUE(exhausted.deterministic);
+  EXPECT_GT(exhausted.schedules, 100U);
+}
+
+TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halves) {
+  Fault death;
+  ASSERT_TRUE(parse_fault("client_a/send(tracker)#3 kill_after", death));
+  const Exhausted exhausted =
+      exhaust(two_holders_release_at_once(),
+              {.deviations = 1, .ask_after = "go", .faults = {death}, .split_deaths = true});
+  EXPECT_TRUE(holds(exhausted));
+  EXPECT_TRUE(exhausted.complete);
+}
+
+TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
+  for (const Scenario& scenario : {two_holders_release_at_once(), the_tracker_is_killed()}) {
+    const Plan plan{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
+    SimWorld world({.arena = true});
+    const Outcome first = world.run(scenario, plan);   // on the heap
+    const Outcome second = world.run(scenario, plan);  // in the arena
+    EXPECT_EQ(first.crossings, second.crossings);
+    EXPECT_EQ(first.choices, second.choices);
+    EXPECT_EQ(first.standard_error, second.standard_error);
+  }
+}
+
+}  // namespace
+}  // namespace lastref::harness

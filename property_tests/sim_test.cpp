@@ -1,0 +1,312 @@
+// The simulated computer: its scheduler, its deaths, its faults, and that a run is its answers.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lastref/owners.hpp>
+
+#include "harness/explore/exhaustive.hpp"
+#include "harness/sim/sim_process.hpp"
+#include "harness/sim/sim_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using sim::Machine;
+using sim::Scheduler;
+
+/// What a role keeps in a file, as one digit.
+int digit_in(os::Os& os, const std::string& path) {
+  auto file = os::open_file(os, path, {});
+  std::array<std::byte, 1> digit{};
+  return file && os.read(file->get(), digit) ? static_cast<int>(digit[0]) - '0' : -1;
+}
+
+void keep(os::Os& os, const std::string& path, int digit, bool create) {
+  auto file = os::open_file(os, path, {.write = true, .create = create});
+  const std::array bytes = {static_cast<std::byte>('0' + digit)};
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(os::write_all_at(os, file->get(), bytes, 0));
+}
+
+void count_up(Stage& stage) {
+  const std::string path = stage.folder() + "/count";
+  stage.await("go");
+  keep(stage.os(), path, digit_in(stage.os(), path) + 1, false);
+  stage.tell(stage.role() + " is done");
+}
+
+/// Two roles add one to a number in a file without a lock.
+Scenario lost_update() {
+  return {.name = "toy/lost_update",
+          .sentence = "Both additions count. (They do not always.)",
+          .rows = {},
+          .roles = {{"root",
+                     [](Stage& stage) {
+                       const std::string path = stage.folder() + "/count";
+                       keep(stage.os(), path, 0, true);
+                       ASSERT_TRUE(stage.start("one"));
+                       ASSERT_TRUE(stage.start("other"));
+                       stage.tell("go");
+                       stage.await("one is done");
+                       stage.await("other is done");
+                       if (digit_in(stage.os(), path) != 2) {
+                         stage.refute("toy: both additions count", "one was lost");
+                       }
+                       ASSERT_TRUE(stage.os().unlink(path));
+                     }},
+                    {"one", count_up},
+                    {"other", count_up}}};
+}
+
+bool found_lost_update(const Exhausted& exhausted) {
+  return std::any_of(exhausted.counterexamples.begin(),
+                     exhausted.counterexamples.end(),
+                     [](const auto& each) { return each.findings.front().seen == "one was lost"; });
+}
+
+TEST(Exhaustive, finds_a_lost_update_with_one_preemption_and_not_with_none) {
+  const Exhausted none = exhaust(lost_update(), {.preemptions = 0, .ask_after = "go"});
+  EXPECT_TRUE(none.complete);
+  EXPECT_TRUE(none.deterministic);
+  EXPECT_EQ(none.violations, 0U);
+  const Exhausted one = exhaust(lost_update(), {.preemptions = 1, .ask_after = "go"});
+  EXPECT_TRUE(one.complete);
+  EXPECT_TRUE(one.deterministic);
+  EXPECT_TRUE(found_lost_update(one));
+  EXPECT_GT(one.schedules, none.schedules);
+}
+
+TEST(Exhaustive, gives_answers_that_find_the_same_again) {
+  const Exhausted found =
+      exhaust(lost_update(), {.preemptions = 1, .ask_after = "go", .stop_at_first = true});
+  ASSERT_EQ(found.counterexamples.size(), 1U);
+  SimWorld world;
+  const Outcome again = world.run(lost_update(),
+                                  {.faults = {},
+                                   .choices = found.counterexamples.front().choices,
+                                   .seed = {},
+                                   .wants_crossings = false});
+  EXPECT_EQ(again.findings, found.counterexamples.front().findings);
+}
+
+TEST(Exhaustive, finds_the_same_in_an_arena_and_on_the_heap) {
+  const Exhausted arena = exhaust(lost_update(), {.preemptions = 1, .ask_after = "go"});
+  const Exhausted heap =
+      exhaust(lost_update(), {.preemptions = 1, .ask_after = "go", .arena = false});
+  EXPECT_EQ(arena.schedules, heap.schedules);
+  EXPECT_EQ(arena.violations, heap.violations);
+}
+
+Plan seeded(std::uint64_t seed) {
+  return {.faults = {}, .choices = {}, .seed = seed, .wants_crossings = true};
+}
+
+TEST(SimWorld, repeats_a_run_byte_for_byte) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SimWorld world;
+    world.keep_journal(true);
+    const Outcome first = world.run(lost_update(), seeded(seed));
+    const std::string journal = world.journal();
+    world.run(lost_update(), seeded(seed));
+    EXPECT_EQ(world.journal(), journal);
+    // The answers alone are the run.
+    world.run(lost_update(),
+              {.faults = {}, .choices = first.choices, .seed = {}, .wants_crossings = false});
+    EXPECT_EQ(world.journal(), journal);
+  }
+}
+
+Plan failing(const std::string& text) {
+  Fault fault;
+  EXPECT_TRUE(parse_fault(text, fault)) << text;
+  return {.faults = {fault}, .choices = {}, .seed = {}, .wants_crossings = true};
+}
+
+/// Says so when it is destroyed.
+struct LastWords {
+  explicit LastWords(Stage& stage) : stage_(stage) {}
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+  ~LastWords() { stage_.refute("toy: destructors run", "one ran"); }
+
+ private:
+  Stage& stage_;
+};
+
+Scenario alone(Body body) {
+  return {.name = "toy/alone", .sentence = "", .rows = {}, .roles = {{"root", std::move(body)}}};
+}
+
+bool has_finding(const Outcome& outcome, std::string_view claim) {
+  return std::any_of(outcome.findings.begin(), outcome.findings.end(), [&](const Finding& each) {
+    return each.claim.starts_with(claim);
+  });
+}
+
+TEST(SimWorld, a_killed_process_runs_no_destructor_and_no_further_step) {
+  const Scenario scenario = alone([](Stage& stage) {
+    const LastWords words(stage);
+    static_cast<void>(stage.os().make_folder(stage.folder() + "/there", 0700));
+    static_cast<void>(stage.os().remove_folder(stage.folder() + "/there"));
+  });
+  SimWorld world;
+  EXPECT_TRUE(has_finding(world.run(scenario, {}), "toy"));
+  const Outcome before = world.run(scenario, failing("root/make_folder(there)#1 kill_before"));
+  EXPECT_FALSE(has_finding(before, "toy"));
+  EXPECT_EQ(before.kills, 1U);
+  EXPECT_EQ(before.leftovers, 0U);
+  const Outcome after = world.run(scenario, failing("root/make_folder(there)#1 kill_after"));
+  EXPECT_FALSE(has_finding(after, "toy"));
+  EXPECT_EQ(after.leftovers, 1U);
+}
+
+TEST(SimWorld, kills_in_a_call_that_waits) {
+  const Scenario scenario = alone([](Stage& stage) {
+    const auto ends = stage.os().make_pipe();
+    std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
+    static_cast<void>(stage.os().poll(items, std::chrono::hours(1)));
+    stage.refute("toy: nobody gets here", "it did");
+  });
+  SimWorld world;
+  const Outcome outcome = world.run(scenario, failing("root/poll()#1 kill_blocked"));
+  EXPECT_EQ(outcome.faults_fired, 1U);
+  EXPECT_EQ(outcome.kills, 1U);
+  EXPECT_FALSE(has_finding(outcome, "toy"));
+}
+
+TEST(SimWorld, injects_errors_once_and_always_and_shortens) {
+  const Scenario scenario = alone([](Stage& stage) {
+    os::Os& os = stage.os();
+    const std::string path = stage.folder() + "/file";
+    std::string seen;
+    auto file = os::open_file(os, path, {.write = true, .create = true});
+    for (int time = 0; time < 2; ++time) {
+      const auto size = os.write(file->get(), os::bytes_of("abcdef"));
+      seen += size ? std::to_string(*size) : "-";
+    }
+    file->close_quietly();
+    static_cast<void>(os.unlink(path));
+    stage.refute("toy: seen", seen);
+  });
+  const auto seen = [&](const Plan& plan) {
+    SimWorld world;
+    for (const Finding& finding : world.run(scenario, plan).findings) {
+      if (finding.claim == "toy: seen") {
+        return finding.seen;
+      }
+    }
+    return std::string();
+  };
+  EXPECT_EQ(seen({}), "66");
+  EXPECT_EQ(seen(failing("root/write(file)#1 fail_once ENOSPC")), "-6");
+  EXPECT_EQ(seen(failing("root/write(file)#1 fail_always ENOSPC")), "--");
+  EXPECT_EQ(seen(failing("root/write(file)#2 shorten")), "63");
+}
+
+TEST(SimWorld, calls_a_wait_without_end_a_hang) {
+  const Scenario scenario = alone([](Stage& stage) {
+    const auto ends = stage.os().make_pipe();
+    std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
+    static_cast<void>(stage.os().poll(items, std::nullopt));
+  });
+  SimWorld world;
+  const Outcome outcome = world.run(scenario, {});
+  ASSERT_TRUE(has_finding(outcome, "no-hang"));
+}
+
+TEST(SimWorld, calls_a_loop_without_end_a_hang) {
+  const Scenario scenario = alone([](Stage& stage) {
+    while (stage.os().process_id() != 0) {
+    }
+  });
+  SimWorld world;
+  EXPECT_TRUE(has_finding(world.run(scenario, {}), "no-hang"));
+}
+
+TEST(SimWorld, an_awaited_word_that_nobody_will_say_is_false) {
+  const Scenario scenario = alone([](Stage& stage) {
+    if (stage.await("never")) {
+      stage.refute("toy: nobody says it", "somebody did");
+    }
+  });
+  SimWorld world;
+  EXPECT_TRUE(world.run(scenario, {}).findings.empty());
+}
+
+TEST(SimOs, time_passes_only_when_everybody_waits) {
+  ListedChoices choices({});
+  Machine machine(choices);
+  bool late = false;
+  const auto rest = sim::run_process(machine, {}, [&](os::Os& os) {
+    const os::Instant before = os.now();
+    const auto ends = os.make_pipe();
+    std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
+    const auto ready = os.poll(items, std::chrono::hours(1));
+    late = ready && *ready == 0 && os.now() - before == std::chrono::hours(1);
+  });
+  EXPECT_EQ(rest, Scheduler::Rest::ended);
+  EXPECT_TRUE(late);
+}
+
+/// What a process sees of another that dies: its pipe's end first, then its own.
+std::set<std::string> views_of_a_death(bool split) {
+  std::set<std::string> views;
+  ExhaustiveChoices choices;
+  do {
+    choices.begin();
+    Machine machine(choices);
+    machine.scheduler.split_deaths = split;
+    const sim::Entries entries = {
+        {"child", [](os::Os&, std::span<const std::string>) { return 0; }}};
+    sim::run_process(machine, entries, [&](os::Os& os) {
+      const auto ends = os.make_pipe();
+      const auto child = os.spawn({.entry = "child",
+                                   .arguments = {},
+                                   .fds = {{.here = ends->write, .number_there = 3}},
+                                   .blocked = {}});
+      static_cast<void>(os.close(ends->write));
+      std::array items = {os::PollItem{.fd = ends->read, .want_read = true},
+                          os::PollItem{.fd = child->process, .want_read = true}};
+      static_cast<void>(os.poll(items, std::nullopt));
+      std::string view = items[0].hung_up ? "over" : "open";
+      view += items[1].readable ? " dead" : " alive";
+      views.insert(view);
+      static_cast<void>(os.close(ends->read));
+    });
+  } while (choices.advance());
+  return views;
+}
+
+TEST(SimOs, a_death_is_seen_whole_or_by_halves) {
+  EXPECT_EQ(views_of_a_death(false), (std::set<std::string>{"over dead"}));
+  EXPECT_EQ(views_of_a_death(true), (std::set<std::string>{"over alive", "over dead"}));
+}
+
+TEST(SimOs, two_threads_that_take_two_monitors_crosswise_deadlock_in_some_order) {
+  std::set<Scheduler::Rest> rests;
+  ExhaustiveChoices choices;
+  do {
+    choices.begin();
+    Machine machine(choices);
+    rests.insert(sim::run_process(machine, {}, [](os::Os& os) {
+      const auto one = os.make_monitor();
+      const auto other = os.make_monitor();
+      const auto take = [](os::Monitor& first, os::Monitor& second) {
+        const os::Held outer(first);
+        const os::Held inner(second);
+      };
+      auto thread = os.start_thread([&] { take(*other, *one); });
+      take(*one, *other);
+      (*thread)->join();
+    }));
+  } while (choices.advance());
+  EXPECT_EQ(rests, (std::set{Scheduler::Rest::ended, Scheduler::Rest::stuck}));
+}
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,36 @@
+// FreshFolder: a folder of one test, which has to be empty again at its end.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lastref::pretend {
+
+class FreshFolder {
+ public:
+  FreshFolder();
+  FreshFolder(const FreshFolder&) = delete;
+  FreshFolder& operator=(const FreshFolder&) = delete;
+  /// What is left is a failed test, unless the test fails anyhow; and it is removed.
+  ~FreshFolder();
+
+  const std::string& path() const noexcept { return path_; }
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  bool exists(const std::string& name) const;
+  void write(const std::string& name, const std::string& text = "x") const;
+  std::string read(const std::string& name) const;
+  void remove(const std::string& name) const;
+  void make_folder(const std::string& name) const;
+  void link(const std::string& name, const std::string& target) const;
+  /// Everything below, sorted; paths from here.
+  std::vector<std::string> names() const;
+
+ private:
+  std::string path_;
+};
+
+/// "lastref_" and random hexadecimal digits: nobody else's.
+std::string unique_text();
+
+}  // namespace lastref::pretend

@@ -1,0 +1,38 @@
+// gens: arbitrary names, resources and messages of the tracker.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include <rapidcheck.h>
+
+#include <lastref/resource.hpp>
+
+#include "impl/tracker/codec.hpp"
+
+namespace lastref {
+
+std::ostream& operator<<(std::ostream& out, const Resource& resource);
+
+}  // namespace lastref
+
+namespace lastref::tracker {
+
+std::ostream& operator<<(std::ostream& out, const Entry& entry);
+std::ostream& operator<<(std::ostream& out, const Message& message);
+
+}  // namespace lastref::tracker
+
+namespace lastref::pretend {
+
+/// Any bytes but NUL; short most of the time, sometimes of the longest that there is. Line breaks,
+/// colons and bytes that are no text come often.
+rc::Gen<std::string> any_name(std::size_t size_max = name_size_max);
+rc::Gen<Resource> any_resource();
+rc::Gen<tracker::Entry> any_entry();
+/// Of any verb, with any flags and at most `entries_max` entries.
+rc::Gen<tracker::Message> any_message(std::size_t entries_max);
+
+}  // namespace lastref::pretend
