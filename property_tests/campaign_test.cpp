@@ -1,4 +1,5 @@
-// campaign_test: the main job over worlds that are functions. What it runs, counts, groups, resumes.
+// campaign_test: the main job over worlds that are functions. What it runs, counts, groups,
+// resumes.
 #include "harness/explore/campaign.hpp"
 
 #include <cstdlib>

@@ -39,7 +39,7 @@ answers(2 "is not a file of" gate --world sim --resume diary)
 
 answers(0 "canary/always_fails" list)
 answers(0 "unlink +os/fs/unlink +plain +EACCES EPERM" list --points)
-answers(0 "T1 " list --rows)
+answers(0 "T2 " list --rows)
 answers(2 "excludes" list --rows --points)
 
 answers(2 "scenario is required" replay)

@@ -1,5 +1,5 @@
-// os_contract_sim_ground: the simulated kernel, for the same contract. Each test has a computer of its
-// own, where it is the first process; children are fibers.
+// os_contract_sim_ground: the simulated kernel, for the same contract. Each test has a computer of
+// its own, where it is the first process; children are fibers.
 #include "harness/sim/sim_process.hpp"
 #include "property_tests/os_contract.hpp"
 

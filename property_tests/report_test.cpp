@@ -141,7 +141,8 @@ TEST(ExitOfReport, does_not_miss_points_when_scenarios_were_left_out) {
   EXPECT_EQ(exit_of(report), Exit::clean);
 }
 
-/// A reader of the XML that we write: names of elements in order, or "!" where it is not well-formed.
+/// A reader of the XML that we write: names of elements in order, or "!" where it is not
+/// well-formed.
 std::vector<std::string> elements_of(std::string_view xml) {
   std::vector<std::string> elements;
   std::vector<std::string> open;

@@ -1,7 +1,7 @@
 // Choices: whatever could go either way asks here, so a run is a list of answers.
 //
-// The list can be printed, replayed and shrunk. Answer 0 always means "the usual": the same run goes
-// on, the whole buffer is taken. So the empty list, and every list cut short, is a run too.
+// The list can be printed, replayed and shrunk. Answer 0 always means "the usual": the same run
+// goes on, the whole buffer is taken. So the empty list, and every list cut short, is a run too.
 #pragma once
 
 #include <cstddef>
@@ -56,8 +56,8 @@ class Choices {
   bool held_ = false;
 };
 
-/// Answers from a list; after its end by chance if there is a seed, else 0. An answer that is out of
-/// range counts as the highest, so a list stays a run when the code changes.
+/// Answers from a list; after its end by chance if there is a seed, else 0. An answer that is out
+/// of range counts as the highest, so a list stays a run when the code changes.
 class ListedChoices final : public Choices {
  public:
   explicit ListedChoices(std::vector<std::uint32_t> list,
@@ -80,7 +80,8 @@ struct ExhaustiveBounds {
   std::vector<std::uint32_t> prefix = {};  ///< Fixed first answers: one shard of the whole.
 };
 
-/// Depth-first over all answers within bounds. After each run `advance` says whether another is left.
+/// Depth-first over all answers within bounds. After each run `advance` says whether another is
+/// left.
 ///
 /// For example, two questions with two options each give 00, 01, 10, 11.
 class ExhaustiveChoices final : public Choices {

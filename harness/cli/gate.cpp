@@ -67,7 +67,8 @@ class Target {
   std::ofstream file_;
 };
 
-/// Those that the pattern names. The ones that are not in the gate have to be named letter by letter.
+/// Those that the pattern names. The ones that are not in the gate have to be named letter by
+/// letter.
 std::vector<const Scenario*> select(const std::string& pattern) {
   std::vector<const Scenario*> selected;
   for (const Scenario& scenario : catalog()) {

@@ -1,9 +1,9 @@
 // Campaign: the main job. Each scenario runs clean, twice; then every fault of its matrix strikes;
-// then, as long as the budget lasts, random orders and pairs of faults. Scenarios that are too big for
-// the matrix run clean alone.
+// then, as long as the budget lasts, random orders and pairs of faults. Scenarios that are too big
+// for the matrix run clean alone.
 //
-// What is tried is decided by the catalog, the seed and the clean runs alone: neither the budget nor
-// the number of worlds changes the total or the order, only how far the list is worked through.
+// What is tried is decided by the catalog, the seed and the clean runs alone: neither the budget
+// nor the number of worlds changes the total or the order, only how far the list is worked through.
 #pragma once
 
 #include <cstdint>

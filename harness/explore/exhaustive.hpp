@@ -1,9 +1,10 @@
-// Exhaustive: every schedule of one scenario in the simulated kernel, within a bound of preemptions.
+// Exhaustive: every schedule of one scenario in the simulated kernel, within a bound of
+// preemptions.
 //
-// A schedule is a list of answers to "who goes on?". Depth first over all of them; nothing is left out
-// but what the bound excludes, so "none found" means none within the bound (Musuvathi, Qadeer 2007).
-// Two runs with the same answers are the same, which is checked on the way: a run that asks other
-// questions than the same answers led to before is a defect of the harness, and is counted.
+// A schedule is a list of answers to "who goes on?". Depth first over all of them; nothing is left
+// out but what the bound excludes, so "none found" means none within the bound (Musuvathi, Qadeer
+// 2007). Two runs with the same answers are the same, which is checked on the way: a run that asks
+// other questions than the same answers led to before is a defect of the harness, and is counted.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 // - kill_before, kill_after, and kill_before of the whole tree; a call that never came back in the
 //   clean run (the scenario itself kills there) has no "after";
 // - kill_blocked, where the crossing waited;
-// - for each errno of its row fail_once and fail_always, but EINTR only once: signals without an end
+// - for each errno of its row fail_once and fail_always, but EINTR only once: signals without an
+// end
 //   would be a livelock of the fault model's making, and no program can get out of it;
 // - shorten, where the row's traits say that it may take or give fewer bytes.
 // Steps are no calls: they get the kills. For example, a clean run that crosses nothing but

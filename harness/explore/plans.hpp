@@ -10,11 +10,12 @@
 
 namespace lastref::harness {
 
-/// The plan of the random run `number`: a random order alone or with one or two faults of the matrix,
-/// or two faults in the clean order. The same three arguments give the same plan.
+/// The plan of the random run `number`: a random order alone or with one or two faults of the
+/// matrix, or two faults in the clean order. The same three arguments give the same plan.
 Plan random_plan(std::uint64_t seed, std::uint64_t number, std::span<const Fault> matrix);
 
-/// The command that runs a plan again: "lastref replay NAME --fault 'TEXT' --choices 1.0.2 --seed 7".
+/// The command that runs a plan again: "lastref replay NAME --fault 'TEXT' --choices 1.0.2 --seed
+/// 7".
 std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world);
 
 /// A word as a POSIX shell reads it back.

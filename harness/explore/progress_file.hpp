@@ -20,8 +20,8 @@ class ProgressFile {
   /// Remembers nothing.
   ProgressFile() = default;
 
-  /// Reads what is there, and goes on behind it. `build` tells builds apart. False, with the reason,
-  /// when the file cannot be written or is something else.
+  /// Reads what is there, and goes on behind it. `build` tells builds apart. False, with the
+  /// reason, when the file cannot be written or is something else.
   bool open(const std::string& path, std::uint64_t build, std::string& why);
 
   bool has(std::string_view scenario, const Fault& fault) const;

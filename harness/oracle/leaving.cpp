@@ -32,8 +32,8 @@ bool may_stay(const Scenario& scenario, std::string_view path) {
 
 /// Whether somebody lived to clean up: then nothing may be left for the next start.
 ///
-/// That is so unless a call was made to fail, the whole tree was killed, or the last tracker was killed
-/// and the root did not live on in the tree to start another.
+/// That is so unless a call was made to fail, the whole tree was killed, or the last tracker was
+/// killed and the root did not live on in the tree to start another.
 bool somebody_lived_to_clean(const Evidence& evidence) {
   bool tracker_was_killed = false;
   bool tracker_ever = false;

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t private_file = 0600;
 constexpr std::int64_t private_folder = 0700;
 
-/// An error that says no more than that somebody else was faster, or that nothing was there to be done.
+/// An error that says no more than that somebody else was faster, or that nothing was there to be
+/// done.
 struct Harmless {
   Call call;
   int error;
@@ -38,13 +39,14 @@ constexpr Harmless harmless[] = {
     {Call::send, EAGAIN},
     {Call::receive, EAGAIN},
     {Call::read_folder, EIO},
-    // Tried again, and given up in the end, by a thread that has nobody to tell: no-hang judges that.
+    // Tried again, and given up in the end, by a thread that has nobody to tell: no-hang judges
+    // that.
     {Call::poll, ENOMEM},
     {Call::find_lock, ENOLCK},
 };
 
-/// EINTR and would-block are for trying again, which a later success shows; close has nothing to tell
-/// but to people, and destructors close quietly.
+/// EINTR and would-block are for trying again, which a later success shows; close has nothing to
+/// tell but to people, and destructors close quietly.
 bool is_harmless(const Record& record) noexcept {
   return record.call == Call::close || record.error == EINTR || record.object == "stderr" ||
          std::ranges::any_of(harmless, [&](const Harmless& each) {
@@ -52,8 +54,9 @@ bool is_harmless(const Record& record) noexcept {
          });
 }
 
-/// Whether `later` shows that `failed` was tried again and got the kernel's own answer, or that a connection which failed
-/// was given up for another: what that one has to tell is refcount-exact's to judge.
+/// Whether `later` shows that `failed` was tried again and got the kernel's own answer, or that a
+/// connection which failed was given up for another: what that one has to tell is refcount-exact's
+/// to judge.
 bool made_good(const Record& failed, const Record& later) noexcept {
   if (later.phase != Phase::end || later.process != failed.process) {
     return false;
@@ -64,8 +67,8 @@ bool made_good(const Record& failed, const Record& later) noexcept {
          (is_connection && later.call == Call::close && later.object == failed.object.view());
 }
 
-/// Follows who is inside a word of the product. On a role's first thread, a call outside of any is the
-/// scenario's own, which gets the error itself.
+/// Follows who is inside a word of the product. On a role's first thread, a call outside of any is
+/// the scenario's own, which gets the error itself.
 class Words {
  public:
   void read(const Record& record) {
@@ -98,7 +101,8 @@ class Words {
   std::map<std::uint16_t, std::string_view> inside_;
 };
 
-/// Whether `later` shows that somebody who can act on it was told, or that it does not matter any more.
+/// Whether `later` shows that somebody who can act on it was told, or that it does not matter any
+/// more.
 bool told(const Record& failed, const Record& later) noexcept {
   // The tracker tells whoever asked.
   const bool word_failed = later.phase == Phase::word_end && later.error != 0;

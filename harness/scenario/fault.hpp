@@ -14,7 +14,7 @@ namespace lastref::harness {
 enum class FaultKind : std::uint8_t {
   kill_before,   ///< SIGKILL instead of the call.
   kill_after,    ///< SIGKILL when the call has had its effect.
-  kill_blocked,  ///< SIGKILL while the call waits; only points that waited in the clean run have it.
+  kill_blocked,  ///< SIGKILL while the call waits; only for points that waited in the clean run.
   fail_once,     ///< The call fails with `error`, this time.
   fail_always,   ///< It fails from now on, for this role and call, on whatever object.
   shorten,       ///< It takes or gives about half of the bytes, but at least one.
@@ -22,8 +22,9 @@ enum class FaultKind : std::uint8_t {
 
 std::string_view name_of(FaultKind kind) noexcept;
 
-/// Where: stable under small changes elsewhere. Roles are "root", "tracker", "client_a" and so on; the
-/// second process in a role is "tracker#2". Objects are names without machine, pid or chance in them.
+/// Where: stable under small changes elsewhere. Roles are "root", "tracker", "client_a" and so on;
+/// the second process in a role is "tracker#2". Objects are names without machine, pid or chance in
+/// them.
 struct Point {
   std::string role;
   std::string place;  ///< The method of a call ("unlink") or the name of a step ("tracker_doomed").

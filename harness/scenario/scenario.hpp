@@ -1,9 +1,9 @@
 // Scenario: who runs what. Written once, run in every world.
 //
-// A scenario has roles. The world starts the role "root"; roles start each other through their Stage.
-// The tracker is a role too: it is started by the product through Os::spawn, as the entry "tracker".
-// A role's body is told nothing about faults: it does its work, checks what it was promised, and
-// returns when a call fails.
+// A scenario has roles. The world starts the role "root"; roles start each other through their
+// Stage. The tracker is a role too: it is started by the product through Os::spawn, as the entry
+// "tracker". A role's body is told nothing about faults: it does its work, checks what it was
+// promised, and returns when a call fails.
 #pragma once
 
 #include <functional>
@@ -42,15 +42,16 @@ class Stage {
 
   /// Says a word to the other roles. Part of the harness: costs no system call and cannot fail.
   virtual void tell(const std::string& word) = 0;
-  /// Waits for a word. False when nobody is left who could say it (everything else is dead or waits).
+  /// Waits for a word. False when nobody is left who could say it (everything else is dead or
+  /// waits).
   virtual bool await(const std::string& word) = 0;
   /// Holds all other processes in `role` still (SIGSTOP), and lets them go on.
   virtual void stop(const std::string& role) = 0;
   virtual void resume(const std::string& role) = 0;
   /// SIGKILLs every process in `role`, and returns when they are dead.
   virtual void kill(const std::string& role) = 0;
-  /// Only in the kernel world: forks this process without the product's knowledge. The copy keeps all
-  /// descriptors, runs `body`, and dies. False where there is no real fork.
+  /// Only in the kernel world: forks this process without the product's knowledge. The copy keeps
+  /// all descriptors, runs `body`, and dies. False where there is no real fork.
   virtual bool fork_stranger(std::function<void()> body) = 0;
   /// A finding of the scenario's own: `claim` does not hold because `seen`.
   virtual void refute(const std::string& claim, const std::string& seen) = 0;
@@ -62,7 +63,8 @@ class Stage {
   Status hold(const Resource& resource);
   Status release(const Resource& resource);
   Status forget(const Resource& resource);
-  /// Creates the thing itself: a file of a few bytes, a folder, a semaphore, a shared memory object.
+  /// Creates the thing itself: a file of a few bytes, a folder, a semaphore, a shared memory
+  /// object.
   Status make(const Resource& resource);
   /// True while the thing itself is there; refutes "a name that is held is there" if it is not.
   bool must_exist(const Resource& resource);
@@ -105,7 +107,8 @@ struct Scenario {
   bool kernel_only = false;  ///< Needs what a simulation has not: a real fork, address spaces.
   bool in_matrix = true;     ///< Its clean run is enumerated and failed point by point.
   bool in_gate = true;       ///< The canary is not.
-  /// Its tracker keeps no ledger (loky mode): what it could not remove, or had when it was killed, stays.
+  /// Its tracker keeps no ledger (loky mode): what it could not remove, or had when it was killed,
+  /// stays.
   bool no_ledger = false;
   /// Resources that the scenario leaves behind on purpose (it forgot them), as to_text gives them.
   std::vector<std::string> stays = {};

@@ -1,14 +1,14 @@
 // Arena: memory of one simulated run, taken back in bulk.
 //
-// Killed fibers run no destructor, so what they had on the heap would leak, some 20 KiB a kill. While
-// an Arena is open, `operator new` of this thread serves from one block instead, and closing it
-// forgets everything at once. That is also several times faster than malloc.
+// Killed fibers run no destructor, so what they had on the heap would leak, some 20 KiB a kill.
+// While an Arena is open, `operator new` of this thread serves from one block instead, and closing
+// it forgets everything at once. That is also several times faster than malloc.
 //
-// Limits: a run must leave nothing behind that it allocated. What outlives it is allocated inside an
-// ArenaPause. A function's static object that is first reached inside a run would be lost, so whoever
-// opens an Arena makes one run without it first; a static on some rare path still shows as a crash,
-// for the block is overwritten. In sanitizer builds nothing is replaced: the memory of killed fibers
-// leaks there, and the leak checker is told so.
+// Limits: a run must leave nothing behind that it allocated. What outlives it is allocated inside
+// an ArenaPause. A function's static object that is first reached inside a run would be lost, so
+// whoever opens an Arena makes one run without it first; a static on some rare path still shows as
+// a crash, for the block is overwritten. In sanitizer builds nothing is replaced: the memory of
+// killed fibers leaks there, and the leak checker is told so.
 #pragma once
 
 #include <cstddef>

@@ -1,14 +1,14 @@
 // Scheduler: who of a simulated run goes on. One actor at a time, each on a fiber of its own.
 //
-// An actor is a thread of a simulated process. It goes on until it asks (somebody else may go first)
-// or waits. Who is next is a question to Choices, whose options are the ready actors in line: the
-// asking one first, then those after it in the order of their birth, round and round. So answer 0 of
-// an asking actor is "go on", and any other is a preemption. These are the questions of the kernel
-// world too, so that a list of answers means the same there.
+// An actor is a thread of a simulated process. It goes on until it asks (somebody else may go
+// first) or waits. Who is next is a question to Choices, whose options are the ready actors in
+// line: the asking one first, then those after it in the order of their birth, round and round. So
+// answer 0 of an asking actor is "go on", and any other is a preemption. These are the questions of
+// the kernel world too, so that a list of answers means the same there.
 //
-// With `split_deaths` a process that ends does so in two steps of its own: first all that it had open
-// is closed, then parents and process descriptors learn of it. Somebody else may go in between, as in
-// Linux; only a simulation can hold that moment.
+// With `split_deaths` a process that ends does so in two steps of its own: first all that it had
+// open is closed, then parents and process descriptors learn of it. Somebody else may go in
+// between, as in Linux; only a simulation can hold that moment.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@
 
 namespace lastref::harness::sim {
 
-/// Whose steps an actor's next one may not commute with. Exhaustive enumeration tries nobody else in
-/// its place: a switch to others can as well come before the next step that they can tell.
+/// Whose steps an actor's next one may not commute with. Exhaustive enumeration tries nobody else
+/// in its place: a switch to others can as well come before the next step that they can tell.
 enum class Reach : std::uint8_t { nobody, process, everybody };
 
 class Scheduler {
@@ -42,8 +42,8 @@ class Scheduler {
   Index start(std::shared_ptr<Task> task, bool is_main, std::function<int()> body);
 
   enum class Rest : std::uint8_t { ended, stuck, endless };
-  /// From outside: goes on until everybody has ended, nobody can go on, or there were too many steps.
-  /// May be called again.
+  /// From outside: goes on until everybody has ended, nobody can go on, or there were too many
+  /// steps. May be called again.
   Rest run();
 
   // From inside an actor.
@@ -58,7 +58,8 @@ class Scheduler {
   void give_up() noexcept;
   /// Ends the process that runs if something has doomed it; then it does not come back.
   void mind_death() noexcept;
-  /// Whoever something has doomed has no more steps of its own; without split_deaths it is dead now.
+  /// Whoever something has doomed has no more steps of its own; without split_deaths it is dead
+  /// now.
   void bury_the_doomed();
 
   bool is_gone(Index actor) const noexcept { return actors_[actor].gone; }

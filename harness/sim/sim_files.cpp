@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t path_size_max = 4096;  // with its NUL; PATH_MAX
 constexpr std::size_t name_size_max = 255;   // NAME_MAX
 constexpr int links_max = 40;                // path_resolution(7)
-// KernelOs reads so many bytes of entries at a time; each takes 19 and its name with a NUL, rounded up
-// to 8, and "." and ".." come first. getdents64(2).
+// KernelOs reads so many bytes of entries at a time; each takes 19 and its name with a NUL, rounded
+// up to 8, and "." and ".." come first. getdents64(2).
 constexpr std::size_t folder_buffer_size = 8192;
 constexpr std::size_t dots_size = 48;
 

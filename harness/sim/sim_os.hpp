@@ -1,7 +1,7 @@
 // SimOs: the Os of one simulated process. Its calls go to a SimKernel, and waiting to a Scheduler.
 //
-// No call but `poll`, Monitor and join lets anybody else go: that a call is a step where the run may be
-// switched, killed or failed is the business of InstrumentedOs and SimGate around it.
+// No call but `poll`, Monitor and join lets anybody else go: that a call is a step where the run
+// may be switched, killed or failed is the business of InstrumentedOs and SimGate around it.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,8 @@ struct Machine {
 
   SimKernel kernel;
   Scheduler scheduler;
-  /// What a process does, by the name of its entry; spawn says ENOENT for others. It is called on the
-  /// process's own fiber and gives the exit code.
+  /// What a process does, by the name of its entry; spawn says ENOENT for others. It is called on
+  /// the process's own fiber and gives the exit code.
   std::function<bool(const std::string& entry)> knows;
   std::function<int(SimOs& os, const os::SpawnOptions& options)> live;
   /// Told of a new process before it runs.

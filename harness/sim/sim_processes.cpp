@@ -54,17 +54,23 @@ RecordLock wanted_by(const Task& task, const os::LockRange& range) {
 }
 
 // Cuts what the owner had in the range, puts the new lock there, and joins neighbours of its kind.
+// An owner's locks lie together, in the order of their bytes, where its first one was put;
+// find_lock tells of the first in the way. fs/locks.c, posix_lock_inode and posix_test_lock.
 void replace(Inode& inode, RecordLock wanted) {
+  const auto is_own = [&](const RecordLock& lock) { return lock.owner == wanted.owner; };
+  const auto first = std::find_if(inode.locks.begin(), inode.locks.end(), is_own);
+  const auto place = first - inode.locks.begin();
+  std::vector<RecordLock> own;
+  std::copy_if(first, inode.locks.end(), std::back_inserter(own), is_own);
+  std::erase_if(inode.locks, is_own);
+
   std::vector<RecordLock> kept;
-  for (const RecordLock& lock : inode.locks) {
-    const bool same = lock.owner == wanted.owner;
+  for (const RecordLock& lock : own) {
     const bool touches = lock.begin <= wanted.end && wanted.begin <= lock.end;
-    if (!same || (lock.kind != wanted.kind && !overlap(lock, wanted.begin, wanted.end))) {
-      kept.push_back(lock);
-    } else if (lock.kind == wanted.kind && touches) {
+    if (lock.kind == wanted.kind && touches) {
       wanted.begin = std::min(wanted.begin, lock.begin);
       wanted.end = std::max(wanted.end, lock.end);
-    } else if (!touches) {
+    } else if (!overlap(lock, wanted.begin, wanted.end)) {
       kept.push_back(lock);
     } else {
       RecordLock before = lock;
@@ -81,7 +87,10 @@ void replace(Inode& inode, RecordLock wanted) {
   if (wanted.kind != os::LockKind::none) {
     kept.push_back(wanted);
   }
-  inode.locks = std::move(kept);
+  std::sort(kept.begin(), kept.end(), [](const RecordLock& one, const RecordLock& other) {
+    return one.begin < other.begin;
+  });
+  inode.locks.insert(inode.locks.begin() + place, kept.begin(), kept.end());
 }
 
 // "As a side effect of closing any descriptor": fcntl(2), "Record locking and ...".

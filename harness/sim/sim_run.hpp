@@ -1,7 +1,8 @@
 // SimRun: one run of a scenario on a simulated computer: its machine, plan, journal and processes.
 //
-// SimGate is what stands around each process's SimOs: it journals crossings, fires planned faults, and
-// asks the scheduler. It is the twin of the kernel world's SerialGate, and asks the same questions.
+// SimGate is what stands around each process's SimOs: it journals crossings, fires planned faults,
+// and asks the scheduler. It is the twin of the kernel world's SerialGate, and asks the same
+// questions.
 #pragma once
 
 #include <cstdint>

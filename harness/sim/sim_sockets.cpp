@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t path_size_max = 107;
 
 // What a packet takes of its sender's buffer: an sk_buff, and the slab that holds the bytes and a
-// skb_shared_info; beyond four pages, pages. net/core/skbuff.c, __alloc_skb and alloc_skb_with_frags.
+// skb_shared_info; beyond four pages, pages. net/core/skbuff.c, __alloc_skb and
+// alloc_skb_with_frags.
 std::size_t cost_of(std::size_t size) {
   constexpr std::size_t sk_buff = 256;
   constexpr std::size_t shared_info = 320;

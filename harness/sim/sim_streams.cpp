@@ -1,7 +1,7 @@
 // Pipes, plain reads and writes, and polling of the simulated kernel.
 //
-// The order of checks is that of fs/pipe.c, and what poll says that of fs/pipe.c, net/unix/af_unix.c
-// and fs/pidfs.c in Linux.
+// The order of checks is that of fs/pipe.c, and what poll says that of fs/pipe.c,
+// net/unix/af_unix.c and fs/pidfs.c in Linux.
 #include <algorithm>
 #include <cerrno>
 

@@ -16,14 +16,14 @@
 namespace lastref::harness {
 
 struct SimOptions {
-  /// A death is two steps, between which others may go: see sim::Scheduler. Then lists of answers do
-  /// not fit the kernel world.
+  /// A death is two steps, between which others may go: see sim::Scheduler. Then lists of answers
+  /// do not fit the kernel world.
   bool split_deaths = false;
-  /// Memory of a run goes in bulk at its end: see sim::Arena. The bodies must keep nothing on the heap
-  /// beyond their run, as those of the catalog do not.
+  /// Memory of a run goes in bulk at its end: see sim::Arena. The bodies must keep nothing on the
+  /// heap beyond their run, as those of the catalog do not.
   bool arena = false;
-  /// A word (Stage::tell). Before anybody has said it, all goes the usual way and nothing is varied.
-  /// Empty: from the start.
+  /// A word (Stage::tell). Before anybody has said it, all goes the usual way and nothing is
+  /// varied. Empty: from the start.
   std::string ask_after = {};
 };
 

@@ -1,9 +1,9 @@
-// Cleaner: clean-up a few calls at a time, so that a huge folder or a retry never keeps the tracker from
-// its clients.
+// Cleaner: clean-up a few calls at a time, so that a huge folder or a retry never keeps the tracker
+// from its clients.
 //
 // A file, semaphore or shared memory object is one unlink. A folder is deleted through descriptors,
-// entry by entry, without following a symlink. What is refused is tried 10 times, 0.2 s apart; what is
-// gone is clean, whoever removed it.
+// entry by entry, without following a symlink. What is refused is tried 10 times, 0.2 s apart; what
+// is gone is clean, whoever removed it.
 // Limits: a folder needs one descriptor for each level of its depth.
 #pragma once
 

@@ -12,8 +12,8 @@ Client::~Client() {
   if (state->process() == state->os().process_id()) {
     delete state;  // NOLINT(cppcoreguidelines-owning-memory): an atomic cannot own
   }
-  // A forked child that never spoke leaves its parent's state alone: the thread in it does not exist
-  // here, its lock may be held for ever, and its descriptors are only copies.
+  // A forked child that never spoke leaves its parent's state alone: the thread in it does not
+  // exist here, its lock may be held for ever, and its descriptors are only copies.
 }
 
 std::unique_ptr<Client> Client::lead(os::Os& os, RootOptions options) {

@@ -22,7 +22,8 @@ Client::State::~State() {
   {
     const os::Held held(*monitor_);
     stopping_ = true;
-    // The lock goes first: the tracker must not find a member that is leaving and wait for its death.
+    // The lock goes first: the tracker must not find a member that is leaving and wait for its
+    // death.
     lock_.close_quietly();
     if (link_ && !link_->wants_room()) {
       link_->post(encode({.verb = Verb::leave, .entries = {}}));
@@ -36,8 +37,8 @@ Client::State::~State() {
   if (root_ && started_) {
     const bool alive = tracker_ && !os_.wait_child(tracker_.get()).value_or(os::ChildExit{});
     if (!alive) {
-      // Nobody else would, before the next start: neither clean up behind a dead tree, nor start another
-      // tracker for those who stay.
+      // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
+      // another tracker for those who stay.
       Swept swept;
       static_cast<void>(reclaim_tree(os_, paths_, swept));
       if (swept.alive > 0 && listener_) {
@@ -112,9 +113,9 @@ Status Client::State::release(const Resource& resource) {
   return ok();
 }
 
-/// Once: makes or joins the tree, says who we are, and starts the I/O thread. The tracker comes last, so
-/// that nothing has to be taken back from a running one; until it answers, what we say waits in the
-/// listening socket. On an error nothing is left, and the next call tries again.
+/// Once: makes or joins the tree, says who we are, and starts the I/O thread. The tracker comes
+/// last, so that nothing has to be taken back from a running one; until it answers, what we say
+/// waits in the listening socket. On an error nothing is left, and the next call tries again.
 Status Client::State::start() {
   if (broken_) {
     return tl::unexpected(*broken_);

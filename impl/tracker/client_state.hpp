@@ -1,9 +1,9 @@
 // Client::State: what a process knows of its tree, and the thread that keeps it true.
 //
-// Callers change the state and send, under the monitor; they never wait for the tracker while they hold
-// it. The I/O thread alone receives, closes and reconnects, so no caller's descriptor is ever pulled away
-// from under a poll. What this process holds is in `holdings_`: whatever was lost with a tracker, an
-// announcement of that and the unanswered requests make good.
+// Callers change the state and send, under the monitor; they never wait for the tracker while they
+// hold it. The I/O thread alone receives, closes and reconnects, so no caller's descriptor is ever
+// pulled away from under a poll. What this process holds is in `holdings_`: whatever was lost with
+// a tracker, an announcement of that and the unanswered requests make good.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,11 @@ bool Client::State::act(std::span<const os::PollItem> items) {
   }
   if (items[wake_item].readable) {
     std::array<std::byte, 64> drained{};
-    static_cast<void>(os_.read(wake_read_.get(), drained));
+    const auto read = os_.read(wake_read_.get(), drained);
+    if (!read && read.error().code == std::errc::io_error) {
+      give_up(read.error());  // It would call us again and again.
+      return false;
+    }
   }
   if (items[wake_item].hung_up) {
     give_up({.code = std::errc::broken_pipe, .subject = "the client's own pipe"});
@@ -149,8 +153,8 @@ void Client::State::take_answer(Message& answer) {
 }
 
 /// The connection is lost; the tracker is dead, or did not want us, or a call failed. Connects and
-/// announces anew: to the tracker that there is, or to the one to come, through the backlog that the
-/// root keeps open.
+/// announces anew: to the tracker that there is, or to the one to come, through the backlog that
+/// the root keeps open.
 void Client::State::restore() {
   announced_ = false;
   link_.reset();

@@ -1,7 +1,6 @@
 #include "impl/tracker/daemon.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace lastref::tracker {
 namespace {
@@ -37,12 +36,13 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
   return daemon;
 }
 
-/// Every process that has its byte of the lock and is not a member yet becomes one that must announce.
+/// Every process that has its byte of the lock and is not a member yet becomes one that must
+/// announce.
 Status Daemon::expect_members() {
   LASTREF_TRY(pids, members_of(os_, lock_.get()));
   for (const os::Pid pid : pids) {
-    const bool known = std::ranges::any_of(
-        members_ | std::views::values, [pid](const Member& member) { return member.pid == pid; });
+    const bool known =
+        std::ranges::any_of(members_, [pid](const auto& item) { return item.second.pid == pid; });
     if (known) {
       continue;
     }
@@ -98,7 +98,7 @@ std::optional<std::chrono::nanoseconds> Daemon::patience() {
 }
 
 bool Daemon::settled() const {
-  return std::ranges::all_of(members_ | std::views::values, &Member::announced);
+  return std::ranges::all_of(members_, [](const auto& item) { return item.second.announced; });
 }
 
 Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
@@ -209,8 +209,8 @@ std::size_t Daemon::read_all(ConnectionId id) {
   return messages_per_round;
 }
 
-/// A connection has ended, which is no death: its process may live, and will announce again (T8). One
-/// that has given up its lock has left, and could not say so.
+/// A connection has ended, which is no death: its process may live, and will announce again (T8).
+/// One that has given up its lock has left, and could not say so.
 void Daemon::lose(ConnectionId id) {
   const auto found = connections_.find(id);
   const std::optional<MemberId> id_of_member = found->second.member;
@@ -306,7 +306,8 @@ void Daemon::warn_of_abandoned() {
 
 Status Daemon::end() {
   os_.step(Step::tracker_ending);
-  // From here on joining is refused; who has connected meanwhile is told by the end of its connection.
+  // From here on joining is refused; who has connected meanwhile is told by the end of its
+  // connection.
   static_cast<void>(os_.shut_down(listener_.get()));
   warn_of_abandoned();
   for (Resource& name : registry_.take_doomed(registry_.now())) {

@@ -1,12 +1,14 @@
 // Daemon: the tracker's loop. One thread; the only wait is one poll.
 //
 // A round is: wait, accept all, read every connection until it has nothing more, see who died, read
-// what the dead had sent, and only then drop what they held. A name that was at 0 before a round began
-// and still is after a full one has no hold under way in any connection, so it may go (T9). Nothing goes
-// before every process that lived when this tracker started has announced what it holds or died (T6).
+// what the dead had sent, and only then drop what they held. A name that was at 0 before a round
+// began and still is after a full one has no hold under way in any connection, so it may go (T9).
+// Nothing goes before every process that lived when this tracker started has announced what it
+// holds or died (T6).
 //
-// What is left if it dies anywhere: the ledger names everything that was ever counted and is not yet
-// clean, the members announce the rest to the next tracker; with no root left, the next start sweeps.
+// What is left if it dies anywhere: the ledger names everything that was ever counted and is not
+// yet clean, the members announce the rest to the next tracker; with no root left, the next start
+// sweeps.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +38,8 @@ class Daemon {
   Status serve();
 
  private:
-  /// A process of the tree. `announced` is false as long as only its lock is known, and again when its
-  /// connection was lost: then what it last said may have been lost too.
+  /// A process of the tree. `announced` is false as long as only its lock is known, and again when
+  /// its connection was lost: then what it last said may have been lost too.
   struct Member {
     os::Pid pid = 0;
     std::uint32_t nonce = 0;

@@ -88,8 +88,8 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     answer(connection, message.id, std::errc::invalid_argument);
     return;
   }
-  // A process that lost its connection comes back with the nonce it had. One that is only known by its
-  // lock has none yet.
+  // A process that lost its connection comes back with the nonce it had. One that is only known by
+  // its lock has none yet.
   const auto known = std::ranges::find_if(members_, [&](const auto& item) {
     const Member& member = item.second;
     return member.pid == connection.peer.pid && (member.nonce == 0 || member.nonce == message.id);
@@ -104,8 +104,8 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
                       .nonce = message.id,
                       .process = std::move(connection.announcing_process),
                       .announced = true};
-  // What still lies in its old connection is contained in the announcement; read later, it would count
-  // twice.
+  // What still lies in its old connection is contained in the announcement; read later, it would
+  // count twice.
   std::erase_if(connections_, [member](const auto& item) { return item.second.member == member; });
   connection.member = member;
   registry_.drop(member);

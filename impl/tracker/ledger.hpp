@@ -1,14 +1,15 @@
 // Ledger: the names of a tree that may need clean-up, on the file system, so that they outlive the
 // tracker and even the whole tree.
 //
-// The tracker alone writes it, and writes a name before it answers that the name is counted. A record is
+// The tracker alone writes it, and writes a name before it answers that the name is counted. A
+// record is
 //   state u8 ('+' alive, '-' dead), type u8, size of the name u16, check u64, name
-// with a check over offset, type and name. A '+' record with a wrong check is a write that a kill cut
-// short: it and all after it do not count. Nor does what lies behind a 0 in place of a state. Ending a
-// name is one byte in place, which needs no space. The place of a dead record is taken again by a name
-// of the same size: body first, then the one byte. So is the place of a record that was cut short, which
-// may have anything in its name: a 0 in front and one behind, then the one byte.
-// Counts are not here: they are announced by those who hold (T6).
+// with a check over offset, type and name. A '+' record with a wrong check is a write that a kill
+// cut short: it and all after it do not count. Nor does what lies behind a 0 in place of a state.
+// Ending a name is one byte in place, which needs no space. The place of a dead record is taken
+// again by a name of the same size: body first, then the one byte. So is the place of a record that
+// was cut short, which may have anything in its name: a 0 in front and one behind, then the one
+// byte. Counts are not here: they are announced by those who hold (T6).
 #pragma once
 
 #include <cstdint>

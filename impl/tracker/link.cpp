@@ -34,8 +34,8 @@ void Link::post(Packet packet, std::span<const os::Fd> fds) {
     return;
   }
   if (!queue_.empty() || !send(packet, fds)) {
-    // Descriptors cannot wait in a queue: they may be closed by then. Only announcements carry some,
-    // and they are the first on a new connection, where there is room.
+    // Descriptors cannot wait in a queue: they may be closed by then. Only announcements carry
+    // some, and they are the first on a new connection, where there is room.
     broken_ = broken_ || !fds.empty();
     // Posting to a peer that is stopped is no fault of the socket's.
     fruitless_ = broken_ ? fruitless_ : 0;
@@ -59,8 +59,8 @@ Arrival Link::receive() {
   };
   auto arrived = attempt();
   if (!arrived && arrived.error().code == std::errc::connection_reset) {
-    // Said once when the other side died with something of ours unread: what it had sent is still there
-    // (Linux unix(7) sockets, unix_release_sock).
+    // Said once when the other side died with something of ours unread: what it had sent is still
+    // there (Linux unix(7) sockets, unix_release_sock).
     arrived = attempt();
   }
   if (!arrived) {

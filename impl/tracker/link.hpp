@@ -1,8 +1,8 @@
 // Link: one end of a connection that speaks the native protocol. Used by both sides.
 //
-// Sending never waits: what the socket does not take is queued, and the owner polls for room. A socket
-// that keeps promising and not keeping (readable, but nothing to read; writable, but no room) is given
-// up as broken after a while, so that no fault turns a loop into a spin.
+// Sending never waits: what the socket does not take is queued, and the owner polls for room. A
+// socket that keeps promising and not keeping (readable, but nothing to read; writable, but no
+// room) is given up as broken after a while, so that no fault turns a loop into a spin.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class Link {
   /// Sends what is queued, as far as there is room.
   void flush();
 
-  /// The next message. After `message`, see `received` and `received_fds`; after `malformed`, `reason`.
+  /// The next message. After `message`, see `received` and `received_fds`; after `malformed`,
+  /// `reason`.
   Arrival receive();
   Message& received() noexcept { return received_; }
   std::vector<os::UniqueFd>& received_fds() noexcept { return received_fds_; }

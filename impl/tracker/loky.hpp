@@ -1,5 +1,5 @@
-// LokyTracker: loky's line protocol from one pipe. An adaptor for foreign clients: references are not
-// attributed, and what is left is cleaned up at the pipe's end.
+// LokyTracker: loky's line protocol from one pipe. An adaptor for foreign clients: references are
+// not attributed, and what is left is cleaned up at the pipe's end.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 #include "impl/tracker/registry.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace lastref::tracker {
 
@@ -68,7 +67,7 @@ bool Registry::forget(const Resource& resource) {
   if (found == entries_.end()) {
     return false;
   }
-  for (const MemberId member : found->second.holders | std::views::keys) {
+  for (const auto& [member, count] : found->second.holders) {
     held_by_[member].erase(resource);
   }
   if (found->second.doomed_at != 0) {

@@ -1,9 +1,9 @@
-// Registry: who holds which name, and which names nobody holds any more. Pure: it decides, the daemon
-// acts.
+// Registry: who holds which name, and which names nobody holds any more. Pure: it decides, the
+// daemon acts.
 //
-// A name at 0 is not ended at once. It is doomed, with a stamp, and can be revived; only `take_doomed`
-// with a later stamp ends it. The daemon stamps one full round of reading between the two, because the
-// hold that would save the name may already lie in another connection (T9).
+// A name at 0 is not ended at once. It is doomed, with a stamp, and can be revived; only
+// `take_doomed` with a later stamp ends it. The daemon stamps one full round of reading between the
+// two, because the hold that would save the name may already lie in another connection (T9).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace lastref::tracker {
 /// One membership of one process. Never used twice in the life of a tracker.
 using MemberId = std::uint32_t;
 
-/// The holder of references that are not attributed (loky mode), and of what an earlier tracker left.
+/// The holder of references that are not attributed (loky mode), and of what an earlier tracker
+/// left.
 inline constexpr MemberId nobody = 0;
 
 enum class Released : std::uint8_t { still_held, last, not_held, unknown };

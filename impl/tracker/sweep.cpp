@@ -51,8 +51,8 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
     if (lock.error().code != std::errc::no_such_file_or_directory) {
       return tl::unexpected<Error>(lock.error());
     }
-    // Killed between the folder and its lock, or between the lock's end and the folder's; or being made
-    // at this moment, which only goes wrong for its maker, who starts again.
+    // Killed between the folder and its lock, or between the lock's end and the folder's; or being
+    // made at this moment, which only goes wrong for its maker, who starts again.
     static_cast<void>(os.remove_folder(paths.folder));
     return ok();
   }

@@ -118,8 +118,8 @@ Status collect_members(
   if (!holder) {
     return ok();
   }
-  // The kernel names some lock in the range, not the lowest: look on both sides of it. A member locks
-  // its own byte and nothing else; a sweep locks everything, and is nobody.
+  // The kernel names some lock in the range, not the lowest: look on both sides of it. A member
+  // locks its own byte and nothing else; a sweep locks everything, and is nobody.
   const std::uint64_t byte = holder->range.start;
   if (holder->range.length != 1 || byte < first || byte > last) {
     return ok();
@@ -238,7 +238,8 @@ Result<std::vector<os::Pid>> members_of(os::Os& os, os::Fd lock) noexcept {
 }
 
 Status remove_tree(os::Os& os, const TreePaths& paths) noexcept {
-  // The lock goes last of the files: as long as it is there, a sweep can tell the living from the dead.
+  // The lock goes last of the files: as long as it is there, a sweep can tell the living from the
+  // dead.
   LASTREF_CHECK(os::discard(os, paths.socket()));
   LASTREF_CHECK(os::discard(os, paths.ledger()));
   LASTREF_CHECK(os::discard(os, paths.lock()));

@@ -1,10 +1,10 @@
 // Tree: the folder of one process tree, and the lock that says who of it is alive.
 //
-// Every process locks the byte of its own pid in `lock`, the tracker byte 0, the root one more beyond
-// all pids. The kernel drops a lock at
-// its holder's death and a forked stranger does not get it, so "the tree is dead" is "an exclusive lock
-// on the whole file can be had", never a matter of pids. A lock file is opened once a process and kept,
-// because closing any descriptor of it would drop the lock.
+// Every process locks the byte of its own pid in `lock`, the tracker byte 0, the root one more
+// beyond all pids. The kernel drops a lock at
+// its holder's death and a forked stranger does not get it, so "the tree is dead" is "an exclusive
+// lock on the whole file can be had", never a matter of pids. A lock file is opened once a process
+// and kept, because closing any descriptor of it would drop the lock.
 #pragma once
 
 #include <functional>
@@ -40,11 +40,12 @@ Status check_private(os::Os& os, const std::string& path) noexcept;
 
 /// The first runtime folder that is usable, made if need be: 0700, ours, no symlink.
 ///
-/// Errors          of the last place tried. $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
+/// Errors          of the last place tried. $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one
+///                 then.
 Result<std::string> runtime_folder(os::Os& os, const std::string& wanted) noexcept;
 
-/// Sweeps behind dead trees, then makes a tree below the runtime folder. On an error nothing of it is
-/// left that could be removed.
+/// Sweeps behind dead trees, then makes a tree below the runtime folder. On an error nothing of it
+/// is left that could be removed.
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept;
 
 /// Opens the lock of an existing tree and locks the byte of this process.
@@ -57,8 +58,8 @@ Result<os::UniqueFd> join_lock(os::Os& os, const TreePaths& paths) noexcept;
 /// Errors          device_or_resource_busy: another tracker serves the tree.
 Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept;
 
-/// Whether the tree can answer, now or later: its tracker lives, or its root, who would start another.
-/// Asked by other members, for locks of one's own are not seen.
+/// Whether the tree can answer, now or later: its tracker lives, or its root, who would start
+/// another. Asked by other members, for locks of one's own are not seen.
 Result<bool> has_future(os::Os& os, os::Fd lock) noexcept;
 
 /// Whether process `pid` still has its byte. True when in doubt.
@@ -67,11 +68,12 @@ bool is_member(os::Os& os, os::Fd lock, os::Pid pid) noexcept;
 /// The pids of all other processes that have a byte locked, the tracker's excepted.
 Result<std::vector<os::Pid>> members_of(os::Os& os, os::Fd lock) noexcept;
 
-/// Removes the folder of a tree whose names are cleaned: socket, ledger, lock, folder, and the runtime
-/// folder if it was the last.
+/// Removes the folder of a tree whose names are cleaned: socket, ledger, lock, folder, and the
+/// runtime folder if it was the last.
 Status remove_tree(os::Os& os, const TreePaths& paths) noexcept;
 
-/// If the tree is dead: cleans up what its ledger says and removes it. Adds what happened to `swept`.
+/// If the tree is dead: cleans up what its ledger says and removes it. Adds what happened to
+/// `swept`.
 Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept;
 
 /// reclaim_tree for every tree in a runtime folder; goes on after an error and returns the last.

@@ -5,9 +5,11 @@
 // process-wide singletons.
 //
 // Contract, for every implementation and wrapper:
-// - One method is one system call. Nothing is retried inside: `interrupted` reaches the caller, and the
+// - One method is one system call. Nothing is retried inside: `interrupted` reaches the caller, and
+// the
 //   retry policy lives in owners.hpp, where it can be tested.
-// - No method throws. A failed call leaves the state that the kernel documents; `close` gives up its
+// - No method throws. A failed call leaves the state that the kernel documents; `close` gives up
+// its
 //   descriptor even when it reports an error.
 // - Every descriptor is close-on-exec; sockets and pipes never block: they answer
 //   `resource_unavailable_try_again` (would block). Waiting is `poll`, and only `poll`.
@@ -236,12 +238,13 @@ class Os {
   /// The whole message or nothing of it, with at most fds_max descriptors (else invalid_argument).
   virtual Status send(Fd socket, Bytes message, std::span<const Fd> fds) noexcept = 0;
   virtual Result<Received> receive(Fd socket, Buffer into) noexcept = 0;
-  /// Ends both directions for everybody who has the socket. On a listening one: refuses from now on.
+  /// Ends both directions for everybody who has the socket. On a listening one: refuses from now
+  /// on.
   virtual Status shut_down(Fd socket) noexcept = 0;
   virtual Result<Peer> peer_of(Fd socket) noexcept = 0;
   virtual Result<PipeEnds> make_pipe() noexcept = 0;
-  /// Waits until an item is ready or the time is over; no time means for ever. Returns how many items
-  /// are ready. An item with Fd::none is passed over.
+  /// Waits until an item is ready or the time is over; no time means for ever. Returns how many
+  /// items are ready. An item with Fd::none is passed over.
   virtual Result<std::size_t> poll(std::span<PollItem> items,
                                    std::optional<std::chrono::nanoseconds> timeout) noexcept = 0;
 

@@ -11,13 +11,13 @@ namespace lastref::tracker {
 /// Name of the entry point that Os::spawn starts.
 inline constexpr const char* entry_point = "tracker";
 
-/// The tracker's whole life: `arguments` are {tree folder}, the listening socket is descriptor 3; or
-/// {"--loky-fd", "3"} for loky mode, with the pipe there.
+/// The tracker's whole life: `arguments` are {tree folder}, the listening socket is descriptor 3;
+/// or {"--loky-fd", "3"} for loky mode, with the pipe there.
 /// Returns an exit code: 0, or 2 when it could not start, with the reason on standard error.
 int run(os::Os& os, std::span<const std::string> arguments) noexcept;
 
-/// Loky mode: the line protocol of loky's resource tracker from one pipe, which becomes ours, until its
-/// end.
+/// Loky mode: the line protocol of loky's resource tracker from one pipe, which becomes ours, until
+/// its end.
 int run_loky(os::Os& os, os::Fd pipe) noexcept;
 
 /// What a sweep found.
@@ -31,9 +31,9 @@ struct Swept {
 /// Cleans up behind every tree below `runtime_folder` (empty: below each place of RootOptions) that
 /// has no process left. Never touches a live one.
 ///
-/// Errors          what looking at, opening or reading a runtime folder said, after the other one was
-///                 swept all the same; its absence is none. permission_denied, not_a_directory: it
-///                 is not ours alone, and was not touched.
+/// Errors          what looking at, opening or reading a runtime folder said, after the other one
+///                 was swept all the same; its absence is none. permission_denied, not_a_directory:
+///                 it is not ours alone, and was not touched.
 Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept;
 
 }  // namespace lastref::tracker

@@ -4,11 +4,11 @@
 // reference belongs to the process that took it, and ends with that process whatever kills it.
 //
 // The tree lives in a folder of its own below the runtime folder:
-//   lock    one byte a process, locked at the offset of its pid: who is alive, as the kernel knows it
+//   lock    one byte a process, locked at the offset of its pid: who lives, as the kernel knows it
 //   ledger  the names that are counted, written by the tracker alone before it answers
 //   socket  where the tracker listens; the root keeps it open, so it outlives a tracker
-// So a new tracker knows who has to announce what it holds and which names were ever counted, and the
-// next start of anybody can clean up behind a tree that was killed whole.
+// So a new tracker knows who has to announce what it holds and which names were ever counted, and
+// the next start of anybody can clean up behind a tree that was killed whole.
 #pragma once
 
 #include <atomic>
@@ -40,9 +40,9 @@ struct RootOptions {
 /// All methods may be called from any thread, and from a forked child, which speaks for itself: it
 /// holds nothing, and joins the tree anew at its first call.
 ///
-/// Limits          one Client for a process and tree, shared by its threads: a second one would drop the
-///                 record lock of the first. A forked child keeps its copies of the parent's descriptors
-///                 until it ends or executes another program.
+/// Limits          one Client for a process and tree, shared by its threads: a second one would
+///                 drop the record lock of the first. A forked child keeps its copies of the
+///                 parent's descriptors until it ends or executes another program.
 class Client {
  public:
   /// Becomes the root of a new tree. Nothing is created and no tracker runs before the first use.
@@ -60,38 +60,48 @@ class Client {
   ~Client();
 
   /// The tree's folder, for processes that shall join. Starts the tracker if none runs.
+  ///
+  /// Errors          of making the tree or starting the tracker: nothing is left, try again.
   Result<std::string> tree();
 
-  /// Counts +1, at 1 if the name is new. When it returns, the tracker has counted it, and no clean-up
-  /// of an earlier life of the name is left to run: now create the thing.
+  /// Counts +1, at 1 if the name is new. When it returns, the tracker has counted it, and no
+  /// clean-up of an earlier life of the name is left to run: now create the thing.
   ///
-  /// Errors          invalid_argument, filename_too_long: the name cannot be carried; no_space_on_device:
-  ///                 the ledger is full. Nothing was counted.
+  /// Errors          invalid_argument, filename_too_long: the name cannot be carried;
+  ///                 no_space_on_device: the ledger is full. Nothing was counted.
   /// Source          loky resource_tracker.py, REGISTER; joblib registers before it dumps.
   Status register_name(const Resource& resource);
 
-  /// Counts +1 on a name that somebody holds now and will hold until we have said that we do. When it
-  /// returns the tracker has it or will read it before any release that follows from our answer. An
-  /// unknown name is reported by the tracker, and harmless.
+  /// Counts +1 on a name that somebody holds now and will hold until we have said that we do. When
+  /// it returns the tracker has it or will read it before any release that follows from our answer.
+  /// An unknown name is reported by the tracker, and harmless.
   ///
   /// Errors          as register_name, but for the ledger's.
   Status hold(const Resource& resource);
 
-  /// Counts −1; whoever takes it to 0 ends the name and has it cleaned up. Never waits, not even for
-  /// a tracker that is stopped. What we do not hold is reported by the tracker, and harmless.
+  /// Counts −1; whoever takes it to 0 ends the name and has it cleaned up. Never waits, not even
+  /// for a tracker that is stopped. What we do not hold is reported by the tracker, and harmless.
   ///
+  /// Errors          connection_refused, connection_aborted: the tree has ended; what was held is
+  ///                 not counted any more.
   /// Source          loky resource_tracker.py, MAYBE_UNLINK.
   Status release(const Resource& resource);
 
   /// Ends the name whatever its count, and leaves the thing alone. Returns when that is certain.
   ///
+  /// Errors          io_error: the ledger could not be written, the name is still counted;
+  ///                 connection_refused, connection_aborted: the tree has ended.
   /// Source          loky resource_tracker.py, UNREGISTER.
   Status forget(const Resource& resource);
 
   /// Every name, holder and count, ordered.
+  ///
+  /// Errors          connection_refused, connection_aborted: the tree has ended.
   Result<std::vector<Count>> counts();
 
   /// Returns when the tracker has dealt with all that this process sent before.
+  ///
+  /// Errors          connection_refused, connection_aborted: the tree has ended.
   Status probe();
 
  private:
