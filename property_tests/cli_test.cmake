@@ -1,4 +1,5 @@
-# cli_test: runs the program with the words of each row, and looks at its exit code and what it said.
+# cli_test: runs the program with the words of each row, and looks at its exit code and what it
+# said.
 cmake_minimum_required(VERSION 3.25)
 
 # answers(<exit code> <regular expression for all that it said> WORDS...)
