@@ -52,7 +52,7 @@ class Ledger {
   os::Os* os_;
   os::UniqueFd file_;
   std::map<Resource, std::uint64_t> alive_;                            // → offset of the record
-  std::unordered_map<std::size_t, std::vector<std::uint64_t>> spare_;  // size of the name → offsets
+  std::unordered_map<std::size_t, std::vector<std::uint64_t>> spare_;  // by size of name
   std::uint64_t end_ = 0;                                              // of the records
   std::uint64_t touched_ = 0;  // end of what the file may contain
 };
