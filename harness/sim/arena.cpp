@@ -70,21 +70,23 @@ void give_back(void* memory) noexcept {
 
 }  // namespace
 
-Arena::Arena() noexcept {
+Arena::Arena(bool serves) noexcept {
   LASTREF_ASSERT(!block.open);
-#if LASTREF_SANITIZED
 #if defined(__SANITIZE_ADDRESS__)
   __lsan_disable();
 #endif
-#else
+  if (!serves) {
+    return;
+  }
+#if !LASTREF_SANITIZED
   if (block.begin == nullptr) {
     block.begin = static_cast<std::byte*>(std::malloc(block_size));
     LASTREF_ASSERT(block.begin != nullptr);
     block.end = block.begin + block_size;
   }
+#endif
   block.next = block.begin;
   block.freed = {};
-#endif
   block.open = true;
 }
 

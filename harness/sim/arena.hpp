@@ -17,8 +17,9 @@ namespace lastref::harness::sim {
 
 class Arena {
  public:
-  /// Not nested.
-  Arena() noexcept;
+  /// Not nested. One that does not serve leaves the memory to the usual heap, and only tells the
+  /// leak checker of a sanitizer that what is lost from now on is meant to be.
+  explicit Arena(bool serves) noexcept;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();

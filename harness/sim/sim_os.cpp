@@ -31,7 +31,8 @@ Result<T> told(Answer<T> answer, Call call, const std::string& subject) {
 
 template <typename T>
 Result<T> told(Answer<T> answer, Call call, os::Fd fd) {
-  return told(std::move(answer), call, answer ? std::string() : subject_of(fd));
+  const std::string subject = answer ? std::string() : subject_of(fd);
+  return told(std::move(answer), call, subject);
 }
 
 class SimThread final : public os::Thread {

@@ -1,5 +1,7 @@
 #include "harness/sim/sim_process.hpp"
 
+#include "harness/sim/arena.hpp"
+
 namespace lastref::harness::sim {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr const char* first = "test";
 Scheduler::Rest run_process(Machine& machine,
                             const Entries& entries,
                             const std::function<void(os::Os&)>& body) {
+  const Arena leaks_of_the_killed(false);
   machine.knows = [&entries](const std::string& entry) { return entries.contains(entry); };
   machine.live = [&](SimOs& os, const os::SpawnOptions& options) {
     if (options.entry == first) {

@@ -232,6 +232,13 @@ void SimGate::die(const Fault& fault) {
 }
 
 Reach SimGate::reach_of(const Approach& approach) const {
+  // A death here is everybody's business.
+  const auto strikes_here = [&](const Fault& fault) {
+    return fault.point.role == member_.role && fault.point.place == approach.place;
+  };
+  if (std::any_of(run_.plan.faults.begin(), run_.plan.faults.end(), strikes_here)) {
+    return Reach::everybody;
+  }
   const bool is_pipe = approach.object.starts_with("pipe.") && !run_.machine.kernel.pipes_travel;
   switch (approach.call) {
     case Call::make_socket:
