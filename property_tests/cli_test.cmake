@@ -43,6 +43,12 @@ answers(0 "unlink +os/fs/unlink +plain +EACCES EPERM" list --points)
 answers(0 "T2 " list --rows)
 answers(2 "excludes" list --rows --points)
 
+answers(0 "T7 +enoent_is_tried_again" mutants --list)
+answers(2 "no mutant of row T99" mutants --row T99)
+answers(2 "no mutant enoent_is_eror; did you mean enoent_is_an_error" mutants enoent_is_eror)
+answers(2 "excludes" mutants --list --check)
+answers(2 "no scenario matches row T99" gate --row T99)
+
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
   replay canary/always_fail)

@@ -1,15 +1,13 @@
 // bench: runs the benchmarks, a program of their own beside this one.
-#include <array>
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include <lastref/kernel_os.hpp>
-#include <lastref/owners.hpp>
-
 #include "harness/cli/verbs.hpp"
+#include "harness/program/program.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -21,33 +19,16 @@ struct BenchOptions {
   std::string filter;
 };
 
-/// Waits for the child's end; its exit code, or nothing when it was killed.
-Result<std::optional<int>> wait_for(os::Os& os, const os::Child& child) {
-  const os::UniqueFd process(os, child.process);
-  for (;;) {
-    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
-    LASTREF_TRY(ready, os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-    static_cast<void>(ready);
-    LASTREF_TRY(ended, os.wait_child(process.get()));
-    if (ended) {
-      return ended->killed ? std::nullopt : std::optional(ended->code);
-    }
-  }
-}
-
-Result<std::optional<int>> run_program(const BenchOptions& options, const std::string& path) {
-  os::KernelOs os({.program = path});
-  os::SpawnOptions spawn;
-  spawn.entry = "--benchmark_counters_tabular=true";
+std::vector<std::string> words_of(const BenchOptions& options) {
+  std::vector<std::string> words = {"--benchmark_counters_tabular=true"};
   if (!options.filter.empty()) {
-    spawn.arguments.push_back("--benchmark_filter=" + options.filter);
+    words.push_back("--benchmark_filter=" + options.filter);
   }
   if (!options.json.empty()) {
-    spawn.arguments.push_back("--benchmark_out=" + options.json);
-    spawn.arguments.emplace_back("--benchmark_out_format=json");
+    words.push_back("--benchmark_out=" + options.json);
+    words.emplace_back("--benchmark_out_format=json");
   }
-  LASTREF_TRY(child, os.spawn(spawn));
-  return wait_for(os, child);
+  return words;
 }
 
 void run(const BenchOptions& options, Session& session) {
@@ -59,7 +40,7 @@ void run(const BenchOptions& options, Session& session) {
         fmt::format("bench: {} is not built; it belongs beside this program", bench_program));
     return;
   }
-  const auto code = run_program(options, path);
+  const auto code = run_program(path, words_of(options));
   if (!code) {
     session.refuse("bench: " + describe(code.error()));
   } else if (!*code) {

@@ -25,6 +25,8 @@ constexpr std::string_view standard_output = "-";
 struct GateOptions {
   double budget = 60;
   std::string scenario;
+  std::string row;
+  bool first = false;
   std::string json;
   std::string junit;
   std::string resume;
@@ -69,10 +71,12 @@ class Target {
 
 /// Those that the pattern names. The ones that are not in the gate have to be named letter by
 /// letter.
-std::vector<const Scenario*> select(const std::string& pattern) {
+std::vector<const Scenario*> select(const std::string& pattern, const std::string& row) {
   std::vector<const Scenario*> selected;
   for (const Scenario& scenario : catalog()) {
-    const bool named = pattern.empty() || matches(pattern, scenario.name);
+    const bool named =
+        (pattern.empty() || matches(pattern, scenario.name)) &&
+        (row.empty() || std::ranges::find(scenario.rows, row) != scenario.rows.end());
     if (named && (scenario.in_gate || pattern == scenario.name)) {
       selected.push_back(&scenario);
     }
@@ -108,6 +112,7 @@ class Gate {
     campaign_.progress = [&line](const Progress& progress) { line.show(progress); };
     campaign_.budget = options_.budget;
     campaign_.seed = options_.seed;
+    campaign_.stop_at_first = options_.first;
     Report report = run_campaign(session_.worlds.all(), campaign_);
     line.end();
     report.worlds = session_.worlds.report();
@@ -119,8 +124,8 @@ class Gate {
 
  private:
   bool choose_scenarios() {
-    campaign_.scenarios = select(options_.scenario);
-    campaign_.all_scenarios = options_.scenario.empty();
+    campaign_.scenarios = select(options_.scenario, options_.row);
+    campaign_.all_scenarios = options_.scenario.empty() && options_.row.empty();
     if (session_.worlds.kind() == "sim") {
       const std::size_t left_out = std::erase_if(
           campaign_.scenarios, [](const Scenario* scenario) { return scenario->kernel_only; });
@@ -131,7 +136,9 @@ class Gate {
     }
     if (campaign_.scenarios.empty()) {
       session_.refuse(fmt::format("no scenario matches {}{}",
-                                  options_.scenario.empty() ? "the gate" : options_.scenario,
+                                  !options_.scenario.empty() ? options_.scenario
+                                  : options_.row.empty()     ? "the gate"
+                                                             : "row " + options_.row,
                                   suggestion(options_.scenario, scenario_names())));
       return false;
     }
@@ -207,6 +214,8 @@ void add_gate(CLI::App& app, Session& session) {
       ->capture_default_str();
   verb->add_option("--scenario", options->scenario, "Only those whose names match")
       ->type_name("GLOB");
+  verb->add_option("--row", options->row, "Only those that show this row of the specification");
+  verb->add_flag("--first", options->first, "Stops at the first violation");
   verb->add_option("--json", options->json, "Report for machines; - is standard output")
       ->type_name("FILE");
   verb->add_option("--junit", options->junit, "Report for CI systems; - is standard output")

@@ -126,6 +126,7 @@ int run(std::span<const char* const> words) {
   add_replay(app, session);
   add_sweep(app, session);
   add_tracker(app, session);
+  add_mutants(app, session);
   add_bench(app, session);
   return parse(app, session, words);
 }

@@ -28,6 +28,7 @@ void add_list(CLI::App& app, Session& session);
 void add_replay(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
 void add_tracker(CLI::App& app, Session& session);
+void add_mutants(CLI::App& app, Session& session);
 void add_bench(CLI::App& app, Session& session);
 
 /// Refuses what is no number above 0.

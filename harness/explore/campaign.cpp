@@ -50,7 +50,10 @@ class Campaign {
  private:
   double now() const { return options_.clock ? options_.clock() : seconds_now(); }
   double seconds() const { return now() - started_; }
-  bool is_over() const { return seconds() >= options_.budget; }
+  bool found_enough() const {
+    return options_.stop_at_first && (report_.violations > 0 || !report_.differences.empty());
+  }
+  bool is_over() const { return found_enough() || seconds() >= options_.budget; }
   const Scenario& scenario(std::size_t index) const { return *options_.scenarios[index]; }
 
   void begin();
@@ -156,7 +159,7 @@ void Campaign::run_clean() {
   auto next = by_size_.begin();
   work(
       [this, &next]() -> std::optional<Job> {
-        if (next == by_size_.end()) {
+        if (next == by_size_.end() || found_enough()) {
           return std::nullopt;
         }
         Plan clean;

@@ -32,8 +32,9 @@ struct Progress {
 
 struct CampaignOptions {
   std::vector<const Scenario*> scenarios;
-  bool all_scenarios = true;  ///< Nothing was left out, so each point has to be reached.
-  double budget = 60;         ///< seconds
+  bool all_scenarios = true;   ///< Nothing was left out, so each point has to be reached.
+  double budget = 60;          ///< seconds
+  bool stop_at_first = false;  ///< Makes no more runs once there is a violation.
   std::uint64_t seed = 0;
   /// Random runs that are made at most; the budget ends them in any case.
   std::size_t random_runs_max = ~std::size_t{0};

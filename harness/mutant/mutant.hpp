@@ -1,0 +1,40 @@
+// Mutant: a planted bug. A file of a few header lines and a patch:
+//
+//   Row: T7
+//   Origin: where such a bug was met, or the promise that it breaks
+//   Claim: what no longer holds
+//
+//   --- a/impl/tracker/cleaner.cpp
+//   +++ b/impl/tracker/cleaner.cpp
+//   @@ -1,3 +1,3 @@ ...
+//
+// Its name is that of its file without ".patch".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness {
+
+struct Mutant {
+  std::string name;
+  std::string row;                 ///< of the specification, as "T7"
+  std::string origin;              ///< One line
+  std::string claim;               ///< One line
+  std::vector<std::string> files;  ///< that it changes, as paths from the checkout
+};
+
+/// Fails with invalid_argument, and says what is wrong: a name that is not of a-z, 0-9 and _; a
+/// header line missing, unknown, twice or empty; no change; a change outside of `impl`.
+Result<Mutant> parse_mutant(std::string name, std::string_view text);
+
+/// All in `folder`, by row, then by name. Fails if one of them cannot be read, or there is none.
+Result<std::vector<Mutant>> read_mutants(const std::string& folder);
+
+/// "T9" before "T10".
+bool row_is_before(std::string_view one, std::string_view other) noexcept;
+
+}  // namespace lastref::harness

@@ -1,0 +1,80 @@
+// Workshop: a copy of the checkout in which bugs are planted, built and hunted. It lives in
+// build/mutants and is kept, so that only what a mutant changes is compiled again.
+//
+// Nothing in it has to end in good order: what a killed run leaves behind, a patch that is still
+// in, say, is put right by the next one, which compares every file with the checkout.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
+
+#include "harness/mutant/mutant.hpp"
+
+namespace lastref::harness {
+
+/// How one side of the harness judged a build.
+struct Trial {
+  bool found = false;    ///< It says that the build is bad.
+  std::string scenario;  ///< that found it first; for tests, the name of the first
+  std::string claim;     ///< that does not hold
+  std::string seen;
+  std::string replay;    ///< The one command
+  std::size_t runs = 0;  ///< of the gate until then; for tests, how many failed
+};
+
+struct Verdict {
+  bool builds = false;
+  Trial gate;              ///< Scenarios of the mutant's row
+  Trial tests;             ///< Those of its row
+  bool elsewhere = false;  ///< Only tests that do not name its row found it.
+  double seconds = 0;
+  std::string log;  ///< Files of what was said begin with this.
+
+  bool killed() const noexcept { return gate.found || tests.found; }
+};
+
+struct WorkshopOptions {
+  std::string checkout;
+  std::string folder;  ///< Where the copy and the logs are kept.
+  double budget = 30;  ///< Seconds, for each gate
+  std::uint64_t seed = 1;
+};
+
+class Workshop {
+ public:
+  /// Fails with resource_unavailable_try_again while another process works in the same folder.
+  static Result<Workshop> open(WorkshopOptions options);
+
+  /// Makes the copy equal to the checkout, and builds it.
+  Status prepare();
+  /// Whether the patch fits, letter by letter.
+  Status check(const Mutant& mutant);
+  /// Plants the bug, builds, hunts, and takes it out again.
+  Result<Verdict> attack(const Mutant& mutant);
+  /// The same of the copy as it is, with all tests and scenarios.
+  Result<Verdict> try_unchanged();
+
+ private:
+  explicit Workshop(WorkshopOptions options);
+
+  std::string tree() const { return options_.folder + "/tree"; }
+  Status match_checkout();
+  Status build(const std::string& log);
+  Status patch(const Mutant& mutant, const std::string& how);
+  Result<Trial> try_gate(const std::string& row, const std::string& log);
+  Result<Trial> try_tests(const std::string& row, const std::string& log);
+  Result<std::optional<int>> say(const std::string& command, const std::string& log, int seconds);
+
+  WorkshopOptions options_;
+  std::unique_ptr<os::KernelOs> os_;
+  os::UniqueFd lock_;
+};
+
+}  // namespace lastref::harness

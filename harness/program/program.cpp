@@ -1,0 +1,42 @@
+#include "harness/program/program.hpp"
+
+#include <array>
+#include <utility>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
+
+namespace lastref::harness {
+
+Result<std::optional<int>> run_program(const std::string& path, std::vector<std::string> words) {
+  LASTREF_ASSERT(!words.empty());
+  os::KernelOs os({.program = path});
+  os::SpawnOptions spawn;
+  spawn.entry = words.front();
+  words.erase(words.begin());
+  spawn.arguments = std::move(words);
+  LASTREF_TRY(child, os.spawn(spawn));
+  const os::UniqueFd process(os, child.process);
+  for (;;) {
+    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
+    LASTREF_TRY(ready, os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
+    static_cast<void>(ready);
+    LASTREF_TRY(ended, os.wait_child(process.get()));
+    if (ended) {
+      return ended->killed ? std::nullopt : std::optional(ended->code);
+    }
+  }
+}
+
+Result<std::optional<int>> run_command(const std::string& folder,
+                                       const std::string& command,
+                                       const std::string& log,
+                                       int seconds) {
+  // The words of the caller stay words: the shell sees them as its arguments alone.
+  constexpr const char* script =
+      R"(cd -- "$1" && exec timeout --kill-after=5 "$4" sh -c "$2" >"$3" 2>&1 </dev/null)";
+  return run_program("/bin/sh",
+                     {"-c", script, "sh", folder, command, log, std::to_string(seconds)});
+}
+
+}  // namespace lastref::harness
