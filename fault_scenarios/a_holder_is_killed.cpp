@@ -55,7 +55,7 @@ Scenario a_holder_is_killed() {
       .sentence =
           "A process is killed while it holds two references to one file and one to "
           "another; what it held alone goes, what others hold stays.",
-      .rows = {"T9", "T5"},
+      .rows = {"T9", "T5", "T11"},
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
   };
 }

@@ -1,9 +1,24 @@
+#include <algorithm>
+#include <span>
+
 #include "fault_scenarios/scenarios.hpp"
 
 namespace lastref::harness {
 namespace {
 
 constexpr std::size_t names = 100000;
+
+/// The one process besides the root holds each name once.
+void must_be_of_another(Stage& stage, std::span<const tracker::Count> counts) {
+  const os::Pid holder = counts.empty() ? 0 : counts.front().holder;
+  const bool is_right = std::ranges::all_of(counts, [&](const tracker::Count& each) {
+    return each.holder == holder && each.count == 1 && each.resource.type == ResourceType::noop;
+  });
+  if (!is_right || holder == 0 || holder == stage.os().process_id()) {
+    stage.refute("T11: counts tells name, type, holder and count of each entry",
+                 "a holder " + std::to_string(holder) + ", or not one for all");
+  }
+}
 
 void root(Stage& stage) {
   if (!stage.lead() || !stage.start("client_a")) {
@@ -17,6 +32,7 @@ void root(Stage& stage) {
   if (counts->size() != names) {
     stage.refute("refcount-exact: counts tells every entry", std::to_string(counts->size()));
   }
+  must_be_of_another(stage, *counts);
   stage.kill("client_a");
   static_cast<void>(stage.client().probe());
   static_cast<void>(stage.client().probe());

@@ -22,7 +22,9 @@ void root(Stage& stage) {
   for (int count = 0; count < references - 1; ++count) {
     static_cast<void>(stage.client().release(file));
   }
-  stage.resume("tracker");
+  if (!stage.resume("tracker")) {
+    stage.refute("T10: no release waits for a stopped tracker", "it had to go on first");
+  }
   if (!stage.client().probe()) {
     return;
   }

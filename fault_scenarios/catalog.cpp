@@ -21,6 +21,8 @@ const std::vector<Scenario>& catalog() {
         the_root_leaves_first(),
         names_of_any_bytes(),
         unknown_and_malformed_messages(),
+        a_second_tracker_gives_way(),
+        a_tracker_is_deaf_to_interrupts(),
         a_stopped_tracker_blocks_no_release(),
         release_against_register(),
         two_holders_release_at_once(),

@@ -19,6 +19,8 @@ Scenario loky_clients_are_served();
 Scenario the_root_leaves_first();
 Scenario names_of_any_bytes();
 Scenario unknown_and_malformed_messages();
+Scenario a_second_tracker_gives_way();
+Scenario a_tracker_is_deaf_to_interrupts();
 Scenario a_stopped_tracker_blocks_no_release();
 Scenario release_against_register();
 Scenario two_holders_release_at_once();

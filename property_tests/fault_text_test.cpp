@@ -33,11 +33,12 @@ rc::Gen<Fault> faults() {
                                    FaultKind::kill_blocked,
                                    FaultKind::fail_once,
                                    FaultKind::fail_always,
-                                   FaultKind::shorten);
+                                   FaultKind::shorten,
+                                   FaultKind::interrupt);
     const bool fails = fault.kind == FaultKind::fail_once || fault.kind == FaultKind::fail_always;
     if (fails) {
       fault.error = *rc::gen::elementOf(errors_of_table());
-    } else if (fault.kind != FaultKind::shorten) {
+    } else if (fault.kind != FaultKind::shorten && fault.kind != FaultKind::interrupt) {
       fault.whole_tree = *rc::gen::arbitrary<bool>();
     }
     return fault;
@@ -116,6 +117,7 @@ const char* const no_faults[] = {
     "tracker/unlink(a)#1 fail_once 13",
     "tracker/unlink(a)#1 fail_once EACCES whole_tree",
     "tracker/unlink(a)#1 shorten whole_tree",
+    "tracker/unlink(a)#1 interrupt whole_tree",
     "tracker/unlink(a)#1 kill_before EACCES",
     "tracker/unlink(a)#1 kill_before whole_tree again",
 };

@@ -156,7 +156,9 @@ void pause_root(Stage& stage) {
   if (stage.await("done")) {
     stage.refute("a stopped process does nothing", "it said done");
   }
-  stage.resume("worker");
+  if (!stage.resume("worker")) {
+    stage.refute("a process is held still until somebody lets it go on", "it was not");
+  }
   if (!stage.await("done")) {
     stage.refute("a resumed process goes on", "it said nothing");
   }
@@ -187,6 +189,13 @@ void lock_root(Stage& stage) {
   }
   static_cast<void>(os.close(*made));
   static_cast<void>(os.unlink(path));
+}
+
+/// Deaf from its second crossing on.
+void deaf_root(Stage& stage) {
+  static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
+  static_cast<void>(stage.os().ignore_signal(os::Signal::terminate));
+  static_cast<void>(stage.os().now());
 }
 
 void lock_owner(Stage& stage) {
@@ -263,6 +272,7 @@ const std::vector<Scenario>& toys() {
       toy("patient", {{"root", patient_root}}),
       toy("race", {{"root", race_root}, {"left", racer}, {"right", racer}}),
       toy("pause", {{"root", pause_root}, {"worker", pause_worker}}),
+      toy("deaf", {{"root", deaf_root}}),
       toy("lock", {{"root", lock_root}, {"owner", lock_owner}}),
       toy("stranger", {{"root", stranger_root}}),
       toy("empty", {{"root", four_root}, {"a", nothing}, {"b", nothing}, {"c", nothing}}),
@@ -289,7 +299,7 @@ class KernelWorldTest : public testing::Test {
     plan.wants_crossings = true;
     return run(name, plan);
   }
-  Outcome with_fault(std::string_view name, const char* text) {
+  Outcome with_fault(std::string_view name, const std::string& text) {
     Plan plan;
     Fault fault;
     EXPECT_TRUE(parse_fault(text, fault)) << text;
@@ -302,7 +312,7 @@ class KernelWorldTest : public testing::Test {
 
 TEST_F(KernelWorldTest, clean_toys_have_no_findings) {
   for (const char* name :
-       {"echo", "threads", "patient", "race", "pause", "lock", "empty", "write"}) {
+       {"echo", "threads", "patient", "race", "pause", "deaf", "lock", "empty", "write"}) {
     EXPECT_THAT(run(name).findings, IsEmpty()) << name;
   }
 }
@@ -394,6 +404,19 @@ TEST_F(KernelWorldTest, a_shortened_write_is_half_of_it) {
   EXPECT_THAT(outcome.findings, IsEmpty());
   EXPECT_THAT(outcome.crossings,
               Contains(Field(&Crossing::point, (Point{"root", "write", "file", 2}))));
+}
+
+TEST_F(KernelWorldTest, an_interrupt_kills_whoever_minds_it_and_changes_nothing_for_others_T1) {
+  for (const char* minded :
+       {"root/ignore_signal(interrupt)#1", "root/ignore_signal(terminate)#1"}) {
+    const Outcome outcome = with_fault("deaf", std::string(minded) + " interrupt");
+    EXPECT_EQ(outcome.faults_fired, 1U);
+    EXPECT_THAT(outcome.findings, Contains(Field(&Finding::claim, StartsWith("no-crash"))))
+        << minded;
+  }
+  const Outcome outcome = with_fault("deaf", "root/now()#1 interrupt");
+  EXPECT_EQ(outcome.faults_fired, 1U);
+  EXPECT_THAT(outcome.findings, IsEmpty());
 }
 
 TEST_F(KernelWorldTest, choices_decide_who_goes_first) {

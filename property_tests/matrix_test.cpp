@@ -43,7 +43,8 @@ TEST(Matrix, a_plain_call_gets_kills_and_each_errno_once_and_always) {
                    "tracker/find_lock(lock)#1 kill_before whole_tree",
                    "tracker/find_lock(lock)#1 kill_after",
                    "tracker/find_lock(lock)#1 fail_once ENOLCK",
-                   "tracker/find_lock(lock)#1 fail_always ENOLCK"}));
+                   "tracker/find_lock(lock)#1 fail_always ENOLCK",
+                   "tracker/find_lock(lock)#1 interrupt"}));
 }
 
 TEST(Matrix, signals_without_an_end_are_not_planned) {
@@ -70,11 +71,12 @@ TEST(Matrix, a_call_that_takes_bytes_may_take_fewer) {
   EXPECT_EQ(texts.back(), "client_a/write_at(a.bin)#3 shorten");
 }
 
-TEST(Matrix, a_step_gets_the_kills_alone) {
+TEST(Matrix, a_step_gets_the_kills_and_the_interrupts_alone) {
   EXPECT_EQ(matrix_of_one(crossing("tracker", "tracker_doomed", "")),
             (Texts{"tracker/tracker_doomed()#1 kill_before",
                    "tracker/tracker_doomed()#1 kill_before whole_tree",
-                   "tracker/tracker_doomed()#1 kill_after"}));
+                   "tracker/tracker_doomed()#1 kill_after",
+                   "tracker/tracker_doomed()#1 interrupt"}));
 }
 
 TEST(Matrix, a_call_that_never_came_back_has_no_after) {
@@ -98,7 +100,7 @@ TEST(Matrix, is_counted_by_role_and_by_kind) {
       count.execute(fault);
     }
   }
-  EXPECT_EQ(count.all, (Count{.total = 9, .executed = 2}));
+  EXPECT_EQ(count.all, (Count{.total = 11, .executed = 2}));
   EXPECT_EQ(count.by_role.size(), 1U);
   EXPECT_EQ(count.by_role["tracker"], count.all);
   EXPECT_EQ(count.by_fault["kill_whole_tree"], (Count{.total = 2}));

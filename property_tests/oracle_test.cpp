@@ -123,14 +123,18 @@ class OracleTest : public testing::Test {
  protected:
   using Oracle = std::vector<Finding> (*)(const Evidence&);
 
-  std::vector<Finding> judged(Oracle oracle, const Story& story) {
-    return oracle({.scenario = scenario_,
-                   .plan = plan_,
-                   .records = story.records(),
-                   .left = left_,
-                   .left_after_sweep = left_after_sweep_,
-                   .standard_error = standard_error_,
-                   .runtime_folder = "/run/runtime"});
+  Evidence evidence_of(const Story& story) const {
+    return {.scenario = scenario_,
+            .plan = plan_,
+            .records = story.records(),
+            .left = left_,
+            .left_after_sweep = left_after_sweep_,
+            .standard_error = standard_error_,
+            .runtime_folder = "/run/runtime"};
+  }
+
+  std::vector<Finding> judged(Oracle oracle, const Story& story) const {
+    return oracle(evidence_of(story));
   }
 
   Scenario scenario_;
@@ -149,14 +153,7 @@ TEST_F(OracleTest, a_good_run_has_no_finding_of_any_oracle) {
   story.says(root, "register").counted(pid_of_root, 1).says(root, "release");
   story.crossed(tracker, Call::unlink, "/run/a.bin").counted(pid_of_root, 0);
   story.crossed(root, Call::open, "/run/runtime/tree/lock").with_mode(0600).all_end();
-  EXPECT_THAT(judge({.scenario = scenario_,
-                     .plan = plan_,
-                     .records = story.records(),
-                     .left = {},
-                     .left_after_sweep = {},
-                     .standard_error = {},
-                     .runtime_folder = "/run/runtime"}),
-              IsEmpty());
+  EXPECT_THAT(judge(evidence_of(story)), IsEmpty());
 }
 
 // no-leak
@@ -388,6 +385,22 @@ TEST_F(OracleTest, an_error_of_another_process_does_not_count_as_told) {
   EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
 }
 
+// leftovers
+
+TEST_F(OracleTest, leftovers_are_what_no_scenario_leaves_and_somebody_promised_to_remove) {
+  left_ = {"/dev/shm/a.bin", "/dev/shm/b.bin"};
+  left_after_sweep_ = left_;
+  scenario_.stays = {"file:/dev/shm/b.bin"};
+  const Story good = Story().all_end();
+  EXPECT_EQ(oracle::leftovers_of(evidence_of(good)).promised, 1U);
+  scenario_.no_ledger = true;
+  EXPECT_EQ(oracle::leftovers_of(evidence_of(good)).promised, 1U);
+  const Story bad = Story().died(tracker, fact::killed).died(root, fact::ended);
+  const oracle::Leftovers unpromised = oracle::leftovers_of(evidence_of(bad));
+  EXPECT_EQ(unpromised.promised, 0U);
+  EXPECT_EQ(unpromised.unpromised, 1U);
+}
+
 // quiet
 
 TEST_F(OracleTest, noise_in_a_clean_run_is_found) {
@@ -395,10 +408,26 @@ TEST_F(OracleTest, noise_in_a_clean_run_is_found) {
   EXPECT_THAT(judged(oracle::quiet, Story().all_end()), SizeIs(1));
 }
 
+TEST_F(OracleTest, noise_about_an_interrupt_is_found_T1) {
+  standard_error_ = "something\n";
+  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "interrupt")), SizeIs(1));
+}
+
+TEST_F(OracleTest, expected_noise_that_is_not_there_is_missed) {
+  scenario_.expected_noise = {"tracker died"};
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), SizeIs(1));
+  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "kill_before")), IsEmpty());
+}
+
 TEST_F(OracleTest, expected_noise_and_noise_about_a_fault_are_fine) {
   standard_error_ = "the tracker died\n";
   EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "kill_before")), IsEmpty());
   scenario_.expected_noise = {"tracker died"};
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+  scenario_.expected_noise = {};
+  scenario_.possible_noise = {"tracker died"};
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+  standard_error_ = {};
   EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
 }
 

@@ -208,6 +208,22 @@ TEST(SimWorld, injects_errors_once_and_always_and_shortens) {
   EXPECT_EQ(seen(failing("root/write(file)#2 shorten")), "63");
 }
 
+TEST(SimWorld, an_interrupt_kills_whoever_minds_it_and_changes_nothing_for_others_T1) {
+  const Scenario scenario = alone([](Stage& stage) {
+    static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
+    static_cast<void>(stage.os().ignore_signal(os::Signal::terminate));
+    static_cast<void>(stage.os().now());
+  });
+  SimWorld world;
+  EXPECT_TRUE(has_finding(world.run(scenario, failing("root/ignore_signal(interrupt)#1 interrupt")),
+                          "no-crash"));
+  EXPECT_TRUE(has_finding(world.run(scenario, failing("root/ignore_signal(terminate)#1 interrupt")),
+                          "no-crash"));
+  const Outcome outcome = world.run(scenario, failing("root/now()#1 interrupt"));
+  EXPECT_EQ(outcome.faults_fired, 1U);
+  EXPECT_TRUE(outcome.findings.empty());
+}
+
 TEST(SimWorld, calls_a_wait_without_end_a_hang) {
   const Scenario scenario = alone([](Stage& stage) {
     const auto ends = stage.os().make_pipe();

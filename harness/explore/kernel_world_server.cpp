@@ -18,6 +18,7 @@
 #include "harness/explore/kernel_world_room.hpp"
 #include "harness/explore/kernel_world_wire.hpp"
 #include "harness/oracle/evidence.hpp"
+#include "harness/oracle/oracles.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -134,7 +135,9 @@ Outcome Server::outcome_of(const Evidence& evidence) {
       outcome.faults_fired += record.place == fact::fired ? 1U : 0U;
     }
   }
-  outcome.leftovers = static_cast<std::uint32_t>(evidence.left_after_sweep.size());
+  const oracle::Leftovers leftovers = oracle::leftovers_of(evidence);
+  outcome.leftovers = leftovers.promised;
+  outcome.unpromised = leftovers.unpromised;
   return outcome;
 }
 

@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <span>
+
 namespace lastref::harness {
 
 KernelStage::KernelStage(RunContext& context,
@@ -28,8 +31,14 @@ void KernelStage::stop(const std::string& role) {
   gate_.ask_controller(Request::stop_role, role);
 }
 
-void KernelStage::resume(const std::string& role) {
+bool KernelStage::resume(const std::string& role) {
+  const Segment& segment = context_.run.segment();
+  const auto born = std::span(segment.processes).first(segment.processes_used);
+  const bool any = std::ranges::any_of(born, [&](const Process& each) {
+    return each.live && each.stopped && (each.base == role || each.role == role);
+  });
   gate_.ask_controller(Request::resume_role, role);
+  return any;
 }
 
 void KernelStage::kill(const std::string& role) {

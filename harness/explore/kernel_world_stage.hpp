@@ -19,7 +19,7 @@ class KernelStage final : public Stage {
   void tell(const std::string& word) override { gate_.tell(word); }
   bool await(const std::string& word) override { return gate_.await(word); }
   void stop(const std::string& role) override;
-  void resume(const std::string& role) override;
+  bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   bool fork_stranger(std::function<void()> body) override;
   void refute(const std::string& claim, const std::string& seen) override;

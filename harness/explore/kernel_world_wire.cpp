@@ -152,6 +152,7 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.kills);
   with(outcome.faults_fired);
   with(outcome.leftovers);
+  with(outcome.unpromised);
 }
 
 }  // namespace

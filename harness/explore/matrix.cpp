@@ -9,6 +9,8 @@
 namespace lastref::harness {
 namespace {
 
+constexpr std::string_view tracker_role = "tracker";
+
 /// What a clean run says about one point.
 struct Seen {
   bool waited = false;
@@ -36,6 +38,13 @@ void add_kills(const Point& point, const Seen& seen, std::vector<Fault>& faults)
   }
 }
 
+/// Whoever is interrupted may die of it, but for a tracker (T1).
+void add_interrupts(const Point& point, std::vector<Fault>& faults) {
+  if (base_of(point.role) == tracker_role) {
+    faults.push_back({.point = point, .kind = FaultKind::interrupt});
+  }
+}
+
 void add_failures(const Point& point, const CallRow& row, std::vector<Fault>& faults) {
   for (const int error : row.errnos) {
     faults.push_back({.point = point, .kind = FaultKind::fail_once, .error = error});
@@ -60,6 +69,7 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
   std::vector<Fault> faults;
   for (const auto& [point, seen] : points) {
     add_kills(point, seen, faults);
+    add_interrupts(point, faults);
     if (const CallRow* row = row_called(point.place); row != nullptr) {
       add_failures(point, *row, faults);
     }

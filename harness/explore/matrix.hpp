@@ -8,11 +8,11 @@
 //   clean run (the scenario itself kills there) has no "after";
 // - kill_blocked, where the crossing waited;
 // - for each errno of its row fail_once and fail_always, but EINTR only once: signals without an
-// end
-//   would be a livelock of the fault model's making, and no program can get out of it;
-// - shorten, where the row's traits say that it may take or give fewer bytes.
-// Steps are no calls: they get the kills. For example, a clean run that crosses nothing but
-// "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has five faults.
+//   end would be a livelock of the fault model's making, and no program can get out of it;
+// - shorten, where the row's traits say that it may take or give fewer bytes;
+// - interrupt, if it is a tracker's.
+// Steps are no calls: they get the kills and the interrupts. For example, a clean run that crosses
+// nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has six faults.
 #pragma once
 
 #include <cstddef>

@@ -49,6 +49,7 @@ void Tally::add_outcome(Report& report, const Outcome& outcome) {
   ++report.runs;
   report.kills += outcome.kills;
   report.leftovers += outcome.leftovers;
+  report.unpromised += outcome.unpromised;
   for (const Crossing& crossing : outcome.crossings) {
     reach(crossing.point.place);
   }

@@ -51,7 +51,8 @@ struct Outcome {
   std::string standard_error;          ///< What the processes of the run said.
   std::uint32_t kills = 0;
   std::uint32_t faults_fired = 0;  ///< Planned faults whose point was reached.
-  std::uint32_t leftovers = 0;     ///< Names still there at the end, after the next start.
+  std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.
+  std::uint32_t unpromised = 0;    ///< The same, but nobody promised to remove them.
 };
 
 class World {

@@ -206,6 +206,12 @@ Passage SerialGate::apply_faults(const Approach& approach, const PlannedFault*& 
         fire(fault);
         passage.shorten = true;
         break;
+      case FaultKind::interrupt:
+        fire(fault);
+        // Here dies whoever neither blocks nor ignores them.
+        ::kill(::getpid(), SIGINT);
+        ::kill(::getpid(), SIGTERM);
+        break;
     }
   }
   return passage;

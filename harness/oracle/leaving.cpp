@@ -73,6 +73,16 @@ void complain(std::vector<Finding>& findings,
   }
 }
 
+/// Whether somebody promised to clean up at the next start at the latest. A protocol without a
+/// ledger promises nothing past the death or failure of its tracker.
+bool is_promised(const Evidence& evidence) {
+  return !evidence.scenario.no_ledger ||
+         std::ranges::none_of(evidence.records, [](const Record& record) {
+           return is_tracker(record) &&
+                  (record.injected || (is_fact(record, fact::died) && record.text != fact::ended));
+         });
+}
+
 std::string claimed(std::string_view claim) {
   return std::string(claim);
 }
@@ -81,12 +91,8 @@ std::string claimed(std::string_view claim) {
 
 std::vector<Finding> no_leak(const Evidence& evidence) {
   std::vector<Finding> findings;
-  const bool hit = std::ranges::any_of(evidence.records, [](const Record& record) {
-    return is_tracker(record) &&
-           (record.injected || (is_fact(record, fact::died) && record.text != fact::ended));
-  });
-  if (evidence.scenario.no_ledger && hit) {
-    return findings;  // Nobody promised.
+  if (!is_promised(evidence)) {
+    return findings;
   }
   if (somebody_lived_to_clean(evidence)) {
     complain(findings,
@@ -101,6 +107,14 @@ std::vector<Finding> no_leak(const Evidence& evidence) {
              "no-leak: every name created is removed past the next start");
   }
   return findings;
+}
+
+Leftovers leftovers_of(const Evidence& evidence) {
+  const auto count = std::ranges::count_if(evidence.left_after_sweep, [&](const auto& path) {
+    return !may_stay(evidence.scenario, path);
+  });
+  const auto number = static_cast<std::uint32_t>(count);
+  return is_promised(evidence) ? Leftovers{.promised = number} : Leftovers{.unpromised = number};
 }
 
 std::vector<Finding> no_hang(const Evidence& evidence) {

@@ -13,6 +13,13 @@ namespace lastref::harness::oracle {
 /// when a call was made to fail.
 std::vector<Finding> no_leak(const Evidence& evidence);
 
+/// Names that are there past the next start, but for those that the scenario leaves on purpose.
+struct Leftovers {
+  std::uint32_t promised = 0;    ///< Somebody promised to remove them.
+  std::uint32_t unpromised = 0;  ///< Nobody did: the tracker of a protocol without a ledger died.
+};
+Leftovers leftovers_of(const Evidence& evidence);
+
 /// At each quiet moment the tracker's counts are those that follow from what the processes did, as
 /// the journal has it. What was under way may count or not; a dead process holds nothing.
 std::vector<Finding> refcount_exact(const Evidence& evidence);
@@ -38,7 +45,7 @@ std::vector<Finding> is_private(const Evidence& evidence);
 /// An error that was put in is retried away, handled as documented, or told to somebody.
 std::vector<Finding> error_surfaced(const Evidence& evidence);
 
-/// With nothing wrong, nothing is said.
+/// With nothing wrong, what the scenario expects is said, and nothing else.
 std::vector<Finding> quiet(const Evidence& evidence);
 
 /// What the scenario itself found wrong.

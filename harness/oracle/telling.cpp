@@ -122,9 +122,11 @@ std::string name_of_error(int error) {
 }
 
 bool is_expected(const Scenario& scenario, std::string_view line) {
-  return std::ranges::any_of(scenario.expected_noise, [&](const std::string& noise) {
+  const auto is_in_line = [&](const std::string& noise) {
     return line.find(noise) != std::string_view::npos;
-  });
+  };
+  return std::ranges::any_of(scenario.expected_noise, is_in_line) ||
+         std::ranges::any_of(scenario.possible_noise, is_in_line);
 }
 
 }  // namespace
@@ -192,12 +194,23 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
 }
 
 std::vector<Finding> quiet(const Evidence& evidence) {
+  // Nobody should notice an interrupt.
   const bool is_clean = std::ranges::none_of(evidence.records, [](const Record& record) {
-    return record.phase == Phase::fact && record.place == fact::fired;
+    return record.phase == Phase::fact && record.place == fact::fired &&
+           record.text != name_of(FaultKind::interrupt);
   });
   std::vector<Finding> findings;
+  if (!is_clean) {
+    return findings;
+  }
+  for (const std::string& noise : evidence.scenario.expected_noise) {
+    if (evidence.standard_error.find(noise) == std::string_view::npos) {
+      findings.push_back({.claim = "quiet: what users have to know is said",
+                          .seen = "nothing like \"" + noise + "\" on standard error"});
+    }
+  }
   std::string_view rest = evidence.standard_error;
-  while (is_clean && !rest.empty()) {
+  while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));

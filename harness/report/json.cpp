@@ -108,6 +108,7 @@ std::string to_json(const Report& report) {
   json["matrix"] = matrix_of_report(report);
   json["kills"] = report.kills;
   json["leftovers"] = report.leftovers;
+  json["leftovers_nobody_promised_to_remove"] = report.unpromised;
   add_violations(report, json);
   json["not_deterministic"] = list_of(report.differences);
   json["seconds"] = rounded(report.seconds);

@@ -87,7 +87,8 @@ struct Report {
   std::vector<Missed> missed;
   std::vector<Difference> differences;
   std::uint64_t kills = 0;
-  std::uint64_t leftovers = 0;
+  std::uint64_t leftovers = 0;   ///< Names past the next start that must not be there.
+  std::uint64_t unpromised = 0;  ///< The same, where nobody promised to remove them.
   std::size_t violations = 0;
   std::vector<ViolationGroup> groups;
   double seconds = 0;

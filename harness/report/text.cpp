@@ -190,6 +190,10 @@ std::string to_text(const Report& report) {
                       report.kills,
                       report.leftovers,
                       report.seed);
+  if (report.unpromised > 0) {
+    text += fmt::format("  {} more names stayed that nobody had promised to remove\n",
+                        report.unpromised);
+  }
   if (report.resumed > 0) {
     text += fmt::format("  {} faults were executed by an earlier gate\n", report.resumed);
   }

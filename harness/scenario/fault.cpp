@@ -14,7 +14,8 @@ constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::kill_blocked,
                               FaultKind::fail_once,
                               FaultKind::fail_always,
-                              FaultKind::shorten};
+                              FaultKind::shorten,
+                              FaultKind::interrupt};
 constexpr std::string_view whole_tree_word = "whole_tree";
 constexpr int errno_max = 133;
 
@@ -94,6 +95,8 @@ std::string_view name_of(FaultKind kind) noexcept {
       return "fail_always";
     case FaultKind::shorten:
       return "shorten";
+    case FaultKind::interrupt:
+      return "interrupt";
   }
   LASTREF_ASSERT(false);
 }

@@ -47,7 +47,9 @@ class Stage {
   virtual bool await(const std::string& word) = 0;
   /// Holds all other processes in `role` still (SIGSTOP), and lets them go on.
   virtual void stop(const std::string& role) = 0;
-  virtual void resume(const std::string& role) = 0;
+  /// False if nobody in `role` was held still any more: when all others wait for them, the world
+  /// lets them go on by itself.
+  virtual bool resume(const std::string& role) = 0;
   /// SIGKILLs every process in `role`, and returns when they are dead.
   virtual void kill(const std::string& role) = 0;
   /// Only in the kernel world: forks this process without the product's knowledge. The copy keeps
@@ -102,8 +104,11 @@ struct Scenario {
   std::string sentence;           ///< What must hold, for people.
   std::vector<std::string> rows;  ///< SPEC rows that it shows: "T9"
   std::vector<Role> roles;        ///< "root" is among them.
-  /// Lines on standard error that contain one of these are no noise in a clean run.
+  /// What a run without faults says on standard error: each of these is in some line, and each line
+  /// has one of these.
   std::vector<std::string> expected_noise = {};
+  /// What it may say besides, depending on who is faster.
+  std::vector<std::string> possible_noise = {};
   bool kernel_only = false;  ///< Needs what a simulation has not: a real fork, address spaces.
   bool in_matrix = true;     ///< Its clean run is enumerated and failed point by point.
   bool in_gate = true;       ///< The canary is not.

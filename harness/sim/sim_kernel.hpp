@@ -154,6 +154,9 @@ struct SimLimits {
   std::size_t inodes = ~std::size_t{0};
 };
 
+/// As signal(7) has it.
+int number_of(os::Signal signal);
+
 class SimKernel {
  public:
   /// With / , /dev/shm and /tmp (both 01777), and a clock at one second.

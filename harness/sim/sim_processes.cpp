@@ -10,22 +10,6 @@ namespace {
 
 constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 
-int number_of(os::Signal signal) {
-  switch (signal) {
-    case os::Signal::interrupt:
-      return 2;
-    case os::Signal::kill:
-      return 9;
-    case os::Signal::terminate:
-      return 15;
-    case os::Signal::resume:
-      return 18;
-    case os::Signal::stop:
-      return 19;
-  }
-  return 0;
-}
-
 bool unstoppable(os::Signal signal) {
   return signal == os::Signal::kill || signal == os::Signal::stop;
 }
@@ -99,6 +83,22 @@ void drop_locks(Inode& inode, const Task& task) {
 }
 
 }  // namespace
+
+int number_of(os::Signal signal) {
+  switch (signal) {
+    case os::Signal::interrupt:
+      return 2;
+    case os::Signal::kill:
+      return 9;
+    case os::Signal::terminate:
+      return 15;
+    case os::Signal::resume:
+      return 18;
+    case os::Signal::stop:
+      return 19;
+  }
+  return 0;
+}
 
 SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
   Task maker;

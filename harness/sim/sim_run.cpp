@@ -36,9 +36,11 @@ SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_
   };
   machine.scheduler.on_death = [this](Task& task) {
     if (const Member* member = member_of(task); member != nullptr) {
-      const std::string_view how = !task.exit.killed ? fact::ended
-                                   : swept           ? fact::swept
-                                                     : fact::killed;
+      // Nobody plans a death of another signal.
+      const std::string_view how = !task.exit.killed                               ? fact::ended
+                                   : swept                                         ? fact::swept
+                                   : task.exit.code == number_of(os::Signal::kill) ? fact::killed
+                                                                                   : fact::crashed;
       note(*member, Phase::fact, fact::died, how, task.exit.code);
     }
   };
@@ -192,6 +194,12 @@ Passage SimGate::apply_faults(const Approach& approach, const Fault*& dies) {
       case FaultKind::shorten:
         fire(fault);
         passage.shorten = true;
+        break;
+      case FaultKind::interrupt:
+        fire(fault);
+        run_.machine.kernel.deliver(member_.system->task(), os::Signal::interrupt);
+        run_.machine.kernel.deliver(member_.system->task(), os::Signal::terminate);
+        run_.machine.scheduler.mind_death();
         break;
     }
   }

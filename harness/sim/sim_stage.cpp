@@ -60,8 +60,14 @@ void SimStage::stop(const std::string& role) {
   signal(role, os::Signal::stop);
 }
 
-void SimStage::resume(const std::string& role) {
+bool SimStage::resume(const std::string& role) {
+  const bool any = std::ranges::any_of(run_.by_index, [&](const Member* each) {
+    const Task& task = each->system->task();
+    return (each->base == role || each->role == role) && task.stopped &&
+           task.life == Task::Life::running;
+  });
   signal(role, os::Signal::resume);
+  return any;
 }
 
 void SimStage::kill(const std::string& role) {

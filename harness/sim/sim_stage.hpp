@@ -27,7 +27,7 @@ class SimStage final : public Stage {
   void tell(const std::string& word) override;
   bool await(const std::string& word) override;
   void stop(const std::string& role) override;
-  void resume(const std::string& role) override;
+  bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   bool fork_stranger(std::function<void()>) override { return false; }
   void refute(const std::string& claim, const std::string& seen) override;

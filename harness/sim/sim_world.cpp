@@ -8,6 +8,7 @@
 #include <lastref/tracker.hpp>
 
 #include "harness/oracle/evidence.hpp"
+#include "harness/oracle/oracles.hpp"
 #include "harness/sim/arena.hpp"
 #include "harness/sim/sim_observer.hpp"
 #include "harness/sim/sim_run.hpp"
@@ -188,7 +189,9 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
         record.phase == Phase::fact && record.place == fact::died && record.text == fact::killed;
     outcome.faults_fired += record.phase == Phase::fact && record.place == fact::fired;
   }
-  outcome.leftovers = static_cast<std::uint32_t>(evidence.left_after_sweep.size());
+  const oracle::Leftovers leftovers = oracle::leftovers_of(evidence);
+  outcome.leftovers = leftovers.promised;
+  outcome.unpromised = leftovers.unpromised;
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
   if (in_arena) {
     // Nothing of it is destroyed: its memory goes with the arena. Stacks are not in there.
