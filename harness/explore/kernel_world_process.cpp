@@ -82,6 +82,7 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
   for (const int number : {SIGINT, SIGTERM}) {
     ::signal(number, SIG_DFL);  // As after an exec, whatever the parent ignores.
   }
+  say_apart(context.run.segment());
   SerialGate gate(context.run, process);
   ForkingOs kernel(context, gate);
   InstrumentedOs os(kernel, gate);
@@ -121,6 +122,7 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
     segment.processes[process].live = false;
     return failure(std::errc{code}, birth.role, Call::spawn);
   }
+  wait_until_apart(segment);
   segment.processes[process].pid = pid;
   note_fact(context.run, process, fact::born, segment.processes[parent].role.view(), pid);
   return pid;

@@ -109,6 +109,7 @@ enum class Request : std::uint8_t {
 
 struct Segment {
   std::atomic<std::uint32_t> controller_turn;
+  std::atomic<std::uint32_t> apart;  ///< a futex: 1 says that the child being born is
   Request request;
   std::uint16_t request_process;
   RoleText request_role;
@@ -173,6 +174,10 @@ void make_pollers() noexcept;
 /// Hands the turn over.
 void give_turn(Segment& segment, ActorId actor) noexcept;
 void give_controller(Segment& segment, Request request) noexcept;
+/// A forked child has let go of what it does not inherit, as if it had been executed; and its
+/// parent waits for that. Until then, the parent's death would close nothing. One birth at a time.
+void say_apart(Segment& segment) noexcept;
+void wait_until_apart(Segment& segment) noexcept;
 /// Waits for the turn.
 void take_turn(Segment& segment, ActorId actor) noexcept;
 /// The controller's; false when the time was over first.

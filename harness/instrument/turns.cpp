@@ -30,6 +30,12 @@ void give(std::atomic<std::uint32_t>& word) noexcept {
   futex(word, FUTEX_WAKE, 1, nullptr);
 }
 
+void take(std::atomic<std::uint32_t>& word) noexcept {
+  while (word.exchange(0, std::memory_order_acquire) == 0) {
+    futex(word, FUTEX_WAIT, 0, nullptr);
+  }
+}
+
 /// splitmix64 (Steele, Lea, Flood 2014).
 std::uint64_t draw(std::uint64_t& state) noexcept {
   state += 0x9e3779b97f4a7c15U;
@@ -201,11 +207,16 @@ void give_controller(Segment& segment, Request request) noexcept {
   give(segment.controller_turn);
 }
 
+void say_apart(Segment& segment) noexcept {
+  give(segment.apart);
+}
+
+void wait_until_apart(Segment& segment) noexcept {
+  take(segment.apart);
+}
+
 void take_turn(Segment& segment, ActorId actor) noexcept {
-  std::atomic<std::uint32_t>& turn = segment.actors[actor].turn;
-  while (turn.exchange(0, std::memory_order_acquire) == 0) {
-    futex(turn, FUTEX_WAIT, 0, nullptr);
-  }
+  take(segment.actors[actor].turn);
 }
 
 bool take_controller(Segment& segment, std::chrono::milliseconds patience) noexcept {

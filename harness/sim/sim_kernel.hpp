@@ -172,6 +172,8 @@ class SimKernel {
   Answer<os::Fd> open_process(Task& task, os::Pid pid);
   Answer<void> signal_process(Task& task, os::Fd process, os::Signal signal);
   Answer<std::optional<os::ChildExit>> wait_child(Task& task, os::Fd process);
+  /// Threads and processes are numbered together.
+  void number_a_thread() noexcept { ++next_pid_; }
   Answer<void> ignore_signal(Task& task, os::Signal signal);
   Answer<void> unblock_signal(Task& task, os::Signal signal);
   void deliver(Task& task, os::Signal signal);

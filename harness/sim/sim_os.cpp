@@ -280,6 +280,7 @@ Status SimOs::unblock_signal(os::Signal signal) noexcept {
 }
 
 Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body) noexcept {
+  machine_.kernel.number_a_thread();
   const Scheduler::Index actor = machine_.scheduler.start(task_, false, [body = std::move(body)] {
     body();
     return 0;
