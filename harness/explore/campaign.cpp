@@ -106,8 +106,6 @@ void Campaign::begin() {
 }
 
 Job Campaign::job_of(std::size_t index, Purpose purpose, Plan&& made) {
-  // Crossings cost; they are asked for as long as there are points that nobody has reached.
-  made.wants_crossings |= !tally_.has_reached_all();
   return {.scenario = index, .purpose = purpose, .number = jobs_made_++, .plan = std::move(made)};
 }
 

@@ -127,6 +127,7 @@ Outcome Server::outcome_of(const Evidence& evidence) {
     outcome.last_crossings = last_crossings_of(evidence.records);
   }
   const Segment& segment = run_.segment();
+  outcome.reached = segment.reached;
   outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
   outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
   for (const Record& record : evidence.records) {

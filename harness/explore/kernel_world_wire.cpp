@@ -149,6 +149,7 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.choices);
   with(outcome.options);
   with(outcome.standard_error);
+  with(outcome.reached);
   with(outcome.kills);
   with(outcome.faults_fired);
   with(outcome.leftovers);

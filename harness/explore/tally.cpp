@@ -50,9 +50,13 @@ void Tally::add_outcome(Report& report, const Outcome& outcome) {
   report.kills += outcome.kills;
   report.leftovers += outcome.leftovers;
   report.unpromised += outcome.unpromised;
-  for (const Crossing& crossing : outcome.crossings) {
-    reach(crossing.point.place);
+  const PointSet fresh = outcome.reached & ~reached_;
+  for (std::size_t point = 0; fresh.any() && point < number_of_points(); ++point) {
+    if (fresh.test(point)) {
+      reach(place_of(point));
+    }
   }
+  reached_ |= fresh;
 }
 
 void Tally::add_violations(Report& report, const Scenario& scenario, const Done& done) {
@@ -82,12 +86,6 @@ void Tally::compare(Report& report, const Scenario& scenario, const Done& done) 
                                   .replay = replay_command(scenario.name, done.job.plan, world_),
                                   .seen = std::move(seen)});
   }
-}
-
-bool Tally::has_reached_all() const noexcept {
-  const auto reached = [&](std::string_view place) { return places_.contains(place); };
-  return std::ranges::all_of(call_rows(), reached, &CallRow::method) &&
-         std::ranges::all_of(step_rows(), reached, &StepRow::name);
 }
 
 void Tally::finish(Report& report) const {

@@ -21,8 +21,6 @@ class Tally {
   void reach(std::string_view place) { places_.emplace(place); }
   bool has_reached(std::string_view place) const { return places_.contains(place); }
   const std::set<std::string, std::less<>>& places() const noexcept { return places_; }
-  /// Whether every row of the tables was reached.
-  bool has_reached_all() const noexcept;
   /// Fills in points and groups.
   void finish(Report& report) const;
 
@@ -33,6 +31,7 @@ class Tally {
 
   std::string world_;
   std::set<std::string, std::less<>> places_;
+  PointSet reached_;
   std::map<std::pair<std::string, std::string>, ViolationGroup> groups_;
 };
 

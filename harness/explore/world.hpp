@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/scenario/fault.hpp"
+#include "harness/scenario/points.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
@@ -49,6 +50,7 @@ struct Outcome {
   std::vector<std::uint32_t> choices;  ///< What was answered, and
   std::vector<std::uint32_t> options;  ///< out of how many.
   std::string standard_error;          ///< What the processes of the run said.
+  PointSet reached;                    ///< whether or not crossings were wanted
   std::uint32_t kills = 0;
   std::uint32_t faults_fired = 0;  ///< Planned faults whose point was reached.
   std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.

@@ -17,6 +17,7 @@
 #include "harness/instrument/gate.hpp"
 #include "harness/journal/journal.hpp"
 #include "harness/scenario/fault.hpp"
+#include "harness/scenario/points.hpp"
 
 namespace lastref::harness {
 
@@ -118,6 +119,7 @@ struct Segment {
   std::uint16_t actors_used;
   std::uint16_t processes_used;
   std::uint32_t crossings;
+  PointSet reached;
   std::uint32_t crossings_allowed;
   std::uint32_t turns_on_end;
   std::int64_t clock;   ///< ns

@@ -246,6 +246,9 @@ Passage SerialGate::before(const Approach& approach) noexcept {
       give_controller(shared, Request::endless);
       halt();
     }
+    if (const std::size_t point = point_of(approach.call, approach.place); point < points_max) {
+      shared.reached.set(point);
+    }
     if (approach.asks) {
       ask();
     }

@@ -123,6 +123,7 @@ void SharedRun::reset() noexcept {
   segment.actors_used = 0;
   segment.processes_used = 0;
   segment.crossings = 0;
+  segment.reached.reset();
   segment.crossings_allowed = crossings_max;
   segment.turns_on_end = 0;
   segment.clock = 0;

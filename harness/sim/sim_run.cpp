@@ -272,6 +272,9 @@ Passage SimGate::before(const Approach& approach) noexcept {
     if (++run_.crossings > run_.crossings_allowed) {
       run_.machine.scheduler.give_up();
     }
+    if (const std::size_t point = point_of(approach.call, approach.place); point < points_max) {
+      run_.reached.set(point);
+    }
     if (approach.asks) {
       run_.machine.scheduler.ask(reach_of(approach));
     }

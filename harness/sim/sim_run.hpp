@@ -79,6 +79,7 @@ struct SimRun {
   std::vector<Awaiting*> awaiting;
 
   std::uint32_t crossings = 0;
+  PointSet reached;
   std::uint32_t crossings_allowed = crossings_max;
   std::uint32_t observed_at = 0;  ///< That number when the tracker was asked last
   bool observing = false;

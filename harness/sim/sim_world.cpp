@@ -181,6 +181,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   if (!outcome.findings.empty()) {
     outcome.last_crossings = last_crossings_of(run->journal);
   }
+  outcome.reached = run->reached;
   outcome.choices = copy(choices.answers());
   outcome.options = copy(choices.options());
   outcome.standard_error = std::string(std::string_view(evidence.standard_error));

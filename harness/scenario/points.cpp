@@ -1,0 +1,36 @@
+#include "harness/scenario/points.hpp"
+
+#include <algorithm>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness {
+
+std::size_t number_of_points() noexcept {
+  return call_rows().size() + step_rows().size();
+}
+
+std::size_t point_of(Call call, std::string_view step) noexcept {
+  if (call != Call::none) {
+    return static_cast<std::size_t>(call) - 1;
+  }
+  const auto steps = step_rows();
+  const auto found = std::ranges::find(steps, step, &StepRow::name);
+  return found == steps.end()
+             ? points_max
+             : call_rows().size() + static_cast<std::size_t>(found - steps.begin());
+}
+
+std::size_t point_named(std::string_view place) noexcept {
+  const auto calls = call_rows();
+  const auto found = std::ranges::find(calls, place, &CallRow::method);
+  return point_of(found == calls.end() ? Call::none : found->call, place);
+}
+
+std::string_view place_of(std::size_t point) noexcept {
+  LASTREF_ASSERT(point < number_of_points());
+  const std::size_t calls = call_rows().size();
+  return point < calls ? call_rows()[point].method : step_rows()[point - calls].name;
+}
+
+}  // namespace lastref::harness
