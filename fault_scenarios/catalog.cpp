@@ -11,6 +11,7 @@ const std::vector<Scenario>& catalog() {
         a_folder_goes_with_what_is_in_it(),
         a_huge_folder_keeps_nobody_waiting(),
         what_is_gone_is_clean(),
+        a_forgotten_name_begins_anew(),
         a_holder_is_killed(),
         root_and_tracker_are_killed(),
         the_root_is_killed(),

@@ -146,6 +146,11 @@ class Gate {
   }
 
   bool check_worlds() {
+    if (!session_.worlds.available()) {
+      session_.refuse(fmt::format(
+          "the {} world cannot run here: {}", session_.worlds.kind(), session_.worlds.degraded()));
+      return false;
+    }
     for (const std::string& required : options_.required) {
       if (required != session_.worlds.kind()) {
         session_.refuse(fmt::format(

@@ -61,6 +61,7 @@ Worlds Worlds::start(std::span<const char* const> words) {
       auto world =
           std::make_unique<KernelWorld>(KernelOptions{.scenarios = &catalog(), .core = i % cores});
       worlds.degraded_ = world->degraded();
+      worlds.available_ = worlds.available_ && world->available();
       worlds.owned_.push_back(std::move(world));
     }
     worlds.all_.push_back(worlds.owned_.back().get());
@@ -69,7 +70,7 @@ Worlds Worlds::start(std::span<const char* const> words) {
 }
 
 std::vector<WorldReport> Worlds::report() const {
-  return {{.name = kind_, .available = true, .degraded = degraded_}};
+  return {{.name = kind_, .available = available_, .degraded = degraded_}};
 }
 
 }  // namespace lastref::harness

@@ -26,6 +26,8 @@ class Worlds {
   std::string_view kind() const noexcept { return kind_; }
   /// What this machine does not permit; empty when nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }
+  /// False when it cannot run at all.
+  bool available() const noexcept { return available_; }
   std::vector<WorldReport> report() const;
   /// Trees of four a second without a harness; measured for the gate in the kernel world.
   std::optional<double> bare_loops() const noexcept { return bare_loops_; }
@@ -35,6 +37,7 @@ class Worlds {
   std::vector<World*> all_;
   std::string kind_ = "kernel";
   std::string degraded_;
+  bool available_ = true;
   std::optional<double> bare_loops_;
 };
 

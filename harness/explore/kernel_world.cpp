@@ -66,7 +66,8 @@ void KernelWorld::start_server() {
   LASTREF_ASSERT(pid > 0);
   ::close(ends[1]);
   server_ = std::make_unique<Server>(pid, ends[0]);
-  if (!receive_message(server_->socket, degraded_)) {
+  available_ = receive_message(server_->socket, degraded_);
+  if (!available_) {
     degraded_ = "the fork server does not start";
   }
 }

@@ -52,6 +52,8 @@ class KernelWorld final : public World {
 
   /// What this machine does not permit, and what is done instead; empty when nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }
+  /// False when it cannot run at all; `degraded` says why.
+  bool available() const noexcept { return available_; }
 
  private:
   struct Server;
@@ -60,6 +62,7 @@ class KernelWorld final : public World {
 
   KernelOptions options_;
   std::string degraded_;
+  bool available_ = false;
   std::unique_ptr<Server> server_;
 };
 

@@ -147,7 +147,7 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   files_ = root_ + "/files";
   runtime_ = root_ + "/runtime";
   const int made = ::mkdir(files_.c_str(), 0700);
-  LASTREF_ASSERT(made == 0);
+  LASTREF_ASSERT(made == 0 || errno == EEXIST);
   ::setenv("LASTREF_RUNTIME_FOLDER", runtime_.c_str(), 1);
   // Nothing may be hidden from others by luck: what the run creates shows the mode that it asked
   // for.
@@ -161,8 +161,34 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   }
 }
 
+namespace {
+
+/// What is mounted in this namespace stays in it. False with errno.
+bool keep_mounts_private() noexcept {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    return true;
+  }
+  // Below chroot(2), "/" is no mount. Joining the namespace that one is in leads to its real root;
+  // then back.
+  const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
+                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                    ::fchdir(here) == 0 && ::chroot(".") == 0;
+  const int code = errno;
+  for (const int fd : {here, own}) {
+    if (fd >= 0) {
+      ::close(fd);
+    }
+  }
+  errno = code;
+  return done;
+}
+
+}  // namespace
+
 void KernelRoom::mount_all() {
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+  if (!keep_mounts_private()) {
     degraded_ = said("private mounts");
   } else if (::mount("world", shm, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
     degraded_ = said("a private /dev/shm");

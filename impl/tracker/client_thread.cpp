@@ -118,6 +118,13 @@ void Client::State::read_answers() {
 }
 
 void Client::State::take_answer(Message& answer) {
+  if (answer.verb == Verb::forget) {
+    // Somebody has forgotten what we hold: the next tracker must not hear of it.
+    for (const Entry& entry : answer.entries) {
+      holdings_.erase(entry.resource);
+    }
+    return;
+  }
   if (answer.id == nonce_) {
     if (answer.status != 0) {
       give_up({.code = static_cast<std::errc>(answer.status), .subject = "the tracker refused us"});
@@ -157,7 +164,14 @@ void Client::State::take_answer(Message& answer) {
 /// the root keeps open.
 void Client::State::restore() {
   announced_ = false;
-  link_.reset();
+  if (link_) {
+    link_->receive_the_rest();
+    read_answers();
+    link_.reset();
+  }
+  if (broken_) {
+    return;
+  }
   if (++connections_ > connections_max) {
     give_up(
         {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});

@@ -22,7 +22,7 @@ enum class Verb : std::uint8_t {
   register_ = 2,  ///< +1, creates. Answered.
   hold = 3,       ///< +1 on known names.
   release = 4,    ///< −1.
-  forget = 5,     ///< Ends names. Answered.
+  forget = 5,     ///< Ends names. Answered. From the tracker: another process has ended them.
   counts = 6,     ///< Asks for everything. Answered, in as many packets as it takes.
   probe = 7,      ///< Answered.
   leave = 8,      ///< Releases everything; the end of the connection follows.

@@ -32,6 +32,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
   for (const Resource& name : daemon->ledger_.names()) {
     daemon->registry_.adopt(name);
   }
+  for (Resource& name : daemon->ledger_.forgotten()) {
+    daemon->ghosts_.insert(std::move(name));
+  }
   LASTREF_CHECK(daemon->expect_members());
   return daemon;
 }
@@ -61,13 +64,19 @@ Status Daemon::expect_members() {
 Status Daemon::serve() {
   for (;;) {
     const Registry::Stamp before = registry_.now();
+    const std::size_t asked_before = asked_.size();
     LASTREF_CHECK(round(patience()));
     if (settled()) {
       if (!was_settled_) {
         was_settled_ = true;
         os_.step(Step::tracker_settled);
       }
+      lay_ghosts();
+      retry_parked();
       if (round_was_full_) {
+        const auto end = asked_.begin() + static_cast<std::ptrdiff_t>(asked_before);
+        tell_counts({asked_.begin(), end});
+        asked_.erase(asked_.begin(), end);
         for (Resource& doomed : registry_.take_doomed(before)) {
           os_.step(Step::tracker_doomed);
           abandoned_.erase(doomed);
@@ -88,7 +97,8 @@ std::optional<std::chrono::nanoseconds> Daemon::patience() {
   if (accept_failures_ > 0 || poll_failures_ > 0) {
     return pause_after_failure;
   }
-  if (!round_was_full_ || members_.empty() || (settled() && registry_.has_doomed())) {
+  if (!round_was_full_ || members_.empty() ||
+      (settled() && (registry_.has_doomed() || !asked_.empty()))) {
     return std::chrono::nanoseconds(0);
   }
   if (const auto due = cleaner_.due()) {
@@ -268,6 +278,10 @@ void Daemon::clean() {
                              describe(done.error()));
     }
   }
+  retry_parked();
+}
+
+void Daemon::retry_parked() {
   std::vector<Parked> waiting;
   std::swap(waiting, parked_);
   for (Parked& parked : waiting) {

@@ -6,6 +6,11 @@
 // Nothing goes before every process that lived when this tracker started has announced what it
 // holds or died (T6).
 //
+// Who holds a name that another process forgets is told, so that it does not announce it to the
+// next tracker. As long as somebody may not have been told the name is a ghost: it begins no new
+// life, for a stale announcement would count in that. Nor are counts told before everybody has
+// announced.
+//
 // What is left if it dies anywhere: the ledger names everything that was ever counted and is not
 // yet clean, the members announce the rest to the next tracker; with no root left, the next start
 // sweeps.
@@ -80,8 +85,13 @@ class Daemon {
   void take_register(ConnectionId id, Connection& connection, Message& message);
   void take_forget(Connection& connection, const Message& message);
   void take_release(Connection& connection, const Message& message);
+  bool tell_forgotten(MemberId holder, const Resource& resource);
+  void lay_ghosts();
+  void lay_ghost(const Resource& resource);
+  void retry_parked();
   void take_hold(Connection& connection, const Message& message);
-  void take_counts(Connection& connection, const Message& message);
+  void tell_counts(const std::vector<Parked>& asked);
+  void tell_counts(Connection& connection, const Message& message);
   void answer(Connection& connection, std::uint32_t id, std::errc status = {});
   void leave(MemberId id);
   void abandon(MemberId id);
@@ -97,7 +107,9 @@ class Daemon {
   Cleaner cleaner_;
   std::map<MemberId, Member> members_;
   std::map<ConnectionId, Connection> connections_;
-  std::vector<Parked> parked_;    // registers of names that are being cleaned up
+  std::vector<Parked> parked_;    // registers of names that are being cleaned up, or ghosts
+  std::vector<Parked> asked_;     // for counts
+  std::set<Resource> ghosts_;     // forgotten, while somebody may believe that it holds them
   std::set<Resource> abandoned_;  // doomed because their holder was gone, not released
   MemberId last_member_ = nobody;
   ConnectionId last_connection_ = 0;

@@ -57,7 +57,7 @@ void Daemon::take(ConnectionId id, Connection& connection, Message message) {
       take_forget(connection, message);
       return;
     case Verb::counts:
-      take_counts(connection, message);
+      asked_.push_back({.from = id, .message = std::move(message)});
       return;
     case Verb::probe:
       answer(connection, message.id);
@@ -110,9 +110,11 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
   connection.member = member;
   registry_.drop(member);
   for (const Entry& entry : connection.announcing) {
-    // What the ledger does not know was forgotten, or cleaned up, while this process was not told.
     if (registry_.knows(entry.resource)) {
       registry_.add(member, entry.resource, entry.count);
+    } else {
+      // What the ledger does not know was forgotten, or cleaned up, and this process not told.
+      tell_forgotten(member, entry.resource);
     }
   }
   connection.announcing.clear();
@@ -121,8 +123,9 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
 
 void Daemon::take_register(ConnectionId id, Connection& connection, Message& message) {
   for (const Entry& entry : message.entries) {
-    if (cleaner_.is_under_way(entry.resource)) {
-      // The thing is being deleted. Whoever creates it now would lose it: wait for the end of that.
+    // Either the thing is being deleted, and whoever creates it now would lose it; or somebody may
+    // yet announce the life of the name that is over. Wait for the end of that.
+    if (cleaner_.is_under_way(entry.resource) || ghosts_.contains(entry.resource)) {
       parked_.push_back({.from = id, .message = std::move(message)});
       return;
     }
@@ -164,18 +167,77 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     const bool cleaning = cleaner_.is_under_way(entry.resource);
     cleaner_.cancel(entry.resource);
-    if (Status struck = ledger_.strike(entry.resource); !struck) {
+    if (Status struck = ledger_.forget(entry.resource); !struck) {
       answer(connection, message.id, struck.error().code);
       return;
     }
+    const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
     if (!registry_.forget(entry.resource) && !cleaning && !message.again) {
       complain(connection, "forgets an unknown name: " + to_text(entry.resource));
     }
+    bool all_told = true;
+    for (const MemberId holder : holders) {
+      all_told =
+          (holder == connection.member || tell_forgotten(holder, entry.resource)) && all_told;
+    }
+    if (!all_told) {
+      ghosts_.insert(entry.resource);
+    }
   }
   answer(connection, message.id);
+  for (const Entry& entry : message.entries) {
+    if (connection.link.wants_room() || connection.link.broken()) {
+      ghosts_.insert(entry.resource);
+    } else if (!ghosts_.contains(entry.resource)) {
+      lay_ghost(entry.resource);
+    }
+  }
 }
 
-void Daemon::take_counts(Connection& connection, const Message& message) {
+/// Whether it is certain that `holder` reads it before it announces anything again.
+bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
+  const auto found = std::ranges::find_if(
+      connections_, [holder](const auto& item) { return item.second.member == holder; });
+  if (found == connections_.end()) {
+    return false;
+  }
+  Link& link = found->second.link;
+  link.post(encode({.verb = Verb::forget, .entries = {{.resource = resource}}}));
+  return !link.wants_room() && !link.broken();
+}
+
+/// Once everybody has announced and nobody has to be told any more.
+void Daemon::lay_ghosts() {
+  const bool all_told = std::ranges::none_of(
+      connections_, [](const auto& item) { return item.second.link.wants_room(); });
+  if (ghosts_.empty() || !all_told) {
+    return;
+  }
+  for (const Resource& ghost : ghosts_) {
+    lay_ghost(ghost);
+  }
+  ghosts_.clear();
+}
+
+void Daemon::lay_ghost(const Resource& resource) {
+  if (const Status done = ledger_.lay_to_rest(resource); !done) {
+    os::report_quietly(
+        os_,
+        "lastref tracker: could not strike " + to_text(resource) + ": " + describe(done.error()));
+  }
+}
+
+/// Only after a round that began when the question had been read: a death before the question is
+/// seen in that round at the latest.
+void Daemon::tell_counts(const std::vector<Parked>& asked) {
+  for (const Parked& question : asked) {
+    if (const auto found = connections_.find(question.from); found != connections_.end()) {
+      tell_counts(found->second, question.message);
+    }
+  }
+}
+
+void Daemon::tell_counts(Connection& connection, const Message& message) {
   Message reply{.verb = Verb::reply, .id = message.id, .entries = {}};
   for (const Holding& holding : registry_.holdings()) {
     const auto holder = members_.find(holding.holder);

@@ -7,6 +7,7 @@ namespace lastref::tracker {
 namespace {
 
 constexpr std::byte alive{'+'};
+constexpr std::byte forgotten_once{'!'};
 constexpr std::byte dead{'-'};
 constexpr std::byte nothing{0};
 constexpr std::size_t record_header_size = 12;
@@ -48,7 +49,20 @@ std::vector<std::byte> record_of(std::uint64_t offset, std::byte state, const Re
   return record;
 }
 
+std::vector<Resource> names_in(const std::map<Resource, std::uint64_t>& records) {
+  std::vector<Resource> all;
+  all.reserve(records.size());
+  for (const auto& [resource, offset] : records) {
+    all.push_back(resource);
+  }
+  return all;
+}
+
 }  // namespace
+
+Status Ledger::write_state(std::uint64_t offset, std::byte state) {
+  return os::write_all_at(*os_, file_.get(), std::span(&state, 1), offset);
+}
 
 Result<Ledger> Ledger::open(os::Os& os, const os::Place& place) {
   LASTREF_TRY(file, os::open_file(os, place, {.write = true}));
@@ -85,7 +99,7 @@ void Ledger::parse(os::Bytes bytes) {
     const os::Bytes name = record.subspan(record_header_size, size);
     if (record[0] == dead) {
       spare_[size].push_back(end_);
-    } else if (record[0] == alive) {
+    } else if (record[0] == alive || record[0] == forgotten_once) {
       const bool whole = number_at(record.subspan(4), 8) == check_of(end_, record[1], name);
       Resource resource{.type = static_cast<ResourceType>(record[1]), .name = {}};
       for (const std::byte byte : name) {
@@ -95,7 +109,7 @@ void Ledger::parse(os::Bytes bytes) {
       if (!whole || !possible || !check_name(resource)) {
         return;
       }
-      alive_[resource] = end_;
+      (record[0] == alive ? alive_ : forgotten_)[resource] = end_;
     } else {
       return;
     }
@@ -119,7 +133,7 @@ Status Ledger::enter(const Resource& resource) {
     touched_ = std::max(touched_, next);
     LASTREF_CHECK(os::write_all_at(*os_, file_.get(), record, end_));
     if (over_garbage) {
-      LASTREF_CHECK(os::write_all_at(*os_, file_.get(), std::span(&alive, 1), end_));
+      LASTREF_CHECK(write_state(end_, alive));
     }
     alive_[resource] = end_;
     end_ = next;
@@ -127,7 +141,7 @@ Status Ledger::enter(const Resource& resource) {
   }
   const std::uint64_t offset = spare.back();
   LASTREF_CHECK(os::write_all_at(*os_, file_.get(), record_of(offset, dead, resource), offset));
-  LASTREF_CHECK(os::write_all_at(*os_, file_.get(), std::span(&alive, 1), offset));
+  LASTREF_CHECK(write_state(offset, alive));
   spare.pop_back();
   alive_[resource] = offset;
   return ok();
@@ -138,19 +152,40 @@ Status Ledger::strike(const Resource& resource) {
   if (found == alive_.end()) {
     return ok();
   }
-  LASTREF_CHECK(os::write_all_at(*os_, file_.get(), std::span(&dead, 1), found->second));
+  LASTREF_CHECK(write_state(found->second, dead));
   spare_[resource.name.size()].push_back(found->second);
   alive_.erase(found);
   return ok();
 }
 
-std::vector<Resource> Ledger::names() const {
-  std::vector<Resource> all;
-  all.reserve(alive_.size());
-  for (const auto& [resource, offset] : alive_) {
-    all.push_back(resource);
+Status Ledger::forget(const Resource& resource) {
+  const auto found = alive_.find(resource);
+  if (found == alive_.end()) {
+    return ok();
   }
-  return all;
+  LASTREF_CHECK(write_state(found->second, forgotten_once));
+  forgotten_[resource] = found->second;
+  alive_.erase(found);
+  return ok();
+}
+
+Status Ledger::lay_to_rest(const Resource& resource) {
+  const auto found = forgotten_.find(resource);
+  if (found == forgotten_.end()) {
+    return ok();
+  }
+  LASTREF_CHECK(write_state(found->second, dead));
+  spare_[resource.name.size()].push_back(found->second);
+  forgotten_.erase(found);
+  return ok();
+}
+
+std::vector<Resource> Ledger::names() const {
+  return names_in(alive_);
+}
+
+std::vector<Resource> Ledger::forgotten() const {
+  return names_in(forgotten_);
 }
 
 }  // namespace lastref::tracker

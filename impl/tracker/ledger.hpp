@@ -3,13 +3,14 @@
 //
 // The tracker alone writes it, and writes a name before it answers that the name is counted. A
 // record is
-//   state u8 ('+' alive, '-' dead), type u8, size of the name u16, check u64, name
+//   state u8 ('+' alive, '!' forgotten, '-' dead), type u8, size of the name u16, check u64, name
 // with a check over offset, type and name. A '+' record with a wrong check is a write that a kill
 // cut short: it and all after it do not count. Nor does what lies behind a 0 in place of a state.
 // Ending a name is one byte in place, which needs no space. The place of a dead record is taken
 // again by a name of the same size: body first, then the one byte. So is the place of a record that
 // was cut short, which may have anything in its name: a 0 in front and one behind, then the one
-// byte. Counts are not here: they are announced by those who hold (T6).
+// byte. Counts are not here: they are announced by those who hold (T6). A name that was forgotten
+// stays on record until all who may still believe that they hold it have been told.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +40,32 @@ class Ledger {
   /// Errors          io_error: it is still there.
   Status strike(const Resource& resource);
 
+  /// Ends the name, if it is there, and keeps it on record as forgotten.
+  ///
+  /// Errors          io_error: it is still there.
+  Status forget(const Resource& resource);
+  /// Takes a forgotten name off the record.
+  ///
+  /// Errors          io_error: it stays, which costs no more than its place.
+  Status lay_to_rest(const Resource& resource);
+
   bool contains(const Resource& resource) const { return alive_.contains(resource); }
   /// Every name that is alive, in order.
   std::vector<Resource> names() const;
+  /// Every name that is on record as forgotten, in order.
+  std::vector<Resource> forgotten() const;
   bool empty() const noexcept { return alive_.empty(); }
 
  private:
   Ledger(os::Os& os, os::UniqueFd file) noexcept : os_(&os), file_(std::move(file)) {}
   Status load();
+  Status write_state(std::uint64_t offset, std::byte state);
   void parse(os::Bytes bytes);
 
   os::Os* os_;
   os::UniqueFd file_;
   std::map<Resource, std::uint64_t> alive_;                            // → offset of the record
+  std::map<Resource, std::uint64_t> forgotten_;                        // → offset of the record
   std::unordered_map<std::size_t, std::vector<std::uint64_t>> spare_;  // by size of name
   std::uint64_t end_ = 0;                                              // of the records
   std::uint64_t touched_ = 0;  // end of what the file may contain

@@ -49,6 +49,12 @@ void Link::flush() {
   }
 }
 
+void Link::receive_the_rest() {
+  // The other side's next message fails, so that it knows that this one was not read.
+  static_cast<void>(os_->shut_down(fd()));
+  broken_ = ended_;
+}
+
 Arrival Link::receive() {
   if (broken_) {
     return Arrival::end;
@@ -76,7 +82,7 @@ Arrival Link::receive() {
     received_fds_.emplace_back(*os_, fd);
   }
   if (arrived->size == 0) {
-    broken_ = true;
+    broken_ = ended_ = true;
     return Arrival::end;
   }
   fruitless_ = 0;

@@ -31,6 +31,10 @@ class Link {
   /// Sends what is queued, as far as there is room.
   void flush();
 
+  /// What the other side had sent before sending to it failed can still be received, and nothing
+  /// more comes. Does nothing once its end was received.
+  void receive_the_rest();
+
   /// The next message. After `message`, see `received` and `received_fds`; after `malformed`,
   /// `reason`.
   Arrival receive();
@@ -50,6 +54,7 @@ class Link {
   std::string reason_;
   int fruitless_ = 0;
   bool broken_ = false;
+  bool ended_ = false;
 };
 
 /// Where packets are received into, once a process.

@@ -62,6 +62,16 @@ Released Registry::release(MemberId member, const Resource& resource, std::uint6
   return entry.total == 0 ? Released::last : Released::still_held;
 }
 
+std::vector<MemberId> Registry::holders_of(const Resource& resource) const {
+  std::vector<MemberId> holders;
+  if (const auto found = entries_.find(resource); found != entries_.end()) {
+    for (const auto& [member, count] : found->second.holders) {
+      holders.push_back(member);
+    }
+  }
+  return holders;
+}
+
 bool Registry::forget(const Resource& resource) {
   const auto found = entries_.find(resource);
   if (found == entries_.end()) {

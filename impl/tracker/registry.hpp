@@ -43,6 +43,7 @@ class Registry {
   /// Takes `count` from what `member` holds; at 0 the name is doomed. `not_held` if it holds less:
   /// then it holds nothing more.
   Released release(MemberId member, const Resource& resource, std::uint64_t count = 1);
+  std::vector<MemberId> holders_of(const Resource& resource) const;
   /// Ends the name, whatever its count. False if it is unknown.
   bool forget(const Resource& resource);
   /// Releases everything that `member` holds; returns the names that nobody holds because of it.

@@ -94,7 +94,8 @@ class Client {
   /// Source          loky resource_tracker.py, UNREGISTER.
   Status forget(const Resource& resource);
 
-  /// Every name, holder and count, ordered.
+  /// Every name, holder and count, ordered. After the death of a tracker it waits until every
+  /// process has told the next one what it holds.
   ///
   /// Errors          connection_refused, connection_aborted: the tree has ended.
   Result<std::vector<Count>> counts();
