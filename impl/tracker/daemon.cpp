@@ -62,6 +62,8 @@ Status Daemon::expect_members() {
 }
 
 Status Daemon::serve() {
+  // Something that never listens would never become readable either.
+  LASTREF_CHECK(accept_all());
   for (;;) {
     const Registry::Stamp before = registry_.now();
     const std::size_t asked_before = asked_.size();
