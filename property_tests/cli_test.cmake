@@ -49,6 +49,11 @@ answers(2 "no mutant enoent_is_eror; did you mean enoent_is_an_error" mutants en
 answers(2 "excludes" mutants --list --check)
 answers(2 "no scenario matches row T99" gate --row T99)
 
+answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario canary/always_fails
+  --budget 0.2)
+answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/always_fails
+  --budget 0.2 --first --worlds 1)
+
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
   replay canary/always_fail)

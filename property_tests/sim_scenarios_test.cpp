@@ -1,4 +1,6 @@
 // The catalog's scenarios in the simulated world.
+#include <iostream>
+
 #include <gtest/gtest.h>
 
 #include "fault_scenarios/scenarios.hpp"
@@ -25,6 +27,21 @@ TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_next_to
   EXPECT_TRUE(exhausted.complete);
   EXPECT_TRUE(exhausted.deterministic);
   EXPECT_GT(exhausted.schedules, 100U);
+}
+
+/// Whoever can go on does; at each wait, everybody who could be next is.
+TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_without_preemption) {
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr std::uint64_t most = 2000;
+#else
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+#endif
+  const Exhausted exhausted = exhaust(two_holders_release_at_once(),
+                                      {.preemptions = 0, .ask_after = "go", .runs_max = most});
+  EXPECT_TRUE(holds(exhausted));
+  EXPECT_TRUE(exhausted.deterministic);
+  EXPECT_EQ(exhausted.complete, exhausted.schedules < most);
+  std::cout << exhausted.schedules << " orders, " << exhausted.steps << " steps\n";
 }
 
 TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halves) {

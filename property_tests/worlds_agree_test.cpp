@@ -9,6 +9,7 @@
 #include "harness/explore/kernel_world.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/sim/sim_world.hpp"
+#include "property_tests/printing.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
@@ -86,9 +85,10 @@ std::vector<const Scenario*> select(const std::string& pattern, const std::strin
 
 /// Tells builds of the program apart.
 std::uint64_t hash_of_program() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(program), {}};
-  return hash_of(bytes);
+  std::error_code error;
+  const auto size = std::filesystem::file_size("/proc/self/exe", error);
+  const auto time = std::filesystem::last_write_time("/proc/self/exe", error);
+  return hash_of(fmt::format("{} {}", size, time.time_since_epoch().count()));
 }
 
 bool is_terminal() {

@@ -45,6 +45,9 @@ ActorId Gate::new_actor() noexcept {
 void Gate::drop_actor(ActorId /*actor*/) noexcept {
   LASTREF_ASSERT(serialises());
 }
+void Gate::actor_begun() noexcept {
+  LASTREF_ASSERT(serialises());
+}
 void Gate::actor_begins(ActorId /*actor*/) noexcept {
   LASTREF_ASSERT(serialises());
 }

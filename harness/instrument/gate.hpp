@@ -79,6 +79,9 @@ class Gate {
 
   virtual ActorId new_actor() noexcept;
   virtual void drop_actor(ActorId actor) noexcept;
+  /// In the thread that started one: comes back when the new one waits for its turn. Until then it
+  /// may hold locks of the C library or of a sanitizer, and a fork would copy them.
+  virtual void actor_begun() noexcept;
   /// In the new thread: comes back when it is its turn.
   virtual void actor_begins(ActorId actor) noexcept;
   /// In the thread, as its last act.

@@ -160,6 +160,7 @@ Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(
       return started;
     }
     thread->is(std::move(*started));
+    gate_.actor_begun();
     return thread;
   });
 }

@@ -414,8 +414,13 @@ void SerialGate::drop_actor(ActorId actor) noexcept {
   segment().actors[actor].state = ActorState::gone;
 }
 
+void SerialGate::actor_begun() noexcept {
+  wait_until_apart(segment());
+}
+
 void SerialGate::actor_begins(ActorId actor) noexcept {
   me = {.actor = actor};
+  say_apart(segment());
   take_turn(segment(), actor);
 }
 

@@ -53,6 +53,7 @@ class SerialGate final : public Gate {
   void fill(os::Buffer into) noexcept override;
   ActorId new_actor() noexcept override;
   void drop_actor(ActorId actor) noexcept override;
+  void actor_begun() noexcept override;
   void actor_begins(ActorId actor) noexcept override;
   void actor_ends() noexcept override;
   void join(ActorId actor) noexcept override;

@@ -110,6 +110,7 @@ class SimGate final : public Gate {
   void fill(os::Buffer into) noexcept override;
   ActorId new_actor() noexcept override;
   void drop_actor(ActorId) noexcept override {}
+  void actor_begun() noexcept override {}
   void actor_begins(ActorId) noexcept override {}
   void actor_ends() noexcept override {}
   void join(ActorId actor) noexcept override;

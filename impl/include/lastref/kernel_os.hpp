@@ -2,22 +2,20 @@
 //
 // Needs Linux 5.4 (process descriptors that can be waited for). What a newcomer would get wrong:
 // - `spawn` is posix_spawn. The product lives in big threaded programs, where fork copies page
-// tables
-//   for milliseconds and leaves every lock of the other threads held in the child. posix_spawn runs
-//   the child in the caller's memory with all signals blocked (vfork and a stack of its own),
-//   resets every disposition, and reports a failed exec as its own error. Hand-made clone(CLONE_VM)
-//   would give the process descriptor in the same call, but sanitizers and interposers see it as a
-//   fork and wreck the state that it shares with its parent. So pidfd_open follows. Between the two
-//   the child is ours and unreaped, and its pid cannot name another; if pidfd_open fails, it is
-//   killed and reaped by that pid. Where the program around us reaps children that are not its own
-//   (SIGCHLD ignored, or wait(-1) in some thread), the descriptor is checked to name a child of
-//   ours.
+//   tables for milliseconds and leaves every lock of the other threads held in the child.
+//   posix_spawn runs the child in the caller's memory with all signals blocked (vfork and a stack
+//   of its own), resets every disposition, and reports a failed exec as its own error. Hand-made
+//   clone(CLONE_VM) would give the process descriptor in the same call, but sanitizers and
+//   interposers see it as a fork and wreck the state that it shares with its parent. So pidfd_open
+//   follows. Between the two the child is ours and unreaped, and its pid cannot name another; if
+//   pidfd_open fails, it is killed and reaped by that pid. Where the program around us reaps
+//   children that are not its own (SIGCHLD ignored, or wait(-1) in some thread), the descriptor is
+//   checked to name a child of ours.
 // - `write` keeps SIGPIPE away with three system calls, for pipes have no MSG_NOSIGNAL; `write_at`
 //   needs none, because it refuses pipes.
 // - `open` never waits either, not even for the other side of a FIFO that somebody planted.
 // - `read_folder` asks again when the kernel gave only "." and "..", and asks for the kind of an
-// entry
-//   on file systems that do not keep it in the folder.
+//   entry on file systems that do not keep it in the folder.
 #pragma once
 
 #include <string>

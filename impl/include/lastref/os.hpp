@@ -5,12 +5,10 @@
 // process-wide singletons.
 //
 // Contract, for every implementation and wrapper:
-// - One method is one system call. Nothing is retried inside: `interrupted` reaches the caller, and
-// the
-//   retry policy lives in owners.hpp, where it can be tested.
+// - One method is one system call. Nothing is retried inside: `interrupted` reaches the caller,
+//   and the retry policy lives in owners.hpp, where it can be tested.
 // - No method throws. A failed call leaves the state that the kernel documents; `close` gives up
-// its
-//   descriptor even when it reports an error.
+//   its descriptor even when it reports an error.
 // - Every descriptor is close-on-exec; sockets and pipes never block: they answer
 //   `resource_unavailable_try_again` (would block). Waiting is `poll`, and only `poll`.
 // - No call raises SIGPIPE.
