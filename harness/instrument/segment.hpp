@@ -177,8 +177,8 @@ void make_pollers() noexcept;
 void give_turn(Segment& segment, ActorId actor) noexcept;
 void give_controller(Segment& segment, Request request) noexcept;
 /// A forked child has let go of what it does not inherit, as if it had been executed, or a new
-/// thread has begun; and whoever started it waits for that. Until then, a parent's death would close
-/// nothing, and a fork would copy what the thread has locked. One birth at a time.
+/// thread has begun; and whoever started it waits for that. Until then, a parent's death would
+/// close nothing, and a fork would copy what the thread has locked. One birth at a time.
 void say_apart(Segment& segment) noexcept;
 void wait_until_apart(Segment& segment) noexcept;
 /// Waits for the turn.
