@@ -12,6 +12,7 @@ const std::vector<Scenario>& catalog() {
         a_huge_folder_keeps_nobody_waiting(),
         what_is_gone_is_clean(),
         a_forgotten_name_begins_anew(),
+        counts_wait_for_every_announcement(),
         a_holder_is_killed(),
         root_and_tracker_are_killed(),
         the_root_is_killed(),

@@ -10,6 +10,7 @@ Scenario a_folder_goes_with_what_is_in_it();
 Scenario a_huge_folder_keeps_nobody_waiting();
 Scenario what_is_gone_is_clean();
 Scenario a_forgotten_name_begins_anew();
+Scenario counts_wait_for_every_announcement();
 Scenario a_holder_is_killed();
 Scenario root_and_tracker_are_killed();
 Scenario the_root_is_killed();
