@@ -18,7 +18,6 @@
 #include "harness/explore/kernel_world_room.hpp"
 #include "harness/explore/kernel_world_wire.hpp"
 #include "harness/oracle/evidence.hpp"
-#include "harness/oracle/oracles.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -67,7 +66,6 @@ class Server {
   void load(const Plan& plan);
   /// The next start: sweeps up behind what was killed, in a process of its own.
   void sweep();
-  Outcome outcome_of(const Evidence& evidence);
 
   const KernelOptions& options_;
   SharedRun run_;
@@ -117,31 +115,6 @@ void Server::sweep() {
   }
 }
 
-Outcome Server::outcome_of(const Evidence& evidence) {
-  Outcome outcome;
-  outcome.findings = judge(evidence);
-  if (evidence.plan.wants_crossings) {
-    outcome.crossings = crossings_of(evidence.records);
-  }
-  if (!outcome.findings.empty()) {
-    outcome.last_crossings = last_crossings_of(evidence.records);
-  }
-  const Segment& segment = run_.segment();
-  outcome.reached = segment.reached;
-  outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
-  outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
-  for (const Record& record : evidence.records) {
-    if (record.phase == Phase::fact) {
-      outcome.kills += record.place == fact::died && record.text == fact::killed ? 1U : 0U;
-      outcome.faults_fired += record.place == fact::fired ? 1U : 0U;
-    }
-  }
-  const oracle::Leftovers leftovers = oracle::leftovers_of(evidence);
-  outcome.leftovers = leftovers.promised;
-  outcome.unpromised = leftovers.unpromised;
-  return outcome;
-}
-
 Outcome Server::perform(const RunRequest& request) {
   const auto& all = *options_.scenarios;
   const auto scenario = std::ranges::find(all, request.scenario, &Scenario::name);
@@ -156,7 +129,7 @@ Outcome Server::perform(const RunRequest& request) {
 
   std::vector<std::string> left = room_.left();
   std::vector<std::string> left_after_sweep;
-  std::string standard_error = room_.standard_error();
+  const std::string standard_error = room_.standard_error();
   if (!left.empty()) {
     sweep();
     left_after_sweep = room_.left();
@@ -168,7 +141,10 @@ Outcome Server::perform(const RunRequest& request) {
                                 .left_after_sweep = std::move(left_after_sweep),
                                 .standard_error = standard_error,
                                 .runtime_folder = room_.runtime()});
-  outcome.standard_error = std::move(standard_error);
+  const Segment& segment = run_.segment();
+  outcome.reached = segment.reached;
+  outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
+  outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
   room_.wipe();
   return outcome;
 }

@@ -131,6 +131,15 @@ struct Record {
   RecordText text;  ///< A path in full, a resource, or what a fact says.
 };
 
+inline bool is_fact(const Record& record, std::string_view place) noexcept {
+  return record.phase == Phase::fact && record.place == place;
+}
+
+/// Whether a tracker wrote it, or it is about one: whichever of them.
+inline bool is_tracker(const Record& record) noexcept {
+  return record.role.view().starts_with("tracker");
+}
+
 /// "tracker unlink(a.bin)#1 = ENOENT (injected)", for people.
 std::string to_text(const Record& record);
 

@@ -13,10 +13,6 @@ constexpr std::string_view exact_claim =
 constexpr std::string_view premature_claim =
     "no-premature-unlink: what a live process holds is not cleaned up";
 
-bool is_tracker(const Record& record) noexcept {
-  return record.role.view().starts_with("tracker");
-}
-
 std::string text_of(const Range& range) {
   return range.least == range.most
              ? std::to_string(range.least)

@@ -32,6 +32,9 @@ struct Evidence {
 /// Everything that is wrong, of all oracles, in a fixed order.
 std::vector<Finding> judge(const Evidence& evidence);
 
+/// What the evidence tells of a run; what was reached and answered, the world adds.
+Outcome outcome_of(const Evidence& evidence);
+
 /// The crossings of a run in order, for enumeration.
 std::vector<Crossing> crossings_of(std::span<const Record> records);
 

@@ -40,6 +40,26 @@ std::vector<Finding> judge(const Evidence& evidence) {
   return findings;
 }
 
+Outcome outcome_of(const Evidence& evidence) {
+  Outcome outcome;
+  outcome.findings = judge(evidence);
+  if (evidence.plan.wants_crossings) {
+    outcome.crossings = crossings_of(evidence.records);
+  }
+  if (!outcome.findings.empty()) {
+    outcome.last_crossings = last_crossings_of(evidence.records);
+  }
+  outcome.standard_error = evidence.standard_error;
+  for (const Record& record : evidence.records) {
+    outcome.kills += is_fact(record, fact::died) && record.text == fact::killed ? 1U : 0U;
+    outcome.faults_fired += is_fact(record, fact::fired) ? 1U : 0U;
+  }
+  const oracle::Leftovers leftovers = oracle::leftovers_of(evidence);
+  outcome.leftovers = leftovers.promised;
+  outcome.unpromised = leftovers.unpromised;
+  return outcome;
+}
+
 std::vector<Crossing> crossings_of(std::span<const Record> records) {
   std::vector<Crossing> crossings;
   std::map<std::pair<std::uint16_t, std::uint16_t>, std::size_t> under_way;

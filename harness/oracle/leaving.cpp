@@ -6,14 +6,6 @@
 namespace lastref::harness::oracle {
 namespace {
 
-bool is_fact(const Record& record, std::string_view place) noexcept {
-  return record.phase == Phase::fact && record.place == place;
-}
-
-bool is_tracker(const Record& record) noexcept {
-  return record.role.view().starts_with("tracker");
-}
-
 /// Whether `path` is what the scenario leaves behind on purpose, or lies in it.
 bool may_stay(const Scenario& scenario, std::string_view path) {
   return std::ranges::any_of(scenario.stays, [&](std::string_view resource) {

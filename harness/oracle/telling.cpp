@@ -91,8 +91,8 @@ class Words {
   bool excuse(const Record& failed) const {
     const auto inside = inside_.find(failed.process);
     const std::string_view word = inside == inside_.end() ? std::string_view() : inside->second;
-    const bool is_tracker = failed.role.view().starts_with("tracker");
-    const bool own = !is_tracker && word.empty() && first_actor_.at(failed.process) == failed.actor;
+    const bool own =
+        !is_tracker(failed) && word.empty() && first_actor_.at(failed.process) == failed.actor;
     return own || word == "leave";
   }
 
@@ -107,12 +107,11 @@ bool told(const Record& failed, const Record& later) noexcept {
   // The tracker tells whoever asked.
   const bool word_failed = later.phase == Phase::word_end && later.error != 0;
   if (later.process != failed.process) {
-    return word_failed && failed.role.view().starts_with("tracker");
+    return word_failed && is_tracker(failed);
   }
   const bool says_so =
       later.phase == Phase::end && later.place == "write" && later.object == "stderr";
-  const bool died = later.phase == Phase::fact && later.place == fact::died &&
-                    (later.text != fact::ended || later.value != 0);
+  const bool died = is_fact(later, fact::died) && (later.text != fact::ended || later.value != 0);
   return word_failed || says_so || died;
 }
 
@@ -174,7 +173,7 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
       return made_good(failed, record) || told(failed, record);
     });
     // On a thread of the product's own, it can be told to the next word only.
-    const bool may_be_told = failed.role.view().starts_with("tracker") ||
+    const bool may_be_told = is_tracker(failed) ||
                              std::ranges::any_of(later,
                                                  [&](const Record& record) {
                                                    return record.process == failed.process &&
@@ -196,8 +195,7 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
 std::vector<Finding> quiet(const Evidence& evidence) {
   // Nobody should notice an interrupt.
   const bool is_clean = std::ranges::none_of(evidence.records, [](const Record& record) {
-    return record.phase == Phase::fact && record.place == fact::fired &&
-           record.text != name_of(FaultKind::interrupt);
+    return is_fact(record, fact::fired) && record.text != name_of(FaultKind::interrupt);
   });
   std::vector<Finding> findings;
   if (!is_clean) {

@@ -8,7 +8,6 @@
 #include <lastref/tracker.hpp>
 
 #include "harness/oracle/evidence.hpp"
-#include "harness/oracle/oracles.hpp"
 #include "harness/sim/arena.hpp"
 #include "harness/sim/sim_observer.hpp"
 #include "harness/sim/sim_run.hpp"
@@ -173,26 +172,10 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   }
 
   const sim::ArenaPause outlives_the_run;
-  Outcome outcome;
-  outcome.findings = judge(evidence);
-  if (plan.wants_crossings) {
-    outcome.crossings = crossings_of(run->journal);
-  }
-  if (!outcome.findings.empty()) {
-    outcome.last_crossings = last_crossings_of(run->journal);
-  }
+  Outcome outcome = outcome_of(evidence);
   outcome.reached = run->reached;
   outcome.choices = copy(choices.answers());
   outcome.options = copy(choices.options());
-  outcome.standard_error = std::string(std::string_view(evidence.standard_error));
-  for (const Record& record : run->journal) {
-    outcome.kills +=
-        record.phase == Phase::fact && record.place == fact::died && record.text == fact::killed;
-    outcome.faults_fired += record.phase == Phase::fact && record.place == fact::fired;
-  }
-  const oracle::Leftovers leftovers = oracle::leftovers_of(evidence);
-  outcome.leftovers = leftovers.promised;
-  outcome.unpromised = leftovers.unpromised;
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
   if (in_arena) {
     // Nothing of it is destroyed: its memory goes with the arena. Stacks are not in there.
