@@ -8,7 +8,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A chance that mostly lets things be finds more than one that always changes.
+/// One in so many answers may be a change.
 constexpr std::uint64_t change_one_in = 8;
 
 /// The first worthwhile answer from `from` on; `options` if there is none.
@@ -47,9 +47,7 @@ std::uint32_t ListedChoices::answer(const Question& question) noexcept {
   if (!seed_) {
     return 0;
   }
-  const std::uint64_t drawn = next_random(state_);
-  const bool stays = question.cost == Cost::preemption && drawn % change_one_in != 0;
-  return stays ? 0 : static_cast<std::uint32_t>((drawn >> 8U) % question.options);
+  return random_answer(state_, question.options, question.cost == Cost::preemption);
 }
 
 void ListedChoices::begun() noexcept {
@@ -109,6 +107,14 @@ std::uint64_t next_random(std::uint64_t& state) noexcept {
   mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
   mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
   return mixed ^ (mixed >> 31U);
+}
+
+std::uint32_t random_answer(std::uint64_t& state,
+                            std::uint32_t options,
+                            bool mostly_stays) noexcept {
+  const std::uint64_t drawn = next_random(state);
+  const bool stays = mostly_stays && drawn % change_one_in != 0;
+  return stays ? 0 : static_cast<std::uint32_t>((drawn >> 8U) % options);
 }
 
 std::string to_text(std::span<const std::uint32_t> answers) {

@@ -114,6 +114,12 @@ class ExhaustiveChoices final : public Choices {
 /// The next of a fixed sequence of well-mixed numbers (splitmix64, Steele et al. 2014).
 std::uint64_t next_random(std::uint64_t& state) noexcept;
 
+/// An answer by chance, below `options`. With `mostly_stays` it is mostly 0: a chance that mostly
+/// lets things be finds more than one that always changes.
+std::uint32_t random_answer(std::uint64_t& state,
+                            std::uint32_t options,
+                            bool mostly_stays) noexcept;
+
 /// "0.2.1.1.0", and back. Zeros at the end are left out, for they are the usual.
 std::string to_text(std::span<const std::uint32_t> answers);
 std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text);

@@ -162,8 +162,8 @@ class SharedRun {
   Journal journal_;
 };
 
-/// One out of `options`, as the plan says, by chance, or the first. For who goes on next,
-/// `sticky`: a chance that mostly lets things be finds more than one that always changes.
+/// One out of `options`, as the plan says, by chance, or the first. For who goes on next, `sticky`:
+/// chance mostly lets them go on.
 std::uint32_t choose(Segment& segment, std::uint32_t options, bool sticky) noexcept;
 
 /// Who goes on when `current` asks, or cannot go on (`may_stay` false): an actor, or nothing for

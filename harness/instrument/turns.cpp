@@ -8,15 +8,13 @@
 #include <ctime>
 #include <new>
 
+#include "harness/choice/choices.hpp"
 #include "harness/instrument/segment.hpp"
 
 namespace lastref::harness {
 namespace {
 
 using Ready = std::bitset<actors_max>;
-
-/// One in so many questions is answered by a change of actor, when chance answers.
-constexpr std::uint64_t change_one_in = 8;
 
 constexpr std::size_t journal_offset = (sizeof(Segment) + 4095) / 4096 * 4096;
 
@@ -34,15 +32,6 @@ void take(std::atomic<std::uint32_t>& word) noexcept {
   while (word.exchange(0, std::memory_order_acquire) == 0) {
     futex(word, FUTEX_WAIT, 0, nullptr);
   }
-}
-
-/// splitmix64 (Steele, Lea, Flood 2014).
-std::uint64_t draw(std::uint64_t& state) noexcept {
-  state += 0x9e3779b97f4a7c15U;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31U);
 }
 
 /// The actors whose descriptors have something for them, as the kernel says at this moment.
@@ -148,9 +137,7 @@ std::uint32_t choose(Segment& segment, std::uint32_t options, bool sticky) noexc
   if (segment.asked < segment.given_count) {
     answer = std::min<std::uint32_t>(segment.given[segment.asked], options - 1);
   } else if (segment.has_seed) {
-    const std::uint64_t drawn = draw(segment.chance);
-    const bool stays = sticky && drawn % change_one_in != 0;
-    answer = stays ? 0 : static_cast<std::uint32_t>((drawn >> 8U) % options);
+    answer = random_answer(segment.chance, options, sticky);
   }
   if (segment.asked < questions_max) {
     segment.answers[segment.asked] = static_cast<std::uint8_t>(answer);
