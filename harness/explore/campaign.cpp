@@ -100,7 +100,9 @@ void Campaign::begin() {
   });
   if (options_.memory != nullptr) {
     for (const std::string& place : options_.memory->places()) {
-      tally_.reach(place);
+      if (const std::size_t point = point_named(place); point < points_max) {
+        tally_.reach(point);
+      }
     }
   }
 }
@@ -128,11 +130,15 @@ void Campaign::work(std::function<std::optional<Job>()> next,
 }
 
 void Campaign::account(const Done& done) {
-  const std::size_t before = tally_.places().size();
+  const PointSet before = tally_.reached();
   tally_.add(report_, scenario(done.job.scenario), done);
-  if (options_.memory != nullptr && tally_.places().size() > before) {
-    for (const std::string& place : tally_.places()) {
-      options_.memory->add_place(place);
+  const PointSet fresh = tally_.reached() & ~before;
+  if (options_.memory == nullptr || fresh.none()) {
+    return;
+  }
+  for (std::size_t point = 0; point < number_of_points(); ++point) {
+    if (fresh.test(point)) {
+      options_.memory->add_place(place_of(point));
     }
   }
 }

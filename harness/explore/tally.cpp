@@ -1,8 +1,8 @@
 #include "harness/explore/tally.hpp"
 
 #include <algorithm>
-
-#include <lastref/call.hpp>
+#include <set>
+#include <string_view>
 
 #include "harness/explore/plans.hpp"
 
@@ -50,13 +50,7 @@ void Tally::add_outcome(Report& report, const Outcome& outcome) {
   report.kills += outcome.kills;
   report.leftovers += outcome.leftovers;
   report.unpromised += outcome.unpromised;
-  const PointSet fresh = outcome.reached & ~reached_;
-  for (std::size_t point = 0; fresh.any() && point < number_of_points(); ++point) {
-    if (fresh.test(point)) {
-      reach(place_of(point));
-    }
-  }
-  reached_ |= fresh;
+  reached_ |= outcome.reached;
 }
 
 void Tally::add_violations(Report& report, const Scenario& scenario, const Done& done) {
@@ -89,19 +83,13 @@ void Tally::compare(Report& report, const Scenario& scenario, const Done& done) 
 }
 
 void Tally::finish(Report& report) const {
-  report.points_declared = call_rows().size() + step_rows().size();
-  const auto count = [&](std::string_view place) {
-    if (places_.contains(place)) {
+  report.points_declared = number_of_points();
+  for (std::size_t point = 0; point < number_of_points(); ++point) {
+    if (reached_.test(point)) {
       ++report.points_reached;
     } else {
-      report.never_reached.emplace_back(place);
+      report.never_reached.emplace_back(place_of(point));
     }
-  };
-  for (const CallRow& row : call_rows()) {
-    count(row.method);
-  }
-  for (const StepRow& row : step_rows()) {
-    count(row.name);
   }
   for (const auto& [name, group] : groups_) {
     report.groups.push_back(group);

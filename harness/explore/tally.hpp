@@ -2,9 +2,7 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "harness/explore/jobs.hpp"
@@ -18,9 +16,8 @@ class Tally {
 
   /// Counts what one job gave. `scenario` is its index in the report.
   void add(Report& report, const Scenario& scenario, const Done& done);
-  void reach(std::string_view place) { places_.emplace(place); }
-  bool has_reached(std::string_view place) const { return places_.contains(place); }
-  const std::set<std::string, std::less<>>& places() const noexcept { return places_; }
+  void reach(std::size_t point) { reached_.set(point); }
+  const PointSet& reached() const noexcept { return reached_; }
   /// Fills in points and groups.
   void finish(Report& report) const;
 
@@ -30,7 +27,6 @@ class Tally {
   void compare(Report& report, const Scenario& scenario, const Done& done) const;
 
   std::string world_;
-  std::set<std::string, std::less<>> places_;
   PointSet reached_;
   std::map<std::pair<std::string, std::string>, ViolationGroup> groups_;
 };
