@@ -147,15 +147,19 @@ Status Ledger::enter(const Resource& resource) {
   return ok();
 }
 
-Status Ledger::strike(const Resource& resource) {
-  const auto found = alive_.find(resource);
-  if (found == alive_.end()) {
+Status Ledger::end(Records& records, const Resource& resource) {
+  const auto found = records.find(resource);
+  if (found == records.end()) {
     return ok();
   }
   LASTREF_CHECK(write_state(found->second, dead));
   spare_[resource.name.size()].push_back(found->second);
-  alive_.erase(found);
+  records.erase(found);
   return ok();
+}
+
+Status Ledger::strike(const Resource& resource) {
+  return end(alive_, resource);
 }
 
 Status Ledger::forget(const Resource& resource) {
@@ -170,14 +174,7 @@ Status Ledger::forget(const Resource& resource) {
 }
 
 Status Ledger::lay_to_rest(const Resource& resource) {
-  const auto found = forgotten_.find(resource);
-  if (found == forgotten_.end()) {
-    return ok();
-  }
-  LASTREF_CHECK(write_state(found->second, dead));
-  spare_[resource.name.size()].push_back(found->second);
-  forgotten_.erase(found);
-  return ok();
+  return end(forgotten_, resource);
 }
 
 std::vector<Resource> Ledger::names() const {

@@ -57,15 +57,18 @@ class Ledger {
   bool empty() const noexcept { return alive_.empty(); }
 
  private:
+  using Records = std::map<Resource, std::uint64_t>;  // → offset of the record
+
   Ledger(os::Os& os, os::UniqueFd file) noexcept : os_(&os), file_(std::move(file)) {}
   Status load();
   Status write_state(std::uint64_t offset, std::byte state);
+  Status end(Records& records, const Resource& resource);
   void parse(os::Bytes bytes);
 
   os::Os* os_;
   os::UniqueFd file_;
-  std::map<Resource, std::uint64_t> alive_;                            // → offset of the record
-  std::map<Resource, std::uint64_t> forgotten_;                        // → offset of the record
+  Records alive_;
+  Records forgotten_;
   std::unordered_map<std::size_t, std::vector<std::uint64_t>> spare_;  // by size of name
   std::uint64_t end_ = 0;                                              // of the records
   std::uint64_t touched_ = 0;  // end of what the file may contain
