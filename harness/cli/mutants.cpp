@@ -164,9 +164,7 @@ class Hunt {
   }
 
   Status check(Workshop& workshop) {
-    for (const Mutant& mutant : mutants_) {
-      LASTREF_CHECK(workshop.check(mutant));
-    }
+    LASTREF_CHECK(workshop.check(mutants_));
     std::cout << fmt::format("all {} patches fit\n", mutants_.size());
     session_.end(Exit::clean);
     return ok();

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* mutants = "fault_scenarios/mutants/";
+constexpr const char* patches = "fault_scenarios/mutants/";
 constexpr int patience_for_builds = 3600;  // seconds
 constexpr int patience_for_tests = 900;
 constexpr int patience_beyond_budget = 120;
@@ -151,7 +151,7 @@ Status Workshop::patch(const Mutant& mutant, const std::string& how) {
   const std::string command =
       fmt::format(R"-(GIT_CEILING_DIRECTORIES="$(dirname "$PWD")" git apply {} {}{}.patch)-",
                   how,
-                  mutants,
+                  patches,
                   mutant.name);
   LASTREF_TRY(code, say(command, log, patience_for_tests));
   if (code != 0) {
@@ -162,9 +162,12 @@ Status Workshop::patch(const Mutant& mutant, const std::string& how) {
   return ok();
 }
 
-Status Workshop::check(const Mutant& mutant) {
+Status Workshop::check(std::span<const Mutant> mutants) {
   LASTREF_CHECK(match_checkout());
-  return patch(mutant, "--check");
+  for (const Mutant& mutant : mutants) {
+    LASTREF_CHECK(patch(mutant, "--check"));
+  }
+  return ok();
 }
 
 Result<Trial> Workshop::try_gate(const std::string& row, const std::string& log) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ class Workshop {
 
   /// Makes the copy equal to the checkout, and builds it.
   Status prepare();
-  /// Whether the patch fits, letter by letter.
-  Status check(const Mutant& mutant);
+  /// Makes the copy equal to the checkout. Whether all patches fit there, letter by letter.
+  Status check(std::span<const Mutant> mutants);
   /// Plants the bug, builds, hunts, and takes it out again.
   Result<Verdict> attack(const Mutant& mutant);
   /// The same of the copy as it is, with all tests and scenarios.
