@@ -66,8 +66,8 @@ std::string text_of_finders(const Verdict& verdict) {
   }
   if (verdict.tests.found) {
     text += fmt::format("      {} failing test{}, first {}\n",
-                        verdict.tests.runs,
-                        verdict.tests.runs == 1 ? "" : "s",
+                        verdict.tests.failed_tests,
+                        verdict.tests.failed_tests == 1 ? "" : "s",
                         verdict.tests.scenario);
   }
   return text;
@@ -81,7 +81,8 @@ Json json_of(const Trial& trial) {
           {"claim", trial.claim},
           {"seen", trial.seen},
           {"replay", trial.replay},
-          {"runs", trial.runs}};
+          {"runs", trial.runs},
+          {"failed_tests", trial.failed_tests}};
 }
 
 Json json_of(const Mutant& mutant, const Verdict& verdict) {

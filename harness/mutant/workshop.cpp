@@ -217,7 +217,7 @@ Result<Trial> Workshop::try_tests(const std::string& row, const std::string& log
   const std::vector<std::string> failed = failed_tests(text_of(said));
   Trial trial;
   trial.found = !failed.empty() || code == out_of_time;
-  trial.runs = failed.size();
+  trial.failed_tests = failed.size();
   trial.claim = code == out_of_time ? "the tests came to no end" : std::string();
   if (!failed.empty()) {
     trial.scenario = failed.front();

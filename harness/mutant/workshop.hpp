@@ -26,8 +26,9 @@ struct Trial {
   std::string scenario;  ///< that found it first; for tests, the name of the first
   std::string claim;     ///< that does not hold
   std::string seen;
-  std::string replay;    ///< The one command
-  std::size_t runs = 0;  ///< of the gate until then; for tests, how many failed
+  std::string replay;            ///< The one command
+  std::size_t runs = 0;          ///< of the gate until then
+  std::size_t failed_tests = 0;  ///< The gate runs none.
 };
 
 struct Verdict {
