@@ -87,6 +87,28 @@ bool enter_user_namespace() noexcept {
          write_text("/proc/self/gid_map", "0 " + group + " 1");
 }
 
+/// What is mounted in this namespace stays in it. False with errno.
+bool keep_mounts_private() noexcept {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    return true;
+  }
+  // Below chroot(2), "/" is no mount. Joining the namespace that one is in leads to its real root;
+  // then back.
+  const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
+                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                    ::fchdir(here) == 0 && ::chroot(".") == 0;
+  const int code = errno;
+  for (const int fd : {here, own}) {
+    if (fd >= 0) {
+      ::close(fd);
+    }
+  }
+  errno = code;
+  return done;
+}
+
 std::string said(const char* what) {
   return std::string(what) + ": " + strerrordesc_np(errno);
 }
@@ -160,32 +182,6 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
     move_to(last_pid, harness_fd::last_pid);
   }
 }
-
-namespace {
-
-/// What is mounted in this namespace stays in it. False with errno.
-bool keep_mounts_private() noexcept {
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
-    return true;
-  }
-  // Below chroot(2), "/" is no mount. Joining the namespace that one is in leads to its real root;
-  // then back.
-  const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-  const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
-                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                    ::fchdir(here) == 0 && ::chroot(".") == 0;
-  const int code = errno;
-  for (const int fd : {here, own}) {
-    if (fd >= 0) {
-      ::close(fd);
-    }
-  }
-  errno = code;
-  return done;
-}
-
-}  // namespace
 
 void KernelRoom::mount_all() {
   if (!keep_mounts_private()) {
