@@ -12,7 +12,7 @@ inline void PrintTo(const Finding& finding, std::ostream* out) {
 }
 
 inline void PrintTo(const Crossing& crossing, std::ostream* out) {
-  *out << to_text(crossing.point) << " = " << crossing.error;
+  *out << to_text(crossing);
 }
 
 inline void PrintTo(const Point& point, std::ostream* out) {

@@ -1,6 +1,5 @@
 // replay: one run of one scenario, with the faults and answers that are given.
 #include <algorithm>
-#include <cstring>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -26,18 +25,6 @@ struct ReplayOptions {
   bool trace = false;
 };
 
-std::string text_of(const Crossing& crossing) {
-  const char* error = crossing.error > 0 ? strerrorname_np(crossing.error) : nullptr;
-  return fmt::format("{}{}{}{}",
-                     to_text(crossing.point),
-                     crossing.error == -1  ? " never came back"
-                     : crossing.error == 0 ? ""
-                     : error != nullptr    ? fmt::format(" {}", error)
-                                           : fmt::format(" error {}", crossing.error),
-                     crossing.injected ? " (injected)" : "",
-                     crossing.waited ? " (waited)" : "");
-}
-
 class Replay {
  public:
   Replay(const ReplayOptions& options, Session& session) : options_(options), session_(session) {}
@@ -57,7 +44,7 @@ class Replay {
     const Outcome outcome = session_.worlds.first()->run(*scenario, plan_);
     if (options_.trace) {
       for (const Crossing& crossing : outcome.crossings) {
-        std::cout << text_of(crossing) << '\n';
+        std::cout << to_text(crossing) << '\n';
       }
     }
     if (!outcome.standard_error.empty()) {

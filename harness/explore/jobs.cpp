@@ -34,14 +34,6 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
   }
 }
 
-std::string describe(const Crossing& crossing) {
-  return fmt::format("{} = {}{}{}",
-                     to_text(crossing.point),
-                     crossing.error,
-                     crossing.injected ? " injected" : "",
-                     crossing.waited ? " waited" : "");
-}
-
 std::string difference_of_crossings(const std::vector<Crossing>& one,
                                     const std::vector<Crossing>& other) {
   const auto [left, right] = std::ranges::mismatch(one, other);
@@ -50,8 +42,8 @@ std::string difference_of_crossings(const std::vector<Crossing>& one,
   }
   return fmt::format("crossing {}: {}, then {}",
                      left - one.begin() + 1,
-                     left == one.end() ? "none" : describe(*left),
-                     right == other.end() ? "none" : describe(*right));
+                     left == one.end() ? "none" : to_text(*left),
+                     right == other.end() ? "none" : to_text(*right));
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ struct Crossing {
   bool operator==(const Crossing&) const = default;
 };
 
+/// "root/open(lock)#1 = ENOENT (injected) (waited)", for people; 0 is success.
+std::string to_text(const Crossing& crossing);
+
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Crossing> crossings;
