@@ -19,10 +19,6 @@ constexpr std::array kinds = {FaultKind::kill_before,
 constexpr std::string_view whole_tree_word = "whole_tree";
 constexpr int errno_max = 133;
 
-bool takes_error(FaultKind kind) noexcept {
-  return kind == FaultKind::fail_once || kind == FaultKind::fail_always;
-}
-
 bool is_kill(FaultKind kind) noexcept {
   return kind == FaultKind::kill_before || kind == FaultKind::kill_after ||
          kind == FaultKind::kill_blocked;
@@ -99,6 +95,10 @@ std::string_view name_of(FaultKind kind) noexcept {
       return "interrupt";
   }
   LASTREF_ASSERT(false);
+}
+
+bool takes_error(FaultKind kind) noexcept {
+  return kind == FaultKind::fail_once || kind == FaultKind::fail_always;
 }
 
 std::string to_text(const Point& point) {

@@ -22,6 +22,8 @@ enum class FaultKind : std::uint8_t {
 };
 
 std::string_view name_of(FaultKind kind) noexcept;
+/// Whether a fault of this kind makes a call fail, with the errno of the fault.
+bool takes_error(FaultKind kind) noexcept;
 
 /// Where: stable under small changes elsewhere. Roles are "root", "tracker", "client_a" and so on;
 /// the second process in a role is "tracker#2". Objects are names without machine, pid or chance in

@@ -32,9 +32,7 @@ std::shared_mutex& table_of_errors() {
 }
 
 bool plans_errors(const Plan& plan) {
-  return std::any_of(plan.faults.begin(), plan.faults.end(), [](const Fault& fault) {
-    return fault.kind == FaultKind::fail_once || fault.kind == FaultKind::fail_always;
-  });
+  return std::ranges::any_of(plan.faults, takes_error, &Fault::kind);
 }
 
 /// What one process does, on its own fiber.
