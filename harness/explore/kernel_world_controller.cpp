@@ -248,7 +248,7 @@ void KernelController::kill_one(std::uint16_t at) {
 void KernelController::kill_role(std::string_view role) {
   for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
     const Process& process = segment().processes[at];
-    if (process.live && (process.base == role || process.role == role)) {
+    if (process.live && process.plays(role)) {
       kill_one(at);
     }
   }
@@ -274,7 +274,7 @@ void KernelController::stop_role(std::string_view role, bool stops) {
   for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
     Process& process = segment().processes[at];
     const bool is_caller = at == segment().actors[segment().current].process;
-    if (process.live && !is_caller && (process.base == role || process.role == role)) {
+    if (process.live && !is_caller && process.plays(role)) {
       ::kill(process.pid, stops ? SIGSTOP : SIGCONT);
       process.stopped = stops;
     }

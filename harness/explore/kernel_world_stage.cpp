@@ -34,9 +34,8 @@ void KernelStage::stop(const std::string& role) {
 bool KernelStage::resume(const std::string& role) {
   const Segment& segment = context_.run.segment();
   const auto born = std::span(segment.processes).first(segment.processes_used);
-  const bool any = std::ranges::any_of(born, [&](const Process& each) {
-    return each.live && each.stopped && (each.base == role || each.role == role);
-  });
+  const bool any = std::ranges::any_of(
+      born, [&](const Process& each) { return each.live && each.stopped && each.plays(role); });
   gate_.ask_controller(Request::resume_role, role);
   return any;
 }

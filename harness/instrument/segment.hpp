@@ -82,6 +82,9 @@ struct Process {
   std::uint16_t incarnation;
   RoleText role;  ///< "tracker#2"
   RoleText base;  ///< "tracker"
+
+  /// Whether it is meant by `name`: "tracker" means all of them, "tracker#2" one.
+  bool plays(std::string_view name) const noexcept { return base == name || role == name; }
 };
 
 struct PlannedFault {

@@ -81,7 +81,7 @@ Member* SimRun::member_of(const Task& task) {
 
 void SimRun::kill(std::string_view role) {
   for (const Member* member : by_index) {
-    if (member->base == role || member->role == role) {
+    if (member->plays(role)) {
       machine.kernel.deliver(member->system->task(), os::Signal::kill);
     }
   }

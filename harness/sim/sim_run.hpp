@@ -32,6 +32,9 @@ struct Member {
   SimOs* system = nullptr;
   std::unique_ptr<SimGate> gate;
   std::unique_ptr<InstrumentedOs> os;
+
+  /// Whether it is meant by `name`: "tracker" means all of them, "tracker#2" one.
+  bool plays(std::string_view name) const noexcept { return base == name || role == name; }
 };
 
 /// Somebody who waits for a word.

@@ -49,8 +49,7 @@ bool SimStage::await(const std::string& word) {
 
 void SimStage::signal(const std::string& role, os::Signal signal) {
   for (const Member* each : run_.by_index) {
-    const bool named = each->base == role || each->role == role;
-    if (named && each != &member_) {
+    if (each->plays(role) && each != &member_) {
       run_.machine.kernel.deliver(each->system->task(), signal);
     }
   }
@@ -63,8 +62,7 @@ void SimStage::stop(const std::string& role) {
 bool SimStage::resume(const std::string& role) {
   const bool any = std::ranges::any_of(run_.by_index, [&](const Member* each) {
     const Task& task = each->system->task();
-    return (each->base == role || each->role == role) && task.stopped &&
-           task.life == Task::Life::running;
+    return each->plays(role) && task.stopped && task.life == Task::Life::running;
   });
   signal(role, os::Signal::resume);
   return any;
