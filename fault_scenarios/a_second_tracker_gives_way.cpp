@@ -1,9 +1,5 @@
-#include <array>
-
-#include <lastref/owners.hpp>
-#include <lastref/tracker.hpp>
-
 #include "fault_scenarios/scenarios.hpp"
+#include "fault_scenarios/tracker_by_hand.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -11,23 +7,9 @@ namespace {
 /// Somebody who starts a tracker for a tree that has one: by hand, or because they think that it
 /// has died.
 void start_another(Stage& stage, const std::string& tree) {
-  const auto ends = stage.os().make_pipe();
-  if (!ends) {
-    return;
+  if (const auto tracker = start_tracker(stage, {tree})) {
+    wait_for_end(stage, *tracker);
   }
-  const os::UniqueFd read(stage.os(), ends->read);
-  const os::UniqueFd write(stage.os(), ends->write);
-  const auto child = stage.os().spawn({.entry = tracker::entry_point,
-                                       .arguments = {tree},
-                                       .fds = {{.here = read.get(), .number_there = 3}},
-                                       .blocked = {os::Signal::interrupt, os::Signal::terminate}});
-  if (!child) {
-    return;
-  }
-  const os::UniqueFd process(stage.os(), child->process);
-  std::array<os::PollItem, 1> ended{{{.fd = process.get(), .want_read = true}}};
-  static_cast<void>(os::retry_interrupted([&] { return stage.os().poll(ended, std::nullopt); }));
-  static_cast<void>(stage.os().wait_child(process.get()));
 }
 
 void root(Stage& stage) {
