@@ -6,6 +6,7 @@
 // Has a main of its own: this program is also the tracker and the processes that hold.
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -151,8 +152,9 @@ struct Holder {
 
 /// As RC_ASSERT, but says at once what failed: rapidcheck describes a failure by repeating it, and
 /// what depends on who is faster may not fail again.
-void must(int line, bool holds, const std::string& what = {}) {
+void must(int line, bool holds, const std::function<std::string()>& describe = {}) {
   if (!holds) {
+    const std::string what = describe ? describe() : std::string();
     std::cerr << "real_tracker_test.cpp:" << line << ": does not hold. " << what << std::endl;
     RC_FAIL(what);
   }
@@ -161,16 +163,7 @@ void must(int line, bool holds, const std::string& what = {}) {
 /// One step: what, who (0 is the root) and which name.
 using Step = std::tuple<int, int, int>;
 
-enum What : int {
-  to_take,
-  to_hold,
-  to_release,
-  to_forget,
-  to_leave,
-  to_kill,
-  to_kill_tracker,
-  whats
-};
+enum What : int { to_take, to_hold, to_release, to_forget, to_leave, to_kill, to_kill_tracker };
 
 class Play {
  public:
@@ -234,9 +227,9 @@ class Play {
       must(__LINE__, each.resource == resource_of(files_, name));
       seen[name][each.holder] += each.count;
     }
-    must(__LINE__,
-         seen == counts_,
-         rc::toString(seen) + " is counted, and " + rc::toString(counts_) + " is true");
+    must(__LINE__, seen == counts_, [&] {
+      return rc::toString(seen) + " is counted, and " + rc::toString(counts_) + " is true";
+    });
     for (const auto& [name, holders_of_it] : counts_) {
       must(__LINE__, std::filesystem::exists(resource_of(files_, name).name));
     }
