@@ -64,6 +64,15 @@ answers(2 "--world" replay canary/always_fails --world moon)
 answers(1 "VIOLATION canary/always_fails.*repeat  lastref replay canary/always_fails --world sim"
   replay canary/always_fails --world sim)
 
+# The fork server keeps its descriptors from 400 on: here it cannot start.
+set(program ${PROGRAM})
+set(PROGRAM sh -c "ulimit -n 256 && exec \"$0\" \"$@\"" ${program})
+answers(2 "the kernel world cannot run here: the fork server does not start"
+  gate --scenario canary/always_fails --budget 0.2)
+answers(2 "the kernel world cannot run here: the fork server does not start"
+  replay canary/always_fails --world=kernel)
+set(PROGRAM ${program})
+
 answers(2 "no scenario x" explore x)
 answers(2 "--preemptions" explore canary/always_fails --preemptions few)
 answers(1 "VIOLATION canary/always_fails" explore canary/always_fails --preemptions 0)

@@ -146,9 +146,7 @@ class Gate {
   }
 
   bool check_worlds() {
-    if (!session_.worlds.available()) {
-      session_.refuse(fmt::format(
-          "the {} world cannot run here: {}", session_.worlds.kind(), session_.worlds.degraded()));
+    if (!session_.has_worlds()) {
       return false;
     }
     for (const std::string& required : options_.required) {

@@ -92,6 +92,13 @@ void Session::refuse(std::string_view why) {
   end(Exit::unusable);
 }
 
+bool Session::has_worlds() {
+  if (!worlds.available()) {
+    refuse(fmt::format("the {} world cannot run here: {}", worlds.kind(), worlds.degraded()));
+  }
+  return worlds.available();
+}
+
 CLI::Validator above_zero() {
   return {[](const std::string& text) {
             double number = 0;

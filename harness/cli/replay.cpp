@@ -38,6 +38,9 @@ class Replay {
       session_.refuse(scenario->name + " needs the kernel world");
       return;
     }
+    if (!session_.has_worlds()) {
+      return;
+    }
     if (const std::string& degraded = session_.worlds.degraded(); !degraded.empty()) {
       std::cerr << "lastref: the kernel world is DEGRADED: " << degraded << '\n';
     }

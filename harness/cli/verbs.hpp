@@ -19,6 +19,8 @@ struct Session {
   void end(Exit how) noexcept { exit = static_cast<int>(how); }
   /// Says on standard error why it cannot go on.
   void refuse(std::string_view why);
+  /// Whether the worlds that were started can run; refuses if not.
+  bool has_worlds();
 };
 
 // Each adds its verb and options; the verb runs when the command line names it.
