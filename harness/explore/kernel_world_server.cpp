@@ -16,6 +16,7 @@
 
 #include "harness/explore/kernel_world_controller.hpp"
 #include "harness/explore/kernel_world_room.hpp"
+#include "harness/explore/kernel_world_text.hpp"
 #include "harness/explore/kernel_world_wire.hpp"
 #include "harness/oracle/evidence.hpp"
 
@@ -189,6 +190,7 @@ void serve_runs(int socket, const KernelOptions& options, const std::string& mis
     ::signal(number, SIG_IGN);
   }
   tidy_descriptors(socket);
+  hold_program_in_huge_pages();
   if (options.core) {
     pin_to(*options.core);
   }
