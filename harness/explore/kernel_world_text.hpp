@@ -1,5 +1,4 @@
-/// @file
-/// The program's code and constants in pages that a fork hands on for nothing.
+// kernel_world_text: the program's code and constants in pages that a fork hands on for nothing.
 #pragma once
 
 namespace lastref::harness {
