@@ -34,11 +34,13 @@ rc::Gen<Fault> faults() {
                                    FaultKind::fail_once,
                                    FaultKind::fail_always,
                                    FaultKind::shorten,
-                                   FaultKind::interrupt);
+                                   FaultKind::interrupt,
+                                   FaultKind::pause);
     const bool fails = fault.kind == FaultKind::fail_once || fault.kind == FaultKind::fail_always;
     if (fails) {
       fault.error = *rc::gen::elementOf(errors_of_table());
-    } else if (fault.kind != FaultKind::shorten && fault.kind != FaultKind::interrupt) {
+    } else if (fault.kind == FaultKind::kill_before || fault.kind == FaultKind::kill_after ||
+               fault.kind == FaultKind::kill_blocked) {
       fault.whole_tree = *rc::gen::arbitrary<bool>();
     }
     return fault;

@@ -413,6 +413,11 @@ TEST_F(OracleTest, noise_about_an_interrupt_is_found_T1) {
   EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "interrupt")), SizeIs(1));
 }
 
+TEST_F(OracleTest, noise_about_a_pause_is_found) {
+  standard_error_ = "something\n";
+  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "pause")), SizeIs(1));
+}
+
 TEST_F(OracleTest, expected_noise_that_is_not_there_is_missed) {
   scenario_.expected_noise = {"tracker died"};
   EXPECT_THAT(judged(oracle::quiet, Story().all_end()), SizeIs(1));

@@ -32,7 +32,7 @@ bool parse_faults(std::span<const std::string> texts, std::vector<Fault>& into, 
       session.refuse(fmt::format(
           "--fault {}: not a fault. One reads: 'tracker/unlink(a.bin)#1 fail_once EACCES'; kinds "
           "are kill_before, kill_after, kill_blocked (each also with whole_tree behind it), "
-          "fail_once, fail_always (each with an errno), shorten and interrupt",
+          "fail_once, fail_always (each with an errno), shorten, interrupt and pause",
           text));
       return false;
     }

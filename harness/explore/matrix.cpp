@@ -27,11 +27,12 @@ bool shortens(const CallRow& row) {
   return row.traits == Traits::shortens || row.traits == Traits::waits_short;
 }
 
-void add_kills(const Point& point, const Seen& seen, std::vector<Fault>& faults) {
+void add_kills_and_pauses(const Point& point, const Seen& seen, std::vector<Fault>& faults) {
   faults.push_back({.point = point, .kind = FaultKind::kill_before});
   faults.push_back({.point = point, .kind = FaultKind::kill_before, .whole_tree = true});
   if (seen.came_back) {
     faults.push_back({.point = point, .kind = FaultKind::kill_after});
+    faults.push_back({.point = point, .kind = FaultKind::pause});
   }
   if (seen.waited) {
     faults.push_back({.point = point, .kind = FaultKind::kill_blocked});
@@ -68,7 +69,7 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
   }
   std::vector<Fault> faults;
   for (const auto& [point, seen] : points) {
-    add_kills(point, seen, faults);
+    add_kills_and_pauses(point, seen, faults);
     add_interrupts(point, faults);
     if (const CallRow* row = row_called(point.place); row != nullptr) {
       add_failures(point, *row, faults);

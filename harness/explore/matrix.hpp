@@ -4,15 +4,15 @@
 // first fault strikes, and no budget changes it.
 //
 // A point gets
-// - kill_before, kill_after, and kill_before of the whole tree; a call that never came back in the
-//   clean run (the scenario itself kills there) has no "after";
+// - kill_before, kill_after, kill_before of the whole tree, and a pause after it; a call that never
+//   came back in the clean run (the scenario itself kills there) has no "after";
 // - kill_blocked, where the crossing waited;
 // - for each errno of its row fail_once and fail_always, but EINTR only once: signals without an
 //   end would be a livelock of the fault model's making, and no program can get out of it;
 // - shorten, where the row's traits say that it may take or give fewer bytes;
 // - interrupt, if it is a tracker's.
-// Steps are no calls: they get the kills and the interrupts. For example, a clean run that crosses
-// nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has six faults.
+// Steps are no calls: they get the kills, the pause and the interrupts. For example, a clean run
+// that crosses nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has seven.
 #pragma once
 
 #include <cstddef>

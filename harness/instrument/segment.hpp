@@ -64,6 +64,7 @@ struct Actor {
   ActorState state;
   bool late;    ///< Given the turn because of its deadline, or in vain.
   bool doomed;  ///< A planned kill_blocked strikes when it goes on.
+  bool paused;  ///< Goes on only when nobody else can.
   bool has_deadline;
   std::uint16_t process;
   std::int64_t deadline;  ///< ns on the run's clock

@@ -17,6 +17,7 @@ struct Me {
   const Approach* going = nullptr;
   PlannedFault* kill_after = nullptr;
   PlannedFault* kill_blocked = nullptr;
+  PlannedFault* pause = nullptr;
 };
 thread_local Me me;
 
@@ -212,6 +213,9 @@ Passage SerialGate::apply_faults(const Approach& approach, const PlannedFault*& 
         ::kill(::getpid(), SIGINT);
         ::kill(::getpid(), SIGTERM);
         break;
+      case FaultKind::pause:
+        me.pause = &fault;
+        break;
     }
   }
   return passage;
@@ -281,6 +285,11 @@ void SerialGate::after(const Approach& approach, const Return& how) noexcept {
   if (PlannedFault* fault = std::exchange(me.kill_after, nullptr)) {
     fire(*fault);
     die(fault->whole_tree);
+  }
+  if (PlannedFault* fault = std::exchange(me.pause, nullptr)) {
+    fire(*fault);
+    self().paused = true;
+    pass_on(ActorState::ready);
   }
 }
 

@@ -54,21 +54,32 @@ bool may_run(const Segment& segment, const Actor& actor) noexcept {
   return !segment.observing || process.base == "tracker";
 }
 
-/// Who could go on, the one after `current` first and `current` last.
+/// Who could go on, the one after `current` first and `current` last. Who pauses is listed only
+/// with others who do, when there is nobody else.
 std::size_t list_ready(const Segment& segment, std::array<ActorId, actors_max>& into) noexcept {
   const bool somebody_polls =
       std::ranges::any_of(std::span(segment.actors).first(segment.actors_used),
                           [](const Actor& actor) { return actor.state == ActorState::polling; });
   const Ready ready = somebody_polls ? ready_pollers() : Ready{};
+  std::array<ActorId, actors_max> paused{};
   std::size_t count = 0;
+  std::size_t count_of_paused = 0;
   for (std::uint32_t step = 1; step <= segment.actors_used; ++step) {
     const auto at = static_cast<ActorId>((segment.current + step) % segment.actors_used);
     const Actor& actor = segment.actors[at];
     const bool able =
         actor.state == ActorState::ready || (actor.state == ActorState::polling && ready.test(at));
     if (able && may_run(segment, actor)) {
-      into[count++] = at;
+      if (actor.paused) {
+        paused[count_of_paused++] = at;
+      } else {
+        into[count++] = at;
+      }
     }
+  }
+  if (count == 0) {
+    into = paused;
+    count = count_of_paused;
   }
   return count;
 }
@@ -160,6 +171,7 @@ std::optional<ActorId> next_actor(Segment& segment, bool may_stay) noexcept {
       segment.observing ? 0 : choose(segment, static_cast<std::uint32_t>(count), may_stay);
   const ActorId chosen = ready[answer];
   segment.actors[chosen].late = false;
+  segment.actors[chosen].paused = false;
   segment.actors[chosen].state = ActorState::ready;
   return chosen;
 }
@@ -248,6 +260,7 @@ ActorId new_actor(Segment& segment, std::uint16_t process) noexcept {
   actor.state = ActorState::ready;
   actor.late = false;
   actor.doomed = false;
+  actor.paused = false;
   actor.has_deadline = false;
   actor.process = process;
   actor.thing = nullptr;

@@ -193,9 +193,10 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
 }
 
 std::vector<Finding> quiet(const Evidence& evidence) {
-  // Nobody should notice an interrupt.
+  // Nobody should notice an interrupt, and a kernel may schedule as a pause does.
   const bool is_clean = std::ranges::none_of(evidence.records, [](const Record& record) {
-    return is_fact(record, fact::fired) && record.text != name_of(FaultKind::interrupt);
+    return is_fact(record, fact::fired) && record.text != name_of(FaultKind::interrupt) &&
+           record.text != name_of(FaultKind::pause);
   });
   std::vector<Finding> findings;
   if (!is_clean) {

@@ -15,7 +15,8 @@ constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::fail_once,
                               FaultKind::fail_always,
                               FaultKind::shorten,
-                              FaultKind::interrupt};
+                              FaultKind::interrupt,
+                              FaultKind::pause};
 constexpr std::string_view whole_tree_word = "whole_tree";
 constexpr int errno_max = 133;
 
@@ -93,6 +94,8 @@ std::string_view name_of(FaultKind kind) noexcept {
       return "shorten";
     case FaultKind::interrupt:
       return "interrupt";
+    case FaultKind::pause:
+      return "pause";
   }
   LASTREF_ASSERT(false);
 }

@@ -19,6 +19,7 @@ enum class FaultKind : std::uint8_t {
   fail_always,   ///< It fails from now on, for this role and call, on whatever object.
   shorten,       ///< It takes or gives about half of the bytes, but at least one.
   interrupt,     ///< SIGINT and SIGTERM come just before it. Nobody dies who does not mind them.
+  pause,         ///< After it, its thread goes on only when nobody else can.
 };
 
 std::string_view name_of(FaultKind kind) noexcept;

@@ -41,13 +41,17 @@ bool Scheduler::can_go_on(const Actor& actor) const {
 std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   bury_the_doomed();
   options_.clear();
+  paused_.clear();
   const std::size_t count = actors_.size();
   const std::size_t first = may_stay ? 0 : 1;
   for (std::size_t step = first; step < count + first; ++step) {
     const auto index = static_cast<Index>((current_ + step) % count);
     if (can_go_on(actors_[index])) {
-      options_.push_back(index);
+      (actors_[index].paused ? paused_ : options_).push_back(index);
     }
+  }
+  if (options_.empty()) {
+    std::swap(options_, paused_);
   }
   if (options_.empty()) {
     return std::nullopt;
@@ -111,6 +115,12 @@ bool Scheduler::wait_until(const std::function<bool()>& ready,
   return ready();
 }
 
+void Scheduler::pause() noexcept {
+  actors_[current_].paused = true;
+  leave();
+  mind_death();
+}
+
 void Scheduler::give_up() noexcept {
   steps_max = 0;
   leave();
@@ -136,6 +146,7 @@ void Scheduler::bury_the_doomed() {
       continue;
     }
     actor.ready = nullptr;
+    actor.paused = false;
     actor.gone = !actor.is_main;
     if (!actor.is_main) {
       continue;
@@ -168,6 +179,7 @@ void Scheduler::enter(Index index) {
   current_ = index;
   on_end_ = 0;
   Actor& actor = actors_[index];
+  actor.paused = false;
   if (actor.buries) {
     bury(actor);
     return;

@@ -54,6 +54,8 @@ class Scheduler {
   bool wait_until(const std::function<bool()>& ready,
                   std::optional<os::Instant> deadline,
                   const char* what) noexcept;
+  /// Comes back when nobody can go on who does not pause.
+  void pause() noexcept;
   /// The run does not come to rest: `run` says so, and the actor does not go on by itself.
   void give_up() noexcept;
   /// Ends the process that runs if something has doomed it; then it does not come back.
@@ -89,6 +91,7 @@ class Scheduler {
     bool gone = false;
     bool buries = false;                           ///< Has become the undertaker of its task.
     bool late = false;                             ///< Its deadline has come.
+    bool paused = false;                           ///< Goes on only when nobody else can.
     const std::function<bool()>* ready = nullptr;  ///< What it waits for
     std::optional<os::Instant> deadline;
     const char* what = "";
@@ -106,6 +109,7 @@ class Scheduler {
   Choices& choices_;
   std::deque<Actor> actors_;  // Stays in place while it grows
   std::vector<Index> options_;
+  std::vector<Index> paused_;
   Index current_ = 0;
   std::optional<Index> picked_;  // by an actor that gives way
   std::uint64_t steps_ = 0;

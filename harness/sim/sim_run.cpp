@@ -201,6 +201,9 @@ Passage SimGate::apply_faults(const Approach& approach, const Fault*& dies) {
         run_.machine.kernel.deliver(member_.system->task(), os::Signal::terminate);
         run_.machine.scheduler.mind_death();
         break;
+      case FaultKind::pause:
+        doing().pause = &fault;
+        break;
     }
   }
   return passage;
@@ -298,6 +301,10 @@ void SimGate::after(const Approach& approach, const Return& how) noexcept {
   if (const Fault* fault = std::exchange(doing().kill_after, nullptr); fault != nullptr) {
     fire(*fault);
     die(*fault);
+  }
+  if (const Fault* fault = std::exchange(doing().pause, nullptr); fault != nullptr) {
+    fire(*fault);
+    run_.machine.scheduler.pause();
   }
 }
 

@@ -128,6 +128,7 @@ class SimGate final : public Gate {
   struct Doing {
     const Fault* kill_after = nullptr;
     const Fault* kill_blocked = nullptr;
+    const Fault* pause = nullptr;
     bool struck = false;  ///< kill_blocked goes on to die
     Waiting* waiting = nullptr;
   };
