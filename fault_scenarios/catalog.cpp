@@ -36,6 +36,7 @@ const std::vector<Scenario>& catalog() {
         a_forgotten_name_stays(),
         each_type_for_real(),
         the_last_process_leaves_each_type(),
+        the_last_words_of_the_dead_count(),
     };
     std::ranges::sort(scenarios, {}, &Scenario::name);
     return scenarios;

@@ -34,5 +34,6 @@ Scenario threads_share_a_client();
 Scenario a_forgotten_name_stays();
 Scenario each_type_for_real();
 Scenario the_last_process_leaves_each_type();
+Scenario the_last_words_of_the_dead_count();
 
 }  // namespace lastref::harness
