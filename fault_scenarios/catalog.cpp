@@ -18,6 +18,7 @@ const std::vector<Scenario>& catalog() {
         the_root_is_killed(),
         the_tracker_is_killed(),
         the_tracker_is_killed_at_the_last_release(),
+        a_busy_sender_lets_go(),
         a_reference_travels(),
         loky_clients_are_served(),
         the_root_leaves_first(),

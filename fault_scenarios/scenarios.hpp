@@ -6,6 +6,7 @@
 namespace lastref::harness {
 
 Scenario canary_always_fails();
+Scenario a_busy_sender_lets_go();
 Scenario a_folder_goes_with_what_is_in_it();
 Scenario a_huge_folder_keeps_nobody_waiting();
 Scenario what_is_gone_is_clean();
