@@ -294,6 +294,7 @@ bool KernelController::bury_crashed() {
   if (!process.live || !is_dead(process.pid, 0)) {
     return false;
   }
+  stop_observing();
   // It may have asked for something with its last breath: then that is how it died.
   if (take_controller(segment(), milliseconds(0))) {
     serve_request();
@@ -305,6 +306,7 @@ bool KernelController::bury_crashed() {
 }
 
 void KernelController::give_up(const std::string& why) {
+  stop_observing();
   note_fact(context_.run, 0, fact::hang, why);
   kill_everybody(fact::swept);
 }

@@ -52,10 +52,13 @@ class KernelController {
   bool observe();
   /// Lets the tracker go until it waits again. False as above.
   bool let_tracker_go();
+  /// Before anybody else gets the turn: whoever comes next must not meet us half gone.
+  void stop_observing() noexcept;
 
   RunContext& context_;
   bool has_own_pids_;
   std::uint64_t observed_at_ = 0;
+  int question_ = -1;  ///< The connection of a question to the tracker, while there is one.
 };
 
 }  // namespace lastref::harness

@@ -9,6 +9,7 @@
 #include <array>
 #include <concepts>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "harness/explore/kernel_world_controller.hpp"
@@ -66,47 +67,40 @@ bool read_entries(std::span<const std::uint8_t> packet, std::vector<Counted>& in
   return true;
 }
 
-/// A connection to the tracker, for one question.
-class Observer {
- public:
-  explicit Observer(std::string_view path) noexcept {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.empty() || path.size() >= sizeof(address.sun_path)) {
-      return;
-    }
-    std::copy(path.begin(), path.end(), address.sun_path);
-    socket_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    asked_ =
-        ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-        ::send(socket_, question.data(), question.size(), MSG_NOSIGNAL) ==
-            static_cast<ssize_t>(question.size());
+/// A connection to the tracker on which the question was asked; -1 if there is none.
+int ask_at(std::string_view path) noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return -1;
   }
-  Observer(const Observer&) = delete;
-  Observer& operator=(const Observer&) = delete;
-  ~Observer() { ::close(socket_); }
+  std::copy(path.begin(), path.end(), address.sun_path);
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const bool has_asked =
+      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
+      ::send(socket, question.data(), question.size(), MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(question.size());
+  if (!has_asked) {
+    ::close(socket);
+    return -1;
+  }
+  return socket;
+}
 
-  bool has_asked() const noexcept { return asked_; }
-
-  /// Whether a whole answer is there.
-  bool read_answer(std::vector<Counted>& into) {
-    std::vector<std::uint8_t> packet(packet_size_max);
-    for (;;) {
-      const ssize_t size = ::recv(socket_, packet.data(), packet.size(), 0);
-      if (size < static_cast<ssize_t>(header_size) || packet[1] != verb_reply ||
-          !read_entries(std::span(packet).first(static_cast<std::size_t>(size)), into)) {
-        return false;
-      }
-      if ((number_at<std::uint16_t>(packet, 2) & flag_more) == 0) {
-        return true;
-      }
+/// Whether a whole answer is there.
+bool read_answer(int socket, std::vector<Counted>& into) {
+  std::vector<std::uint8_t> packet(packet_size_max);
+  for (;;) {
+    const ssize_t size = ::recv(socket, packet.data(), packet.size(), 0);
+    if (size < static_cast<ssize_t>(header_size) || packet[1] != verb_reply ||
+        !read_entries(std::span(packet).first(static_cast<std::size_t>(size)), into)) {
+      return false;
+    }
+    if ((number_at<std::uint16_t>(packet, 2) & flag_more) == 0) {
+      return true;
     }
   }
-
- private:
-  int socket_ = -1;
-  bool asked_ = false;
-};
+}
 
 void note_count(RunContext& context, std::uint16_t tracker, const Counted& counted) {
   Record* record = context.run.journal().claim();
@@ -124,6 +118,13 @@ void note_count(RunContext& context, std::uint16_t tracker, const Counted& count
 
 }  // namespace
 
+void KernelController::stop_observing() noexcept {
+  segment().observing = false;
+  if (question_ >= 0) {
+    ::close(std::exchange(question_, -1));
+  }
+}
+
 bool KernelController::let_tracker_go() {
   segment().observing = true;
   for (;;) {
@@ -133,12 +134,12 @@ bool KernelController::let_tracker_go() {
       return true;
     }
     give_turn(segment(), *next);
-    const bool taken = take();
-    if (!taken || segment().request != Request::quiet) {
-      segment().observing = false;
-      if (taken) {
-        serve_request();
-      }
+    if (!take()) {
+      return false;
+    }
+    if (segment().request != Request::quiet) {
+      stop_observing();
+      serve_request();
       return false;
     }
   }
@@ -152,18 +153,16 @@ bool KernelController::observe() {
   if (tracker == known.end()) {
     return true;
   }
-  std::vector<Counted> answer;
-  bool is_whole = false;
-  {
-    Observer observer(segment().listener.view());
-    if (!observer.has_asked()) {
-      return true;
-    }
-    if (!let_tracker_go()) {
-      return false;
-    }
-    is_whole = observer.read_answer(answer);
+  question_ = ask_at(segment().listener.view());
+  if (question_ < 0) {
+    return true;
   }
+  if (!let_tracker_go()) {
+    return false;
+  }
+  std::vector<Counted> answer;
+  const bool is_whole = read_answer(question_, answer);
+  stop_observing();
   // Once more, so that it has forgotten us before anything counts again.
   if (!let_tracker_go()) {
     return false;
