@@ -38,6 +38,8 @@ struct KernelOptions {
 
 class KernelWorld final : public World {
  public:
+  KernelWorld(const KernelWorld&) = delete;
+  KernelWorld& operator=(const KernelWorld&) = delete;
   /// Starts the server. `degraded` says what it had to do without.
   explicit KernelWorld(KernelOptions options);
   ~KernelWorld() override;

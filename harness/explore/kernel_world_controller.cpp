@@ -138,10 +138,10 @@ void KernelController::serve_request() {
       kill_role(role.view());
       break;
     case Request::stop_role:
-      stop_role(role.view(), true);
+      stop_role(role.view(), /*stops=*/true);
       break;
     case Request::resume_role:
-      stop_role(role.view(), false);
+      stop_role(role.view(), /*stops=*/false);
       break;
     case Request::settle:
       settle_signal();
@@ -162,7 +162,7 @@ void KernelController::go_on() {
   if (!anybody_lives()) {
     return;
   }
-  if (const std::optional<ActorId> next = next_actor(segment(), false)) {
+  if (const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false)) {
     give_turn(segment(), *next);
   } else {
     when_quiet();

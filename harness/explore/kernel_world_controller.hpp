@@ -36,8 +36,8 @@ class KernelController {
   bool let_stopped_go();
 
   /// Comes back when the process is really dead.
-  void bury(std::uint16_t process, std::string_view how);
-  void kill_one(std::uint16_t process);
+  void bury(std::uint16_t at, std::string_view how);
+  void kill_one(std::uint16_t at);
   void kill_role(std::string_view role);
   void kill_everybody(std::string_view how);
   void stop_role(std::string_view role, bool stops);

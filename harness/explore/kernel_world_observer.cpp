@@ -22,7 +22,7 @@ constexpr std::size_t header_size = 12;
 constexpr std::size_t entry_size = 16;
 /// Scenarios about size count their many names themselves.
 constexpr std::size_t counts_max = 1000;
-constexpr std::size_t packet_size_max = 64 * 1024;
+constexpr std::size_t packet_size_max = std::size_t{64} * 1024;
 constexpr std::uint8_t verb_reply = 9;
 constexpr std::uint16_t flag_more = 1;
 constexpr std::array<std::string_view, 5> types = {"file", "folder", "semlock", "shm", "noop"};
@@ -128,7 +128,7 @@ void KernelController::stop_observing() noexcept {
 bool KernelController::let_tracker_go() {
   segment().observing = true;
   for (;;) {
-    const std::optional<ActorId> next = next_actor(segment(), false);
+    const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false);
     if (!next) {
       segment().observing = false;
       return true;

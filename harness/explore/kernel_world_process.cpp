@@ -110,13 +110,13 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
   // Blocked around the fork: the child must not have an instant in which they are not.
   const sigset_t blocked = set_of(birth.blocked);
   sigset_t before;
-  ::sigprocmask(SIG_SETMASK, &blocked, &before);
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
   const pid_t pid = ::fork();
   if (pid == 0) {
     live(context, process, actor, birth);
   }
   const int code = errno;
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
     segment.actors[actor].state = ActorState::gone;
     segment.processes[process].live = false;

@@ -170,6 +170,8 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   runtime_ = root_ + "/runtime";
   const int made = ::mkdir(files_.c_str(), 0700);
   LASTREF_ASSERT(made == 0 || errno == EEXIST);
+  // One thread, of a process of our own.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::setenv("LASTREF_RUNTIME_FOLDER", runtime_.c_str(), 1);
   // Nothing may be hidden from others by luck: what the run creates shows the mode that it asked
   // for.

@@ -172,16 +172,16 @@ bool send_message(int socket, const std::string& message) noexcept {
   std::string framed(sizeof(size), '\0');
   std::copy_n(reinterpret_cast<const char*>(&size), sizeof(size), framed.data());
   framed += message;
-  return transfer(socket, framed.data(), framed.size(), true);
+  return transfer(socket, framed.data(), framed.size(), /*out=*/true);
 }
 
 bool receive_message(int socket, std::string& into) noexcept {
   std::uint64_t size = 0;
-  if (!transfer(socket, reinterpret_cast<char*>(&size), sizeof(size), false)) {
+  if (!transfer(socket, reinterpret_cast<char*>(&size), sizeof(size), /*out=*/false)) {
     return false;
   }
   into.resize(size);
-  return transfer(socket, into.data(), size, false);
+  return transfer(socket, into.data(), size, /*out=*/false);
 }
 
 void serve_runs(int socket, const KernelOptions& options, const std::string& missing) {

@@ -19,6 +19,11 @@ constexpr std::uintptr_t up_to_huge(std::uintptr_t address) noexcept {
   return (address + huge_page - 1) & ~(huge_page - 1);
 }
 
+void* at_address(std::uintptr_t address) noexcept {
+  // The program headers tell addresses as numbers.
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 struct LoadedSegment {
   std::uintptr_t begin;
   std::uintptr_t end;
@@ -52,8 +57,8 @@ void move_to_huge_pages(const LoadedSegment& segment) noexcept {
     return;
   }
   const auto start = reinterpret_cast<std::uintptr_t>(mapped);
-  void* const copy = reinterpret_cast<void*>(up_to_huge(start));
-  void* const place = reinterpret_cast<void*>(segment.begin);
+  void* const copy = at_address(up_to_huge(start));
+  void* const place = at_address(segment.begin);
   if (::madvise(copy, size, MADV_HUGEPAGE) == 0) {
     std::memcpy(copy, place, segment.end - segment.begin);
     const int access = PROT_READ | ((segment.flags & PF_X) != 0 ? PROT_EXEC : 0);

@@ -131,7 +131,7 @@ void SerialGate::pass_on(ActorState state) noexcept {
     actor.object.assign(me.going->object);
   }
   segment().progress.fetch_add(1, std::memory_order_relaxed);
-  const std::optional<ActorId> next = next_actor(segment(), false);
+  const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false);
   if (!next) {
     give_controller(segment(), Request::quiet);
     take_turn(segment(), me.actor);
@@ -437,7 +437,7 @@ void SerialGate::actor_ends() noexcept {
   Actor& actor = self();
   actor.state = ActorState::gone;
   wake(Wait::thread, &actor);
-  const std::optional<ActorId> next = next_actor(segment(), false);
+  const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false);
   if (next) {
     give_turn(segment(), *next);
   } else {

@@ -14,6 +14,7 @@
 
 #include "harness/explore/jobs.hpp"
 #include "harness/program/program.hpp"
+#include "harness/report/report.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -183,7 +184,8 @@ Result<Trial> Workshop::try_gate(const std::string& row, const std::string& log)
   const int seconds = static_cast<int>(options_.budget) + patience_beyond_budget;
   LASTREF_TRY(code, say(command, log + ".gate.txt", seconds));
   Trial trial;
-  if (code == 0 || code == 3) {
+  const auto verdict = static_cast<Exit>(code);
+  if (verdict == Exit::clean || verdict == Exit::incomplete) {
     return trial;
   }
   trial.found = true;

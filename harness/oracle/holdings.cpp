@@ -62,7 +62,7 @@ void Holdings::read_fact(const Record& record) {
         .pid = static_cast<os::Pid>(record.value), .alive = true, .role = record.role.view()};
   } else if (record.place == fact::died) {
     life(record.process).alive = false;
-    drop_all(record.process, true);
+    drop_all(record.process, /*certainly=*/true);
   }
 }
 

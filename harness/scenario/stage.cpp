@@ -18,9 +18,9 @@ Status Stage::noted(std::string_view word,
                     const Resource& resource,
                     const std::function<Status()>& act) {
   const std::string text = resource.name.empty() ? std::string() : to_text(resource);
-  note(word, text, true, 0);
+  note(word, text, /*begins=*/true, 0);
   Status done = act();
-  note(word, text, false, errno_of(done));
+  note(word, text, /*begins=*/false, errno_of(done));
   return done;
 }
 

@@ -140,7 +140,8 @@ void Scheduler::leave() noexcept {
 
 // The main actor of a doomed task becomes its undertaker, and keeps its place in the line.
 void Scheduler::bury_the_doomed() {
-  for (Index index = 0; index < actors_.size(); ++index) {
+  for (std::size_t at = 0; at < actors_.size(); ++at) {
+    const auto index = static_cast<Index>(at);
     Actor& actor = actors_[index];
     if (!actor.task->doomed || actor.gone || actor.buries) {
       continue;

@@ -36,6 +36,7 @@ class Scheduler {
   Scheduler(SimKernel& kernel, Choices& choices) : kernel_(kernel), choices_(choices) {}
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
+  ~Scheduler() = default;
 
   /// A new actor, ready, last in line. When the main one of a task returns, the task ends with that
   /// code; the code of others means nothing.

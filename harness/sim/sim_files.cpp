@@ -414,7 +414,7 @@ std::vector<std::string> SimKernel::leftovers() const {
   std::vector<std::string> paths;
   const auto visit = [&](const auto& self, const Inode& folder, const std::string& path) -> void {
     for (const auto& [name, entry] : folder.entries) {
-      const std::string below = path + "/" + name;
+      const std::string below = std::string(path).append("/").append(name);
       if (!first_inodes_.contains(entry.inode->number)) {
         paths.push_back(below);
       }

@@ -39,6 +39,8 @@ class SimThread final : public os::Thread {
  public:
   SimThread(Scheduler& scheduler, Scheduler::Index actor) noexcept
       : scheduler_(scheduler), actor_(actor) {}
+  SimThread(const SimThread&) = delete;
+  SimThread& operator=(const SimThread&) = delete;
   ~SimThread() override { LASTREF_ASSERT(joined_); }
 
   void join() noexcept override {
@@ -107,7 +109,8 @@ void Machine::begin(const std::shared_ptr<Task>& task,
   if (on_birth) {
     on_birth(*system, parent, options);
   }
-  scheduler.start(task, true, [this, os = system.get(), options] { return live(*os, options); });
+  scheduler.start(
+      task, /*is_main=*/true, [this, os = system.get(), options] { return live(*os, options); });
 }
 
 Result<os::Fd> SimOs::open(const os::Place& place, const os::OpenOptions& options) noexcept {
@@ -281,10 +284,11 @@ Status SimOs::unblock_signal(os::Signal signal) noexcept {
 
 Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body) noexcept {
   machine_.kernel.number_a_thread();
-  const Scheduler::Index actor = machine_.scheduler.start(task_, false, [body = std::move(body)] {
-    body();
-    return 0;
-  });
+  const Scheduler::Index actor =
+      machine_.scheduler.start(task_, /*is_main=*/false, [body = std::move(body)] {
+        body();
+        return 0;
+      });
   return std::make_unique<SimThread>(machine_.scheduler, actor);
 }
 

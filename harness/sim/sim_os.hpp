@@ -20,9 +20,11 @@ class SimOs;
 
 /// One simulated computer: a kernel, those who run on it, and what its processes can be.
 struct Machine {
-  Machine(Choices& choices, SimLimits limits = {}) : kernel(limits), scheduler(kernel, choices) {}
+  explicit Machine(Choices& choices, SimLimits limits = {})
+      : kernel(limits), scheduler(kernel, choices) {}
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
+  ~Machine() = default;
 
   /// Starts a process, with a parent or without, and without asking the parent.
   std::shared_ptr<Task> boot(const std::shared_ptr<Task>& parent, const os::SpawnOptions& options);

@@ -12,7 +12,7 @@ constexpr const char* first = "test";
 Scheduler::Rest run_process(Machine& machine,
                             const Entries& entries,
                             const std::function<void(os::Os&)>& body) {
-  const Arena leaks_of_the_killed(false);
+  const Arena leaks_of_the_killed(/*serves=*/false);
   machine.knows = [&entries](const std::string& entry) { return entries.contains(entry); };
   machine.live = [&](SimOs& os, const os::SpawnOptions& options) {
     if (options.entry == first) {

@@ -29,7 +29,7 @@ Status SimStage::start(const std::string& role) {
 void SimStage::tell(const std::string& word) {
   run_.words.insert(word);
   if (word == run_.ask_after) {
-    run_.choices.hold(false);
+    run_.choices.hold(/*held=*/false);
   }
 }
 

@@ -9,7 +9,7 @@ namespace lastref::tracker {
 namespace {
 
 constexpr int failures_max = 10;
-constexpr std::size_t read_size = 64 * 1024;
+constexpr std::size_t read_size = std::size_t{64} * 1024;
 
 void report(os::Os& os, const std::string& what) {
   os::report_quietly(os, "lastref tracker: " + what);
