@@ -76,6 +76,7 @@ class InstrumentedOsTest : public testing::TestWithParam<Call> {
   /// call matters to nobody.
   Answer perform(Call call);
   Answer on_files(Call call);
+  Answer on_memory(Call call);
   Answer on_names(Call call);
   Answer on_sockets(Call call);
   Answer on_processes(Call call);
@@ -102,6 +103,8 @@ Answer InstrumentedOsTest::perform(Call call) {
     case Call::make_folder:
     case Call::remove_folder:
     case Call::read_folder:
+    case Call::map:
+    case Call::unmap:
     case Call::lock_range:
     case Call::find_lock:
       return on_files(call);
@@ -142,6 +145,9 @@ Answer InstrumentedOsTest::on_files(Call call) {
   if (call == Call::remove_folder) {
     return answer_of(os_.remove_folder(nowhere));
   }
+  if (call == Call::map || call == Call::unmap) {
+    return on_memory(call);
+  }
   if (call == Call::open) {
     const auto opened = os_.open("/", {.folder = true});
     if (opened) {
@@ -171,6 +177,16 @@ Answer InstrumentedOsTest::on_files(Call call) {
     answer = answer_of(os_.find_lock(*folder, {.kind = os::LockKind::shared}));
   }
   EXPECT_TRUE(kernel_.close(*folder));
+  return answer;
+}
+
+Answer InstrumentedOsTest::on_memory(Call call) {
+  constexpr os::MapOptions zeros{.size = 1};
+  const auto mapped = call == Call::map ? os_.map(zeros) : kernel_.map(zeros);
+  const Answer answer = call == Call::map ? answer_of(mapped) : answer_of(os_.unmap(*mapped));
+  if (mapped && (call == Call::map || answer.error != 0)) {
+    EXPECT_TRUE(kernel_.unmap(*mapped));
+  }
   return answer;
 }
 
@@ -363,6 +379,26 @@ TEST(InstrumentedOsTest, what_is_open_has_a_name_until_it_is_closed) {
   EXPECT_EQ(os.still_open(), (std::vector<std::string>{"pipe.write", "tmp"}));
   EXPECT_TRUE(os.close(pipe->write));
   EXPECT_TRUE(os.close(*folder));
+  EXPECT_TRUE(os.still_open().empty());
+}
+
+TEST(InstrumentedOsTest, what_is_mapped_has_a_name_until_it_is_unmapped) {
+  os::KernelOs kernel;
+  Gate gate;
+  InstrumentedOs os(kernel, gate);
+  const auto program = os.open("/bin/true", {});
+  ASSERT_TRUE(program);
+  const auto file = os.map({.file = *program, .size = 16});
+  const auto zeros = os.map({.size = 16, .kind = os::MapKind::shared});
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(zeros);
+  EXPECT_TRUE(os.close(*program));
+  EXPECT_EQ(os.still_open(), (std::vector<std::string>{"map:anonymous", "map:true"}));
+  InstrumentedOs::arm(Call::unmap, ENOMEM);
+  EXPECT_FALSE(os.unmap(*file));
+  EXPECT_TRUE(os.unmap(*zeros));
+  EXPECT_EQ(os.still_open(), std::vector<std::string>{"map:true"});
+  EXPECT_TRUE(os.unmap(*file));
   EXPECT_TRUE(os.still_open().empty());
 }
 

@@ -29,6 +29,27 @@ class ScriptedOs final : public KernelOs {
     calls.push_back("unlink " + place.path);
     return next(Call::unlink);
   }
+  Result<Buffer> map(const MapOptions&) noexcept override {
+    calls.push_back("map");
+    const Status status = next(Call::map);
+    return status ? Result<Buffer>(Buffer(memory)) : tl::unexpected<Error>(status.error());
+  }
+  Status unmap(Buffer mapped) noexcept override {
+    calls.push_back("unmap " + std::to_string(mapped.size()));
+    return next(Call::unmap);
+  }
+  Result<std::size_t> read(Fd, Buffer into) noexcept override {
+    calls.push_back("read " + std::to_string(into.size()));
+    if (const Status status = next(Call::read); !status) {
+      return tl::unexpected<Error>(status.error());
+    }
+    if (room.empty()) {
+      return 0;
+    }
+    const std::size_t size = std::min(room.front(), into.size());
+    room.pop_front();
+    return size;
+  }
   Result<std::size_t> write(Fd fd, Bytes bytes) noexcept override {
     return take(fd, bytes, written[static_cast<std::size_t>(fd)].size(), Call::write);
   }
@@ -42,6 +63,7 @@ class ScriptedOs final : public KernelOs {
   std::deque<std::size_t> room;
   std::vector<std::string> calls;
   std::array<std::string, 8> written;
+  std::array<std::byte, 5> memory{};
 
  private:
   Status next(Call call) {
@@ -130,6 +152,52 @@ TEST(UniqueFd, reports_an_error_that_nobody_asked_for) {
   { const UniqueFd fd(os, file); }
   EXPECT_EQ(os.calls, Calls{"close 3"});
   EXPECT_EQ(os.written[2], "lastref: close subject: Input/output error\n");
+}
+
+TEST(UniqueMap, unmaps_once_and_what_it_had_when_another_moves_in) {
+  ScriptedOs os;
+  {
+    auto first = map_memory(os, {.size = 5});
+    ASSERT_TRUE(first);
+    UniqueMap second(os, Buffer(os.memory).first(2));
+    *first = std::move(second);
+    EXPECT_EQ(os.calls, (Calls{"map", "unmap 5"}));
+    UniqueMap& same = *first;
+    *first = std::move(same);
+    EXPECT_EQ(first->get().size(), 2U);
+    const UniqueMap third = std::move(*first);
+    EXPECT_TRUE(third);
+    const UniqueMap nothing;
+    EXPECT_FALSE(nothing);
+  }
+  EXPECT_EQ(os.calls, (Calls{"map", "unmap 5", "unmap 2"}));
+}
+
+TEST(UniqueMap, never_unmaps_again_whatever_unmap_said_and_reports_what_nobody_asked_for) {
+  ScriptedOs os;
+  os.script = {std::errc::not_enough_memory};
+  {
+    UniqueMap map(os, os.memory);
+    EXPECT_FALSE(map.unmap());
+    EXPECT_FALSE(map);
+  }
+  EXPECT_EQ(os.calls, Calls{"unmap 5"});
+  os.script = {std::errc::not_enough_memory};
+  { const UniqueMap map(os, os.memory); }
+  EXPECT_EQ(os.written[2], "lastref: unmap subject: Cannot allocate memory\n");
+}
+
+TEST(ReadUntilFull, reads_on_until_it_is_full_or_the_file_ends) {
+  ScriptedOs os;
+  os.room = {2, 1, 9};
+  os.script = {std::errc{}, std::errc::interrupted};
+  std::array<std::byte, 6> into{};
+  EXPECT_EQ(read_until_full(os, file, into), std::size_t{6});
+  EXPECT_EQ(os.calls, (Calls{"read 6", "read 4", "read 4", "read 3"}));
+  os.room = {4};
+  EXPECT_EQ(read_until_full(os, file, into), std::size_t{4});
+  os.script = {std::errc::io_error};
+  EXPECT_EQ(read_until_full(os, file, into).error().code, std::errc::io_error);
 }
 
 RC_GTEST_PROP(RetryInterrupted, calls_until_it_is_not_interrupted_and_no_further, ()) {

@@ -1,6 +1,7 @@
 #include "harness/instrument/fd_names.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/journal/record.hpp"
 
@@ -97,7 +98,32 @@ std::vector<std::string> FdNames::still_open() {
       names.emplace_back(entries_[at].name);
     }
   }
+  // By name: where they lie is chance.
+  std::vector<std::string> maps;
+  for (const auto& [at, name] : maps_) {
+    maps.push_back("map:" + std::string(name));
+  }
+  std::ranges::sort(maps);
+  std::ranges::move(maps, std::back_inserter(names));
   return names;
+}
+
+void FdNames::map(os::Bytes mapped, std::string_view name) {
+  const std::scoped_lock held(mutex_);
+  maps_.emplace(mapped.data(), kept(name));
+}
+
+void FdNames::unmap(os::Bytes mapped) noexcept {
+  const std::scoped_lock held(mutex_);
+  if (const auto found = maps_.find(mapped.data()); found != maps_.end()) {
+    maps_.erase(found);
+  }
+}
+
+std::string_view FdNames::name_of(os::Bytes mapped) {
+  const std::scoped_lock held(mutex_);
+  const auto found = maps_.find(mapped.data());
+  return found == maps_.end() ? std::string_view() : found->second;
 }
 
 std::string_view FdNames::joined(std::string_view prefix, std::string_view rest) {

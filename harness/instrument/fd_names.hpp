@@ -1,11 +1,12 @@
-// FdNames: what a process calls its descriptors, without machine, pid or chance in the names; and
-// how often each call crossed each of them.
+// FdNames: what a process calls its descriptors and maps, without machine, pid or chance in the
+// names; and how often each call crossed each of them.
 //
 // Names are kept as long as the object lives, so views of them stay good.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -32,7 +33,12 @@ class FdNames {
   std::string_view path_of(os::Fd fd);
   /// The full path of a place, as far as it is known.
   std::string path_of(const os::Place& place);
-  /// The names of all open descriptors but the standard ones.
+  /// A new map of something that is called `name`.
+  void map(os::Bytes mapped, std::string_view name);
+  void unmap(os::Bytes mapped) noexcept;
+  std::string_view name_of(os::Bytes mapped);
+
+  /// The names of all open descriptors but the standard ones; then "map:" + name of all maps.
   std::vector<std::string> still_open();
 
   /// "process:" + role and the like, kept.
@@ -55,6 +61,7 @@ class FdNames {
   std::unordered_map<std::string_view, std::string_view> known_;
   std::vector<Entry> entries_;
   Entry none_;  ///< of descriptors that are none
+  std::multimap<const std::byte*, std::string_view> maps_;
   std::unordered_map<std::uint64_t, std::uint32_t> counts_;
 };
 

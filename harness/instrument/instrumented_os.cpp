@@ -195,6 +195,28 @@ Result<std::vector<os::FolderEntry>> InstrumentedOs::read_folder(os::Fd folder) 
       Call::read_folder, of(folder), [&](auto&, auto&) { return inner_.read_folder(folder); });
 }
 
+Result<os::Buffer> InstrumentedOs::map(const os::MapOptions& options) noexcept {
+  const Subject subject =
+      options.file == os::Fd::none ? Subject{.object = "anonymous"} : of(options.file);
+  return cross(Call::map, subject, [&](auto&, auto&) {
+    auto mapped = inner_.map(options);
+    if (mapped) {
+      names_.map(*mapped, subject.object);
+    }
+    return mapped;
+  });
+}
+
+Status InstrumentedOs::unmap(os::Buffer mapped) noexcept {
+  return cross(Call::unmap, {.object = names_.name_of(os::Bytes(mapped))}, [&](auto&, auto&) {
+    Status unmapped = inner_.unmap(mapped);
+    if (unmapped) {
+      names_.unmap(mapped);
+    }
+    return unmapped;
+  });
+}
+
 Result<os::Fd> InstrumentedOs::create_shm(const std::string& name, std::uint32_t mode) noexcept {
   const Subject subject{.object = object_of(name), .text = name, .value = mode};
   return cross(Call::create_shm, subject, [&](auto&, auto&) {

@@ -28,7 +28,7 @@ class InstrumentedOs final : public os::Os {
 
   /// A descriptor that came with the process.
   void adopt(os::Fd fd, std::string_view name);
-  /// Descriptors that were opened or adopted, and not closed.
+  /// Descriptors that were opened or adopted, and not closed; and maps that were not unmapped.
   std::vector<std::string> still_open();
 
   /// The next crossing of `call` by this program fails with `error`, whatever the gate says.
@@ -45,6 +45,9 @@ class InstrumentedOs final : public os::Os {
   Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const os::Place& place) noexcept override;
   Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
+
+  Result<os::Buffer> map(const os::MapOptions& options) noexcept override;
+  Status unmap(os::Buffer mapped) noexcept override;
 
   Result<os::Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept override;
   Status unlink_shm(const std::string& name) noexcept override;

@@ -236,7 +236,8 @@ Answer<std::size_t> SimKernel::put(Inode& inode, os::Bytes bytes, std::uint64_t 
   const std::size_t end = offset + bytes.size();
   const std::size_t growth = end > inode.bytes.size() ? end - inode.bytes.size() : 0;
   if (growth > 0) {
-    if (bytes_ + growth > limits.bytes) {
+    const bool moves = end > inode.bytes.capacity() && !inode.pinned.expired();
+    if (bytes_ + growth > limits.bytes || moves) {
       return refused(ENOSPC);
     }
     inode.bytes.resize(end);

@@ -4,8 +4,9 @@
 // are errno values, as Linux gives them for the calls that os::Os makes; property_tests/os_contract
 // holds both kernels to the same answers.
 //
-// Limits: one mount; groups are not modelled; a folder's size is tmpfs's; SIGBUS, maps and memory
-// between processes are for the real kernel.
+// Limits: one mount; groups are not modelled; a folder's size is tmpfs's. Of maps: SIGBUS, a store
+// to what may only be read, and pages that a copy on write has not copied yet are for the real
+// kernel; and a file that is mapped grows by no more than SimLimits::mapped_growth.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +61,15 @@ struct Inode {
   std::weak_ptr<Inode> parent;
   std::vector<RecordLock> locks;
   std::weak_ptr<Socket> bound;
+  std::weak_ptr<const bool> pinned;  ///< Alive while somebody maps the bytes: they must not move.
+};
+
+/// What a process has mapped.
+struct Map {
+  os::Buffer bytes;
+  std::shared_ptr<Inode> inode;     ///< Whose bytes they are, if they are shared.
+  std::shared_ptr<const bool> pin;  ///< Shared by all who map them.
+  std::vector<std::byte> own = {};  ///< The bytes, if they are not.
 };
 
 /// Sixteen pages; a write goes into the last one only if its odd part fits there whole. pipe(7).
@@ -140,6 +150,7 @@ struct Task {
   std::vector<std::shared_ptr<Description>> fds;  ///< By number; nothing where it is free
   std::size_t fds_open = 0;
   std::size_t fds_max = 1024;
+  std::vector<Map> maps;
   std::set<os::Signal> ignored;
   std::set<os::Signal> blocked;
   std::set<os::Signal> pending;
@@ -152,6 +163,7 @@ struct SimLimits {
   std::size_t backlog = 128;
   std::size_t bytes = ~std::size_t{0};  ///< of all files
   std::size_t inodes = ~std::size_t{0};
+  std::size_t mapped_growth = std::size_t{1} << 16U;  ///< bytes; of a file while it is mapped
 };
 
 /// As signal(7) has it.
@@ -196,6 +208,10 @@ class SimKernel {
   Answer<void> remove_folder(Task& task, const os::Place& place);
   Answer<std::vector<os::FolderEntry>> read_folder(Task& task, os::Fd folder);
   Answer<void> make_symlink(Task& task, const os::Place& place, const std::string& target);
+
+  // Memory.
+  Answer<os::Buffer> map(Task& task, const os::MapOptions& options);
+  Answer<void> unmap(Task& task, os::Buffer mapped);
 
   // Names of shared memory and semaphores: files in /dev/shm, as in glibc.
   Answer<os::Fd> create_shm(Task& task, const std::string& name, std::uint32_t mode);

@@ -157,6 +157,14 @@ Result<std::vector<os::FolderEntry>> SimOs::read_folder(os::Fd folder) noexcept 
   return told(machine_.kernel.read_folder(*task_, folder), Call::read_folder, folder);
 }
 
+Result<os::Buffer> SimOs::map(const os::MapOptions& options) noexcept {
+  return told(machine_.kernel.map(*task_, options), Call::map, options.file);
+}
+
+Status SimOs::unmap(os::Buffer mapped) noexcept {
+  return told(machine_.kernel.unmap(*task_, mapped), Call::unmap, std::string());
+}
+
 Result<os::Fd> SimOs::create_shm(const std::string& name, std::uint32_t mode) noexcept {
   return told(machine_.kernel.create_shm(*task_, name, mode), Call::create_shm, name);
 }

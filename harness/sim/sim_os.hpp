@@ -65,6 +65,9 @@ class SimOs final : public os::Os {
   Status remove_folder(const os::Place& place) noexcept override;
   Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
 
+  Result<os::Buffer> map(const os::MapOptions& options) noexcept override;
+  Status unmap(os::Buffer mapped) noexcept override;
+
   Result<os::Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept override;
   Status unlink_shm(const std::string& name) noexcept override;
   Status create_semaphore(const std::string& name, std::uint32_t mode) noexcept override;

@@ -268,6 +268,7 @@ void SimKernel::close_all(Task& task) {
     }
   }
   task.fds.clear();
+  task.maps.clear();
   task.fds_open = 0;
   ++changes;
 }

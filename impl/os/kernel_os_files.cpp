@@ -258,6 +258,26 @@ Result<std::vector<FolderEntry>> KernelOs::read_folder(Fd folder) noexcept {
   }
 }
 
+Result<Buffer> KernelOs::map(const MapOptions& options) noexcept {
+  const bool read = options.kind == MapKind::read;
+  int flags = options.kind == MapKind::copy_on_write ? MAP_PRIVATE : MAP_SHARED;
+  flags |= options.file == Fd::none ? MAP_ANONYMOUS : 0;
+  void* const at = ::mmap(nullptr,
+                          options.size,
+                          read ? PROT_READ : PROT_READ | PROT_WRITE,
+                          flags,
+                          number(options.file),
+                          static_cast<off_t>(options.offset));
+  if (at == MAP_FAILED) {
+    return failed(Call::map, options.file);
+  }
+  return Buffer(static_cast<std::byte*>(at), options.size);
+}
+
+Status KernelOs::unmap(Buffer mapped) noexcept {
+  return status_of(::munmap(mapped.data(), mapped.size()), Call::unmap, std::string());
+}
+
 Result<Fd> KernelOs::create_shm(const std::string& name, std::uint32_t mode) noexcept {
   if (!is_path(name)) {
     return failed(Call::create_shm, name);

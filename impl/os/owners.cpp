@@ -50,9 +50,50 @@ Status UniqueFd::close() noexcept {
   return fd == Fd::none ? ok() : os_->close(fd);
 }
 
+UniqueMap& UniqueMap::operator=(UniqueMap&& other) noexcept {
+  if (this != &other) {
+    unmap_quietly();
+    os_ = std::exchange(other.os_, nullptr);
+    mapped_ = std::exchange(other.mapped_, Buffer());
+  }
+  return *this;
+}
+
+void UniqueMap::unmap_quietly() noexcept {
+  if (mapped_.empty()) {
+    return;
+  }
+  Os& os = *os_;
+  if (const Status unmapped = unmap(); !unmapped) {
+    report_quietly(os, "lastref: " + describe(unmapped.error()));
+  }
+}
+
+Status UniqueMap::unmap() noexcept {
+  const Buffer mapped = std::exchange(mapped_, Buffer());
+  return mapped.empty() ? ok() : os_->unmap(mapped);
+}
+
 Result<UniqueFd> open_file(Os& os, const Place& place, const OpenOptions& options) noexcept {
   LASTREF_TRY(fd, retry_interrupted([&] { return os.open(place, options); }));
   return UniqueFd(os, fd);
+}
+
+Result<UniqueMap> map_memory(Os& os, const MapOptions& options) noexcept {
+  LASTREF_TRY(mapped, os.map(options));
+  return UniqueMap(os, mapped);
+}
+
+Result<std::size_t> read_until_full(Os& os, Fd fd, Buffer into) noexcept {
+  std::size_t size = 0;
+  while (size < into.size()) {
+    LASTREF_TRY(count, retry_interrupted([&] { return os.read(fd, into.subspan(size)); }));
+    if (count == 0) {
+      break;
+    }
+    size += count;
+  }
+  return size;
 }
 
 Status write_all(Os& os, Fd fd, Bytes bytes) noexcept {

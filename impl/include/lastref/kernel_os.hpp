@@ -46,6 +46,9 @@ class KernelOs : public Os {
   Status remove_folder(const Place& place) noexcept override;
   Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept override;
 
+  Result<Buffer> map(const MapOptions& options) noexcept override;
+  Status unmap(Buffer mapped) noexcept override;
+
   Result<Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept override;
   Status unlink_shm(const std::string& name) noexcept override;
   Status create_semaphore(const std::string& name, std::uint32_t mode) noexcept override;

@@ -81,6 +81,25 @@ struct OpenOptions {
   std::uint32_t mode = 0600;  ///< Permission bits of a created file, umask applied.
 };
 
+/// A multiple of the page size, whatever Linux it is.
+inline constexpr std::uint64_t map_alignment = 65536;
+
+/// What may be done with a map, and who learns of it.
+enum class MapKind : std::uint8_t {
+  read,           ///< Nobody writes to it.
+  shared,         ///< A store is at once in the file and in all its other maps.
+  copy_on_write,  ///< A store stays in this map.
+};
+
+/// A stretch of a file that becomes memory. One that ends behind the file's last page can be had,
+/// but a touch there is SIGBUS; so is a store for which the file system has no room.
+struct MapOptions {
+  Fd file = Fd::none;        ///< None: zeros, whose name nobody knows.
+  std::uint64_t offset = 0;  ///< A multiple of map_alignment.
+  std::size_t size = 0;      ///< bytes; 1 or more
+  MapKind kind = MapKind::read;
+};
+
 enum class LockKind : std::uint8_t { none, shared, exclusive };
 
 /// A range of bytes of a file; `length` 0 means up to the end, however far it grows.
@@ -212,6 +231,11 @@ class Os {
   /// The next entries of an open folder, without "." and ".."; none at its end. At least one and at
   /// most a few hundred at a time, so that nobody waits for a huge folder.
   virtual Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept = 0;
+
+  // Memory. A map outlives its descriptor and the file's name.
+  virtual Result<Buffer> map(const MapOptions& options) noexcept = 0;
+  /// All of what `map` gave. On an error it is still there.
+  virtual Status unmap(Buffer mapped) noexcept = 0;
 
   // Names of POSIX shared memory and semaphores, as shm_overview(7) and sem_overview(7) have them.
   virtual Result<Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept = 0;

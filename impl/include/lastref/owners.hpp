@@ -33,6 +33,29 @@ class UniqueFd {
   Fd fd_ = Fd::none;
 };
 
+/// Owns a map. The destructor unmaps it quietly; `unmap` says what the kernel said.
+class UniqueMap {
+ public:
+  UniqueMap() noexcept = default;
+  UniqueMap(Os& os, Buffer mapped) noexcept : os_(&os), mapped_(mapped) {}
+  UniqueMap(const UniqueMap&) = delete;
+  UniqueMap& operator=(const UniqueMap&) = delete;
+  UniqueMap(UniqueMap&& other) noexcept
+      : os_(std::exchange(other.os_, nullptr)), mapped_(std::exchange(other.mapped_, Buffer())) {}
+  UniqueMap& operator=(UniqueMap&& other) noexcept;
+  ~UniqueMap() { unmap_quietly(); }
+
+  Buffer get() const noexcept { return mapped_; }
+  explicit operator bool() const noexcept { return !mapped_.empty(); }
+  void unmap_quietly() noexcept;
+  /// What cannot be unmapped stays until the process ends; nobody tries again.
+  Status unmap() noexcept;
+
+ private:
+  Os* os_ = nullptr;
+  Buffer mapped_;
+};
+
 /// Holds a Monitor for a scope.
 class Held {
  public:
@@ -58,6 +81,12 @@ auto retry_interrupted(Attempt attempt) noexcept -> decltype(attempt()) {
 
 /// open(2), owned, retried when interrupted.
 Result<UniqueFd> open_file(Os& os, const Place& place, const OpenOptions& options) noexcept;
+
+/// mmap(2), owned.
+Result<UniqueMap> map_memory(Os& os, const MapOptions& options) noexcept;
+
+/// Reads until `into` is full or the file ends; says how much there was. Not for pipes.
+Result<std::size_t> read_until_full(Os& os, Fd fd, Buffer into) noexcept;
 
 /// Writes all of it to a file or pipe that never stays full, or says why not. On an error some part
 /// may have been written.

@@ -1,0 +1,103 @@
+// Maps of the simulated kernel.
+//
+// A shared map is the file's own bytes, so what one process stores all others see at once. They are
+// given room to grow when the first one maps them, and do not move before the last one is gone.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::uint64_t page_size = 4096;
+constexpr std::uint64_t map_size_max = std::uint64_t{1} << 32U;  // Far above what a run touches.
+
+/// The bytes of a file from `offset`, and zeros behind its end.
+std::vector<std::byte> copy_of(const Inode& inode, std::uint64_t offset, std::size_t size) {
+  std::vector<std::byte> copy(size);
+  const os::Bytes bytes = std::as_bytes(std::span(inode.bytes));
+  if (offset < bytes.size()) {
+    const std::size_t count = std::min<std::size_t>(size, bytes.size() - offset);
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), count, copy.begin());
+  }
+  return copy;
+}
+
+/// Keeps the file's bytes where they are; none if they would have to be elsewhere.
+std::shared_ptr<const bool> pin(Inode& inode, std::size_t size, std::size_t growth) {
+  if (auto pinned = inode.pinned.lock()) {
+    return inode.bytes.capacity() < size ? nullptr : std::move(pinned);
+  }
+  const std::size_t length = inode.bytes.size();
+  // What lies behind the end of the file reads as zeros.
+  inode.bytes.resize(std::max(size, length) + growth);
+  inode.bytes.resize(length);
+  auto made = std::make_shared<const bool>(true);
+  inode.pinned = made;
+  return made;
+}
+
+}  // namespace
+
+Answer<os::Buffer> SimKernel::map(Task& task, const os::MapOptions& options) {
+  if (options.offset % page_size != 0) {
+    return refused(EINVAL);
+  }
+  if (options.size > map_size_max || options.offset > map_size_max) {
+    return refused(ENOMEM);
+  }
+  Map map;
+  if (options.file == os::Fd::none) {
+    if (options.size == 0) {
+      return refused(EINVAL);
+    }
+    map.own.resize(options.size);
+  } else {
+    const auto open = description(task, options.file);
+    if (!open) {
+      return refused(EBADF);
+    }
+    if (options.size == 0) {
+      return refused(EINVAL);
+    }
+    const bool shared = options.kind == os::MapKind::shared;
+    if ((shared && !open->writable) || open->kind == DescriptionKind::pipe_write) {
+      return refused(EACCES);
+    }
+    if (open->kind != DescriptionKind::file || open->inode->kind != os::FileKind::regular) {
+      return refused(ENODEV);
+    }
+    // What is only read has to see what others write, so it is the file's own bytes too.
+    if (options.kind == os::MapKind::copy_on_write) {
+      map.own = copy_of(*open->inode, options.offset, options.size);
+    } else {
+      map.pin = pin(*open->inode, options.offset + options.size, limits.mapped_growth);
+      if (!map.pin) {
+        return refused(ENOMEM);
+      }
+      map.inode = open->inode;
+      std::byte* const first = std::as_writable_bytes(std::span(map.inode->bytes)).data();
+      map.bytes = os::Buffer(first + options.offset, options.size);
+    }
+  }
+  if (!map.inode) {
+    map.bytes = map.own;
+  }
+  task.maps.push_back(std::move(map));
+  return task.maps.back().bytes;
+}
+
+Answer<void> SimKernel::unmap(Task& task, os::Buffer mapped) {
+  const auto found = std::find_if(task.maps.begin(), task.maps.end(), [&](const Map& map) {
+    return map.bytes.data() == mapped.data() && map.bytes.size() == mapped.size();
+  });
+  if (found == task.maps.end()) {
+    return refused(EINVAL);
+  }
+  task.maps.erase(found);
+  return {};
+}
+
+}  // namespace lastref::harness::sim
