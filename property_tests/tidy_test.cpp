@@ -82,6 +82,9 @@ const std::string harness_cpp = "harness/sim/x.cpp";
 const Planted planted_texts[] = {
     // Includes.
     {"os_above_itself", {os_cpp, cpp("#include <lastref/tracker.hpp>")}, "impl/os lies below"},
+    {"array_above_itself",
+     {"impl/array/x.cpp", cpp("#include <lastref/tracker.hpp>")},
+     "impl/array lies below"},
     {"os_looks_up", {os_cpp, cpp("#include \"impl/tracker/x.hpp\"")}, "impl/os may not look"},
     {"product_sees_harness",
      {"impl/tracker/x.cpp", cpp("#include \"harness/sim/x.hpp\"")},
@@ -97,7 +100,7 @@ const Planted planted_texts[] = {
      "impl/os lies below"},
     {"include_by_neighbour", {os_cpp, cpp("#include \"x.hpp\"")}, "name the header from"},
     {"include_by_dots", {os_cpp, cpp("#include \"../os/x.hpp\"")}, "name the header from"},
-    {"room_without_row", {"impl/array/x.cpp", cpp("")}, "table of rooms"},
+    {"room_without_row", {"impl/cellar/x.cpp", cpp("")}, "table of rooms"},
     {"door_without_row", {"impl/include/lastref/x.hpp", hpp("")}, "table of rooms"},
     {"kernel_in_product", {"impl/tracker/x.cpp", cpp("#include <unistd.h>")}, "one door"},
     {"kernel_in_header", {"impl/os/kernel_os.hpp", hpp("#include <sys/epoll.h>")}, "one door"},

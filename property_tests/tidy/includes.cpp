@@ -19,15 +19,18 @@ struct Room {
 const std::vector<Room>& rooms() {
   static const std::vector<Room> table = {
       {.path = "impl/os", .doors = {}, .inside = {}},
+      {.path = "impl/array", .doors = {"impl/os"}, .inside = {"impl/os"}},
       {.path = "impl/tracker", .doors = {"impl/os"}, .inside = {"impl/os"}},
-      {.path = "harness", .doors = {"impl/os", "impl/tracker"}, .inside = {}},
-      {.path = "fault_scenarios", .doors = {"impl/os", "impl/tracker"}, .inside = {"harness"}},
+      {.path = "harness", .doors = {"impl/os", "impl/array", "impl/tracker"}, .inside = {}},
+      {.path = "fault_scenarios",
+       .doors = {"impl/os", "impl/array", "impl/tracker"},
+       .inside = {"harness"}},
       {.path = "property_tests",
-       .doors = {"impl/os", "impl/tracker"},
-       .inside = {"impl/os", "impl/tracker", "harness", "fault_scenarios"}},
+       .doors = {"impl/os", "impl/array", "impl/tracker"},
+       .inside = {"impl/os", "impl/array", "impl/tracker", "harness", "fault_scenarios"}},
       {.path = "bench",
-       .doors = {"impl/os", "impl/tracker"},
-       .inside = {"impl/os", "impl/tracker", "harness", "fault_scenarios"}},
+       .doors = {"impl/os", "impl/array", "impl/tracker"},
+       .inside = {"impl/os", "impl/array", "impl/tracker", "harness", "fault_scenarios"}},
   };
   return table;
 }
@@ -47,6 +50,10 @@ constexpr std::array doors = {
     Door{"os.hpp", "impl/os"},
     Door{"owners.hpp", "impl/os"},
     Door{"resource.hpp", "impl/os"},
+    Door{"array.hpp", "impl/array"},
+    Door{"dtype.hpp", "impl/array"},
+    Door{"memory.hpp", "impl/array"},
+    Door{"npy.hpp", "impl/array"},
     Door{"loky_client.hpp", "impl/tracker"},
     Door{"tracker.hpp", "impl/tracker"},
     Door{"tracker_client.hpp", "impl/tracker"},

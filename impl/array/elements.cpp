@@ -1,0 +1,102 @@
+#include "impl/array/elements.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lastref::array {
+namespace {
+
+/// Gathers runs of a size that the compiler knows.
+template <std::size_t size>
+void gather(std::byte* to, const std::byte* from, std::size_t count, std::ptrdiff_t stride) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * size, from + static_cast<std::ptrdiff_t>(i) * stride, size);
+  }
+}
+
+}  // namespace
+
+ElementStream::ElementStream(const Array& array, Order order)
+    : at_(array.data()), run_(array.dtype().itemsize()), left_(array.nbytes()) {
+  if (left_ == 0) {
+    return;
+  }
+  for (std::size_t i = 0; i < array.ndim(); ++i) {
+    const std::size_t axis = order == Order::c ? i : array.ndim() - 1 - i;
+    const std::size_t length = array.shape()[axis];
+    const std::ptrdiff_t stride = array.strides()[axis];
+    if (length == 1) {
+      continue;
+    }
+    // Two axes that are passed as if they were one are one.
+    if (!axes_.empty() && axes_.back().stride == static_cast<std::ptrdiff_t>(length) * stride) {
+      axes_.back() = {.length = axes_.back().length * length, .stride = stride};
+    } else {
+      axes_.push_back({.length = length, .stride = stride});
+    }
+  }
+  if (!axes_.empty() && axes_.back().stride == static_cast<std::ptrdiff_t>(run_)) {
+    run_ *= axes_.back().length;
+    axes_.pop_back();
+  }
+}
+
+void ElementStream::advance(std::size_t count) {
+  for (std::size_t i = axes_.size(); i > 0 && count > 0; --i) {
+    Axis& axis = axes_[i - 1];
+    const std::size_t index = axis.index + count;
+    const std::size_t wrapped = index % axis.length;
+    at_ += (static_cast<std::ptrdiff_t>(wrapped) - static_cast<std::ptrdiff_t>(axis.index)) *
+           axis.stride;
+    axis.index = wrapped;
+    count = index / axis.length;
+  }
+}
+
+void ElementStream::read_runs(os::Buffer into, std::size_t count) {
+  const std::ptrdiff_t stride = axes_.back().stride;
+  switch (run_) {
+    case 1:
+      return gather<1>(into.data(), at_, count, stride);
+    case 2:
+      return gather<2>(into.data(), at_, count, stride);
+    case 4:
+      return gather<4>(into.data(), at_, count, stride);
+    case 8:
+      return gather<8>(into.data(), at_, count, stride);
+    case 16:
+      return gather<16>(into.data(), at_, count, stride);
+    default:
+      for (std::size_t i = 0; i < count; ++i) {
+        std::memcpy(&into[i * run_], at_ + static_cast<std::ptrdiff_t>(i) * stride, run_);
+      }
+  }
+}
+
+std::size_t ElementStream::read(os::Buffer into) {
+  std::size_t size = 0;
+  while (size < into.size() && left_ > 0) {
+    const os::Buffer room = into.subspan(size);
+    std::size_t count = 0;
+    if (taken_ == 0 && !axes_.empty() && room.size() >= run_) {
+      const std::size_t runs =
+          std::min(room.size() / run_, axes_.back().length - axes_.back().index);
+      read_runs(room, runs);
+      count = runs * run_;
+      advance(runs);
+    } else {
+      count = std::min(room.size(), run_ - taken_);
+      std::memcpy(room.data(), at_ + taken_, count);
+      taken_ += count;
+      if (taken_ == run_) {
+        taken_ = 0;
+        advance(1);
+      }
+    }
+    size += count;
+    left_ -= count;
+  }
+  return size;
+}
+
+}  // namespace lastref::array

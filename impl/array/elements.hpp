@@ -1,0 +1,36 @@
+// ElementStream: the elements of an array one after the other, as bytes, whatever its strides.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <lastref/array.hpp>
+
+namespace lastref::array {
+
+class ElementStream {
+ public:
+  /// The array outlives it.
+  ElementStream(const Array& array, Order order);
+
+  /// The next bytes, as many as fit; 0 when there are no more. Elements may be cut.
+  std::size_t read(os::Buffer into);
+
+ private:
+  struct Axis {
+    std::size_t length = 0;
+    std::ptrdiff_t stride = 0;
+    std::size_t index = 0;
+  };
+
+  void read_runs(os::Buffer into, std::size_t count);
+  void advance(std::size_t count);
+
+  std::vector<Axis> axes_;  // slowest first; those along which a run ends
+  const std::byte* at_;     // of the run that is being read
+  std::size_t run_ = 0;     // bytes that lie together
+  std::size_t taken_ = 0;   // of them
+  std::size_t left_ = 0;    // bytes of all
+};
+
+}  // namespace lastref::array

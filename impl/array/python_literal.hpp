@@ -1,0 +1,38 @@
+// Literal: the few Python literals that dtypes and .npy headers are written in.
+//
+// Strings, whole numbers, True, False, None, tuples, lists and dicts; nothing is ever evaluated.
+// Left out, because numpy writes none of them: comments, strings that follow each other, prefixes,
+// raw line ends in strings, numbers with a point or a base. "(3)" is a number and "(3,)" a tuple.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lastref/error.hpp>
+
+namespace lastref::array {
+
+struct Literal {
+  enum class Kind : std::uint8_t { none, boolean, number, text, tuple, list, dict };
+
+  Kind kind = Kind::none;
+  bool truth = false;               ///< boolean
+  bool negative = false;            ///< number
+  std::uint64_t number = 0;         ///< number, without its sign
+  std::string text = {};            ///< text, as UTF-8
+  std::vector<Literal> items = {};  ///< of a dict: key, value, key, value...
+  std::string_view source = {};     ///< As it was written.
+};
+
+/// How deep brackets may be in brackets.
+inline constexpr int literal_depth_max = 32;
+
+/// The one literal in `text`, which outlives what is returned.
+///
+/// Errors          bad_message, with the reason as subject.
+Result<Literal> parse_literal(std::string_view text);
+
+}  // namespace lastref::array
