@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <lastref/npy.hpp>
+
+#include "impl/array/elements.hpp"
+#include "impl/array/npy_start.hpp"
+#include "impl/array/own_file.hpp"
+
+namespace lastref {
+namespace {
+
+constexpr std::size_t written_at_once = std::size_t{256} * 1024;  // bytes
+
+tl::unexpected<Error> malformed(const char* reason) {
+  return failure(std::errc::bad_message, reason);
+}
+
+Order order_of(const NpyHeader& header) {
+  return header.fortran_order ? Order::f : Order::c;
+}
+
+bool is_only_f_contiguous(const Array& array) {
+  return array.is_f_contiguous() && !array.is_c_contiguous();
+}
+
+/// What an array of the file's own needs to be sure of before it takes or maps memory.
+Status check_elements(os::Os& os, os::Fd fd, const NpyHeader& header) {
+  if (header.dtype.has_object()) {
+    return failure(std::errc::not_supported, "elements that point into one Python");
+  }
+  const auto status = os.status(fd);
+  LASTREF_CHECK(status);
+  if (status->kind != os::FileKind::regular) {
+    return malformed("not a regular file");
+  }
+  if (status->size < header.data_offset || status->size - header.data_offset < header.nbytes) {
+    return malformed("the file is shorter than its header says");
+  }
+  return ok();
+}
+
+Layout layout_of(const NpyHeader& header) {
+  return {.dtype = header.dtype, .shape = header.shape, .order = order_of(header)};
+}
+
+/// Makes the new file what it shall be, and maps it.
+Result<MemoryRef> fill_new(
+    os::Os& os, os::Fd fd, const os::Place& place, os::Bytes header, std::size_t nbytes) {
+  LASTREF_CHECK(os::write_all(os, fd, header));
+  return Memory::map_open(
+      os, fd, place.path, {.mode = MapMode::create, .offset = header.size(), .size = nbytes});
+}
+
+}  // namespace
+
+Status write_npy(os::Os& os, os::Fd fd, const Array& array) {
+  const Order order = is_only_f_contiguous(array) ? Order::f : Order::c;
+  LASTREF_TRY(header, npy_header(array.dtype(), array.shape(), order == Order::f));
+  LASTREF_CHECK(os::write_all(os, fd, header));
+  if (array.is_contiguous(order)) {
+    return os::write_all(os, fd, array.bounds());
+  }
+  std::vector<std::byte> buffer(std::min(written_at_once, array.nbytes()));
+  array::ElementStream elements(array, order);
+  while (const std::size_t size = elements.read(buffer)) {
+    LASTREF_CHECK(os::write_all(os, fd, os::Bytes(buffer).first(size)));
+  }
+  return ok();
+}
+
+Result<NpyHeader> read_npy_header(os::Os& os, os::Fd fd) {
+  // No more than is sure to belong to the header: first what all versions have, then the rest.
+  std::vector<std::byte> bytes(array::npy_start_size(1));
+  LASTREF_TRY(count, os::read_until_full(os, fd, bytes));
+  bytes.resize(count);
+  const bool is_longer =
+      count > array::npy_magic.size() && bytes[array::npy_magic.size()] > std::byte{1};
+  if (count == array::npy_start_size(1) && is_longer) {
+    bytes.resize(array::npy_start_size(2));
+    LASTREF_TRY(more, os::read_until_full(os, fd, os::Buffer(bytes).subspan(count)));
+    bytes.resize(count + more);
+  }
+  LASTREF_TRY(start, array::parse_npy_start(bytes));
+  bytes.resize(start.size + start.text_size);
+  LASTREF_TRY(text_size, os::read_until_full(os, fd, os::Buffer(bytes).subspan(start.size)));
+  bytes.resize(start.size + text_size);
+  return parse_npy_header(bytes);
+}
+
+Result<Array> read_npy(os::Os& os, os::Fd fd) {
+  LASTREF_TRY(header, read_npy_header(os, fd));
+  LASTREF_CHECK(check_elements(os, fd, header));
+  LASTREF_TRY(memory, Memory::uninitialized(header.nbytes));
+  LASTREF_TRY(size, os::read_until_full(os, fd, memory->bytes()));
+  if (size != header.nbytes) {
+    return malformed("the file is shorter than its header says");
+  }
+  return Array::over(std::move(memory), layout_of(header));
+}
+
+Result<Array> map_npy(os::Os& os,
+                      const os::Place& place,
+                      MapMode mode,
+                      std::function<void()> when_unmapped) {
+  if (mode == MapMode::create) {
+    return failure(std::errc::invalid_argument, "a new file has no header yet: see create_npy");
+  }
+  LASTREF_TRY(file, os::open_file(os, place, {.write = mode == MapMode::read_write}));
+  LASTREF_TRY(header, read_npy_header(os, file.get()));
+  LASTREF_CHECK(check_elements(os, file.get(), header));
+  LASTREF_TRY(memory,
+              Memory::map_open(os,
+                               file.get(),
+                               place.path,
+                               {.mode = mode,
+                                .offset = header.data_offset,
+                                .size = header.nbytes,
+                                .when_unmapped = std::move(when_unmapped)}));
+  return Array::over(std::move(memory), layout_of(header));
+}
+
+Result<Array> create_npy(
+    os::Os& os, const os::Place& place, const DType& dtype, const Shape& shape, Order order) {
+  const bool fortran_order = order == Order::f;
+  LASTREF_TRY(bytes, npy_header(dtype, shape, fortran_order));
+  LASTREF_TRY(header, parse_npy_header(bytes));
+  LASTREF_CHECK(os::discard(os, place));
+  LASTREF_TRY(file, os::open_file(os, place, {.write = true, .create = true}));
+  auto memory = fill_new(os, file.get(), place, bytes, header.nbytes);
+  if (!memory) {
+    array::discard_own_quietly(os, file.get(), place);
+    return tl::unexpected<Error>(std::move(memory).error());
+  }
+  return Array::over(std::move(*memory), layout_of(header));
+}
+
+}  // namespace lastref
