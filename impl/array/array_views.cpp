@@ -20,15 +20,13 @@ tl::unexpected<Error> outside(const char* reason) {
   return failure(std::errc::result_out_of_range, reason);
 }
 
-/// bytes, from index 0 of an axis to another one, which may count from the end.
-Result<std::ptrdiff_t> offset_along(std::size_t length,
-                                    std::ptrdiff_t stride,
-                                    std::ptrdiff_t index) {
+/// An index of an axis, counted from its start.
+Result<std::ptrdiff_t> index_along(std::size_t length, std::ptrdiff_t index) {
   const auto end = static_cast<std::ptrdiff_t>(length);
   if (index < -end || index >= end) {
     return outside("an index beyond its axis");
   }
-  return (index < 0 ? index + end : index) * stride;
+  return index < 0 ? index + end : index;
 }
 
 }  // namespace
@@ -59,9 +57,11 @@ Result<Array> Array::slice(std::span<const Slice> slices) const {
     }
     const array::Sliced sliced = array::slice_of(to[axis], slices[axis]);
     to[axis] = sliced.count;
-    // An array without elements may have any stride, so it is not always one that can be reached.
-    offset += size() == 0 ? 0 : sliced.first * steps[axis];
-    steps[axis] *= sliced.count > 1 ? slices[axis].step : 1;
+    // Without elements there may be any strides, with which nothing can be counted.
+    if (size() > 0) {
+      offset += sliced.first * steps[axis];
+      steps[axis] *= sliced.count > 1 ? slices[axis].step : 1;
+    }
   }
   return view(std::move(to), std::move(steps), offset);
 }
@@ -70,12 +70,12 @@ Result<Array> Array::pick(std::size_t axis, std::ptrdiff_t index) const {
   if (axis >= ndim()) {
     return wrong("no such axis");
   }
-  LASTREF_TRY(offset, offset_along(shape()[axis], strides()[axis], index));
+  LASTREF_TRY(picked, index_along(shape()[axis], index));
   Shape to = shape();
   Strides steps = strides();
   to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
   steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(axis));
-  return view(std::move(to), std::move(steps), size() == 0 ? 0 : offset);
+  return view(std::move(to), std::move(steps), size() == 0 ? 0 : picked * strides()[axis]);
 }
 
 Array Array::transpose() const {
@@ -164,8 +164,8 @@ Result<std::ptrdiff_t> Array::item_offset(std::span<const std::ptrdiff_t> index)
   }
   std::ptrdiff_t offset = 0;
   for (std::size_t axis = 0; axis < ndim(); ++axis) {
-    LASTREF_TRY(along, offset_along(shape()[axis], strides()[axis], index[axis]));
-    offset += along;
+    LASTREF_TRY(along, index_along(shape()[axis], index[axis]));
+    offset += size() == 0 ? 0 : along * strides()[axis];
   }
   return offset;
 }

@@ -181,6 +181,9 @@ std::vector<std::size_t> indices_of(std::size_t length, const Slice& slice) {
   std::vector<std::size_t> taken;
   while (index >= 0 && index < end && (forward ? index < stop : index > stop)) {
     taken.push_back(static_cast<std::size_t>(index));
+    if (slice.step >= end || slice.step <= -end) {
+      break;  // The next one would be beyond the axis, and maybe beyond all numbers.
+    }
     index += slice.step;
   }
   return taken;
