@@ -75,7 +75,7 @@ bool has_size(DTypeKind kind, std::size_t size) noexcept {
       return size == pointer_size;
     case DTypeKind::bytes:
     case DTypeKind::unicode:
-    case DTypeKind::void_:
+    case DTypeKind::raw:
       return true;
   }
   return false;
@@ -224,7 +224,7 @@ Result<Extent> extent_of(const Literal& type) {
       LASTREF_TRY(scalar, DType::parse(type.text));
       return Extent{.itemsize = scalar.itemsize(),
                     .has_object = scalar.has_object(),
-                    .plain_void = scalar.kind() == DTypeKind::void_};
+                    .plain_void = scalar.kind() == DTypeKind::raw};
     }
     default:
       return wrong("the type of a field is no string");
@@ -278,7 +278,7 @@ Result<DType> DType::parse(std::string_view text) {
   }
   LASTREF_TRY(unit, unit_of(text));
   const bool ordered = type.itemsize_ > 1 || kind == DTypeKind::unicode;
-  const bool swappable = kind != DTypeKind::bytes && kind != DTypeKind::void_ && !is_object;
+  const bool swappable = kind != DTypeKind::bytes && kind != DTypeKind::raw && !is_object;
   type.byte_order_ = ordered && swappable ? order : ByteOrder::none;
   type.text_ += static_cast<char>(type.byte_order_);
   type.text_ += static_cast<char>(*kind);

@@ -17,10 +17,6 @@ tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
 }
 
-Order order_of(const NpyHeader& header) {
-  return header.fortran_order ? Order::f : Order::c;
-}
-
 bool is_only_f_contiguous(const Array& array) {
   return array.is_f_contiguous() && !array.is_c_contiguous();
 }
@@ -42,7 +38,7 @@ Status check_elements(os::Os& os, os::Fd fd, const NpyHeader& header) {
 }
 
 Layout layout_of(const NpyHeader& header) {
-  return {.dtype = header.dtype, .shape = header.shape, .order = order_of(header)};
+  return {.dtype = header.dtype, .shape = header.shape, .order = header.order};
 }
 
 /// Makes the new file what it shall be, and maps it.
@@ -57,7 +53,7 @@ Result<MemoryRef> fill_new(
 
 Status write_npy(os::Os& os, os::Fd fd, const Array& array) {
   const Order order = is_only_f_contiguous(array) ? Order::f : Order::c;
-  LASTREF_TRY(header, npy_header(array.dtype(), array.shape(), order == Order::f));
+  LASTREF_TRY(header, npy_header(array.dtype(), array.shape(), order));
   LASTREF_CHECK(os::write_all(os, fd, header));
   if (array.is_contiguous(order)) {
     return os::write_all(os, fd, array.bounds());
@@ -123,8 +119,7 @@ Result<Array> map_npy(os::Os& os,
 
 Result<Array> create_npy(
     os::Os& os, const os::Place& place, const DType& dtype, const Shape& shape, Order order) {
-  const bool fortran_order = order == Order::f;
-  LASTREF_TRY(bytes, npy_header(dtype, shape, fortran_order));
+  LASTREF_TRY(bytes, npy_header(dtype, shape, order));
   LASTREF_TRY(header, parse_npy_header(bytes));
   LASTREF_CHECK(os::discard(os, place));
   LASTREF_TRY(file, os::open_file(os, place, {.write = true, .create = true}));

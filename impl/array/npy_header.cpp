@@ -28,7 +28,8 @@ tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
 }
 
-std::string text_of(const DType& dtype, const Shape& shape, bool fortran_order) {
+std::string text_of(const DType& dtype, const Shape& shape, Order order) {
+  const bool fortran_order = order == Order::f;
   std::string text = "{'descr': " + dtype.literal() +
                      ", 'fortran_order': " + (fortran_order ? "True" : "False") + ", 'shape': (";
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -124,7 +125,7 @@ Result<NpyHeader> parse_text(std::string_view text, std::uint8_t version) {
   const std::size_t nbytes = size * dtype.itemsize();
   return NpyHeader{.dtype = std::move(dtype),
                    .shape = std::move(lengths),
-                   .fortran_order = fortran_order->truth,
+                   .order = fortran_order->truth ? Order::f : Order::c,
                    .version = version,
                    .nbytes = nbytes};
 }
@@ -162,14 +163,12 @@ Result<NpyStart> parse_npy_start(os::Bytes bytes) {
 
 }  // namespace array
 
-Result<std::vector<std::byte>> npy_header(const DType& dtype,
-                                          const Shape& shape,
-                                          bool fortran_order) {
+Result<std::vector<std::byte>> npy_header(const DType& dtype, const Shape& shape, Order order) {
   if (dtype.has_object()) {
     return failure(std::errc::not_supported, "elements that point into one Python");
   }
   LASTREF_CHECK(array::size_of(shape, dtype.itemsize()));
-  const std::string text = text_of(dtype, shape, fortran_order);
+  const std::string text = text_of(dtype, shape, order);
   std::optional<std::string> header;
   if (auto latin1 = array::latin1_from_utf8(text)) {
     header = wrapped(*latin1, 1);

@@ -40,7 +40,7 @@ struct Model {
   Model with(const Shape& other, const std::function<Index(const Index&)>& index_here) const;
 
   Model slice(const std::vector<Slice>& slices) const;
-  Model pick(std::size_t axis, std::size_t index) const;
+  Model pick(std::size_t axis, std::size_t picked) const;
   Model transpose(const std::vector<std::size_t>& axes) const;
   Model broadcast_to(const Shape& other) const;
   Model reshape(const Shape& other, Order order) const;

@@ -61,7 +61,7 @@ Result<Array> read_from(os::Os& os, const std::string& path) {
 }
 
 Array patterned(std::string_view type, const Shape& shape, Order order = Order::c) {
-  const Array array = must(Array::zeros(dtype_of(type), shape, order));
+  Array array = must(Array::zeros(dtype_of(type), shape, order));
   pretend::fill_with_pattern(array.memory()->bytes());
   return array;
 }
@@ -115,14 +115,14 @@ TEST(NpyFile, of_a_transposed_array_has_fortran_order_and_one_that_is_both_has_n
     EXPECT_TRUE(write_to(os, folder.path("a.npy"), array));
     const os::UniqueFd file = must(os::open_file(os, folder.path("a.npy"), {}));
     folder.remove("a.npy");
-    return must(read_npy_header(os, file.get())).fortran_order;
+    return must(read_npy_header(os, file.get())).order;
   };
-  EXPECT_FALSE(order_of(patterned("<i4", {2, 3})));
-  EXPECT_TRUE(order_of(patterned("<i4", {2, 3}).transpose()));
-  EXPECT_TRUE(order_of(patterned("<i4", {2, 3}, Order::f)));
-  EXPECT_FALSE(order_of(patterned("<i4", {6}, Order::f)));
-  EXPECT_FALSE(order_of(patterned("<i4", {1, 6}, Order::f)));
-  EXPECT_FALSE(order_of(patterned("<i4", {0, 6}, Order::f)));
+  EXPECT_EQ(Order::c, order_of(patterned("<i4", {2, 3})));
+  EXPECT_EQ(Order::f, order_of(patterned("<i4", {2, 3}).transpose()));
+  EXPECT_EQ(Order::f, order_of(patterned("<i4", {2, 3}, Order::f)));
+  EXPECT_EQ(Order::c, order_of(patterned("<i4", {6}, Order::f)));
+  EXPECT_EQ(Order::c, order_of(patterned("<i4", {1, 6}, Order::f)));
+  EXPECT_EQ(Order::c, order_of(patterned("<i4", {0, 6}, Order::f)));
 }
 
 TEST(NpyFile, keeps_what_stands_behind_its_header_unread_R4) {
@@ -170,7 +170,7 @@ TEST(NpyFile, that_is_cut_anywhere_is_refused_in_every_mode_and_is_not_made_long
 TEST(NpyFile, that_claims_to_be_huge_is_refused_before_memory_is_taken_R12) {
   const FreshFolder folder;
   os::KernelOs os;
-  const auto header = must(npy_header(dtype_of("|u1"), {std::size_t{1} << 62U}, false));
+  const auto header = must(npy_header(dtype_of("|u1"), {std::size_t{1} << 62U}, Order::c));
   std::string text(header.size(), ' ');
   std::memcpy(text.data(), header.data(), header.size());
   folder.write("a.npy", text);

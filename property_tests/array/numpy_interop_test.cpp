@@ -89,7 +89,7 @@ const ShapeRow shapes[] = {
 
 class NumpyInterop : public testing::Test {
  protected:
-  ~NumpyInterop() override {
+  void TearDown() override {
     for (const std::string& name : folder_.names()) {
       folder_.remove(name);
     }

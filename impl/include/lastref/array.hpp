@@ -123,19 +123,19 @@ class Array {
   /// Axes of length 1 repeated, and new ones in front. Not writable.
   ///
   /// Errors          invalid_argument: an axis of another length; value_too_large, as in `zeros`.
-  Result<Array> broadcast_to(const Shape& shape) const;
+  Result<Array> broadcast_to(const Shape& to) const;
 
   /// The same elements, counted in `order`, in another shape, where no copy is needed.
   ///
   /// Errors          invalid_argument: another number of elements; not_supported: it takes a copy;
   ///                 value_too_large: too many axes.
-  Result<Array> reshape(const Shape& shape, Order order = Order::c) const;
+  Result<Array> reshape(const Shape& to, Order order = Order::c) const;
 
   /// Any view within this one's bounds; `offset` is in bytes, from this one's `data()`.
   ///
   /// Errors          invalid_argument: not one stride for each axis; value_too_large, as in
   ///                 `zeros`; result_out_of_range: an element would lie outside of the bounds.
-  Result<Array> as_strided(Shape shape, Strides strides, std::ptrdiff_t offset = 0) const;
+  Result<Array> as_strided(Shape to, Strides steps, std::ptrdiff_t offset = 0) const;
 
   /// bytes, from `data()` to an element; negative indices count from the end.
   ///

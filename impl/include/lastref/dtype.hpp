@@ -21,7 +21,8 @@
 
 namespace lastref {
 
-/// numpy's letters for kinds of scalars; `void_` is raw bytes, and every structure.
+/// numpy's letters for kinds of scalars; `raw` is what numpy calls void,
+/// and every structure.
 enum class DTypeKind : char {
   boolean = 'b',
   signed_integer = 'i',
@@ -32,7 +33,7 @@ enum class DTypeKind : char {
   unicode = 'U',
   timedelta = 'm',
   datetime = 'M',
-  void_ = 'V',
+  raw = 'V',
   object = 'O',
 };
 
@@ -68,7 +69,7 @@ class DType {
 
   std::string text_;
   std::size_t itemsize_ = 0;
-  DTypeKind kind_ = DTypeKind::void_;
+  DTypeKind kind_ = DTypeKind::raw;
   ByteOrder byte_order_ = ByteOrder::none;
   bool has_object_ = false;
 };

@@ -25,7 +25,7 @@ namespace lastref {
 struct NpyHeader {
   DType dtype;
   Shape shape;
-  bool fortran_order = false;
+  Order order = Order::c;       ///< Of the elements; f is what the format calls fortran_order.
   std::uint8_t version = 1;     ///< 1, 2 or 3
   std::size_t data_offset = 0;  ///< bytes; where the elements start
   std::size_t nbytes = 0;       ///< of the elements
@@ -40,9 +40,7 @@ inline constexpr std::size_t npy_text_size_max = std::size_t{1} << 20U;
 ///
 /// Errors          not_supported: elements that point into one Python; value_too_large: more bytes
 ///                 than there are addresses, too many axes, or a text beyond the limit.
-Result<std::vector<std::byte>> npy_header(const DType& dtype,
-                                          const Shape& shape,
-                                          bool fortran_order);
+Result<std::vector<std::byte>> npy_header(const DType& dtype, const Shape& shape, Order order);
 
 /// What the start of a file says; what stands behind the header is not looked at.
 ///
