@@ -184,8 +184,7 @@ Result<Trial> Workshop::try_gate(const std::string& row, const std::string& log)
   const int seconds = static_cast<int>(options_.budget) + patience_beyond_budget;
   LASTREF_TRY(code, say(command, log + ".gate.txt", seconds));
   Trial trial;
-  const auto verdict = static_cast<Exit>(code);
-  if (verdict == Exit::clean || verdict == Exit::incomplete) {
+  if (code && (Exit(*code) == Exit::clean || Exit(*code) == Exit::incomplete)) {
     return trial;
   }
   trial.found = true;
