@@ -7,6 +7,7 @@ namespace lastref::harness {
 const std::vector<Scenario>& catalog() {
   static const std::vector<Scenario> all = [] {
     std::vector<Scenario> scenarios = {
+        an_array_is_mapped_by_another_process(),
         canary_always_fails(),
         a_folder_goes_with_what_is_in_it(),
         a_huge_folder_keeps_nobody_waiting(),

@@ -5,6 +5,7 @@
 
 namespace lastref::harness {
 
+Scenario an_array_is_mapped_by_another_process();
 Scenario canary_always_fails();
 Scenario a_busy_sender_lets_go();
 Scenario a_folder_goes_with_what_is_in_it();

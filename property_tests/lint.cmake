@@ -1,9 +1,9 @@
 # lint: clang-format and clang-tidy over every source that a target of ours names.
 #
 # clang-tidy leaves a stamp for each source, which lives as long as the object file of that source:
-# what did not change, headers included, is not read again. The analyzer, which walks paths and takes
-# longer than all else together, reads the product alone: of what rapidcheck and GoogleTest expand to
-# it says nothing of ours. Tests are read where somebody asks for the target `tidy`.
+# what did not change, headers included, is not read again. The analyzer, which walks paths and
+# takes longer than all else together, reads the product alone: of what rapidcheck and GoogleTest
+# expand to it says nothing of ours. Tests are read where somebody asks for the target `tidy`.
 find_program(CLANG_FORMAT clang-format REQUIRED)
 find_program(CLANG_TIDY clang-tidy REQUIRED)
 

@@ -309,6 +309,21 @@ TEST_F(OracleTest, a_hang_a_crash_a_stray_and_an_open_descriptor_are_found) {
               SizeIs(1));
 }
 
+TEST_F(OracleTest, a_map_that_nobody_unmapped_is_found) {
+  Story story;
+  story.crossed(root, Call::unmap, "").on("b.npy").fact(root, fact::fd_left, "").on("map:a.npy");
+  EXPECT_THAT(judged(oracle::no_fd_leak, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_map_that_could_not_be_unmapped_is_excused) {
+  Story story;
+  story.injected(root, Call::unmap, ENOMEM).on("a.npy");
+  story.fact(root, fact::fd_left, "").on("map:a.npy");
+  EXPECT_THAT(judged(oracle::no_fd_leak, story), IsEmpty());
+  story.fact(client, fact::fd_left, "").on("map:a.npy");
+  EXPECT_THAT(judged(oracle::no_fd_leak, story), SizeIs(1));
+}
+
 TEST_F(OracleTest, a_planned_kill_is_no_crash) {
   const Story story = Story().died(client, fact::killed).died(root, fact::swept);
   EXPECT_THAT(judged(oracle::no_crash, story), IsEmpty());
