@@ -56,7 +56,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
     static_cast<void>(os.remove_folder(paths.folder));
     return ok();
   }
-  const Status locked = os::retry_interrupted([&] {
+  Status locked = os::retry_interrupted([&] {
     return os.lock_range(lock->get(), {.kind = os::LockKind::exclusive, .start = 0, .length = 0});
   });
   if (!locked) {
@@ -108,11 +108,11 @@ Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcep
   return worst;
 }
 
-Result<Swept> sweep(os::Os& os, const std::string& wanted) noexcept {
+Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept {
   Swept swept;
   Status worst = ok();
   // All of them: a tree may live in the second best because the best was refused at the time.
-  for (const std::string& place : runtime_places(os, wanted)) {
+  for (const std::string& place : runtime_places(os, runtime_folder)) {
     Status done = check_private(os, place);
     if (done) {
       done = sweep_trees(os, place, swept);

@@ -178,7 +178,7 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
   for (int tries = 1;; ++tries) {
     LASTREF_TRY(name, random_name(os));
     LASTREF_TRY(runtime, runtime_folder(os, wanted_runtime_folder));
-    const TreePaths paths{.folder = runtime + "/" + name};
+    const TreePaths paths{.folder = std::string(runtime).append("/").append(name)};
     Status made = os.make_folder(paths.folder, private_folder);
     if (made) {
       Result<OwnTree> tree = fill_tree(os, paths);
