@@ -54,6 +54,18 @@ TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halv
   EXPECT_TRUE(exhausted.complete);
 }
 
+/// The name has been registered, nobody was told, and the connection is gone: between the new
+/// announcement and the register that comes again, nobody seems to hold it.
+TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
+  Plan plan{.faults = std::vector<Fault>(2), .choices = {}, .seed = {}};
+  ASSERT_TRUE(parse_fault("tracker/send(conn:root)#4 fail_once EPIPE", plan.faults[0]));
+  ASSERT_TRUE(parse_fault("root/send(tracker)#4 pause", plan.faults[1]));
+  SimWorld world;
+  const Outcome outcome = world.run(a_forgotten_name_begins_anew(), plan);
+  EXPECT_EQ(outcome.faults_fired, 2U);
+  EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
+}
+
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
   for (const Scenario& scenario : {two_holders_release_at_once(), the_tracker_is_killed()}) {
     const Plan plan{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};

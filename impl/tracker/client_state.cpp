@@ -213,9 +213,11 @@ Status Client::State::connect() {
   return ok();
 }
 
-/// Everything that this process holds, and then whatever is still to be answered.
+/// Everything that this process holds, and then whatever is still to be answered. A register that
+/// was counted, and whose answer was lost, is among the latter: the tracker must not take its name
+/// for one that nobody holds before it has read all.
 void Client::State::announce() {
-  Message message{.verb = Verb::announce, .id = nonce_, .entries = {}};
+  Message message{.verb = Verb::announce, .again = !requests_.empty(), .id = nonce_, .entries = {}};
   for (const auto& [resource, count] : holdings_) {
     message.entries.push_back({.resource = resource, .count = count});
   }
@@ -230,6 +232,9 @@ void Client::State::announce() {
     again.again = true;
     request->answer.clear();
     link_->post(encode(again));
+  }
+  if (message.again) {
+    link_->post(encode({.verb = Verb::announce, .id = nonce_, .entries = {}}));
   }
   if (!link_->wants_room()) {
     on_its_way_ = posted_;

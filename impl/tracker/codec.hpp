@@ -39,8 +39,11 @@ struct Entry {
 
 struct Message {
   Verb verb = Verb::probe;
-  bool more = false;   ///< announce, reply: another packet of the same follows.
-  bool again = false;  ///< Sent once before, to a tracker that may have died with it.
+  bool more = false;  ///< announce, reply: another packet of the same follows.
+  /// Sent once before, to a tracker that may have died with it. In an announcement: such requests
+  /// follow, and then one more announcement, which is empty. Until that one has come nobody knows
+  /// what the sender is about to hold.
+  bool again = false;
   std::uint32_t id = 0;
   std::uint32_t status = 0;  ///< errno
   std::vector<Entry> entries;

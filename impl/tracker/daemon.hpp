@@ -43,8 +43,9 @@ class Daemon {
   Status serve();
 
  private:
-  /// A process of the tree. `announced` is false as long as only its lock is known, and again when
-  /// its connection was lost: then what it last said may have been lost too.
+  /// A process of the tree. `announced` is false as long as only its lock is known, or requests
+  /// that it had open are still to be read; and again when its connection was lost: then what it
+  /// last said may have been lost too.
   struct Member {
     os::Pid pid = 0;
     std::uint32_t nonce = 0;

@@ -75,6 +75,11 @@ void Daemon::take(ConnectionId id, Connection& connection, Message message) {
 }
 
 void Daemon::take_announcement(Connection& connection, Message& message) {
+  const auto self = connection.member ? members_.find(*connection.member) : members_.end();
+  if (self != members_.end() && !self->second.announced) {
+    self->second.announced = true;  // The requests that it had open have been read.
+    return;
+  }
   auto& fds = connection.link.received_fds();
   if (!fds.empty()) {
     connection.announcing_process = std::move(fds.front());
@@ -103,7 +108,7 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
   members_[member] = {.pid = connection.peer.pid,
                       .nonce = message.id,
                       .process = std::move(connection.announcing_process),
-                      .announced = true};
+                      .announced = !message.again};
   // What still lies in its old connection is contained in the announcement; read later, it would
   // count twice.
   std::erase_if(connections_, [member](const auto& item) { return item.second.member == member; });
