@@ -49,7 +49,7 @@ int note_segments(dl_phdr_info* object, std::size_t, void* into) noexcept {
 
 void move_to_huge_pages(const LoadedSegment& segment) noexcept {
   const std::uintptr_t size = up_to_huge(segment.end) - segment.begin;
-  // Twice the slack, so that an aligned part of the size lies in it wherever it is put.
+  // A huge page more, so that an aligned part of the size lies in it wherever it is put.
   const std::uintptr_t room = size + huge_page;
   void* const mapped =
       ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
