@@ -76,7 +76,7 @@ void Daemon::take(ConnectionId id, Connection& connection, Message message) {
 
 void Daemon::take_announcement(Connection& connection, Message& message) {
   const auto self = connection.member ? members_.find(*connection.member) : members_.end();
-  if (self != members_.end() && !self->second.announced) {
+  if (self != members_.end() && !self->second.announced && message.entries.empty()) {
     self->second.announced = true;  // The requests that it had open have been read.
     return;
   }
