@@ -90,6 +90,19 @@ std::string FdNames::path_of(const os::Place& place) {
   return std::string(entry(place.folder).path) + '/' + place.path;
 }
 
+void FdNames::move(std::string_view from, std::string_view to) {
+  const std::scoped_lock held(mutex_);
+  for (Entry& each : entries_) {
+    if (!each.path.starts_with(from)) {
+      continue;
+    }
+    const std::string_view below = each.path.substr(from.size());
+    if (below.empty() || below.starts_with('/')) {
+      each.path = kept(std::string(to).append(below));
+    }
+  }
+}
+
 std::vector<std::string> FdNames::still_open() {
   const std::scoped_lock held(mutex_);
   std::vector<std::string> names;

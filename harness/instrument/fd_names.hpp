@@ -33,6 +33,8 @@ class FdNames {
   std::string_view path_of(os::Fd fd);
   /// The full path of a place, as far as it is known.
   std::string path_of(const os::Place& place);
+  /// What was at `from`, or below, is at `to` now. It keeps its name.
+  void move(std::string_view from, std::string_view to);
   /// A new map of something that is called `name`.
   void map(os::Bytes mapped, std::string_view name);
   void unmap(os::Bytes mapped) noexcept;

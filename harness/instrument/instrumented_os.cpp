@@ -176,6 +176,18 @@ Status InstrumentedOs::unlink(const os::Place& place) noexcept {
   });
 }
 
+Status InstrumentedOs::rename(const os::Place& from, const os::Place& to) noexcept {
+  const std::string old_path = names_.path_of(from);
+  const std::string path = names_.path_of(to);
+  return cross(Call::rename, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
+    Status renamed = inner_.rename(from, to);
+    if (renamed) {
+      names_.move(old_path, path);
+    }
+    return renamed;
+  });
+}
+
 Status InstrumentedOs::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
   const std::string path = names_.path_of(place);
   const Subject subject{.object = object_of(path), .text = path, .value = mode};

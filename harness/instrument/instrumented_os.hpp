@@ -42,6 +42,7 @@ class InstrumentedOs final : public os::Os {
   Result<os::FileStatus> status(os::Fd fd) noexcept override;
   Result<os::FileStatus> status_at(const os::Place& place) noexcept override;
   Status unlink(const os::Place& place) noexcept override;
+  Status rename(const os::Place& from, const os::Place& to) noexcept override;
   Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const os::Place& place) noexcept override;
   Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "harness/sim/sim_access.hpp"
 #include "harness/sim/sim_kernel.hpp"
 
 namespace lastref::harness::sim {
@@ -18,18 +19,6 @@ constexpr std::size_t dots_size = 48;
 
 std::size_t size_of_entry(const std::string& name) {
   return (19 + name.size() + 1 + 7) / 8 * 8;
-}
-
-constexpr std::uint32_t to_search = 1;
-constexpr std::uint32_t to_write = 2;
-constexpr std::uint32_t to_read = 4;
-
-bool may(const Task& task, const Inode& inode, std::uint32_t access) {
-  if (task.user == 0) {
-    return true;
-  }
-  const std::uint32_t bits = task.user == inode.owner ? inode.mode >> 6U : inode.mode;
-  return (bits & access) == access;
 }
 
 os::FileStatus status_of(const Inode& inode) {

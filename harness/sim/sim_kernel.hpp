@@ -204,6 +204,7 @@ class SimKernel {
   Answer<os::FileStatus> status(Task& task, os::Fd fd);
   Answer<os::FileStatus> status_at(Task& task, const os::Place& place);
   Answer<void> unlink(Task& task, const os::Place& place);
+  Answer<void> rename(Task& task, const os::Place& from, const os::Place& to);
   Answer<void> make_folder(Task& task, const os::Place& place, std::uint32_t mode);
   Answer<void> remove_folder(Task& task, const os::Place& place);
   Answer<std::vector<os::FolderEntry>> read_folder(Task& task, os::Fd folder);
@@ -275,6 +276,7 @@ class SimKernel {
                               os::FileKind kind,
                               std::uint32_t mode);
   void unlink_at(const Walk& at);
+  Answer<void> may_rename(const Task& task, const Walk& from, const Walk& to) const;
   Answer<std::size_t> put(Inode& inode, os::Bytes bytes, std::uint64_t offset);
   Answer<std::size_t> write_pipe(Pipe& pipe, os::Bytes bytes);
   static Answer<os::Fd> install(Task& task, std::shared_ptr<Description> description);

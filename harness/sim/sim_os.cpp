@@ -145,6 +145,10 @@ Status SimOs::unlink(const os::Place& place) noexcept {
   return told(machine_.kernel.unlink(*task_, place), Call::unlink, place.path);
 }
 
+Status SimOs::rename(const os::Place& from, const os::Place& to) noexcept {
+  return told(machine_.kernel.rename(*task_, from, to), Call::rename, to.path);
+}
+
 Status SimOs::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
   return told(machine_.kernel.make_folder(*task_, place, mode), Call::make_folder, place.path);
 }

@@ -225,6 +225,16 @@ Status KernelOs::unlink(const Place& place) noexcept {
       ::unlinkat(number(place.folder), place.path.c_str(), 0), Call::unlink, place.path);
 }
 
+Status KernelOs::rename(const Place& from, const Place& to) noexcept {
+  if (!is_path(from.path) || !is_path(to.path)) {
+    return failed(Call::rename, to.path);
+  }
+  return status_of(
+      ::renameat(number(from.folder), from.path.c_str(), number(to.folder), to.path.c_str()),
+      Call::rename,
+      to.path);
+}
+
 Status KernelOs::make_folder(const Place& place, std::uint32_t mode) noexcept {
   if (!is_path(place.path)) {
     return failed(Call::make_folder, place.path);

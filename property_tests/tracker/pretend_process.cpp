@@ -192,6 +192,10 @@ Status PretendProcess::unlink(const os::Place& place) noexcept {
   return cross(Call::unlink, place.path, [&] { return KernelOs::unlink(real(place)); });
 }
 
+Status PretendProcess::rename(const os::Place& from, const os::Place& to) noexcept {
+  return cross(Call::rename, to.path, [&] { return KernelOs::rename(real(from), real(to)); });
+}
+
 Status PretendProcess::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
   return cross(
       Call::make_folder, place.path, [&] { return KernelOs::make_folder(real(place), mode); });

@@ -42,6 +42,7 @@ class KernelOs : public Os {
   Result<FileStatus> status(Fd fd) noexcept override;
   Result<FileStatus> status_at(const Place& place) noexcept override;
   Status unlink(const Place& place) noexcept override;
+  Status rename(const Place& from, const Place& to) noexcept override;
   Status make_folder(const Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const Place& place) noexcept override;
   Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept override;

@@ -226,6 +226,10 @@ class Os {
   /// Of the place itself: a symlink is not followed.
   virtual Result<FileStatus> status_at(const Place& place) noexcept = 0;
   virtual Status unlink(const Place& place) noexcept = 0;
+  /// In one step: at every instant the new name is what it was or what it becomes. A file that has
+  /// it is replaced, an empty folder by a folder; a symlink is not followed at either end. An error
+  /// names `to`.
+  virtual Status rename(const Place& from, const Place& to) noexcept = 0;
   virtual Status make_folder(const Place& place, std::uint32_t mode) noexcept = 0;
   virtual Status remove_folder(const Place& place) noexcept = 0;
   /// The next entries of an open folder, without "." and ".."; none at its end. At least one and at
