@@ -207,6 +207,16 @@ Result<std::vector<os::FolderEntry>> InstrumentedOs::read_folder(os::Fd folder) 
       Call::read_folder, of(folder), [&](auto&, auto&) { return inner_.read_folder(folder); });
 }
 
+Result<std::uint64_t> InstrumentedOs::free_space(const std::string& path) noexcept {
+  return cross(Call::free_space, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
+    return inner_.free_space(path);
+  });
+}
+
+Result<std::string> InstrumentedOs::working_folder() noexcept {
+  return cross(Call::working_folder, {}, [&](auto&, auto&) { return inner_.working_folder(); });
+}
+
 Result<os::Buffer> InstrumentedOs::map(const os::MapOptions& options) noexcept {
   const Subject subject =
       options.file == os::Fd::none ? Subject{.object = "anonymous"} : of(options.file);

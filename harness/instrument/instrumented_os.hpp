@@ -46,6 +46,8 @@ class InstrumentedOs final : public os::Os {
   Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const os::Place& place) noexcept override;
   Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
+  Result<std::uint64_t> free_space(const std::string& path) noexcept override;
+  Result<std::string> working_folder() noexcept override;
 
   Result<os::Buffer> map(const os::MapOptions& options) noexcept override;
   Status unmap(os::Buffer mapped) noexcept override;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "harness/sim/sim_access.hpp"
 #include "harness/sim/sim_kernel.hpp"
@@ -50,12 +51,7 @@ Answer<void> SimKernel::descend(const Task& task,
       return refused(ENOENT);
     }
     if (at.found->kind == os::FileKind::symlink) {
-      if (++links > links_max) {
-        return refused(ELOOP);
-      }
-      const std::string target = at.found->bytes;
-      at.found = target.front() == '/' ? root_ : at.folder;
-      if (auto followed = descend(task, at, target, links); !followed) {
+      if (auto followed = follow(task, at, links); !followed) {
         return followed;
       }
       if (!at.found) {
@@ -83,6 +79,15 @@ Answer<void> SimKernel::descend(const Task& task,
     }
   }
   return {};
+}
+
+Answer<void> SimKernel::follow(const Task& task, Walk& at, int& links) const {
+  if (++links > links_max) {
+    return refused(ELOOP);
+  }
+  const std::string target = at.found->bytes;
+  at.found = target.front() == '/' ? root_ : at.folder;
+  return descend(task, at, target, links);
 }
 
 Answer<SimKernel::Walk> SimKernel::walk(const Task& task, const os::Place& place) const {
@@ -392,6 +397,24 @@ Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(Task& task, os::Fd f
     open->offset = 1;  // At the end of an empty folder: what comes later is not seen.
   }
   return entries;
+}
+
+Answer<std::uint64_t> SimKernel::free_space(Task& task, const std::string& path) const {
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  auto at = walk(task, path);
+  int links = 0;
+  while (at && at->found && at->found->kind == os::FileKind::symlink) {
+    if (auto followed = follow(task, *at, links); !followed) {
+      return refused(followed.error());
+    }
+  }
+  if (!at) {
+    return refused(at.error());
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  return std::min<std::uint64_t>(limits.bytes - std::min(limits.bytes, bytes_), most);
 }
 
 void SimKernel::keep_what_is_there() {

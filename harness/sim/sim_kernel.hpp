@@ -208,6 +208,7 @@ class SimKernel {
   Answer<void> make_folder(Task& task, const os::Place& place, std::uint32_t mode);
   Answer<void> remove_folder(Task& task, const os::Place& place);
   Answer<std::vector<os::FolderEntry>> read_folder(Task& task, os::Fd folder);
+  Answer<std::uint64_t> free_space(Task& task, const std::string& path) const;
   Answer<void> make_symlink(Task& task, const os::Place& place, const std::string& target);
 
   // Memory.
@@ -269,6 +270,7 @@ class SimKernel {
 
   Answer<Walk> walk(const Task& task, const os::Place& place) const;
   Answer<void> descend(const Task& task, Walk& at, std::string_view path, int& links) const;
+  Answer<void> follow(const Task& task, Walk& at, int& links) const;
   Answer<Walk> place_for_new(const Task& task, const os::Place& place) const;
   Answer<void> may_remove(const Task& task, const Walk& at) const;
   std::shared_ptr<Inode> link(const Task& task,

@@ -161,6 +161,14 @@ Result<std::vector<os::FolderEntry>> SimOs::read_folder(os::Fd folder) noexcept 
   return told(machine_.kernel.read_folder(*task_, folder), Call::read_folder, folder);
 }
 
+Result<std::uint64_t> SimOs::free_space(const std::string& path) noexcept {
+  return told(machine_.kernel.free_space(*task_, path), Call::free_space, path);
+}
+
+Result<std::string> SimOs::working_folder() noexcept {
+  return std::string("/");
+}
+
 Result<os::Buffer> SimOs::map(const os::MapOptions& options) noexcept {
   return told(machine_.kernel.map(*task_, options), Call::map, options.file);
 }

@@ -257,6 +257,7 @@ Reach SimGate::reach_of(const Approach& approach) const {
     case Call::start_thread:
     case Call::entropy:
     case Call::peer_of:
+    case Call::working_folder:
       return Reach::process;
     case Call::read:
     case Call::write:

@@ -5,13 +5,17 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <limits>
+#include <memory>
 
 #include <lastref/kernel_os.hpp>
 
@@ -266,6 +270,26 @@ Result<std::vector<FolderEntry>> KernelOs::read_folder(Fd folder) noexcept {
       return entries;
     }
   }
+}
+
+Result<std::uint64_t> KernelOs::free_space(const std::string& path) noexcept {
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  struct statvfs system {};
+  if (!is_path(path) || ::statvfs(path.c_str(), &system) < 0) {
+    return failed(Call::free_space, path);
+  }
+  // Some file systems without a limit of their own tell the highest number of blocks that there is.
+  const std::uint64_t block_size = std::max<std::uint64_t>(system.f_frsize, 1);
+  return system.f_bavail > most / block_size ? most : system.f_bavail * block_size;
+}
+
+Result<std::string> KernelOs::working_folder() noexcept {
+  // The C library allocates it, for there may be more of it than PATH_MAX. getcwd(3)
+  const std::unique_ptr<char, decltype(&std::free)> path(::getcwd(nullptr, 0), &std::free);
+  if (path == nullptr) {
+    return failed(Call::working_folder, std::string());
+  }
+  return std::string(path.get());
 }
 
 Result<Buffer> KernelOs::map(const MapOptions& options) noexcept {

@@ -210,6 +210,10 @@ Result<std::vector<os::FolderEntry>> PretendProcess::read_folder(Fd folder) noex
   return cross(Call::read_folder, "fd", [&] { return KernelOs::read_folder(folder); });
 }
 
+Result<std::uint64_t> PretendProcess::free_space(const std::string& path) noexcept {
+  return cross(Call::free_space, path, [&] { return KernelOs::free_space(real(path).path); });
+}
+
 Status PretendProcess::unlink_shm(const std::string& name) noexcept {
   return cross(Call::unlink_shm, name, [&] { return KernelOs::unlink_shm(name); });
 }

@@ -105,6 +105,7 @@ class PretendProcess final : public os::KernelOs {
   Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const os::Place& place) noexcept override;
   Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
+  Result<std::uint64_t> free_space(const std::string& path) noexcept override;
   Status unlink_shm(const std::string& name) noexcept override;
   Status unlink_semaphore(const std::string& name) noexcept override;
   Status lock_range(os::Fd fd, const os::LockRange& range) noexcept override;

@@ -46,6 +46,8 @@ class KernelOs : public Os {
   Status make_folder(const Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const Place& place) noexcept override;
   Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept override;
+  Result<std::uint64_t> free_space(const std::string& path) noexcept override;
+  Result<std::string> working_folder() noexcept override;
 
   Result<Buffer> map(const MapOptions& options) noexcept override;
   Status unmap(Buffer mapped) noexcept override;

@@ -235,6 +235,11 @@ class Os {
   /// The next entries of an open folder, without "." and ".."; none at its end. At least one and at
   /// most a few hundred at a time, so that nobody waits for a huge folder.
   virtual Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept = 0;
+  /// Bytes that an ordinary user could still write on the file system of `path`, and never more
+  /// than the highest std::int64_t. A symlink is followed.
+  virtual Result<std::uint64_t> free_space(const std::string& path) noexcept = 0;
+  /// The absolute path where relative ones start.
+  virtual Result<std::string> working_folder() noexcept = 0;
 
   // Memory. A map outlives its descriptor and the file's name.
   virtual Result<Buffer> map(const MapOptions& options) noexcept = 0;
