@@ -84,6 +84,7 @@ class InstrumentedOs final : public os::Os {
   Status unblock_signal(os::Signal signal) noexcept override;
 
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override;
+  os::Pid thread_id() noexcept override;
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;

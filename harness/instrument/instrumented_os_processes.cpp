@@ -165,6 +165,10 @@ Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(
   });
 }
 
+os::Pid InstrumentedOs::thread_id() noexcept {
+  return cross_surely(Call::thread_id, {}, [&] { return inner_.thread_id(); });
+}
+
 os::Instant InstrumentedOs::now() noexcept {
   return cross_surely(
       Call::now, {}, [&] { return gate_.serialises() ? gate_.now() : inner_.now(); });

@@ -185,7 +185,7 @@ class SimKernel {
   Answer<void> signal_process(Task& task, os::Fd process, os::Signal signal);
   Answer<std::optional<os::ChildExit>> wait_child(Task& task, os::Fd process);
   /// Threads and processes are numbered together.
-  void number_a_thread() noexcept { ++next_pid_; }
+  os::Pid number_a_thread() noexcept { return next_pid_++; }
   Answer<void> ignore_signal(Task& task, os::Signal signal);
   Answer<void> unblock_signal(Task& task, os::Signal signal);
   void deliver(Task& task, os::Signal signal);

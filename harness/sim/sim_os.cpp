@@ -303,13 +303,19 @@ Status SimOs::unblock_signal(os::Signal signal) noexcept {
 }
 
 Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body) noexcept {
-  machine_.kernel.number_a_thread();
+  const os::Pid number = machine_.kernel.number_a_thread();
   const Scheduler::Index actor =
       machine_.scheduler.start(task_, /*is_main=*/false, [body = std::move(body)] {
         body();
         return 0;
       });
+  threads_[actor] = number;
   return std::make_unique<SimThread>(machine_.scheduler, actor);
+}
+
+os::Pid SimOs::thread_id() noexcept {
+  const auto found = threads_.find(machine_.scheduler.current());
+  return found == threads_.end() ? task_->pid : found->second;
 }
 
 os::Instant SimOs::now() noexcept {

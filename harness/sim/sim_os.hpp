@@ -103,6 +103,7 @@ class SimOs final : public os::Os {
   Status unblock_signal(os::Signal signal) noexcept override;
 
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override;
+  os::Pid thread_id() noexcept override;
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
@@ -111,6 +112,7 @@ class SimOs final : public os::Os {
  private:
   Machine& machine_;
   std::shared_ptr<Task> task_;
+  std::map<Scheduler::Index, os::Pid> threads_;  ///< All but the first
 };
 
 }  // namespace lastref::harness::sim

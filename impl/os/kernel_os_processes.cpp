@@ -345,6 +345,10 @@ Result<std::unique_ptr<Thread>> KernelOs::start_thread(std::function<void()> bod
   return thread;
 }
 
+Pid KernelOs::thread_id() noexcept {
+  return ::gettid();
+}
+
 std::unique_ptr<Monitor> KernelOs::make_monitor() noexcept {
   return std::make_unique<KernelMonitor>();
 }

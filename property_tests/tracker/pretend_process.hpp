@@ -119,6 +119,7 @@ class PretendProcess final : public os::KernelOs {
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   os::Pid process_id() noexcept override { return pid_; }
+  os::Pid thread_id() noexcept override { return pid_; }
   os::Instant now() noexcept override { return clock; }
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;

@@ -83,6 +83,7 @@ class KernelOs : public Os {
   Status unblock_signal(Signal signal) noexcept override;
 
   Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept override;
+  Pid thread_id() noexcept override;
   Instant now() noexcept override;
   Status entropy(Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;

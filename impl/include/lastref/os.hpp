@@ -292,6 +292,9 @@ class Os {
 
   // Threads of this process, clock, chance, environment.
   virtual Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept = 0;
+  /// Of the calling thread: the process id on the first one, and nobody else's among all threads
+  /// and processes that are alive.
+  virtual Pid thread_id() noexcept = 0;
   virtual Instant now() noexcept = 0;
   virtual Status entropy(Buffer into) noexcept = 0;
   /// No value if it is not set.
