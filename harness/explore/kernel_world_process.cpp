@@ -53,7 +53,9 @@ void keep_only(std::span<const os::PassedFd> fds) noexcept {
 
 int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Birth& birth) {
   if (birth.entry != nullptr) {
-    return birth.entry->run(os, birth.arguments);
+    const int code = birth.entry->run(os, birth.arguments);
+    os.run_exit_hooks();
+    return code;
   }
   const auto& roles = context.scenario->roles;
   const auto role = std::ranges::find(roles, birth.role, &Role::name);
@@ -64,6 +66,7 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
   }
   KernelStage stage(context, gate, os, birth.arguments.empty() ? "" : birth.arguments.front());
   role->body(stage);
+  os.run_exit_hooks();
   if (stage.has_client()) {
     stage.leave();  // In the journal: from here on its references may go.
   }

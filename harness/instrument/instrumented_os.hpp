@@ -6,6 +6,9 @@
 // chance is never used. What a crossing's object is called is in FdNames; nothing of it may differ
 // between two runs of the same plan.
 //
+// What `at_exit` registers is kept here, for processes of a run do not end by exit(3): whoever lets
+// one live calls run_exit_hooks at its orderly end.
+//
 // Over a gate that serialises, `poll` never waits in the kernel: it asks with no timeout, and
 // waits in the gate. Threads, monitors, clock and entropy are the gate's too.
 #pragma once
@@ -18,6 +21,7 @@
 
 #include "harness/instrument/fd_names.hpp"
 #include "harness/instrument/gate.hpp"
+#include "impl/os/kernel_os_exit.hpp"
 
 namespace lastref::harness {
 
@@ -30,6 +34,9 @@ class InstrumentedOs final : public os::Os {
   void adopt(os::Fd fd, std::string_view name);
   /// Descriptors that were opened or adopted, and not closed; and maps that were not unmapped.
   std::vector<std::string> still_open();
+
+  /// What exit(3) would do with what `at_exit` registered.
+  void run_exit_hooks();
 
   /// The next crossing of `call` by this program fails with `error`, whatever the gate says.
   static void arm(Call call, int error);
@@ -90,6 +97,7 @@ class InstrumentedOs final : public os::Os {
   std::optional<std::string> environment(const std::string& name) noexcept override;
 
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
+  std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
   void step(Step step) noexcept override;
 
  private:
@@ -120,6 +128,7 @@ class InstrumentedOs final : public os::Os {
   os::Os& inner_;
   Gate& gate_;
   FdNames names_;
+  os::ExitHooks exit_hooks_;
 };
 
 }  // namespace lastref::harness

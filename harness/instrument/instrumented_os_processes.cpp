@@ -195,4 +195,12 @@ std::unique_ptr<os::Monitor> InstrumentedOs::make_monitor() noexcept {
   return inner_.make_monitor();
 }
 
+std::unique_ptr<os::ExitHook> InstrumentedOs::at_exit(std::function<void()> action) noexcept {
+  return exit_hooks_.add(inner_.process_id(), std::move(action));
+}
+
+void InstrumentedOs::run_exit_hooks() {
+  exit_hooks_.run(inner_.process_id());
+}
+
 }  // namespace lastref::harness

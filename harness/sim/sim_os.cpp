@@ -109,8 +109,11 @@ void Machine::begin(const std::shared_ptr<Task>& task,
   if (on_birth) {
     on_birth(*system, parent, options);
   }
-  scheduler.start(
-      task, /*is_main=*/true, [this, os = system.get(), options] { return live(*os, options); });
+  scheduler.start(task, /*is_main=*/true, [this, os = system.get(), options] {
+    const int code = live(*os, options);
+    os->run_exit_hooks();
+    return code;
+  });
 }
 
 Result<os::Fd> SimOs::open(const os::Place& place, const os::OpenOptions& options) noexcept {
@@ -336,6 +339,10 @@ std::optional<std::string> SimOs::environment(const std::string& name) noexcept 
 
 std::unique_ptr<os::Monitor> SimOs::make_monitor() noexcept {
   return std::make_unique<SimMonitor>(machine_.scheduler);
+}
+
+std::unique_ptr<os::ExitHook> SimOs::at_exit(std::function<void()> action) noexcept {
+  return exit_hooks_.add(task_->pid, std::move(action));
 }
 
 }  // namespace lastref::harness::sim

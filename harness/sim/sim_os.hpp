@@ -13,6 +13,7 @@
 
 #include "harness/sim/scheduler.hpp"
 #include "harness/sim/sim_kernel.hpp"
+#include "impl/os/kernel_os_exit.hpp"
 
 namespace lastref::harness::sim {
 
@@ -52,6 +53,8 @@ class SimOs final : public os::Os {
 
   Task& task() const noexcept { return *task_; }
   Machine& machine() const noexcept { return machine_; }
+  /// What exit(3) would do; at the end of `live`.
+  void run_exit_hooks() noexcept { exit_hooks_.run(task_->pid); }
 
   Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override;
   Status close(os::Fd fd) noexcept override;
@@ -108,11 +111,13 @@ class SimOs final : public os::Os {
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
+  std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
 
  private:
   Machine& machine_;
   std::shared_ptr<Task> task_;
   std::map<Scheduler::Index, os::Pid> threads_;  ///< All but the first
+  os::ExitHooks exit_hooks_;
 };
 
 }  // namespace lastref::harness::sim

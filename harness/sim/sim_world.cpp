@@ -45,9 +45,11 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
   int code = 0;
   if (options.entry == tracker::entry_point) {
     code = tracker::run(*member.os, options.arguments);
+    member.os->run_exit_hooks();
   } else {
     sim::SimStage stage(run, member, options.arguments.empty() ? "" : options.arguments.front());
     sim::role_of(run.scenario, options.entry)->body(stage);
+    member.os->run_exit_hooks();
     if (stage.has_client()) {
       stage.leave();  // In the journal: from here on its references may go.
     }

@@ -1,4 +1,5 @@
-// KernelOs: the real operating system, one system call a method. No hooks, no state, no retries.
+// KernelOs: the real operating system, one system call a method. No hooks, no state, no retries;
+// but what `at_exit` registers is the program's, and outlives the KernelOs that it came by.
 //
 // Needs Linux 5.4 (process descriptors that can be waited for). What a newcomer would get wrong:
 // - `spawn` is posix_spawn. The product lives in big threaded programs, where fork copies page
@@ -88,6 +89,7 @@ class KernelOs : public Os {
   Status entropy(Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
   std::unique_ptr<Monitor> make_monitor() noexcept override;
+  std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept override;
 
  private:
   std::string program_;

@@ -209,6 +209,15 @@ class Monitor {
   virtual void notify_all() noexcept = 0;
 };
 
+/// An action for the end of a process. Destroyed, it is taken back.
+class ExitHook {
+ public:
+  ExitHook() = default;
+  ExitHook(const ExitHook&) = delete;
+  ExitHook& operator=(const ExitHook&) = delete;
+  virtual ~ExitHook() = default;
+};
+
 class Os {
  public:
   Os() = default;
@@ -302,6 +311,11 @@ class Os {
 
   // No rows: they cannot fail, and nothing outside the process can tell that they happened.
   virtual std::unique_ptr<Monitor> make_monitor() noexcept = 0;
+  /// `action` runs when this process ends by exit(3) or by returning from main, the last registered
+  /// first; one that is registered by another comes next. It never runs in a forked child, nor after
+  /// SIGKILL or _exit(2). What it uses must still be there: also the Os, so that one has to be
+  /// static. Whoever takes back an action that another thread runs already does not wait for it.
+  virtual std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept = 0;
   virtual void step(Step) noexcept {}
 };
 

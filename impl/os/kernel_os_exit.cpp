@@ -1,0 +1,97 @@
+#include "impl/os/kernel_os_exit.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <utility>
+
+#include <lastref/kernel_os.hpp>
+
+namespace lastref::os {
+
+class ExitHooks::Hook final : public ExitHook {
+ public:
+  Hook(ExitHooks& list, Pid process, std::function<void()> action)
+      : list_(list), process_(process), action_(std::move(action)) {}
+  Hook(const Hook&) = delete;
+  Hook& operator=(const Hook&) = delete;
+  ~Hook() override { list_.take_back(*this); }
+
+  Pid process() const noexcept { return process_; }
+  /// It may destroy the hook while it runs, so it cannot run in here.
+  std::function<void()> take() noexcept { return std::exchange(action_, nullptr); }
+
+ private:
+  ExitHooks& list_;
+  Pid process_;
+  std::function<void()> action_;
+};
+
+std::unique_ptr<ExitHook> ExitHooks::add(Pid process, std::function<void()> action) {
+  LASTREF_ASSERT(action != nullptr);
+  auto hook = std::make_unique<Hook>(*this, process, std::move(action));
+  const std::scoped_lock held(mutex_);
+  hooks_.push_back(hook.get());
+  return hook;
+}
+
+void ExitHooks::take_back(const Hook& hook) noexcept {
+  const std::scoped_lock held(mutex_);
+  std::erase(hooks_, &hook);
+}
+
+std::optional<std::function<void()>> ExitHooks::take_last(Pid process) {
+  const std::scoped_lock held(mutex_);
+  const auto last = std::find_if(
+      hooks_.rbegin(), hooks_.rend(), [&](const Hook* hook) { return hook->process() == process; });
+  if (last == hooks_.rend()) {
+    return std::nullopt;
+  }
+  Hook* const hook = *last;
+  hooks_.erase(std::next(last).base());
+  return hook->take();
+}
+
+void ExitHooks::run(Pid process) noexcept {
+  while (const auto action = take_last(process)) {
+    (*action)();
+  }
+}
+
+namespace {
+
+/// This program's. Never destroyed: static objects may have hooks.
+ExitHooks& hooks_of_program() noexcept {
+  static ExitHooks& hooks = []() -> ExitHooks& {
+    const int error = ::pthread_atfork([] { hooks_of_program().lock(); },
+                                       [] { hooks_of_program().unlock(); },
+                                       [] { hooks_of_program().unlock(); });
+    LASTREF_ASSERT(error == 0);
+    return *new ExitHooks;
+  }();
+  return hooks;
+}
+
+/// Whether exit(3) will come to run_hooks. A forked child inherits both.
+std::atomic<bool> awaits_exit = false;
+
+void run_hooks() noexcept {
+  awaits_exit = false;  // What static objects register from now on needs another call.
+  hooks_of_program().run(::getpid());
+}
+
+}  // namespace
+
+std::unique_ptr<ExitHook> KernelOs::at_exit(std::function<void()> action) noexcept {
+  auto hook = hooks_of_program().add(::getpid(), std::move(action));
+  if (!awaits_exit.exchange(true)) {
+    const int error = std::atexit(run_hooks);
+    LASTREF_ASSERT(error == 0);
+  }
+  return hook;
+}
+
+}  // namespace lastref::os

@@ -1,0 +1,44 @@
+// kernel_os_exit: actions for the end of a process, in a list that any Os can have.
+//
+// A hook owns its action, and the list only knows the hook. So a list that goes away destroys
+// nothing that belongs to somebody who was killed. The mutex is held for the list alone, never
+// while an action runs or is destroyed: it may register others, and take them back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <lastref/os.hpp>
+
+namespace lastref::os {
+
+class ExitHooks {
+ public:
+  ExitHooks() = default;
+  ExitHooks(const ExitHooks&) = delete;
+  ExitHooks& operator=(const ExitHooks&) = delete;
+  ~ExitHooks() = default;
+
+  /// The list outlives the hook.
+  std::unique_ptr<ExitHook> add(Pid process, std::function<void()> action);
+  /// What this process has registered, last first, until nothing of it is left. A copy of what its
+  /// parent had, as after a fork, stays.
+  void run(Pid process) noexcept;
+
+  // For whoever forks: a child must not find the list in the middle of a change.
+  void lock() noexcept { mutex_.lock(); }
+  void unlock() noexcept { mutex_.unlock(); }
+
+ private:
+  class Hook;
+  std::optional<std::function<void()>> take_last(Pid process);
+  void take_back(const Hook& hook) noexcept;
+
+  std::mutex mutex_;
+  std::vector<Hook*> hooks_;
+};
+
+}  // namespace lastref::os
