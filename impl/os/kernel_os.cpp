@@ -1,4 +1,5 @@
 // kernel_os: errors, clock, chance, environment, and where an assertion ends.
+#include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -39,7 +40,16 @@ tl::unexpected<Error> failed_process(Call call, Pid pid) noexcept {
   return failure(std::errc{code}, "pid " + std::to_string(pid), call);
 }
 
-KernelOs::KernelOs(KernelOptions options) noexcept : program_(std::move(options.program)) {}
+KernelOs::KernelOs(KernelOptions options) noexcept : program_(std::move(options.program)) {
+  // A write beyond RLIMIT_FSIZE raises it, and its default action would end a process that can as
+  // well be told file_too_large. setrlimit(2). Python ignores it for the same reason.
+  struct sigaction action {};
+  ::sigaction(SIGXFSZ, nullptr, &action);
+  if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL) {
+    action.sa_handler = SIG_IGN;
+    ::sigaction(SIGXFSZ, &action, nullptr);
+  }
+}
 
 Instant KernelOs::now() noexcept {
   timespec time{};

@@ -14,6 +14,8 @@
 //   checked to name a child of ours.
 // - `write` keeps SIGPIPE away with three system calls, for pipes have no MSG_NOSIGNAL; `write_at`
 //   needs none, because it refuses pipes.
+// - SIGXFSZ has no such flag and goes to the process, so the constructor ignores it, unless the
+//   program around us has an action of its own. A child that `spawn` starts has the default again.
 // - `open` never waits either, not even for the other side of a FIFO that somebody planted.
 // - `read_folder` asks again when the kernel gave only "." and "..", and asks for the kind of an
 //   entry on file systems that do not keep it in the folder.

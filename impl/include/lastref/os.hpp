@@ -11,7 +11,7 @@
 //   its descriptor even when it reports an error.
 // - Every descriptor is close-on-exec; sockets and pipes never block: they answer
 //   `resource_unavailable_try_again` (would block). Waiting is `poll`, and only `poll`.
-// - No call raises SIGPIPE.
+// - No call raises SIGPIPE or SIGXFSZ.
 // - Every method may be called from any thread of the process that the Os belongs to.
 #pragma once
 
