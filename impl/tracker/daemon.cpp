@@ -326,7 +326,7 @@ Status Daemon::end() {
   // connection.
   static_cast<void>(os_.shut_down(listener_.get()));
   warn_of_abandoned();
-  for (Resource& name : registry_.take_doomed(registry_.now())) {
+  for (Resource& name : registry_.take_all_doomed()) {
     cleaner_.add(std::move(name));
   }
   while (!cleaner_.empty()) {

@@ -73,8 +73,8 @@ void LokyTracker::take(std::string_view line) {
       if (registry_.release(nobody, resource) == Released::unknown) {
         report(os_, "MAYBE_UNLINK of an unknown name: " + to_text(resource));
       }
-      // One pipe has one order: no hold can be under way elsewhere.
-      for (Resource& doomed : registry_.take_doomed(registry_.now())) {
+      // One pipe has one order: no hold can be under way elsewhere. And loky's folders do not wait.
+      for (Resource& doomed : registry_.take_all_doomed()) {
         cleaner_.add(std::move(doomed));
       }
       // At once: what the next line says of the name is about another life of it.

@@ -1,24 +1,42 @@
 #include "impl/tracker/registry.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 namespace lastref::tracker {
 
-void Registry::doom(Entry& entry) noexcept {
+void Registry::doom(const Resource& resource, Entry& entry) {
   entry.doomed_at = ++clock_;
-  ++doomed_;
+  doomed_.insert(resource);
+  waiting_ = 0;
 }
 
-void Registry::revive(Entry& entry) noexcept {
+void Registry::revive(const Resource& resource, Entry& entry) {
   entry.doomed_at = 0;
-  --doomed_;
+  doomed_.erase(resource);
+  waiting_ = 0;
+}
+
+/// Whether a name that lies in the folder is known.
+bool Registry::is_occupied(const Resource& folder) const {
+  const std::size_t last = folder.name.find_last_not_of('/');
+  const std::string inside = folder.name.substr(0, last == std::string::npos ? 0 : last + 1) + '/';
+  return std::ranges::any_of(std::array{ResourceType::file, ResourceType::folder}, [&](auto type) {
+    auto found = entries_.lower_bound({.type = type, .name = inside});
+    if (found != entries_.end() && found->first == folder) {
+      ++found;  // It was named with a slash behind it.
+    }
+    return found != entries_.end() && found->first.type == type &&
+           found->first.name.starts_with(inside);
+  });
 }
 
 void Registry::add(MemberId member, const Resource& resource, std::uint64_t count) {
   LASTREF_ASSERT(count > 0);
   Entry& entry = entries_[resource];
   if (entry.doomed_at != 0) {
-    revive(entry);
+    revive(resource, entry);
   }
   entry.holders[member] += count;
   entry.total += count;
@@ -28,7 +46,7 @@ void Registry::add(MemberId member, const Resource& resource, std::uint64_t coun
 void Registry::adopt(const Resource& resource) {
   const auto [found, is_new] = entries_.try_emplace(resource);
   if (is_new) {
-    doom(found->second);
+    doom(resource, found->second);
   }
 }
 
@@ -54,7 +72,7 @@ Released Registry::release(MemberId member, const Resource& resource, std::uint6
   }
   entry.total -= taken;
   if (entry.total == 0) {
-    doom(entry);
+    doom(resource, entry);
   }
   if (holds_less) {
     return Released::not_held;
@@ -81,9 +99,10 @@ bool Registry::forget(const Resource& resource) {
     held_by_[member].erase(resource);
   }
   if (found->second.doomed_at != 0) {
-    revive(found->second);
+    revive(resource, found->second);
   }
   entries_.erase(found);
+  waiting_ = 0;
   return true;
 }
 
@@ -98,7 +117,7 @@ std::vector<Resource> Registry::drop(MemberId member) {
     entry.holders.erase(member);
     entry.total -= count;
     if (entry.total == 0) {
-      doom(entry);
+      doom(resource, entry);
       abandoned.push_back(resource);
     }
   }
@@ -111,31 +130,50 @@ std::uint64_t Registry::count_of(const Resource& resource) const {
   return found == entries_.end() ? 0 : found->second.total;
 }
 
-std::vector<Resource> Registry::doomed() const {
-  std::vector<Resource> names;
-  for (const auto& [resource, entry] : entries_) {
-    if (entry.doomed_at != 0) {
-      names.push_back(resource);
-    }
+std::uint64_t Registry::count_of(MemberId member, const Resource& resource) const {
+  const auto held = held_by_.find(member);
+  if (held == held_by_.end()) {
+    return 0;
   }
+  const auto found = held->second.find(resource);
+  return found == held->second.end() ? 0 : found->second;
+}
+
+std::vector<Resource> Registry::doomed() const {
+  std::vector<Resource> names(doomed_.begin(), doomed_.end());
   order_for_cleanup(names);
   return names;
 }
 
 std::vector<Resource> Registry::take_doomed(Stamp before) {
   std::vector<Resource> taken;
-  if (doomed_ == 0) {
+  if (!has_doomed()) {
     return taken;
   }
-  std::erase_if(entries_, [&](const auto& item) {
-    const bool due = item.second.doomed_at != 0 && item.second.doomed_at < before;
-    if (due) {
-      taken.push_back(item.first);
+  waiting_ = 0;
+  for (const Resource& resource : doomed()) {
+    const auto found = entries_.find(resource);
+    if (found->second.doomed_at >= before) {
+      continue;
     }
-    return due;
-  });
-  doomed_ -= taken.size();
-  order_for_cleanup(taken);
+    if (resource.type == ResourceType::folder && is_occupied(resource)) {
+      ++waiting_;
+      continue;
+    }
+    entries_.erase(found);
+    doomed_.erase(resource);
+    taken.push_back(resource);
+  }
+  return taken;
+}
+
+std::vector<Resource> Registry::take_all_doomed() {
+  std::vector<Resource> taken = doomed();
+  for (const Resource& resource : taken) {
+    entries_.erase(resource);
+  }
+  doomed_.clear();
+  waiting_ = 0;
   return taken;
 }
 

@@ -3,11 +3,14 @@
 //
 // A name at 0 is not ended at once. It is doomed, with a stamp, and can be revived; only
 // `take_doomed` with a later stamp ends it. The daemon stamps one full round of reading between the
-// two, because the hold that would save the name may already lie in another connection (T9).
+// two, because the hold that would save the name may already lie in another connection (T9). And a
+// folder waits until no name in it is known any more: what somebody holds is never taken away with
+// the folder that it lies in.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -51,14 +54,19 @@ class Registry {
 
   bool knows(const Resource& resource) const { return entries_.contains(resource); }
   bool empty() const noexcept { return entries_.empty(); }
-  bool has_doomed() const noexcept { return doomed_ != 0; }
+  /// Whether a later `take_doomed` may end something, if nothing else happens.
+  bool has_doomed() const noexcept { return doomed_.size() > waiting_; }
   std::uint64_t count_of(const Resource& resource) const;
+  /// What `member` holds of it.
+  std::uint64_t count_of(MemberId member, const Resource& resource) const;
 
   /// The moment now: what is doomed later gets a greater stamp.
   Stamp now() noexcept { return ++clock_; }
   /// Ends and returns the names that have been at 0 without a break since before `before`; folders
-  /// last, else in the order of their names.
+  /// last, and only if no name in them is left, else in the order of their names.
   std::vector<Resource> take_doomed(Stamp before);
+  /// All names at 0, folders with whatever lies in them.
+  std::vector<Resource> take_all_doomed();
   /// The names at 0, in the same order, without ending them.
   std::vector<Resource> doomed() const;
   /// Everything held, ordered by resource and holder.
@@ -71,13 +79,15 @@ class Registry {
     Stamp doomed_at = 0;
   };
 
-  void doom(Entry& entry) noexcept;
-  void revive(Entry& entry) noexcept;
+  void doom(const Resource& resource, Entry& entry);
+  void revive(const Resource& resource, Entry& entry);
+  bool is_occupied(const Resource& folder) const;
 
   std::map<Resource, Entry> entries_;
   std::map<MemberId, std::map<Resource, std::uint64_t>>
       held_by_;  // so that a death costs what it held
-  std::size_t doomed_ = 0;
+  std::set<Resource> doomed_;
+  std::size_t waiting_ = 0;  // doomed folders that only wait for what others hold in them
   Stamp clock_ = 0;
 };
 
