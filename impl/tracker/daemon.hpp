@@ -51,6 +51,8 @@ class Daemon {
     std::uint32_t nonce = 0;
     os::UniqueFd process;
     bool announced = false;
+    /// What others forgot while this process held it: it may have let go before it learned of that.
+    std::map<Resource, std::uint64_t> excused = {};
   };
   struct Connection {
     Link link;
@@ -86,6 +88,7 @@ class Daemon {
   void take_register(ConnectionId id, Connection& connection, Message& message);
   void take_forget(Connection& connection, const Message& message);
   void take_release(Connection& connection, const Message& message);
+  bool excuse(MemberId member, const Entry& entry);
   bool tell_forgotten(MemberId holder, const Resource& resource);
   void lay_ghosts();
   void lay_ghost(const Resource& resource);

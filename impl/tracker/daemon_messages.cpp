@@ -159,13 +159,28 @@ void Daemon::take_hold(Connection& connection, const Message& message) {
 void Daemon::take_release(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     const Released released = registry_.release(*connection.member, entry.resource, entry.count);
-    if (released == Released::unknown || released == Released::not_held) {
+    if ((released == Released::unknown || released == Released::not_held) &&
+        !excuse(*connection.member, entry)) {
       complain(connection,
                (released == Released::unknown ? "releases an unknown name: "
                                               : "releases a name that it does not hold: ") +
                    to_text(entry.resource));
     }
   }
+}
+
+/// Whether the process could not know that it holds that no more. Counts it as let go of.
+bool Daemon::excuse(MemberId member, const Entry& entry) {
+  auto& excused = members_.at(member).excused;
+  const auto found = excused.find(entry.resource);
+  if (found == excused.end() || found->second < entry.count) {
+    return false;
+  }
+  found->second -= entry.count;
+  if (found->second == 0) {
+    excused.erase(found);
+  }
+  return true;
 }
 
 void Daemon::take_forget(Connection& connection, const Message& message) {
@@ -177,6 +192,12 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
       return;
     }
     const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
+    for (const MemberId holder : holders) {
+      const auto found = members_.find(holder);
+      if (found != members_.end() && holder != connection.member) {
+        found->second.excused[entry.resource] += registry_.count_of(holder, entry.resource);
+      }
+    }
     if (!registry_.forget(entry.resource) && !cleaning && !message.again) {
       complain(connection, "forgets an unknown name: " + to_text(entry.resource));
     }
