@@ -77,7 +77,7 @@ std::vector<Cleaned> Cleaner::step(os::Instant now) {
     if (!*end && job.attempts + 1 < attempts_ &&
         (is_refusal(end->error().code) || job.resource.type == ResourceType::folder)) {
       ++job.attempts;
-      job.due = now + pause_between_attempts;
+      job.due = now + pause_;
       ++index;
       continue;
     }

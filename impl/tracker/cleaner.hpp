@@ -31,8 +31,10 @@ struct Cleaned {
 
 class Cleaner {
  public:
-  explicit Cleaner(os::Os& os, int attempts = attempts_max) noexcept
-      : os_(os), attempts_(attempts) {}
+  explicit Cleaner(os::Os& os,
+                   int attempts = attempts_max,
+                   std::chrono::nanoseconds pause = pause_between_attempts) noexcept
+      : os_(os), attempts_(attempts), pause_(pause) {}
 
   /// Queues a name. A folder waits for every name queued before it.
   void add(Resource resource);
@@ -72,6 +74,7 @@ class Cleaner {
 
   os::Os& os_;
   int attempts_;
+  std::chrono::nanoseconds pause_;
   std::deque<Job> jobs_;
 };
 
