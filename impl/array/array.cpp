@@ -107,6 +107,10 @@ std::weak_ptr<const void> Array::identity() const noexcept {
   return std::weak_ptr<const void>(std::shared_ptr<const void>(node_));
 }
 
+void Array::when_gone(std::function<void()> action) const {
+  node_->endings.push(std::move(action));
+}
+
 Result<Array> Array::copy(Order order) const {
   LASTREF_TRY(made,
               fresh(Memory::uninitialized, {.dtype = dtype(), .shape = shape(), .order = order}));

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -96,6 +97,9 @@ class Array {
   std::optional<Array> base() const;
   /// Dies with the last handle; equal (by owner) for handles of the same array alone.
   std::weak_ptr<const void> identity() const noexcept;
+  /// `action` is called once, when the last handle has gone, by whoever had it; the array is not
+  /// there any more. Last asked for, first called.
+  void when_gone(std::function<void()> action) const;
   /// Whether both are handles of the same array.
   bool is(const Array& other) const noexcept { return node_ == other.node_; }
 
