@@ -17,20 +17,29 @@ struct Room {
 };
 
 const std::vector<Room>& rooms() {
+  static const std::vector<std::string_view> all_of_impl = {
+      "impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers"};
+  static const std::vector<std::string_view> everything = {"impl/os",
+                                                           "impl/array",
+                                                           "impl/tracker",
+                                                           "impl/resources",
+                                                           "impl/reducers",
+                                                           "harness",
+                                                           "fault_scenarios"};
   static const std::vector<Room> table = {
       {.path = "impl/os", .doors = {}, .inside = {}},
       {.path = "impl/array", .doors = {"impl/os"}, .inside = {"impl/os"}},
       {.path = "impl/tracker", .doors = {"impl/os"}, .inside = {"impl/os"}},
-      {.path = "harness", .doors = {"impl/os", "impl/array", "impl/tracker"}, .inside = {}},
-      {.path = "fault_scenarios",
+      {.path = "impl/resources",
        .doors = {"impl/os", "impl/array", "impl/tracker"},
-       .inside = {"harness"}},
-      {.path = "property_tests",
-       .doors = {"impl/os", "impl/array", "impl/tracker"},
-       .inside = {"impl/os", "impl/array", "impl/tracker", "harness", "fault_scenarios"}},
-      {.path = "bench",
-       .doors = {"impl/os", "impl/array", "impl/tracker"},
-       .inside = {"impl/os", "impl/array", "impl/tracker", "harness", "fault_scenarios"}},
+       .inside = {"impl/os", "impl/tracker"}},
+      {.path = "impl/reducers",
+       .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources"},
+       .inside = {"impl/os", "impl/array"}},
+      {.path = "harness", .doors = all_of_impl, .inside = {}},
+      {.path = "fault_scenarios", .doors = all_of_impl, .inside = {"harness"}},
+      {.path = "property_tests", .doors = all_of_impl, .inside = everything},
+      {.path = "bench", .doors = all_of_impl, .inside = everything},
   };
   return table;
 }
@@ -55,8 +64,14 @@ constexpr std::array doors = {
     Door{"memory.hpp", "impl/array"},
     Door{"npy.hpp", "impl/array"},
     Door{"loky_client.hpp", "impl/tracker"},
+    Door{"reducers.hpp", "impl/reducers"},
+    Door{"reduction.hpp", "impl/reducers"},
+    Door{"references.hpp", "impl/tracker"},
+    Door{"temp_folder.hpp", "impl/resources"},
+    Door{"temporary_resources.hpp", "impl/resources"},
     Door{"tracker.hpp", "impl/tracker"},
     Door{"tracker_client.hpp", "impl/tracker"},
+    Door{"weak_array_key_map.hpp", "impl/array"},
 };
 
 constexpr std::string_view at_libfiu = "harness/instrument/instrumented_os.cpp";

@@ -1,0 +1,70 @@
+// References: the words of a tracker, whichever it is, that arrays on their way need.
+#pragma once
+
+#include <memory>
+
+#include <lastref/error.hpp>
+#include <lastref/os.hpp>
+#include <lastref/resource.hpp>
+
+namespace lastref {
+
+namespace tracker {
+class Client;
+class LokyClient;
+}  // namespace tracker
+
+/// All methods may be called from any thread.
+class References {
+ public:
+  References() = default;
+  References(const References&) = delete;
+  References& operator=(const References&) = delete;
+  virtual ~References() = default;
+
+  /// Counts +1 on a name that may be new; when it returns, create the thing.
+  virtual Status register_name(const Resource& resource) = 0;
+  /// Counts +1 on a name that somebody holds now.
+  virtual Status hold(const Resource& resource) = 0;
+  /// Counts -1; at 0 the thing is cleaned up.
+  virtual Status release(const Resource& resource) = 0;
+  /// Ends the name whatever its count, and leaves the thing alone.
+  virtual Status forget(const Resource& resource) = 0;
+  /// Whether a reference belongs to the process that took it and goes with that, and a folder at 0
+  /// waits for what others hold in it. If not, a reference is anybody's who gives it back.
+  virtual bool is_attributed() const noexcept = 0;
+};
+
+/// Kept by the tracker of this process's tree.
+std::shared_ptr<References> references_of(std::shared_ptr<tracker::Client> client);
+
+/// Kept by somebody else's tracker.
+std::shared_ptr<References> references_of(std::shared_ptr<tracker::LokyClient> client);
+
+/// A reference that somebody answers for: let go of once, at the latest when this goes.
+class Reference {
+ public:
+  Reference() noexcept = default;
+  /// One that was taken already.
+  Reference(std::shared_ptr<References> references, Resource resource) noexcept
+      : references_(std::move(references)), resource_(std::move(resource)) {}
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
+  Reference(Reference&& other) noexcept = default;
+  Reference& operator=(Reference&& other) noexcept;
+  ~Reference() { static_cast<void>(release()); }
+
+  explicit operator bool() const noexcept { return references_ != nullptr; }
+  const Resource& resource() const noexcept { return resource_; }
+
+  /// Errors          what the tracker's client says: then it is not counted any more.
+  Status release() noexcept;
+  /// Somebody else answers for it from now on.
+  void hand_over() noexcept { references_.reset(); }
+
+ private:
+  std::shared_ptr<References> references_;
+  Resource resource_;
+};
+
+}  // namespace lastref

@@ -1,0 +1,103 @@
+// WeakArrayKeyMap: values by the identity of an array, which it does not keep alive.
+//
+// An entry goes with the last handle of its array. As long as an entry is there, no other array can
+// have its identity, whatever memory it is given: an identity is never recycled while somebody
+// remembers it, unlike an address.
+// Source: joblib _memmapping_reducer.py, _WeakArrayKeyMap.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <lastref/array.hpp>
+#include <lastref/error.hpp>
+#include <lastref/os.hpp>
+#include <lastref/owners.hpp>
+
+namespace lastref {
+
+/// May be used from any thread. Values are copied out, and destroyed outside of its lock.
+template <typename Value>
+class WeakArrayKeyMap {
+ public:
+  explicit WeakArrayKeyMap(os::Os& os) : state_(std::make_shared<State>(os)) {}
+
+  std::optional<Value> get(const Array& array) const {
+    const os::Held held(*state_->monitor);
+    const auto found = state_->entries.find(array.identity());
+    return found == state_->entries.end() ? std::nullopt : found->second;
+  }
+
+  /// In place of what it had.
+  void set(const Array& array, Value value) {
+    std::optional<Value> old = std::move(value);
+    bool is_new = false;
+    {
+      const os::Held held(*state_->monitor);
+      const auto [found, added] = state_->entries.try_emplace(array.identity());
+      std::swap(found->second, old);
+      is_new = added;
+    }
+    if (is_new) {
+      array.when_gone([identity = array.identity(), state = std::weak_ptr<State>(state_)] {
+        if (const auto alive = state.lock()) {
+          alive->remove(identity);
+        }
+      });
+    }
+  }
+
+  /// The value that it had.
+  std::optional<Value> take(const Array& array) {
+    std::optional<Value> old;
+    const os::Held held(*state_->monitor);
+    if (const auto found = state_->entries.find(array.identity()); found != state_->entries.end()) {
+      std::swap(found->second, old);  // The entry stays: its array is watched already.
+    }
+    return old;
+  }
+
+  /// Arrays that have a value.
+  std::size_t size() const {
+    const os::Held held(*state_->monitor);
+    std::size_t count = 0;
+    for (const auto& [identity, value] : state_->entries) {
+      count += value ? 1U : 0U;
+    }
+    return count;
+  }
+
+ private:
+  using Identity = std::weak_ptr<const void>;
+
+  struct State {
+    explicit State(os::Os& os) : monitor(os.make_monitor()) {}
+
+    void remove(const Identity& identity) {
+      std::optional<Value> old;
+      const os::Held held(*monitor);
+      if (const auto found = entries.find(identity); found != entries.end()) {
+        std::swap(found->second, old);
+        entries.erase(found);
+      }
+    }
+
+    std::unique_ptr<os::Monitor> monitor;
+    std::map<Identity, std::optional<Value>, std::owner_less<Identity>> entries;
+  };
+
+  std::shared_ptr<State> state_;
+};
+
+/// Identities mean nothing in another process.
+///
+/// Errors          not_supported, always.
+template <typename Value>
+Status encode(const WeakArrayKeyMap<Value>&) {
+  return failure(std::errc::not_supported, "a WeakArrayKeyMap is of this process alone");
+}
+
+}  // namespace lastref

@@ -1,0 +1,42 @@
+#include <utility>
+
+#include <lastref/reducers.hpp>
+
+#include "impl/reducers/views.hpp"
+
+namespace lastref {
+
+Result<Sent> BackwardReducer::reduce(const Array& array) {
+  if (reducers::file_of(array) == nullptr) {
+    return reducers::by_value(array);
+  }
+  LASTREF_TRY(view, reducers::reduce_view(os_, array));
+  if (receiver_ && receiver_->is_temporary(view.filename)) {
+    return reducers::by_value(array);
+  }
+  return Sent{.reduction = std::move(view)};
+}
+
+Result<Sent> reduce(const ReducerRegistry& registry, const Array& array) {
+  const bool is_map = backing_memmap(array).has_value();
+  const auto found = registry.find(is_map ? ArrayType::memmap : ArrayType::ndarray);
+  return found == registry.end() ? reducers::by_value(array) : found->second(array);
+}
+
+void get_memmapping_reducers(os::Os& os,
+                             const std::shared_ptr<References>& references,
+                             std::shared_ptr<TemporaryResources> resources,
+                             std::shared_ptr<const Receiver> receiver,
+                             const ForwardOptions& options,
+                             ReducerRegistry& forward,
+                             ReducerRegistry& backward) {
+  const auto forth =
+      std::make_shared<ForwardReducer>(os, references, std::move(resources), options, receiver);
+  const auto back = std::make_shared<BackwardReducer>(os, std::move(receiver));
+  for (const ArrayType type : {ArrayType::ndarray, ArrayType::memmap}) {
+    forward[type] = [forth](const Array& array) { return forth->reduce(array); };
+    backward[type] = [back](const Array& array) { return back->reduce(array); };
+  }
+}
+
+}  // namespace lastref

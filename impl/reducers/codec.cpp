@@ -1,0 +1,341 @@
+// codec: reductions and options as bytes. Numbers are little-endian, lists have their length in
+// front.
+#include <algorithm>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <lastref/reducers.hpp>
+#include <lastref/resource.hpp>
+
+#include "impl/array/elements.hpp"
+#include "impl/array/layout.hpp"
+
+namespace lastref {
+namespace {
+
+using Packed = std::vector<std::byte>;
+
+constexpr std::uint8_t version = 1;
+/// bytes; the text of a structured dtype may be long.
+constexpr std::size_t text_size_max = std::size_t{1} << 20U;
+
+enum class Kind : std::uint8_t { view, load, value, options };
+
+tl::unexpected<Error> malformed(const char* reason) {
+  return failure(std::errc::bad_message, reason);
+}
+
+template <std::unsigned_integral Number>
+void put(Packed& into, Number number) {
+  for (std::size_t index = 0; index < sizeof number; ++index) {
+    into.push_back(static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * index)));
+  }
+}
+
+void put(Packed& into, std::string_view text) {
+  put(into, std::uint64_t{text.size()});
+  std::ranges::copy(os::bytes_of(text), std::back_inserter(into));
+}
+
+void put(Packed& into, const Shape& shape) {
+  put(into, static_cast<std::uint8_t>(shape.size()));
+  for (const std::size_t length : shape) {
+    put(into, std::uint64_t{length});
+  }
+}
+
+void put(Packed& into, const Strides& strides) {
+  put(into, static_cast<std::uint8_t>(strides.size()));
+  for (const std::ptrdiff_t stride : strides) {
+    put(into, static_cast<std::uint64_t>(stride));
+  }
+}
+
+template <typename Value>
+void put(Packed& into, const std::optional<Value>& value) {
+  put(into, static_cast<std::uint8_t>(value.has_value()));
+  if (value) {
+    put(into, *value);
+  }
+}
+
+Packed start(Kind kind) {
+  Packed made;
+  put(made, version);
+  put(made, static_cast<std::uint8_t>(kind));
+  return made;
+}
+
+/// Takes values off the front. Once something was wrong it stays wrong, and gives zeros.
+class Reader {
+ public:
+  explicit Reader(os::Bytes bytes) noexcept : bytes_(bytes) {}
+
+  template <std::unsigned_integral Number>
+  Number number() noexcept {
+    std::uint64_t number = 0;
+    const os::Bytes taken = take(sizeof(Number));
+    for (std::size_t index = taken.size(); index > 0; --index) {
+      number = number << 8U | std::to_integer<std::uint64_t>(taken[index - 1]);
+    }
+    return static_cast<Number>(number);
+  }
+
+  bool flag() noexcept { return option(2) == 1; }
+
+  /// A number below `count`.
+  std::uint8_t option(std::uint8_t count) noexcept {
+    const auto taken = number<std::uint8_t>();
+    if (taken >= count) {
+      fail("an unknown option");
+      return 0;
+    }
+    return taken;
+  }
+
+  std::string text() {
+    const auto size = number<std::uint64_t>();
+    if (size > text_size_max) {
+      fail("a text that is too long");
+      return {};
+    }
+    std::string text(static_cast<std::size_t>(size), '\0');
+    const os::Bytes taken = take(text.size());
+    if (taken.size() != text.size()) {
+      return {};
+    }
+    std::ranges::transform(
+        taken, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
+    return text;
+  }
+
+  std::string path() {
+    std::string path = text();
+    if (!path.starts_with('/') || path.find('\0') != std::string::npos ||
+        path.size() > name_size_max) {
+      fail("a path that is none");
+    }
+    return path;
+  }
+
+  template <typename Lengths>
+  Lengths lengths() {
+    Lengths all;
+    const auto count = number<std::uint8_t>();
+    if (count > dims_max) {
+      fail("too many axes");
+      return all;
+    }
+    for (std::size_t axis = 0; axis < count; ++axis) {
+      all.push_back(static_cast<typename Lengths::value_type>(number<std::uint64_t>()));
+    }
+    return all;
+  }
+
+  template <typename Take>
+  auto optional(Take take) -> std::optional<decltype(take())> {
+    return flag() ? std::optional(take()) : std::nullopt;
+  }
+
+  os::Bytes rest() noexcept { return std::exchange(bytes_, {}); }
+
+  void fail(const char* reason) noexcept {
+    if (reason_ == nullptr) {
+      reason_ = reason;
+    }
+    bytes_ = {};
+  }
+
+  /// Nothing was wrong, and nothing is left.
+  Status end() const {
+    if (reason_ != nullptr) {
+      return malformed(reason_);
+    }
+    return bytes_.empty() ? ok() : Status(malformed("bytes behind the end"));
+  }
+
+ private:
+  os::Bytes take(std::size_t size) noexcept {
+    if (bytes_.size() < size) {
+      fail("too few bytes");
+      return {};
+    }
+    const os::Bytes taken = bytes_.first(size);
+    bytes_ = bytes_.subspan(size);
+    return taken;
+  }
+
+  os::Bytes bytes_;
+  const char* reason_ = nullptr;
+};
+
+Result<Reader> open(os::Bytes bytes, Kind& kind) {
+  Reader reader(bytes);
+  if (reader.number<std::uint8_t>() != version) {
+    return malformed("of another version");
+  }
+  kind = static_cast<Kind>(reader.option(static_cast<std::uint8_t>(Kind::options) + 1));
+  return reader;
+}
+
+constexpr std::uint8_t modes = 4;
+constexpr std::uint8_t orders = 2;
+
+Result<DType> dtype_from(Reader& reader) {
+  auto dtype = DType::parse(reader.text());
+  if (!dtype) {
+    LASTREF_CHECK(reader.end());
+    return failure(std::errc::bad_message, "a dtype: " + dtype.error().subject);
+  }
+  return dtype;
+}
+
+Result<Reduction> view_from(Reader& reader) {
+  std::string path = reader.path();
+  LASTREF_TRY(dtype, dtype_from(reader));
+  StridedFromMemmap view{.filename = std::move(path),
+                         .dtype = std::move(dtype),
+                         .mode = static_cast<MapMode>(reader.option(modes)),
+                         .offset = reader.number<std::uint64_t>(),
+                         .order = static_cast<Order>(reader.option(orders)),
+                         .shape = reader.lengths<Shape>()};
+  view.strides = reader.optional([&] { return reader.lengths<Strides>(); });
+  view.total_buffer_len = reader.optional([&] { return reader.number<std::uint64_t>(); });
+  view.unlink = reader.flag();
+  LASTREF_CHECK(reader.end());
+  if (view.strides && (view.strides->size() != view.shape.size() || !view.total_buffer_len)) {
+    return malformed("strides that do not belong to the shape");
+  }
+  return Reduction(std::move(view));
+}
+
+Result<Reduction> load_from(Reader& reader) {
+  LoadTemporaryMemmap load{.filename = reader.path(),
+                           .mode = static_cast<MapMode>(reader.option(modes)),
+                           .unlink_on_gc_collect = reader.flag()};
+  load.repeated_to = reader.optional([&] { return reader.lengths<Shape>(); });
+  LASTREF_CHECK(reader.end());
+  return Reduction(std::move(load));
+}
+
+Result<Reduction> value_from(Reader& reader) {
+  LASTREF_TRY(dtype, dtype_from(reader));
+  if (dtype.has_object()) {
+    return malformed("elements that point into another Python");
+  }
+  const auto order = static_cast<Order>(reader.option(orders));
+  Shape shape = reader.lengths<Shape>();
+  auto repeated_to = reader.optional([&] { return reader.lengths<Shape>(); });
+  const os::Bytes bytes = reader.rest();
+  LASTREF_CHECK(reader.end());
+  LASTREF_TRY(count, array::size_of(shape, dtype.itemsize()));
+  if (count * dtype.itemsize() != bytes.size()) {
+    return malformed("more or fewer elements than the shape has");
+  }
+  LASTREF_TRY(memory, Memory::uninitialized(bytes.size()));
+  std::ranges::copy(bytes, memory->bytes().begin());
+  LASTREF_TRY(elements,
+              Array::over(std::move(memory),
+                          {.dtype = std::move(dtype), .shape = std::move(shape), .order = order}));
+  if (repeated_to) {
+    if (const auto repeated = elements.broadcast_to(*repeated_to); !repeated) {
+      return failure(std::errc::bad_message, "elements do not repeat so");
+    }
+  }
+  return Reduction(ByValue{.elements = std::move(elements), .repeated_to = std::move(repeated_to)});
+}
+
+void put_value(Packed& into, const ByValue& value) {
+  const Array& elements = value.elements;
+  const Order order =
+      elements.is_f_contiguous() && !elements.is_c_contiguous() ? Order::f : Order::c;
+  put(into, elements.dtype().text());
+  put(into, static_cast<std::uint8_t>(order));
+  put(into, elements.shape());
+  put(into, value.repeated_to);
+  const std::size_t at = into.size();
+  into.resize(at + elements.nbytes());
+  array::ElementStream stream(elements, order);
+  stream.read(os::Buffer(into).subspan(at));
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> encode(const Reduction& reduction) {
+  if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
+    Packed made = start(Kind::view);
+    put(made, view->filename);
+    put(made, view->dtype.text());
+    put(made, static_cast<std::uint8_t>(view->mode));
+    put(made, view->offset);
+    put(made, static_cast<std::uint8_t>(view->order));
+    put(made, view->shape);
+    put(made, view->strides);
+    put(made, view->total_buffer_len);
+    put(made, static_cast<std::uint8_t>(view->unlink));
+    return made;
+  }
+  if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
+    Packed made = start(Kind::load);
+    put(made, load->filename);
+    put(made, static_cast<std::uint8_t>(load->mode));
+    put(made, static_cast<std::uint8_t>(load->unlink_on_gc_collect));
+    put(made, load->repeated_to);
+    return made;
+  }
+  const auto& value = std::get<ByValue>(reduction);
+  if (value.elements.dtype().has_object()) {
+    return failure(std::errc::not_supported, "elements that point into one Python");
+  }
+  Packed made = start(Kind::value);
+  put_value(made, value);
+  return made;
+}
+
+Result<Reduction> decode_reduction(os::Bytes bytes) {
+  Kind kind{};
+  LASTREF_TRY(reader, open(bytes, kind));
+  switch (kind) {
+    case Kind::view:
+      return view_from(reader);
+    case Kind::load:
+      return load_from(reader);
+    case Kind::value:
+      return value_from(reader);
+    case Kind::options:
+      return malformed("no array");
+  }
+  return malformed("no array");
+}
+
+std::vector<std::byte> encode(const ForwardOptions& options) {
+  Packed made = start(Kind::options);
+  put(made, options.max_nbytes);
+  put(made, static_cast<std::uint8_t>(options.mmap_mode));
+  put(made, static_cast<std::uint8_t>(options.unlink_on_gc_collect));
+  put(made, static_cast<std::uint8_t>(options.prewarm));
+  put(made, static_cast<std::uint32_t>(options.verbose));
+  return made;
+}
+
+Result<ForwardOptions> decode_forward_options(os::Bytes bytes) {
+  Kind kind{};
+  LASTREF_TRY(reader, open(bytes, kind));
+  if (kind != Kind::options) {
+    return malformed("no options");
+  }
+  constexpr std::uint8_t prewarms = 3;
+  ForwardOptions options;
+  options.max_nbytes = reader.optional([&] { return reader.number<std::uint64_t>(); });
+  options.mmap_mode = static_cast<MapMode>(reader.option(modes));
+  options.unlink_on_gc_collect = reader.flag();
+  options.prewarm = static_cast<Prewarm>(reader.option(prewarms));
+  options.verbose = static_cast<int>(reader.number<std::uint32_t>());
+  LASTREF_CHECK(reader.end());
+  return options;
+}
+
+}  // namespace lastref

@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <utility>
+
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
+#include <lastref/reducers.hpp>
+
+#include "impl/reducers/views.hpp"
+
+namespace lastref {
+namespace {
+
+constexpr std::size_t page_size = 4096;
+
+std::string text_of(const Array& array) {
+  std::string shape;
+  for (const std::size_t length : array.shape()) {
+    shape += (shape.empty() ? "" : ", ") + std::to_string(length);
+  }
+  return "(shape (" + shape + "), dtype " + array.dtype().text() + ')';
+}
+
+}  // namespace
+
+/// Marks that an array is being dumped, so that whoever sends it meanwhile waits and reuses.
+class ForwardReducer::Dumping {
+ public:
+  Dumping(ForwardReducer& reducer, const Array& array)
+      : reducer_(reducer), identity_(array.identity()) {
+    const os::Held held(*reducer_.monitor_);
+    while (!reducer_.dumping_.insert(identity_).second) {
+      reducer_.monitor_->wait();
+    }
+  }
+  Dumping(const Dumping&) = delete;
+  Dumping& operator=(const Dumping&) = delete;
+  ~Dumping() {
+    const os::Held held(*reducer_.monitor_);
+    reducer_.dumping_.erase(identity_);
+    reducer_.monitor_->notify_all();
+  }
+
+ private:
+  ForwardReducer& reducer_;
+  std::weak_ptr<const void> identity_;
+};
+
+ForwardReducer::ForwardReducer(os::Os& os,
+                               std::shared_ptr<References> references,
+                               std::shared_ptr<TemporaryResources> resources,
+                               ForwardOptions options,
+                               std::shared_ptr<const Receiver> receiver)
+    : os_(os),
+      references_(std::move(references)),
+      resources_(std::move(resources)),
+      options_(options),
+      receiver_(std::move(receiver)),
+      monitor_(os.make_monitor()),
+      files_(os) {}
+
+void ForwardReducer::tell(int level, const std::string& line) {
+  if (options_.verbose >= level) {
+    os::report_quietly(os_, "lastref: " + line);
+  }
+}
+
+Result<Sent> ForwardReducer::reduce(const Array& array) {
+  if (reducers::file_of(array) != nullptr) {
+    LASTREF_TRY(view, reducers::reduce_view(os_, array));
+    Sent sent{.reduction = view};
+    if (receiver_ && receiver_->is_temporary(view.filename)) {
+      // It would be gone with our last view of it, before the receiver has opened it.
+      const Resource file{.type = ResourceType::file, .name = view.filename};
+      LASTREF_CHECK(references_->hold(file));
+      sent.reference = Reference(references_, file);
+      std::get<StridedFromMemmap>(sent.reduction).unlink = true;
+    }
+    return sent;
+  }
+  const bool is_copy_on_write = array.memory()->origin() == Origin::file_map;
+  const std::uint64_t size = std::min<std::uint64_t>(array.nbytes(), array.bounds().size());
+  if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
+      size <= *options_.max_nbytes) {
+    tell(2, "sends an array by value " + text_of(array));
+    return reducers::by_value(array);
+  }
+  return reduce_large(array);
+}
+
+/// A reference to the file of an array that was sent before, if it is still there.
+Result<std::optional<Reference>> ForwardReducer::lend_known(
+    const Array& array, std::shared_ptr<const TemporaryFile>& file) {
+  const auto known = files_.get(array);
+  if (!known) {
+    return std::optional<Reference>();
+  }
+  file = *known;
+  LASTREF_TRY(reference, resources_->lend(*file));
+  if (reference) {
+    const auto there = os_.status_at(file->path());
+    if (there) {
+      return std::optional<Reference>(std::move(reference));
+    }
+    if (there.error().code != std::errc::no_such_file_or_directory) {
+      return tl::unexpected<Error>(there.error());
+    }
+    // Somebody else has removed it. Those who map it keep what they have.
+    LASTREF_CHECK(resources_->release(*file));
+  }
+  files_.take(array);
+  return std::optional<Reference>();
+}
+
+Result<Sent> ForwardReducer::reduce_large(const Array& array) {
+  const Dumping dumping(*this, array);
+  const reducers::Once once = reducers::without_repeats(array);
+  std::shared_ptr<const TemporaryFile> file;
+  LASTREF_TRY(reference, lend_known(array, file));
+  if (reference) {
+    tell(2, "reuses " + file->path() + ' ' + text_of(array));
+  } else {
+    LASTREF_TRY(made,
+                resources_->publish([&](os::Fd fd) { return write_npy(os_, fd, once.elements); }));
+    file = std::move(made);
+    tell(1, "made a map of an array " + text_of(array) + " at " + file->path());
+    files_.set(array, file);
+    LASTREF_TRY(lent, resources_->lend(*file));
+    if (!lent) {
+      return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
+    }
+    reference = std::move(lent);
+    const bool warms = options_.prewarm == Prewarm::on || (options_.prewarm == Prewarm::automatic &&
+                                                           !is_on_shared_memory(file->path()));
+    if (warms) {
+      warm(file->path());
+    }
+  }
+  return Sent{
+      .reduction = LoadTemporaryMemmap{.filename = file->path(),
+                                       .mode = options_.mmap_mode,
+                                       .unlink_on_gc_collect = options_.unlink_on_gc_collect,
+                                       .repeated_to = once.repeated_to},
+      .reference = std::move(reference)};
+}
+
+/// Touches each page, so that many receivers need not fetch it at once. Without it all goes on, only
+/// slower.
+void ForwardReducer::warm(const std::string& path) {
+  const auto map = map_npy(os_, path, MapMode::read);
+  if (!map) {
+    os::report_quietly(os_, "lastref: could not warm a file up: " + describe(map.error()));
+    return;
+  }
+  const os::Bytes bytes = map->bounds();
+  for (std::size_t at = 0; at < bytes.size(); at += page_size) {
+    static_cast<void>(*static_cast<const volatile std::byte*>(&bytes[at]));
+  }
+}
+
+Status ForwardReducer::invalidate(const Array& array) {
+  const Dumping dumping(*this, array);
+  const auto file = files_.take(array);
+  return file ? resources_->release(**file) : ok();
+}
+
+}  // namespace lastref

@@ -1,0 +1,158 @@
+#include <utility>
+
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
+#include <lastref/reducers.hpp>
+
+#include "impl/array/layout.hpp"
+
+namespace lastref {
+namespace {
+
+/// Never makes the file longer, as a map in "r+" would: what is not there was never sent.
+Result<MemoryRef> map_part(os::Os& os,
+                           const StridedFromMemmap& view,
+                           std::size_t size,
+                           std::function<void()> when_unmapped) {
+  const bool writes = view.mode != MapMode::read && view.mode != MapMode::copy_on_write;
+  LASTREF_TRY(file, os::open_file(os, view.filename, {.write = writes}));
+  LASTREF_TRY(status, os.status(file.get()));
+  if (view.offset > status.size || size > status.size - view.offset) {
+    return failure(std::errc::invalid_argument, view.filename + " is shorter than the view of it");
+  }
+  return Memory::map_open(os,
+                          file.get(),
+                          view.filename,
+                          {.mode = writes ? MapMode::read_write : view.mode,
+                           .offset = view.offset,
+                           .size = size,
+                           .when_unmapped = std::move(when_unmapped)});
+}
+
+}  // namespace
+
+struct Receiver::State {
+  State(os::Os& os, std::shared_ptr<References> counts)
+      : monitor(os.make_monitor()), references(std::move(counts)) {}
+
+  std::unique_ptr<os::Monitor> monitor;
+  std::shared_ptr<References> references;
+  std::map<std::string, std::size_t> temporaries;  // path: how many maps of it there are
+};
+
+/// What a map of a temporary file has to give back: the reference, and its place among the
+/// temporaries.
+class Receiver::Loan {
+ public:
+  Loan(std::shared_ptr<State> state, std::string path) : state_(std::move(state)), path_(path) {
+    const os::Held held(*state_->monitor);
+    ++state_->temporaries[path_];
+  }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  ~Loan() {
+    {
+      const os::Held held(*state_->monitor);
+      const auto found = state_->temporaries.find(path_);
+      if (--found->second == 0) {
+        state_->temporaries.erase(found);
+      }
+    }
+    // What was held and never mapped is given back, whoever else would end it.
+    if (holds_ && (unlinks_ || !is_mapped_)) {
+      static_cast<void>(state_->references->release({.type = ResourceType::file, .name = path_}));
+    }
+  }
+
+  /// Takes the reference, or takes over the one that the sender took for us.
+  Status hold(bool unlinks) {
+    unlinks_ = unlinks;
+    if (state_->references->is_attributed()) {
+      LASTREF_CHECK(state_->references->hold({.type = ResourceType::file, .name = path_}));
+      holds_ = true;
+    } else {
+      holds_ = unlinks;
+    }
+    return ok();
+  }
+  void is_mapped() noexcept { is_mapped_ = true; }
+
+ private:
+  std::shared_ptr<State> state_;
+  std::string path_;
+  bool holds_ = false;
+  bool unlinks_ = true;
+  bool is_mapped_ = false;
+};
+
+Receiver::Receiver(os::Os& os, std::shared_ptr<References> references)
+    : os_(os), state_(std::make_shared<State>(os, std::move(references))) {}
+
+bool Receiver::is_temporary(const std::string& path) const {
+  const os::Held held(*state_->monitor);
+  return state_->temporaries.contains(path);
+}
+
+/// Before the file is opened: whatever happens from here on, the reference is given back.
+Result<std::shared_ptr<Receiver::Loan>> Receiver::borrow(const std::string& path, bool unlinks) {
+  auto loan = std::make_shared<Loan>(state_, path);
+  LASTREF_CHECK(loan->hold(unlinks));
+  return loan;
+}
+
+Result<Array> Receiver::rebuild(const Reduction& reduction) {
+  if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
+    return rebuild_view(*view);
+  }
+  if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
+    return this->load(*load);
+  }
+  const auto& value = std::get<ByValue>(reduction);
+  return value.repeated_to ? value.elements.broadcast_to(*value.repeated_to)
+                           : Result<Array>(value.elements);
+}
+
+Result<Array> Receiver::load(const LoadTemporaryMemmap& load) {
+  LASTREF_TRY(loan, borrow(load.filename, load.unlink_on_gc_collect));
+  const MapMode mode = load.mode == MapMode::create ? MapMode::read_write : load.mode;
+  LASTREF_TRY(array, map_npy(os_, load.filename, mode, [loan]() mutable { loan.reset(); }));
+  loan->is_mapped();
+  return load.repeated_to ? array.broadcast_to(*load.repeated_to) : Result<Array>(array);
+}
+
+Result<Array> Receiver::rebuild_view(const StridedFromMemmap& view) {
+  std::shared_ptr<Loan> loan;
+  if (view.unlink) {
+    LASTREF_TRY(borrowed, borrow(view.filename, /*unlinks=*/true));
+    loan = std::move(borrowed);
+  }
+  LASTREF_TRY(count, array::size_of(view.shape, view.dtype.itemsize()));
+  if (view.strides && view.strides->size() != view.shape.size()) {
+    return failure(std::errc::invalid_argument, "not one stride for each axis");
+  }
+  std::size_t before = 0;
+  if (view.strides) {
+    const auto extent = array::extent_of(view.shape, *view.strides, view.dtype.itemsize());
+    if (!extent) {
+      return failure(std::errc::value_too_large, "strides");
+    }
+    before = static_cast<std::size_t>(-extent->low);
+  }
+  std::function<void()> when_unmapped;
+  if (loan) {
+    when_unmapped = [loan]() mutable { loan.reset(); };
+  }
+  const std::size_t size = view.total_buffer_len.value_or(count * view.dtype.itemsize());
+  LASTREF_TRY(memory, map_part(os_, view, size, std::move(when_unmapped)));
+  if (loan) {
+    loan->is_mapped();
+  }
+  return Array::over(std::move(memory),
+                     {.dtype = view.dtype,
+                      .shape = view.shape,
+                      .strides = view.strides,
+                      .order = view.order,
+                      .offset = before});
+}
+
+}  // namespace lastref

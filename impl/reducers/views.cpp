@@ -1,0 +1,77 @@
+#include "impl/reducers/views.hpp"
+
+#include <utility>
+
+#include <lastref/temp_folder.hpp>
+
+#include "impl/array/layout.hpp"
+
+namespace lastref {
+
+std::optional<Array> backing_memmap(const Array& array) {
+  const Origin origin = array.memory()->origin();
+  if (origin != Origin::file_map && origin != Origin::anonymous_map) {
+    return std::nullopt;
+  }
+  return array.base().value_or(array);
+}
+
+bool has_shareable_memory(const Array& array) {
+  return backing_memmap(array).has_value();
+}
+
+namespace reducers {
+
+const FileMap* file_of(const Array& array) noexcept {
+  const std::optional<FileMap>& file = array.memory()->file();
+  return file && file->mode != MapMode::copy_on_write ? &*file : nullptr;
+}
+
+Result<StridedFromMemmap> reduce_view(os::Os& os, const Array& array) {
+  const FileMap& file = *file_of(array);
+  const Array map = array.base().value_or(array);
+  LASTREF_TRY(path, absolute_path(os, file.path));
+  const os::Bytes bounds = array.bounds();
+  StridedFromMemmap view{
+      .filename = std::move(path),
+      .dtype = array.dtype(),
+      .mode = file.mode == MapMode::create ? MapMode::read_write : file.mode,
+      .offset =
+          file.offset + static_cast<std::uint64_t>(bounds.data() - array.memory()->bytes().data()),
+      .order = map.is_f_contiguous() && !map.is_c_contiguous() ? Order::f : Order::c,
+      .shape = array.shape()};
+  if (!array.writable()) {
+    view.mode = MapMode::read;  // As a broadcast view of what can be written to.
+  }
+  if (!array.is_contiguous(view.order)) {
+    view.strides = array.strides();
+    view.total_buffer_len = bounds.size();
+  }
+  return view;
+}
+
+Once without_repeats(const Array& array) {
+  Shape shape = array.shape();
+  bool repeats = false;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (array.strides()[axis] == 0 && shape[axis] > 1 && array.size() > 0) {
+      shape[axis] = 1;
+      repeats = true;
+    }
+  }
+  if (!repeats) {
+    return {.elements = array};
+  }
+  // Within the bounds of the array, so it cannot fail.
+  return {.elements = array.as_strided(std::move(shape), array.strides()).value(),
+          .repeated_to = array.shape()};
+}
+
+Sent by_value(const Array& array) {
+  Once once = without_repeats(array);
+  return {.reduction = ByValue{.elements = std::move(once.elements),
+                               .repeated_to = std::move(once.repeated_to)}};
+}
+
+}  // namespace reducers
+}  // namespace lastref

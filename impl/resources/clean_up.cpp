@@ -1,0 +1,169 @@
+// clean_up: how a manager lets go.
+#include <utility>
+
+#include <lastref/temporary_resources.hpp>
+
+#include "impl/resources/contexts.hpp"
+
+namespace lastref {
+namespace {
+
+/// The first error of several things that are all done.
+void keep_first(Status& first, Status next) {
+  if (first) {
+    first = std::move(next);
+  }
+}
+
+}  // namespace
+
+TemporaryResources::~TemporaryResources() {
+  if (os_.process_id() != process_) {
+    return;
+  }
+  for (const auto& [id, context] : contexts_) {
+    if (context->folder) {
+      left_.push_back(std::move(context->folder));
+    }
+  }
+  for (const std::shared_ptr<Folder>& folder : left_) {
+    folder->finaliser.reset();
+    finalise(*folder);
+  }
+}
+
+/// One context or all, closed: no file is added to it any more.
+std::vector<TemporaryResources::ContextPtr> TemporaryResources::take_contexts(
+    const std::optional<std::string>& id) {
+  std::vector<ContextPtr> taken;
+  std::erase_if(contexts_, [&](const auto& each) {
+    const bool is_meant = !id || each.first == *id;
+    if (is_meant) {
+      each.second->is_open = false;
+      taken.push_back(each.second);
+    }
+    return is_meant;
+  });
+  return taken;
+}
+
+Status TemporaryResources::let_go_of_files(Folder& folder) {
+  Status first = ok();
+  for (const auto& file : std::exchange(folder.files, {})) {
+    if (std::exchange(file->owned_, false)) {
+      keep_first(first, references_->release(file->resource()));
+    }
+  }
+  return first;
+}
+
+Status TemporaryResources::forget_files(Folder& folder) {
+  Status first = ok();
+  for (const auto& file : std::exchange(folder.files, {})) {
+    if (std::exchange(file->owned_, false)) {
+      keep_first(first, references_->forget(file->resource()));
+    }
+  }
+  return first;
+}
+
+/// The folder goes when nothing in it is held any more.
+Status TemporaryResources::let_go_of_folder(const std::shared_ptr<Folder>& folder) {
+  if (!references_->is_attributed()) {
+    delete_or_leave(folder, /*allow_non_empty=*/false);
+    return ok();
+  }
+  folder->finaliser.reset();
+  folder->open.reset();
+  return references_->release(folder->resource);
+}
+
+/// Deletes the folder now, or at the exit of the process.
+void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
+                                         bool allow_non_empty) {
+  folder->open.reset();
+  if (delete_folder(os_, folder->resource.name, allow_non_empty)) {
+    folder->finaliser.reset();
+    static_cast<void>(references_->forget(folder->resource));
+  } else {
+    left_.push_back(folder);
+  }
+}
+
+/// The end of a folder that nobody cleaned up in time.
+void TemporaryResources::finalise(Folder& folder) {
+  const os::Held held(*monitor_);
+  static_cast<void>(forget_files(folder));
+  folder.open.reset();
+  if (const Status deleted = delete_folder(os_, folder.resource.name, /*allow_non_empty=*/true);
+      !deleted) {
+    os::report_quietly(os_,
+                       "lastref: could not delete the temporary folder " + folder.resource.name +
+                           ": " + describe(deleted.error()));
+    return;
+  }
+  static_cast<void>(references_->forget(folder.resource));
+}
+
+Status TemporaryResources::unlink_temporary_resources(const std::optional<std::string>& context) {
+  return clean_temporary_resources(context);
+}
+
+Status TemporaryResources::unregister_temporary_resources(
+    const std::optional<std::string>& context) {
+  LASTREF_CHECK(check_process());
+  const os::Held held(*monitor_);
+  Status first = ok();
+  for (const auto& [id, each] : contexts_) {
+    if (each->folder && (!context || id == *context)) {
+      keep_first(first, forget_files(*each->folder));
+    }
+  }
+  return first;
+}
+
+Status TemporaryResources::try_delete_folder(bool allow_non_empty,
+                                             const std::optional<std::string>& context) {
+  LASTREF_CHECK(check_process());
+  const os::Held held(*monitor_);
+  for (const ContextPtr& each : take_contexts(context)) {
+    if (const auto folder = std::exchange(each->folder, nullptr)) {
+      delete_or_leave(folder, allow_non_empty);
+    }
+  }
+  return ok();
+}
+
+Status TemporaryResources::clean_temporary_resources(const std::optional<std::string>& context,
+                                                     CleanUpOptions options) {
+  LASTREF_CHECK(check_process());
+  const os::Held held(*monitor_);
+  Status first = ok();
+  for (const ContextPtr& each : take_contexts(context)) {
+    const std::shared_ptr<Folder> folder = std::exchange(each->folder, nullptr);
+    if (!folder) {
+      continue;
+    }
+    keep_first(first, options.force ? forget_files(*folder) : let_go_of_files(*folder));
+    if (options.force || options.allow_non_empty) {
+      delete_or_leave(folder, /*allow_non_empty=*/true);
+    } else {
+      keep_first(first, let_go_of_folder(folder));
+    }
+  }
+  return first;
+}
+
+Result<tracker::Swept> sweep(os::Os& os, const std::string& runtime_folder) {
+  auto swept = tracker::sweep(os, runtime_folder);
+  Status first = swept ? ok() : Status(tl::unexpected<Error>(swept.error()));
+  for (const std::string& place : temp_places(os)) {
+    const auto path = absolute_path(os, place);
+    if (path) {
+      keep_first(first, remove_probes(os, *path));
+    }
+  }
+  return first ? swept : Result<tracker::Swept>(tl::unexpected<Error>(std::move(first).error()));
+}
+
+}  // namespace lastref

@@ -1,0 +1,157 @@
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include <lastref/owners.hpp>
+#include <lastref/temp_folder.hpp>
+
+namespace lastref {
+namespace {
+
+constexpr std::string_view probe_start = "lastref_probe_";
+constexpr std::uint32_t private_folder = 0700;
+
+bool is_gone(const Status& status) {
+  return !status && status.error().code == std::errc::no_such_file_or_directory;
+}
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder.ends_with('/') ? folder + name : folder + '/' + name;
+}
+
+/// "~" and "~/...", as a shell has them. Somebody else's home stays as it is written.
+std::string without_tilde(os::Os& os, const std::string& path) {
+  if (path != "~" && !path.starts_with("~/")) {
+    return path;
+  }
+  const auto home = os.environment("HOME");
+  return home && !home->empty() ? *home + path.substr(1) : path;
+}
+
+/// Whether a folder can be made there, and removed.
+Status probe(os::Os& os, const std::string& place) {
+  LASTREF_TRY(chance, random_hex(os));
+  const std::string path = join(place, std::string(probe_start) + chance);
+  LASTREF_CHECK(os.make_folder(path, private_folder));
+  Status removed = os.remove_folder(path);
+  // Whoever swept here took it for a dead one's.
+  return is_gone(removed) ? ok() : removed;
+}
+
+bool has_shared_memory(os::Os& os, std::uint64_t at_least) {
+  const auto free = os.free_space(shared_memory_folder);
+  return free && *free > at_least && probe(os, shared_memory_folder);
+}
+
+std::optional<std::string> named_by_a_variable(os::Os& os) {
+  for (const char* variable : temp_folder_variables) {
+    if (auto named = os.environment(variable); named && !named->empty()) {
+      return named;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Where Python's tempfile looks, in its order; the working folder comes last.
+std::vector<std::string> usual_places(os::Os& os) {
+  std::vector<std::string> places;
+  for (const char* variable : {"TMPDIR", "TEMP", "TMP"}) {
+    if (auto named = os.environment(variable); named && !named->empty()) {
+      places.push_back(*std::move(named));
+    }
+  }
+  for (const char* place : {"/tmp", "/var/tmp", "/usr/tmp"}) {
+    places.emplace_back(place);
+  }
+  return places;
+}
+
+}  // namespace
+
+Result<std::string> random_hex(os::Os& os) {
+  std::array<std::byte, 16> bytes{};
+  LASTREF_CHECK(os::retry_interrupted([&] { return os.entropy(bytes); }));
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += digits[std::to_integer<std::size_t>(byte >> 4)];
+    text += digits[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  return text;
+}
+
+Result<std::string> absolute_path(os::Os& os, const std::string& path) {
+  std::string whole = without_tilde(os, path);
+  if (!whole.starts_with('/')) {
+    LASTREF_TRY(working, os.working_folder());
+    whole = join(working, whole);
+  }
+  std::string normal;
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::size_t end = std::min(whole.find('/', at), whole.size());
+    const std::string_view part = std::string_view(whole).substr(at, end - at);
+    if (part == "..") {
+      normal.erase(std::min(normal.rfind('/'), normal.size()));
+    } else if (!part.empty() && part != ".") {
+      normal.append("/").append(part);
+    }
+    at = end + 1;
+  }
+  return normal.empty() ? "/" : normal;
+}
+
+bool is_on_shared_memory(const std::string& path) noexcept {
+  const std::string_view start = shared_memory_folder;
+  return path.starts_with(start) && (path.size() == start.size() || path[start.size()] == '/');
+}
+
+Result<TempFolder> temp_dir(os::Os& os,
+                            const std::string& name,
+                            const std::optional<std::string>& root,
+                            const TempFolderOptions& options) {
+  if (const auto chosen = root ? root : named_by_a_variable(os)) {
+    LASTREF_TRY(path, absolute_path(os, *chosen));
+    return TempFolder{.path = join(path, name)};
+  }
+  if (options.try_shared_memory && has_shared_memory(os, options.shared_memory_min)) {
+    return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
+  }
+  std::vector<std::string> places = usual_places(os);
+  places.emplace_back(".");
+  for (const std::string& place : places) {
+    const auto path = absolute_path(os, place);
+    if (path && probe(os, *path)) {
+      return TempFolder{.path = join(*path, name)};
+    }
+  }
+  return failure(std::errc::no_such_file_or_directory,
+                 "no folder for temporary files; set LASTREF_TEMP_FOLDER");
+}
+
+std::vector<std::string> temp_places(os::Os& os) {
+  std::vector<std::string> places = usual_places(os);
+  places.insert(places.begin(), shared_memory_folder);
+  return places;
+}
+
+Status remove_probes(os::Os& os, const std::string& place) {
+  auto folder = os::open_file(os, place, {.folder = true});
+  if (!folder) {
+    const bool absent = folder.error().code == std::errc::no_such_file_or_directory;
+    return absent ? ok() : Status(tl::unexpected<Error>(std::move(folder).error()));
+  }
+  for (;;) {
+    LASTREF_TRY(entries, os.read_folder(folder->get()));
+    if (entries.empty()) {
+      return ok();
+    }
+    for (const os::FolderEntry& entry : entries) {
+      if (entry.kind == os::FileKind::folder && entry.name.starts_with(probe_start)) {
+        // Only if it is empty: then it is worth nothing, even to one who lives.
+        static_cast<void>(os.remove_folder({folder->get(), entry.name}));
+      }
+    }
+  }
+}
+
+}  // namespace lastref

@@ -1,0 +1,307 @@
+#include <utility>
+
+#include <lastref/temporary_resources.hpp>
+
+#include "impl/resources/contexts.hpp"
+
+namespace lastref {
+namespace {
+
+constexpr std::uint32_t private_folder = 0700;
+constexpr std::size_t context_size_max = 128;
+/// How often somebody may remove a folder under our hands before that is an error.
+constexpr int lives_of_a_folder_max = 4;
+
+bool is(const Error& error, std::errc code) {
+  return error.code == code;
+}
+
+Status check_context(const std::string& id) {
+  if (id.empty() || id.size() > context_size_max || id.find('/') != std::string::npos ||
+      id.find('\0') != std::string::npos) {
+    return failure(std::errc::invalid_argument, "a context's id is part of a file name: " + id);
+  }
+  return ok();
+}
+
+tl::unexpected<Error> canceled(const std::string& id) {
+  return failure(std::errc::operation_canceled, "the context " + id + " was cleaned up");
+}
+
+/// Whether the folder is ours, and nobody else can enter it.
+Status check_private(os::Os& os, os::Fd folder, const std::string& path) {
+  LASTREF_TRY(status, os.status(folder));
+  if (status.owner != os.user_id()) {
+    return failure(std::errc::permission_denied, path + " (another user's)");
+  }
+  if ((status.mode & 077U) != 0) {
+    return failure(std::errc::permission_denied, path + " (open to others)");
+  }
+  return ok();
+}
+
+}  // namespace
+
+TemporaryResources::TemporaryResources(os::Os& os,
+                                       std::shared_ptr<References> references,
+                                       TemporaryResourcesOptions options)
+    : os_(os),
+      references_(std::move(references)),
+      options_(std::move(options)),
+      process_(os.process_id()),
+      monitor_(os.make_monitor()) {}
+
+Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
+    os::Os& os, std::shared_ptr<References> references, TemporaryResourcesOptions options) {
+  LASTREF_TRY(id, random_hex(os));
+  std::string context = options.context.value_or("");
+  if (!options.context) {
+    LASTREF_TRY(chance, random_hex(os));
+    context = std::move(chance);
+  }
+  std::unique_ptr<TemporaryResources> made(
+      new TemporaryResources(os, std::move(references), std::move(options)));
+  made->id_ = std::move(id);
+  LASTREF_CHECK(made->set_current_context(context));
+  return made;
+}
+
+/// A forked child has copies of everything here, and owns none of it.
+Status TemporaryResources::check_process() const {
+  if (os_.process_id() != process_) {
+    return failure(std::errc::operation_not_permitted,
+                   "the temporary resources of process " + std::to_string(process_));
+  }
+  return ok();
+}
+
+Status TemporaryResources::set_current_context(const std::string& id) {
+  LASTREF_CHECK(register_new_context(id));
+  const os::Held held(*monitor_);
+  current_ = id;
+  return ok();
+}
+
+Status TemporaryResources::register_new_context(const std::string& id) {
+  LASTREF_CHECK(check_process());
+  LASTREF_CHECK(check_context(id));
+  const os::Held held(*monitor_);
+  if (!contexts_.contains(id)) {
+    contexts_.emplace(id, std::make_shared<Context>(Context{.id = id}));
+  }
+  return ok();
+}
+
+Result<TemporaryResources::ContextPtr> TemporaryResources::current() {
+  LASTREF_CHECK(check_process());
+  const os::Held held(*monitor_);
+  const auto found = contexts_.find(current_);
+  if (found == contexts_.end()) {
+    return canceled(current_);
+  }
+  return found->second;
+}
+
+/// Where the folder of the context will be. Called with the monitor held, as all that follows.
+Status TemporaryResources::choose(Context& context) {
+  if (context.place) {
+    return ok();
+  }
+  TempFolderOptions choice = options_.choice;
+  choice.try_shared_memory = choice.try_shared_memory && !context.shared_memory_failed;
+  const std::string name =
+      "lastref_memmapping_folder_" + std::to_string(process_) + '_' + id_ + '_' + context.id;
+  LASTREF_TRY(place, temp_dir(os_, name, options_.root, choice));
+  context.place = std::move(place);
+  if (!options_.root && !std::exchange(has_swept_, true)) {
+    // What the dead left behind where they looked for a place, as we have just done.
+    static_cast<void>(
+        remove_probes(os_, context.place->path.substr(0, context.place->path.rfind('/'))));
+  }
+  return ok();
+}
+
+Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
+  LASTREF_TRY(context, current());
+  const os::Held held(*monitor_);
+  LASTREF_CHECK(choose(*context));
+  return *context->place;
+}
+
+/// The folders that somebody named, and that are not there: they stay, for they are not ours alone.
+Status TemporaryResources::make_parents(const std::string& path) {
+  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    Status made = os_.make_folder(path.substr(0, at), private_folder);
+    if (!made && !is(made.error(), std::errc::file_exists)) {
+      return made;
+    }
+  }
+  return ok();
+}
+
+/// Makes the folder and opens it. What is in the way is taken if it is as private as ours.
+Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& place) {
+  Status made = os_.make_folder(place.path, private_folder);
+  if (!made && is(made.error(), std::errc::no_such_file_or_directory) && !place.use_shared_mem) {
+    LASTREF_CHECK(make_parents(place.path));
+    made = os_.make_folder(place.path, private_folder);
+  }
+  if (!made && !is(made.error(), std::errc::file_exists)) {
+    return tl::unexpected<Error>(std::move(made).error());
+  }
+  auto open = os::open_file(os_, place.path, {.folder = true});
+  Status usable = open ? check_private(os_, open->get(), place.path)
+                       : Status(tl::unexpected<Error>(std::move(open).error()));
+  if (!usable) {
+    if (made) {
+      static_cast<void>(os_.remove_folder(place.path));
+    }
+    return tl::unexpected<Error>(std::move(usable).error());
+  }
+  return std::make_shared<os::UniqueFd>(*std::move(open));
+}
+
+/// The folder of the context, made if need be. `at_place` says whether an error is the place's.
+Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_of(Context& context,
+                                                                                  bool& at_place) {
+  LASTREF_CHECK(choose(context));
+  std::shared_ptr<Folder> folder = context.folder;
+  if (!folder) {
+    folder = std::make_shared<Folder>(Folder{
+        .resource = {.type = ResourceType::folder, .name = context.place->path}, .open = nullptr});
+    LASTREF_CHECK(references_->register_name(folder->resource));
+  }
+  if (!folder->open) {
+    auto open = enter(*context.place);
+    if (!open) {
+      at_place = true;
+      if (!context.folder) {
+        static_cast<void>(references_->forget(folder->resource));
+      }
+      return tl::unexpected<Error>(std::move(open).error());
+    }
+    folder->open = *std::move(open);
+  }
+  if (!context.folder) {
+    context.folder = folder;
+    folder->finaliser = os_.at_exit([this, folder = folder.get()] { finalise(*folder); });
+  }
+  return folder;
+}
+
+/// Writes the file under another name, and gives it its own when it is complete.
+Status TemporaryResources::fill(os::Fd folder,
+                                const std::string& name,
+                                const std::function<Status(os::Fd)>& write) {
+  const os::Place part(folder, name + ".part");
+  LASTREF_TRY(file, os::open_file(os_, part, {.write = true, .create = true}));
+  Status done = write(file.get());
+  if (done) {
+    done = file.close();
+  }
+  if (done) {
+    done = os_.rename(part, {folder, name});
+  }
+  if (!done) {
+    static_cast<void>(os::discard(os_, part));
+  }
+  return done;
+}
+
+Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
+    Context& context, const std::function<Status(os::Fd)>& write, bool& at_place) {
+  LASTREF_TRY(chance, random_hex(os_));
+  const std::string name =
+      std::to_string(process_) + '-' + std::to_string(os_.thread_id()) + '-' + chance + ".npy";
+  std::shared_ptr<Folder> folder;
+  std::shared_ptr<os::UniqueFd> open;
+  std::shared_ptr<const TemporaryFile> file;
+  {
+    const os::Held held(*monitor_);
+    if (!context.is_open) {
+      return canceled(context.id);
+    }
+    LASTREF_TRY(made, folder_of(context, at_place));
+    folder = std::move(made);
+    open = folder->open;
+    file = std::make_shared<const TemporaryFile>(folder->resource.name + '/' + name);
+    LASTREF_CHECK(references_->register_name(file->resource()));
+  }
+  Status filled = fill(open->get(), name, write);
+  at_place = !filled;
+  const os::Held held(*monitor_);
+  if (filled && !context.is_open) {
+    static_cast<void>(os::discard(os_, {open->get(), name}));
+    filled = canceled(context.id);
+  }
+  if (!filled) {
+    static_cast<void>(references_->forget(file->resource()));
+    if (is(filled.error(), std::errc::no_such_file_or_directory) && folder->open == open) {
+      folder->open.reset();  // Somebody has removed it: next time it is made again.
+    }
+    return tl::unexpected<Error>(std::move(filled).error());
+  }
+  folder->files.push_back(file);
+  context.has_file = true;
+  return file;
+}
+
+/// Lets go of a place that has failed.
+void TemporaryResources::abandon(Context& context) {
+  const os::Held held(*monitor_);
+  context.shared_memory_failed = true;
+  context.place.reset();
+  if (const std::shared_ptr<Folder> folder = std::exchange(context.folder, nullptr)) {
+    static_cast<void>(let_go_of_folder(folder));
+  }
+}
+
+Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
+    const std::function<Status(os::Fd)>& write) {
+  LASTREF_TRY(context, current());
+  for (int lives = 1;;) {
+    bool at_place = false;
+    auto file = attempt(*context, write, at_place);
+    if (file || !at_place) {
+      return file;
+    }
+    if (is(file.error(), std::errc::no_such_file_or_directory) && lives < lives_of_a_folder_max) {
+      ++lives;
+      continue;
+    }
+    bool chosen_by_us = false;
+    bool is_first = false;
+    {
+      const os::Held held(*monitor_);
+      chosen_by_us = context->place && context->place->use_shared_mem;
+      is_first = !context->has_file;
+    }
+    if (!chosen_by_us) {
+      return file;
+    }
+    if (!is_first) {
+      file.error().subject +=
+          std::string("; set ") + temp_folder_variables[0] + " to a folder with more room";
+      return file;
+    }
+    abandon(*context);
+  }
+}
+
+Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& file) {
+  LASTREF_CHECK(check_process());
+  const os::Held held(*monitor_);
+  if (!file.owned_) {
+    return std::optional<Reference>();
+  }
+  LASTREF_CHECK(references_->hold(file.resource()));
+  return std::optional<Reference>(Reference(references_, file.resource()));
+}
+
+Status TemporaryResources::release(const TemporaryFile& file) {
+  LASTREF_CHECK(check_process());
+  const os::Held held(*monitor_);
+  return std::exchange(file.owned_, false) ? references_->release(file.resource()) : ok();
+}
+
+}  // namespace lastref
