@@ -1,0 +1,271 @@
+// real_tree_test: a tree of real processes that send arrays is killed whole at a random moment, a
+// thousand times. After the next start nothing of it is left, and nothing of a tree that lived
+// beside it was touched.
+//
+// Has a main of its own: this program is also the tracker, the parents and the workers.
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
+#include <lastref/reducers.hpp>
+#include <lastref/tracker.hpp>
+#include <lastref/tracker_client.hpp>
+
+#include "property_tests/tracker/fresh_folder.hpp"
+
+namespace lastref {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kills = 150;  // A start costs many times more there.
+#else
+constexpr int kills = 1000;
+#endif
+
+constexpr const char* parent_entry = "parent";
+constexpr const char* worker_entry = "worker";
+constexpr os::Fd inbox{3};
+constexpr os::Fd outbox{4};
+constexpr std::size_t elements = 4096;
+
+std::string this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe");
+}
+
+Array array_of(std::byte value) {
+  Array made = Array::zeros(DType::parse("|u1").value(), {elements}).value();
+  std::fill_n(made.mutable_data(), elements, value);
+  return made;
+}
+
+bool wait_until_readable(os::Os& os, os::Fd fd) {
+  std::array items = {os::PollItem{.fd = fd, .want_read = true}};
+  return os::retry_interrupted([&] { return os.poll(items, std::nullopt); }).has_value();
+}
+
+/// Reads so many bytes; false at the end.
+bool read_all(os::Os& os, os::Fd fd, os::Buffer into) {
+  while (!into.empty()) {
+    const auto size = os.read(fd, into);
+    if (size && *size > 0) {
+      into = into.subspan(*size);
+    } else if (size || size.error().code != std::errc::resource_unavailable_try_again ||
+               !wait_until_readable(os, fd)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool send_message(os::Os& os, os::Fd fd, os::Bytes bytes) {
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  return os::write_all(os, fd, std::as_bytes(std::span(&size, 1))) && os::write_all(os, fd, bytes);
+}
+
+std::vector<std::byte> receive_message(os::Os& os, os::Fd fd) {
+  std::uint32_t size = 0;
+  std::vector<std::byte> bytes;
+  if (read_all(os, fd, std::as_writable_bytes(std::span(&size, 1)))) {
+    bytes.resize(size);
+    if (!read_all(os, fd, bytes)) {
+      bytes.clear();
+    }
+  }
+  return bytes;
+}
+
+/// {tree}: rebuilds what comes, keeps the last two, and says that it has it.
+int be_worker(os::Os& os, const std::vector<std::string>& arguments) {
+  auto client = tracker::Client::join(os, arguments.at(0));
+  if (!client) {
+    return 1;
+  }
+  Receiver receiver(os, references_of(std::shared_ptr(std::move(*client))));
+  std::vector<Array> kept;
+  for (std::byte number{0};; number = static_cast<std::byte>(std::to_integer<int>(number) + 1)) {
+    const auto bytes = receive_message(os, inbox);
+    if (bytes.empty()) {
+      return 0;
+    }
+    const auto reduction = decode_reduction(bytes);
+    const auto array = reduction ? receiver.rebuild(*reduction)
+                                 : Result<Array>(tl::unexpected<Error>(reduction.error()));
+    if (!array || !contents_equal(*array, array_of(number))) {
+      return 2;
+    }
+    kept.insert(kept.begin(), *array);
+    kept.resize(std::min<std::size_t>(kept.size(), 2), *array);
+    if (!send_message(os, outbox, {&number, 1})) {
+      return 3;
+    }
+  }
+}
+
+struct Pipe {
+  explicit Pipe(os::Os& os) {
+    const auto ends = os.make_pipe().value();
+    read = os::UniqueFd(os, ends.read);
+    write = os::UniqueFd(os, ends.write);
+  }
+  os::UniqueFd read;
+  os::UniqueFd write;
+};
+
+/// {runtime folder, folder for files, how many arrays; 0 is for ever}: starts a worker and sends it
+/// arrays, cleaning up after every third. Then says which file it holds last, and waits for its
+/// end.
+int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
+  ::setpgid(0, 0);  // So are its tracker and its worker, and all can be killed at once.
+  static_cast<void>(os::write_all(os, outbox, os::bytes_of("+")));
+  const std::shared_ptr client = tracker::Client::lead(os, {.runtime_folder = arguments.at(0)});
+  const auto references = references_of(client);
+  const std::shared_ptr resources =
+      TemporaryResources::make(os, references, {.root = arguments.at(1), .context = "0"}).value();
+  ForwardReducer reducer(os, references, resources, {.max_nbytes = 1000});
+  const auto tree = client->tree();
+  Pipe there(os);
+  Pipe back(os);
+  const auto worker = !tree ? Result<os::Child>(tl::unexpected<Error>(tree.error()))
+                            : os.spawn({.entry = worker_entry,
+                                        .arguments = {*tree},
+                                        .fds = {{.here = there.read.get(), .number_there = 3},
+                                                {.here = back.write.get(), .number_there = 4}},
+                                        .blocked = {}});
+  if (!worker) {
+    return 1;
+  }
+  const int count = std::stoi(arguments.at(2));
+  std::string path;
+  for (int number = 0; count == 0 || number < count; ++number) {
+    const auto sent = reducer.reduce(array_of(static_cast<std::byte>(number)));
+    if (!sent || !send_message(os, there.write.get(), encode(sent->reduction).value()) ||
+        receive_message(os, back.read.get()).empty()) {
+      return 2;
+    }
+    path = std::get<LoadTemporaryMemmap>(sent->reduction).filename;
+    if (number % 3 == 2) {
+      static_cast<void>(resources->clean_temporary_resources());
+      static_cast<void>(resources->set_current_context(std::to_string(number)));
+    }
+  }
+  static_cast<void>(send_message(os, outbox, os::bytes_of(path)));
+  static_cast<void>(receive_message(os, inbox));
+  return 0;
+}
+
+struct Running {
+  os::Pid pid = 0;
+  os::UniqueFd process;
+  os::UniqueFd orders;
+  os::UniqueFd answers;
+};
+
+Running start_parent(os::Os& os, const pretend::FreshFolder& folder, int arrays) {
+  Pipe there(os);
+  Pipe back(os);
+  const auto child =
+      os.spawn({.entry = parent_entry,
+                .arguments = {folder.path("runtime"), folder.path("files"), std::to_string(arrays)},
+                .fds = {{.here = there.read.get(), .number_there = 3},
+                        {.here = back.write.get(), .number_there = 4}},
+                .blocked = {}})
+          .value();
+  std::array<std::byte, 1> begun{};
+  back.write.close_quietly();
+  EXPECT_TRUE(read_all(os, back.read.get(), begun));
+  return {.pid = child.pid,
+          .process = os::UniqueFd(os, child.process),
+          .orders = std::move(there.write),
+          .answers = std::move(back.read)};
+}
+
+/// Every process of the group, and every one that is left to us to bury.
+void kill_whole(const Running& parent) {
+  ASSERT_EQ(::kill(-parent.pid, SIGKILL), 0);
+  while (::waitpid(-parent.pid, nullptr, 0) > 0) {
+  }
+}
+
+TEST(RealTree, killed_whole_at_any_moment_leaves_nothing_past_the_next_start_T5_T9_M7) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  pretend::FreshFolder folder;
+  folder.make_folder("files");
+  os::KernelOs os({.program = this_program()});
+  std::uint32_t seed = 0;
+  ASSERT_TRUE(os.entropy(std::as_writable_bytes(std::span(&seed, 1))));
+  std::mt19937 chance(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+
+  const Running living = start_parent(os, folder, 4);
+  const auto told = receive_message(os, living.answers.get());
+  const std::string file(reinterpret_cast<const char*>(told.data()), told.size());
+  ASSERT_TRUE(std::filesystem::exists(file)) << file;
+  const std::vector<std::string> untouched = folder.names();
+
+  int left_something = 0;
+  for (int round = 0; round < kills; ++round) {
+    const Running victim = start_parent(os, folder, 0);
+    std::array items = {os::PollItem{.fd = victim.process.get(), .want_read = true}};
+    const std::chrono::microseconds moment(chance() % 12'000);
+    ASSERT_EQ(os.poll(items, moment).value(), 0U) << "the parent ended by itself";
+    kill_whole(victim);
+    left_something += folder.names() == untouched ? 0 : 1;
+    const auto swept = sweep(os, folder.path("runtime"));
+    ASSERT_TRUE(swept.has_value()) << describe(swept.error());
+    ASSERT_EQ(swept->alive, 1U);
+    ASSERT_EQ(folder.names(), untouched) << "after kill " << round;
+  }
+  std::cout << kills << " trees killed, " << left_something
+            << " of which had left something to the next start\n";
+  EXPECT_GT(left_something, kills / 4);
+
+  const auto array = map_npy(os, file, MapMode::read);
+  ASSERT_TRUE(array.has_value());
+  EXPECT_TRUE(contents_equal(*array, array_of(std::byte{3})));
+  ASSERT_TRUE(send_message(os, living.orders.get(), os::bytes_of("end")));
+  EXPECT_TRUE(wait_until_readable(os, living.process.get()));
+  EXPECT_EQ(os.wait_child(living.process.get()).value(), (os::ChildExit{.code = 0}));
+  // Its worker and its tracker end by themselves, and are left to us.
+  while (::waitpid(-1, nullptr, 0) > 0) {
+  }
+  folder.remove("files");
+}
+
+}  // namespace
+}  // namespace lastref
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string entry = words.empty() ? std::string() : words.front();
+  const std::vector<std::string> arguments(words.empty() ? words.end() : words.begin() + 1,
+                                           words.end());
+  lastref::os::KernelOs os({.program = lastref::this_program()});
+  if (entry == lastref::tracker::entry_point) {
+    return lastref::tracker::run(os, arguments);
+  }
+  if (entry == lastref::parent_entry) {
+    return lastref::be_parent(os, arguments);
+  }
+  if (entry == lastref::worker_entry) {
+    return lastref::be_worker(os, arguments);
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
