@@ -274,7 +274,7 @@ void Daemon::clean() {
       done = ledger_.strike(cleaned.resource);
     }
     if (!done) {
-      left_something_ = true;
+      left_.insert(cleaned.resource);
       os::report_quietly(os_,
                          "lastref tracker: could not clean up " + to_text(cleaned.resource) + ": " +
                              describe(done.error()));
@@ -320,6 +320,24 @@ void Daemon::warn_of_abandoned() {
   }
 }
 
+/// Once more what could not be cleaned up: it may have gone with a folder that it lay in, or with a
+/// later life of its name. Whether nothing is left.
+bool Daemon::try_again() {
+  Cleaner cleaner(os_, /*attempts=*/1);
+  std::vector<Resource> names(left_.begin(), left_.end());
+  order_for_cleanup(names);
+  for (Resource& name : names) {
+    cleaner.add(std::move(name));
+  }
+  bool clean = true;
+  while (!cleaner.empty()) {
+    for (const Cleaned& cleaned : cleaner.step(os_.now())) {
+      clean = cleaned.status && ledger_.strike(cleaned.resource) && clean;
+    }
+  }
+  return clean;
+}
+
 Status Daemon::end() {
   os_.step(Step::tracker_ending);
   // From here on joining is refused; who has connected meanwhile is told by the end of its
@@ -341,7 +359,7 @@ Status Daemon::end() {
     }
     clean();
   }
-  if (left_something_) {
+  if (!try_again()) {
     // The ledger stays, and no process does: the next start tries again.
     return os::discard(os_, paths_.socket());
   }

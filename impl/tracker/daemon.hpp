@@ -82,6 +82,7 @@ class Daemon {
   void clean();
   Result<bool> has_ended();
   Status end();
+  bool try_again();
 
   void take(ConnectionId id, Connection& connection, Message message);
   void take_announcement(Connection& connection, Message& message);
@@ -114,12 +115,12 @@ class Daemon {
   std::vector<Parked> parked_;    // registers of names that are being cleaned up, or ghosts
   std::vector<Parked> asked_;     // for counts
   std::set<Resource> ghosts_;     // forgotten, while somebody may believe that it holds them
+  std::set<Resource> left_;       // could not be cleaned up
   std::set<Resource> abandoned_;  // doomed because their holder was gone, not released
   MemberId last_member_ = nobody;
   ConnectionId last_connection_ = 0;
   bool round_was_full_ = true;
   bool was_settled_ = false;
-  bool left_something_ = false;
   int accept_failures_ = 0;
   int poll_failures_ = 0;
 };
