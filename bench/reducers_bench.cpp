@@ -1,8 +1,8 @@
 // What it costs to send an array through a file, beside what the machine asks for moving its bytes.
 //
 // Each iteration measures the reducer and its limits one after the other, and the counters are
-// ratios of medians: that is what to compare. Files lie on shared memory. joblib's reducer is run by
-// Python in the same run, if there is one.
+// ratios of medians: that is what to compare. Files lie on shared memory. joblib's reducer is run
+// by Python in the same run, if there is one.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -3,14 +3,8 @@
 // beside it was touched.
 //
 // Has a main of its own: this program is also the tracker, the parents and the workers.
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -28,6 +22,7 @@
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
 
+#include "property_tests/process_group.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
 
 namespace lastref {
@@ -132,7 +127,7 @@ struct Pipe {
 /// arrays, cleaning up after every third. Then says which file it holds last, and waits for its
 /// end.
 int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
-  ::setpgid(0, 0);  // So are its tracker and its worker, and all can be killed at once.
+  pretend::lead_group();  // Its tracker and its worker are in it too.
   static_cast<void>(os::write_all(os, outbox, os::bytes_of("+")));
   const std::shared_ptr client = tracker::Client::lead(os, {.runtime_folder = arguments.at(0)});
   const auto references = references_of(client);
@@ -196,15 +191,8 @@ Running start_parent(os::Os& os, const pretend::FreshFolder& folder, int arrays)
           .answers = std::move(back.read)};
 }
 
-/// Every process of the group, and every one that is left to us to bury.
-void kill_whole(const Running& parent) {
-  ASSERT_EQ(::kill(-parent.pid, SIGKILL), 0);
-  while (::waitpid(-parent.pid, nullptr, 0) > 0) {
-  }
-}
-
 TEST(RealTree, killed_whole_at_any_moment_leaves_nothing_past_the_next_start_T5_T9_M7) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  pretend::adopt_orphans();
   pretend::FreshFolder folder;
   folder.make_folder("files");
   os::KernelOs os({.program = this_program()});
@@ -225,7 +213,7 @@ TEST(RealTree, killed_whole_at_any_moment_leaves_nothing_past_the_next_start_T5_
     std::array items = {os::PollItem{.fd = victim.process.get(), .want_read = true}};
     const std::chrono::microseconds moment(chance() % 12'000);
     ASSERT_EQ(os.poll(items, moment).value(), 0U) << "the parent ended by itself";
-    kill_whole(victim);
+    ASSERT_TRUE(pretend::kill_group(victim.pid));
     left_something += folder.names() == untouched ? 0 : 1;
     const auto swept = sweep(os, folder.path("runtime"));
     ASSERT_TRUE(swept.has_value()) << describe(swept.error());
@@ -243,8 +231,7 @@ TEST(RealTree, killed_whole_at_any_moment_leaves_nothing_past_the_next_start_T5_
   EXPECT_TRUE(wait_until_readable(os, living.process.get()));
   EXPECT_EQ(os.wait_child(living.process.get()).value(), (os::ChildExit{.code = 0}));
   // Its worker and its tracker end by themselves, and are left to us.
-  while (::waitpid(-1, nullptr, 0) > 0) {
-  }
+  pretend::bury_all();
   folder.remove("files");
 }
 

@@ -143,8 +143,8 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
       .reference = std::move(reference)};
 }
 
-/// Touches each page, so that many receivers need not fetch it at once. Without it all goes on, only
-/// slower.
+/// Touches each page, so that many receivers need not fetch it at once. Without it all goes on,
+/// only slower.
 void ForwardReducer::warm(const std::string& path) {
   const auto map = map_npy(os_, path, MapMode::read);
   if (!map) {

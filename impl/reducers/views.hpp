@@ -1,4 +1,5 @@
-// views: how arrays are told apart from the memory that they view. Pure, but for the working folder.
+// views: how arrays are told apart from the memory that they view. Pure, but for the working
+// folder.
 #pragma once
 
 #include <optional>

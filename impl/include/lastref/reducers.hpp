@@ -52,12 +52,13 @@ class Receiver {
 
   /// The array that was reduced: each view exactly, in its own mode, and "w+" as "r+".
   ///
-  /// A temporary file is held before it is opened, and with unlink_on_gc_collect let go of after the
-  /// unmap that the last view leads to; without it, when the process ends. With references that are
-  /// not attributed the sender has taken the one that is let go of.
+  /// A temporary file is held before it is opened, and with unlink_on_gc_collect let go of after
+  /// the unmap that the last view leads to; without it, when the process ends. With references that
+  /// are not attributed the sender has taken the one that is let go of.
   ///
   /// Errors          bad_message, invalid_argument, value_too_large, result_out_of_range: what does
-  ///                 not fit to the file; what hold, open, read, status or map said. Nothing is held.
+  ///                 not fit to the file; what hold, open, read, status or map said. Nothing is
+  ///                 held.
   /// Crossings       hold before open; open, read, status, map, close; unmap, and release after it.
   Result<Array> rebuild(const Reduction& reduction);
 
@@ -98,25 +99,25 @@ struct ForwardOptions {
 ///
 /// All methods may be called from any thread.
 ///
-/// Limits          An array that is changed in place after it was sent stays as it was for those who
-///                 receive it later: `invalidate` it.
+/// Limits          An array that is changed in place after it was sent stays as it was for those
+///                 who receive it later: `invalidate` it.
 /// Source          joblib _memmapping_reducer.py, ArrayMemmapForwardReducer.
 class ForwardReducer {
  public:
-  /// `resources` may be none, as in a worker: then no file is made. So may `receiver`, where nothing
-  /// is received.
+  /// `resources` may be none, as in a worker: then no file is made. So may `receiver`, where
+  /// nothing is received.
   ForwardReducer(os::Os& os,
                  std::shared_ptr<References> references,
                  std::shared_ptr<TemporaryResources> resources,
                  ForwardOptions options = {},
                  std::shared_ptr<const Receiver> receiver = nullptr);
 
-  /// An array with a file behind it is sent as a view of that, unless it was mapped copy-on-write; a
-  /// larger one than max_nbytes as a new file, one for the life of the array however often it is
+  /// An array with a file behind it is sent as a view of that, unless it was mapped copy-on-write;
+  /// a larger one than max_nbytes as a new file, one for the life of the array however often it is
   /// sent; all else by value. A broadcast view counts for the bytes that it spans.
   ///
-  /// Errors          what TemporaryResources::publish and hold said; what working_folder said, for a
-  ///                 map with a relative path. Nothing is left of it.
+  /// Errors          what TemporaryResources::publish and hold said; what working_folder said, for
+  ///                 a map with a relative path. Nothing is left of it.
   /// Crossings       those of publish; status_at for an array that was sent before; write on
   ///                 standard error if verbose; with prewarm map and unmap.
   Result<Sent> reduce(const Array& array);

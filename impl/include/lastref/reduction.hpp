@@ -18,8 +18,8 @@ namespace lastref {
 
 /// A view of a file that is there already.
 ///
-/// For example rows 3 and 1 of a mapped C-ordered 4 x 2 array of "<i4", whose data start at byte 128
-/// of the file, are offset 136, shape (2, 2), strides (-16, 4), total_buffer_len 24.
+/// For example rows 3 and 1 of a mapped C-ordered 4 x 2 array of "<i4", whose data start at byte
+/// 128 of the file, are offset 136, shape (2, 2), strides (-16, 4), total_buffer_len 24.
 ///
 /// Source          joblib _memmapping_reducer.py, _strided_from_memmap.
 struct StridedFromMemmap {
@@ -65,8 +65,8 @@ Result<std::vector<std::byte>> encode(const Reduction& reduction);
 
 /// What a stranger may have written is refused, before memory is taken for it.
 ///
-/// Errors          bad_message, with the reason as subject; value_too_large: an array that no memory
-///                 can hold; not_enough_memory.
+/// Errors          bad_message, with the reason as subject; value_too_large: an array that no
+///                 memory can hold; not_enough_memory.
 Result<Reduction> decode_reduction(os::Bytes bytes);
 
 }  // namespace lastref

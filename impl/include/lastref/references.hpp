@@ -15,6 +15,8 @@ class LokyClient;
 }  // namespace tracker
 
 /// All methods may be called from any thread.
+///
+/// Errors          of all words, what the tracker's client says; nothing has changed then.
 class References {
  public:
   References() = default;
@@ -23,12 +25,20 @@ class References {
   virtual ~References() = default;
 
   /// Counts +1 on a name that may be new; when it returns, create the thing.
+  ///
+  /// Errors          as above.
   virtual Status register_name(const Resource& resource) = 0;
   /// Counts +1 on a name that somebody holds now.
+  ///
+  /// Errors          as above.
   virtual Status hold(const Resource& resource) = 0;
   /// Counts -1; at 0 the thing is cleaned up.
+  ///
+  /// Errors          as above.
   virtual Status release(const Resource& resource) = 0;
   /// Ends the name whatever its count, and leaves the thing alone.
+  ///
+  /// Errors          as above.
   virtual Status forget(const Resource& resource) = 0;
   /// Whether a reference belongs to the process that took it and goes with that, and a folder at 0
   /// waits for what others hold in it. If not, a reference is anybody's who gives it back.

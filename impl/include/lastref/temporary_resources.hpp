@@ -69,8 +69,8 @@ class TemporaryResources {
  public:
   /// Nothing is created or registered before the first file.
   ///
-  /// Errors          invalid_argument: a context id that cannot be part of a file name; what entropy
-  ///                 said.
+  /// Errors          invalid_argument: a context id that cannot be part of a file name; what
+  ///                 entropy said.
   /// Crossings       entropy, process_id.
   static Result<std::unique_ptr<TemporaryResources>> make(os::Os& os,
                                                           std::shared_ptr<References> references,
@@ -94,8 +94,8 @@ class TemporaryResources {
   /// Crossings       those of temp_dir, once a context.
   Result<TempFolder> resolve_temp_folder_name();
 
-  /// A new file in the folder of the current context, with what `write` writes to it; mode 0600 in a
-  /// folder of mode 0700, both ours, from their first instant. On any error nothing is left: no
+  /// A new file in the folder of the current context, with what `write` writes to it; mode 0600 in
+  /// a folder of mode 0700, both ours, from their first instant. On any error nothing is left: no
   /// file, no name that is counted.
   ///
   /// As long as a context has no file yet, an error on shared memory that we chose makes it choose
@@ -110,7 +110,8 @@ class TemporaryResources {
   ///                 before open.
   Result<std::shared_ptr<const TemporaryFile>> publish(const std::function<Status(os::Fd)>& write);
 
-  /// One more reference of this process, for a receiver; none if the manager has let go of the file.
+  /// One more reference of this process, for a receiver; none if the manager has let go of the
+  /// file.
   ///
   /// Errors          what hold said.
   Result<std::optional<Reference>> lend(const TemporaryFile& file);
@@ -126,8 +127,8 @@ class TemporaryResources {
   /// Forgets the context.
   ///
   /// Differs: joblib gives one reference back for each file that lies in the folder, whoever's it
-  /// is, each time it is called; and it leaves a folder that is not empty yet to the process's exit.
-  /// With a tracker that does not attribute references (loky's) the latter is so here too.
+  /// is, each time it is called; and it leaves a folder that is not empty yet to the process's
+  /// exit. With a tracker that does not attribute references (loky's) the latter is so here too.
   ///
   /// Errors          the first that release said; the rest is done all the same.
   /// Crossings       release; delete_folder's without attributed references.

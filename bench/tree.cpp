@@ -1,0 +1,32 @@
+#include "bench/tree.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace lastref::bench {
+namespace {
+
+std::string beside_us(const std::string& name) {
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  const std::string self(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  return self.substr(0, self.rfind('/') + 1) + name;
+}
+
+}  // namespace
+
+Tree::Tree() : os_({.program = beside_us("lastref")}) {
+  std::array<char, 32> name{"/tmp/lastref-bench-XXXXXX"};
+  folder_ = ::mkdtemp(name.data());
+  client_ = tracker::Client::lead(os_, {.runtime_folder = folder_});
+}
+
+Tree::~Tree() {
+  client_.reset();
+  // The tracker removes the folder when it ends; should it be slower than we, it does so later.
+  static_cast<void>(::rmdir(folder_.c_str()));
+}
+
+}  // namespace lastref::bench

@@ -1,0 +1,21 @@
+// process_group: all processes of a tree, for those who kill them at once.
+#pragma once
+
+#include <lastref/os.hpp>
+
+namespace lastref::pretend {
+
+/// The calling process, and all that it starts, become a group that has its pid.
+void lead_group();
+
+/// Orphans of processes that we have started are ours to bury from now on.
+void adopt_orphans();
+
+/// SIGKILL to all of the group at once. Returns when the last of them is buried; false if there was
+/// nobody.
+bool kill_group(os::Pid leader);
+
+/// Returns when every process that is ours to bury has ended and is buried.
+void bury_all();
+
+}  // namespace lastref::pretend
