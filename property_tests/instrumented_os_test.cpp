@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -100,9 +101,12 @@ Answer InstrumentedOsTest::perform(Call call) {
     case Call::status:
     case Call::status_at:
     case Call::unlink:
+    case Call::rename:
     case Call::make_folder:
     case Call::remove_folder:
     case Call::read_folder:
+    case Call::free_space:
+    case Call::working_folder:
     case Call::map:
     case Call::unmap:
     case Call::lock_range:
@@ -138,6 +142,15 @@ Answer InstrumentedOsTest::on_files(Call call) {
   }
   if (call == Call::unlink) {
     return answer_of(os_.unlink(nowhere));
+  }
+  if (call == Call::rename) {
+    return answer_of(os_.rename(nowhere, "/nonexistent/elsewhere"));
+  }
+  if (call == Call::free_space) {
+    return answer_of(os_.free_space("/"));
+  }
+  if (call == Call::working_folder) {
+    return answer_of(os_.working_folder());
   }
   if (call == Call::make_folder) {
     return answer_of(os_.make_folder(nowhere, 0700));
@@ -290,6 +303,9 @@ Answer InstrumentedOsTest::on_processes(Call call) {
       }
       return answer_of(thread);
     }
+    case Call::thread_id:
+      EXPECT_EQ(os_.thread_id(), kernel_.thread_id());
+      return {};
     case Call::now:
       EXPECT_GT(os_.now(), os::Instant(0));
       return {};
@@ -400,6 +416,67 @@ TEST(InstrumentedOsTest, what_is_mapped_has_a_name_until_it_is_unmapped) {
   EXPECT_EQ(os.still_open(), std::vector<std::string>{"map:true"});
   EXPECT_TRUE(os.unmap(*file));
   EXPECT_TRUE(os.still_open().empty());
+}
+
+/// Keeps what its crossings were about.
+class NamingGate final : public Gate {
+ public:
+  Passage before(const Approach& approach) noexcept override {
+    objects.emplace_back(approach.object);
+    texts.emplace_back(approach.text);
+    return {};
+  }
+
+  std::vector<std::string> objects;
+  std::vector<std::string> texts;
+};
+
+TEST(InstrumentedOsTest, a_rename_is_about_its_target_and_what_is_below_moves_along) {
+  os::KernelOs kernel;
+  NamingGate gate;
+  InstrumentedOs os(kernel, gate);
+  const std::string base = testing::TempDir() + "instrumented_os_test_rename";
+  ASSERT_TRUE(kernel.make_folder(base, 0700));
+  ASSERT_TRUE(kernel.make_folder(base + "/a", 0700));
+  const auto folder = os.open(base + "/a", {.folder = true});
+  const auto file = os.open({*folder, "file"}, {.write = true, .create = true});
+  ASSERT_TRUE(file);
+  // A failure that is put in leaves the old state.
+  InstrumentedOs::arm(Call::rename, EIO);
+  EXPECT_EQ(os.rename(base + "/a", base + "/b").error().subject, base + "/b");
+  EXPECT_TRUE(kernel.status_at(base + "/a"));
+  EXPECT_TRUE(os.rename(base + "/a", base + "/b"));
+  EXPECT_EQ(gate.objects.back(), "b");
+  EXPECT_EQ(gate.texts.back(), base + "/b");
+  EXPECT_TRUE(os.close(*file));
+  EXPECT_EQ(gate.objects.back(), "file");
+  EXPECT_EQ(gate.texts.back(), base + "/b/file");
+  EXPECT_TRUE(os.unlink({*folder, "file"}));
+  EXPECT_EQ(gate.texts.back(), base + "/b/file");
+  EXPECT_TRUE(os.close(*folder));
+  EXPECT_EQ(gate.objects.back(), "a");
+  EXPECT_TRUE(kernel.remove_folder(base + "/b"));
+  EXPECT_TRUE(kernel.remove_folder(base));
+}
+
+TEST(InstrumentedOsTest, actions_for_the_end_run_when_it_is_told_of_the_end) {
+  os::KernelOs kernel;
+  RecordingGate gate;
+  InstrumentedOs os(kernel, gate);
+  std::string said;
+  const auto first = os.at_exit([&] { said += "first "; });
+  auto taken_back = os.at_exit([&] { said += "taken back "; });
+  std::unique_ptr<os::ExitHook> late;
+  const auto last = os.at_exit([&] {
+    said += "last ";
+    late = os.at_exit([&] { said += "late "; });
+    taken_back.reset();
+  });
+  EXPECT_EQ(said, "");
+  os.run_exit_hooks();
+  EXPECT_EQ(said, "last late first ");
+  // No row: nobody was asked.
+  EXPECT_EQ(gate.befores(Call::process_id), 0);
 }
 
 TEST(ObjectNames, hold_nothing_of_machine_pid_or_chance) {

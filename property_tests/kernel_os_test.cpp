@@ -1,5 +1,8 @@
 // kernel_os_test: what KernelOs promises beyond the contract, seen through /proc.
 #include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include <lastref/kernel_os.hpp>
@@ -63,6 +66,7 @@ constexpr std::uint64_t bit_of_interrupt = 1U << 1U;
 /// them.
 constexpr std::uint64_t bits_of_glibc = 3ULL << 31U;
 constexpr std::uint64_t bit_of_sigpipe = 1U << 12U;
+constexpr std::uint64_t bit_of_sigxfsz = 1U << 24U;
 constexpr std::uint64_t bit_of_terminate = 1U << 14U;
 
 std::string children_of_this_thread(os::Os& os) {
@@ -135,9 +139,91 @@ TEST_P(KernelOsAlone, a_thread_gets_no_signals_but_its_children_do) {
                      .blocked = {os::Signal::interrupt}});
       const std::string pid = std::to_string(child.pid());
       EXPECT_EQ(mask_of(os, pid, "SigBlk"), bit_of_interrupt);
-      EXPECT_EQ(mask_of(os, pid, "SigIgn") & ~bits_of_glibc, 0U);
+      // Its own KernelOs may be there already.
+      EXPECT_EQ(mask_of(os, pid, "SigIgn") & ~bits_of_glibc & ~bit_of_sigxfsz, 0U);
     }));
     thread->join();
+  });
+}
+
+/// What a shell does with `script`, whose first two arguments are `arguments`; 3 is `three`.
+Running in_shell(const std::string& script, std::vector<std::string> arguments, Fd three) {
+  static KernelOs shell({.program = "/bin/sh"});
+  arguments.insert(arguments.begin(), script);
+  return Running(shell,
+                 {.entry = "-c",
+                  .arguments = std::move(arguments),
+                  .fds = {{.here = three, .number_there = 3}},
+                  .blocked = {}});
+}
+
+TEST_P(KernelOsAlone, a_child_has_the_default_action_of_what_is_ignored_here) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    EXPECT_TRUE(mask_of(os, "self", "SigIgn") & bit_of_sigxfsz);
+    Pipe pipe = scene.pipe();
+    Running child = in_shell("exec cat /proc/self/status >&3", {}, pipe.write.get());
+    pipe.write.close_quietly();
+    const std::string text = contract::read_some(os, pipe.read.get());
+    EXPECT_EQ(child.end(), os::ChildExit{});
+    const std::size_t at = text.find("SigIgn:");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_EQ(std::stoull(text.substr(at + 7), nullptr, 16) & ~bits_of_glibc, 0U);
+  });
+}
+
+TEST_P(KernelOsAlone, a_write_beyond_the_limit_of_a_files_size_is_an_error_and_no_death) {
+  act([](Scene& scene) {
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+    const Pipe pipe = scene.pipe();
+    // In blocks of 512 bytes. sh(1p), ulimit
+    Running child = in_shell(
+        "ulimit -f 8; exec \"$0\" fill \"$1\"", {program, scene.path("file")}, pipe.write.get());
+    EXPECT_EQ(child.end(), (os::ChildExit{.code = EFBIG, .killed = false}));
+    EXPECT_EQ(value_of(scene.os().status_at(scene.path("file"))).size, 4096U);
+    scene.remove("file");
+  });
+}
+
+using KernelOsDeathTest = KernelOsAlone;
+INSTANTIATE_TEST_SUITE_P(On,
+                         KernelOsDeathTest,
+                         testing::Values(contract::kernel_ground()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST_P(KernelOsDeathTest, a_forked_child_runs_its_own_actions_and_not_those_of_its_parent) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const Pipe pipe = scene.pipe();
+    const auto say = [&](const char* word) {
+      return [&os, &pipe, word] {
+        static_cast<void>(os::write_all(os, pipe.write.get(), bytes_of(word)));
+      };
+    };
+    const auto first = os.at_exit(say("parent "));
+    EXPECT_EXIT(
+        {
+          const auto own = os.at_exit(say("child "));
+          const auto last = os.at_exit(say("last "));
+          std::exit(7);
+        },
+        testing::ExitedWithCode(7),
+        "");
+    EXPECT_EQ(contract::read_some(os, pipe.read.get()), "last child ");
+  });
+}
+
+TEST_P(KernelOsAlone, what_is_registered_when_the_actions_have_run_runs_as_well) {
+  act([](Scene& scene) {
+    Pipe pipe = scene.pipe();
+    Running child(scene.os(),
+                  {.entry = "say_late",
+                   .arguments = {},
+                   .fds = {{.here = pipe.write.get(), .number_there = 3}},
+                   .blocked = {}});
+    pipe.write.close_quietly();
+    EXPECT_EQ(child.end(), os::ChildExit{});
+    EXPECT_EQ(contract::read_some(scene.os(), pipe.read.get()), "first late ");
   });
 }
 

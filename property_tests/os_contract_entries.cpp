@@ -14,6 +14,7 @@ using Arguments = std::span<const std::string>;
 namespace {
 
 constexpr int went_wrong = 99;
+constexpr std::size_t fill_size = std::size_t{1} << 16U;
 constexpr Fd three{3};
 constexpr Fd four{4};
 
@@ -137,6 +138,93 @@ int interrupt_child(Os& os, Arguments) {
   return exit && *exit && (*exit)->killed ? 100 + (*exit)->code : went_wrong;
 }
 
+/// Its actions for the end of a process, kept until the last of them runs: entries return before.
+class Farewells {
+ public:
+  static std::shared_ptr<Farewells> at_exit(Os& os) {
+    auto made = std::make_shared<Farewells>();
+    made->hooks_.push_back(os.at_exit([made] { made->hooks_.clear(); }));
+    return made;
+  }
+
+  /// Returns which one it is.
+  std::size_t add(Os& os, std::function<void()> action) {
+    hooks_.push_back(os.at_exit(std::move(action)));
+    return hooks_.size() - 1;
+  }
+  void take_back(std::size_t which) { hooks_[which].reset(); }
+
+ private:
+  std::vector<std::unique_ptr<os::ExitHook>> hooks_;
+};
+
+/// Says its arguments on 3 when it ends: each is an action, registered in their order.
+int say_at_exit(Os& os, Arguments arguments) {
+  const auto farewells = Farewells::at_exit(os);
+  for (const std::string& argument : arguments) {
+    farewells->add(os, [&os, argument] { write_word(os, three, argument + "\n"); });
+  }
+  return 7;
+}
+
+/// Has actions that say "a" to "e" on 3, of which "b" is taken back at once, and "a" by "c", which
+/// also registers "f".
+int change_exit(Os& os, Arguments) {
+  const auto farewells = Farewells::at_exit(os);
+  const auto say = [&os](const char* word) { return [&os, word] { write_word(os, three, word); }; };
+  const std::size_t a = farewells->add(os, say("a"));
+  const std::size_t b = farewells->add(os, say("b"));
+  farewells->add(os, [&os, a, say, list = farewells.get()] {
+    write_word(os, three, "c");
+    list->take_back(a);
+    list->add(os, say("f"));
+  });
+  farewells->add(os, say("d"));
+  farewells->add(os, say("e"));
+  farewells->take_back(b);
+  return 0;
+}
+
+/// Says "ready" on 4, lives as long as the other side of 3, and says "over" on 4 when it ends.
+int wait_and_say(Os& os, Arguments) {
+  const auto farewells = Farewells::at_exit(os);
+  farewells->add(os, [&os] { write_word(os, four, "over"); });
+  write_word(os, four, "ready");
+  return wait_until_over(os, three);
+}
+
+/// Registers an action when it is destroyed.
+struct LateSpeaker {
+  explicit LateSpeaker(Os& the_os) : os(the_os) {}
+  LateSpeaker(const LateSpeaker&) = delete;
+  LateSpeaker& operator=(const LateSpeaker&) = delete;
+  ~LateSpeaker() {
+    late = os.at_exit([this] { write_word(os, three, "late "); }).release();
+  }
+
+  Os& os;
+  const os::ExitHook* late = nullptr;
+};
+
+/// Says "first " on 3 when it ends, and "late " when its static objects go. For a real process.
+int say_late(Os& os, Arguments) {
+  // Made before the first action is registered, so destroyed when it has run.
+  static const LateSpeaker speaker(os);
+  Farewells::at_exit(os)->add(os, [&os] { write_word(os, three, "first "); });
+  return 0;
+}
+
+/// {path}: writes to a new file there until that fails; ends with the errno.
+int fill(Os& os, Arguments arguments) {
+  const auto file = os::open_file(os, arguments[0], {.write = true, .create = true});
+  if (!file) {
+    return went_wrong;
+  }
+  const std::string text(fill_size, 'x');
+  const Status written = os::write_all(os, file->get(), os::bytes_of(text));
+  return written ? 0 : static_cast<int>(written.error().code);
+}
+
 /// Answers each message on socket 3, until it ends.
 int echo(Os& os, Arguments) {
   std::array<std::byte, 256> buffer{};
@@ -166,6 +254,11 @@ constexpr Entry table[] = {
     {"connect", connect},
     {"ignore_signals", ignore_signals},
     {"interrupt_child", interrupt_child},
+    {"say_at_exit", say_at_exit},
+    {"change_exit", change_exit},
+    {"wait_and_say", wait_and_say},
+    {"say_late", say_late},
+    {"fill", fill},
     {"echo", echo},
 };
 

@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   for (const auto& entry : lastref::contract::entries()) {
     if (argc > 1 && words[1] == entry.name) {
-      lastref::os::KernelOs os({.program = "/proc/self/exe"});
+      // There as long as what it registers for the end of the process.
+      static lastref::os::KernelOs os({.program = "/proc/self/exe"});
       return entry.run(os, std::span(words).subspan(2));
     }
   }

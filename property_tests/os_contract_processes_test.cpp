@@ -284,6 +284,31 @@ TEST_P(ThreadsContract, threads_share_descriptors_and_the_process) {
   });
 }
 
+TEST_P(ThreadsContract, every_thread_has_a_number_of_its_own_and_the_first_that_of_the_process) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const Pipe until = scene.pipe();
+    std::array<os::Pid, 2> numbers{};
+    std::vector<std::unique_ptr<os::Thread>> threads;
+    for (os::Pid& number : numbers) {
+      threads.push_back(value_of(os.start_thread([&os, &until, &number] {
+        number = os.thread_id();
+        EXPECT_EQ(os.thread_id(), number);
+        contract::wait_for(os, until.read.get());
+      })));
+    }
+    Waiting waiting(scene);
+    EXPECT_TRUE(worked(os::write_all(os, until.write.get(), os::bytes_of("x"))));
+    for (const auto& thread : threads) {
+      thread->join();
+    }
+    EXPECT_EQ(os.thread_id(), os.process_id());
+    const std::set<os::Pid> all{numbers[0], numbers[1], os.process_id(), waiting.child.pid()};
+    EXPECT_EQ(all.size(), 4U);
+    EXPECT_GT(*all.begin(), 0);
+  });
+}
+
 TEST_P(ThreadsContract, a_monitor_lets_one_thread_in_and_wakes_who_waits) {
   act([](Scene& scene) {
     constexpr int rounds = 1000;

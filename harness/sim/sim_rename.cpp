@@ -2,7 +2,7 @@
 //
 // The order of checks is that of fs/namei.c in Linux: do_renameat2, then vfs_rename.
 #include <cerrno>
-#include <utility>
+#include <memory>
 
 #include "harness/sim/sim_access.hpp"
 #include "harness/sim/sim_kernel.hpp"

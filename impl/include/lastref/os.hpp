@@ -312,9 +312,9 @@ class Os {
   // No rows: they cannot fail, and nothing outside the process can tell that they happened.
   virtual std::unique_ptr<Monitor> make_monitor() noexcept = 0;
   /// `action` runs when this process ends by exit(3) or by returning from main, the last registered
-  /// first; one that is registered by another comes next. It never runs in a forked child, nor
-  /// after SIGKILL or _exit(2). What it uses must still be there: also the Os, so that one has to
-  /// be static. Whoever takes back an action that another thread runs already does not wait for it.
+  /// first; what is registered meanwhile comes next. It never runs in a forked child, nor after
+  /// SIGKILL or _exit(2). What it uses has to be there still, also the Os: after main, only what is
+  /// static. Whoever takes back an action that another thread runs already does not wait for it.
   virtual std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept = 0;
   virtual void step(Step) noexcept {}
 };
