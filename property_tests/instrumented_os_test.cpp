@@ -479,12 +479,5 @@ TEST(InstrumentedOsTest, actions_for_the_end_run_when_it_is_told_of_the_end) {
   EXPECT_EQ(gate.befores(Call::process_id), 0);
 }
 
-TEST(ObjectNames, hold_nothing_of_machine_pid_or_chance) {
-  EXPECT_EQ(object_of("/dev/shm/run/0123456789abcdef0123456789abcdef"), "tree");
-  EXPECT_EQ(object_of("/dev/shm/run/a.bin"), "a.bin");
-  EXPECT_EQ(object_of("/a/b/"), "b");
-  EXPECT_EQ(object_of("plain"), "plain");
-}
-
 }  // namespace
 }  // namespace lastref::harness

@@ -120,6 +120,13 @@ TEST_F(JournalDeathTest, writers_that_are_killed_leave_whole_records_only) {
   }
 }
 
+TEST(RecordTexts, the_path_of_an_array_is_kept_whole) {
+  const std::string chance(32, 'f');
+  const std::string path = "folder:/dev/shm/world/tmp/lastref_memmapping_folder_4194304_" + chance +
+                           '_' + chance + "/4194304-140737488355328-" + chance + ".npy.part";
+  EXPECT_EQ(journal_text(path), path);
+}
+
 RC_GTEST_PROP(TextProperties, a_text_that_fits_is_kept_as_it_is, ()) {
   const auto text = *rc::gen::arbitrary<std::string>();
   RC_PRE(text.size() < std::size_t{64});

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/temporary_resources.hpp>
 #include <lastref/tracker.hpp>
 
 #include "harness/cli/verbs.hpp"
@@ -19,7 +20,7 @@ void add_sweep(CLI::App& app, Session& session) {
       ->type_name("FOLDER");
   verb->callback([runtime, &session] {
     os::KernelOs os;
-    const auto swept = tracker::sweep(os, *runtime);
+    const auto swept = lastref::sweep(os, *runtime);
     if (!swept) {
       session.refuse("sweep: " + describe(swept.error()));
       return;

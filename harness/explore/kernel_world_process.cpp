@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <optional>
+#include <utility>
 
 #include <lastref/tracker.hpp>
 
+#include "harness/explore/kernel_world_outside.hpp"
 #include "harness/explore/kernel_world_stage.hpp"
 
 namespace lastref::harness {
@@ -149,6 +152,13 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   const auto process = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
   LASTREF_ASSERT(process >= 0);
   return os::Child{.pid = *pid, .process = os::Fd{process}};
+}
+
+Result<std::size_t> ForkingOs::write(os::Fd fd, os::Bytes bytes) noexcept {
+  const bool is_said = fd == os::Fd::standard_output || fd == os::Fd::standard_error;
+  const std::optional<FileSizeLifted> lifted =
+      is_said ? std::optional<FileSizeLifted>(std::in_place) : std::nullopt;
+  return KernelOs::write(fd, bytes);
 }
 
 }  // namespace lastref::harness

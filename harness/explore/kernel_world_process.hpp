@@ -17,6 +17,8 @@ struct RunContext {
   SharedRun& run;
   const std::vector<EntryPoint>& entries;
   std::string files;  ///< the scenario's folder
+  std::string spare;  ///< where temporary files go
+  bool has_walls;     ///< /dev/shm is the run's own.
   const Scenario* scenario = nullptr;
 };
 
@@ -42,6 +44,8 @@ class ForkingOs final : public os::KernelOs {
   ForkingOs(RunContext& context, SerialGate& gate) noexcept : context_(context), gate_(gate) {}
 
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
+  /// What is said is a file of the world's, for which no limit holds.
+  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override;
 
  private:
   RunContext& context_;

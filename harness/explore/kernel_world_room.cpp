@@ -19,13 +19,27 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/explore/kernel_world_outside.hpp"
 #include "harness/instrument/segment.hpp"
 
 namespace lastref::harness {
 namespace {
 
 constexpr const char* shm = "/dev/shm";
+/// Where those look who find nothing better, and the name under which we look after that.
+struct LastResort {
+  const char* path;
+  const char* name;
+};
+constexpr LastResort last_resorts[] = {{"/tmp", "/last_tmp"}, {"/var/tmp", "/last_var_tmp"}};
+
 constexpr std::string_view first_pid = "1";
+constexpr mode_t open_folder = 0700;
+constexpr mode_t shared_folder = 01777;
+
+/// What may decide where the product puts files, besides the two that the room sets.
+constexpr std::array temp_folder_names = {
+    "LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"};
 
 void move_to(int fd, int number) noexcept {
   LASTREF_ASSERT(fd >= 0);
@@ -37,6 +51,9 @@ void move_to(int fd, int number) noexcept {
 /// Paths below `folder`, children after their folder.
 void list_into(const std::string& folder, std::vector<std::string>& into) {
   DIR* stream = ::opendir(folder.c_str());
+  if (stream == nullptr && errno == EACCES && ::chmod(folder.c_str(), open_folder) == 0) {
+    stream = ::opendir(folder.c_str());  // Only where we are not root.
+  }
   if (stream == nullptr) {
     return;
   }
@@ -73,6 +90,20 @@ bool write_text(const char* path, const std::string& text) noexcept {
     ::close(fd);
   }
   return written;
+}
+
+/// Of any kind. As rmdir(2) says it.
+int remove(const std::string& path) noexcept {
+  return ::unlink(path.c_str()) == 0 ? 0 : ::rmdir(path.c_str());
+}
+
+/// Takes a page of that file system until the server ends. Size 0 means to tmpfs that there is no
+/// limit, so something must be used before nothing more can be had. Linux, filesystems/tmpfs.rst
+void use_a_page(const char* folder) noexcept {
+  const int page = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  const ssize_t written = ::write(page, "", 1);
+  LASTREF_ASSERT(written == 1);
+  move_to(page, harness_fd::ballast);
 }
 
 /// Root in a user namespace of our own, where mounting is permitted.
@@ -168,11 +199,12 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   }
   files_ = root_ + "/files";
   runtime_ = root_ + "/runtime";
-  const int made = ::mkdir(files_.c_str(), 0700);
+  const int made = ::mkdir(files_.c_str(), open_folder);
   LASTREF_ASSERT(made == 0 || errno == EEXIST);
-  // One thread, of a process of our own.
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  ::setenv("LASTREF_RUNTIME_FOLDER", runtime_.c_str(), 1);
+  set_environment();
+  // The last place of all.
+  const int moved = ::chdir(spare_.c_str());
+  LASTREF_ASSERT(moved == 0);
   // Nothing may be hidden from others by luck: what the run creates shows the mode that it asked
   // for.
   ::umask(0);
@@ -185,32 +217,71 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   }
 }
 
+void KernelRoom::set_environment() const noexcept {
+  // One thread, of a process of our own.
+  // NOLINTBEGIN(concurrency-mt-unsafe)
+  ::setenv("LASTREF_RUNTIME_FOLDER", runtime_.c_str(), 1);
+  ::setenv("TMPDIR", spare_.c_str(), 1);
+  for (const char* name : temp_folder_names) {
+    ::unsetenv(name);
+  }
+  // NOLINTEND(concurrency-mt-unsafe)
+}
+
 void KernelRoom::mount_all() {
+  const std::string options = std::string("mode=1777,") + whole_storage;
   if (!keep_mounts_private()) {
     degraded_ = said("private mounts");
-  } else if (::mount("world", shm, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
+  } else if (::mount("world", shm, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
     degraded_ = said("a private /dev/shm");
   } else if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
     degraded_ = said("a private /proc");
   }
   root_ = std::string(shm) + "/world";
-  if (degraded_.empty()) {
-    const int made = ::mkdir(root_.c_str(), 0700);
+  spare_ = root_ + "/tmp";
+  if (!degraded_.empty()) {
+    return;
+  }
+  for (const std::string& folder : {root_, spare_}) {
+    const int made = ::mkdir(folder.c_str(), open_folder);
     LASTREF_ASSERT(made == 0);
   }
+  if (::mount("spare", spare_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
+    degraded_ = said("a private $TMPDIR");
+    return;
+  }
+  for (const LastResort& each : last_resorts) {
+    const std::string folder = root_ + each.name;
+    const int made = ::mkdir(folder.c_str(), open_folder);
+    LASTREF_ASSERT(made == 0);
+    const bool mounted =
+        ::mount("spare", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0 &&
+        ::mount(folder.c_str(), each.path, nullptr, MS_BIND, nullptr) == 0;
+    if (!mounted && errno != ENOENT) {
+      degraded_ = said("a private /tmp");
+      return;
+    }
+  }
+  use_a_page(shm);
 }
 
 void KernelRoom::fall_back() {
   degraded_ +=
       "; runs share pids and /dev/shm with the machine, and names there are not looked after";
   root_ = std::string(shm) + "/lastref-world-" + std::to_string(::getpid());
-  const int made = ::mkdir(root_.c_str(), 0700);
-  LASTREF_ASSERT(made == 0 || errno == EEXIST);
+  spare_ = root_ + "/tmp";
+  for (const std::string& folder : {root_, spare_}) {
+    const int made = ::mkdir(folder.c_str(), open_folder);
+    LASTREF_ASSERT(made == 0 || errno == EEXIST);
+  }
+  ::chmod(spare_.c_str(), shared_folder);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 bool KernelRoom::is_ours(const std::string& path) const {
-  return path == root_ || path == files_ || path == runtime_;
+  return path == root_ || path == files_ || path == runtime_ || path == spare_ ||
+         std::ranges::any_of(last_resorts,
+                             [&](const LastResort& each) { return path == root_ + each.name; });
 }
 
 void KernelRoom::prepare() noexcept {
@@ -219,6 +290,16 @@ void KernelRoom::prepare() noexcept {
         ::pwrite(harness_fd::last_pid, first_pid.data(), first_pid.size(), 0);
   }
   [[maybe_unused]] const int cut = ::ftruncate(harness_fd::standard_error, 0);
+}
+
+void KernelRoom::restore() const noexcept {
+  if (degraded_.empty()) {
+    give_storage_back();
+    ::chmod(shm, shared_folder);
+  }
+  ::chmod(root_.c_str(), open_folder);
+  ::chmod(files_.c_str(), open_folder);
+  ::chmod(spare_.c_str(), shared_folder);
 }
 
 std::vector<std::string> KernelRoom::left() const {
@@ -232,7 +313,11 @@ void KernelRoom::wipe() const {
   // What is in a folder is listed after it.
   for (const std::string& path : std::vector(paths.rbegin(), paths.rend())) {
     if (path == runtime_ || !is_ours(path)) {
-      const int gone = ::unlink(path.c_str()) == 0 ? 0 : ::rmdir(path.c_str());
+      int gone = remove(path);
+      if (gone != 0 && errno == EACCES) {
+        ::chmod(path.substr(0, path.rfind('/')).c_str(), open_folder);
+        gone = remove(path);
+      }
       LASTREF_ASSERT(gone == 0 || !degraded_.empty());
     }
   }
@@ -241,8 +326,9 @@ void KernelRoom::wipe() const {
 void KernelRoom::leave() const {
   wipe();
   if (!degraded_.empty()) {
-    ::rmdir(files_.c_str());
-    ::rmdir(root_.c_str());
+    for (const std::string& folder : {files_, spare_, root_}) {
+      ::rmdir(folder.c_str());
+    }
   }
 }
 

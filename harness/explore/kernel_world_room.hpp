@@ -1,7 +1,8 @@
 // KernelRoom: the walls around a server's runs: namespaces, file systems, pids, standard error.
 //
-// Below /dev/shm/world lie the run's own folders: `files` for the scenario, `runtime` for trees.
-// All else in /dev/shm is what processes of the run created there.
+// Below /dev/shm/world lie the run's own folders: `files` for the scenario, `runtime` for trees,
+// and `tmp`, which is $TMPDIR and a file system of its own. All else in /dev/shm is what processes
+// of the run created there.
 #pragma once
 
 #include <string>
@@ -18,9 +19,13 @@ class KernelRoom {
   const std::string& degraded() const noexcept { return degraded_; }
   const std::string& files() const noexcept { return files_; }
   const std::string& runtime() const noexcept { return runtime_; }
+  const std::string& spare() const noexcept { return spare_; }
 
   /// Before each run: the next pid is the same each time, and nothing has been said.
   void prepare() noexcept;
+  /// After the last process of a run: gives back the storage that it limited, and the room's own
+  /// folders are as open as they were.
+  void restore() const noexcept;
   /// Absolute paths of what is left, ordered. The room's own folders are not among them.
   std::vector<std::string> left() const;
   void wipe() const;
@@ -31,6 +36,7 @@ class KernelRoom {
  private:
   void mount_all();
   void fall_back();
+  void set_environment() const noexcept;
   bool is_ours(const std::string& path) const;
   std::string watched() const;
 
@@ -38,6 +44,7 @@ class KernelRoom {
   std::string root_;
   std::string files_;
   std::string runtime_;
+  std::string spare_;
 };
 
 /// The server's process, in new namespaces if that is permitted: runs `body` there, which never

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <utility>
 
+#include <lastref/temporary_resources.hpp>
 #include <lastref/tracker.hpp>
 
 #include "harness/explore/kernel_world_controller.hpp"
@@ -56,7 +57,11 @@ class Server {
   Server(const KernelOptions& options, const std::string& missing)
       : options_(options),
         room_(missing),
-        context_{.run = run_, .entries = options.entries, .files = room_.files()} {
+        context_{.run = run_,
+                 .entries = options.entries,
+                 .files = room_.files(),
+                 .spare = room_.spare(),
+                 .has_walls = room_.degraded().empty()} {
     make_pollers();
   }
 
@@ -105,7 +110,7 @@ void Server::sweep() {
     ::dup2(harness_fd::standard_error, STDERR_FILENO);
     ::alarm(sweep_patience_seconds);
     os::KernelOs kernel;
-    const auto swept = tracker::sweep(kernel, room_.runtime());
+    const auto swept = lastref::sweep(kernel, room_.runtime());
     ::_exit(swept ? 0 : 1);
   }
   int status = 0;
@@ -126,7 +131,8 @@ Outcome Server::perform(const RunRequest& request) {
     run_.segment().crossings_allowed = crossings_max_at_scale;
   }
   context_.scenario = &*scenario;
-  KernelController(context_, room_.degraded().empty()).run();
+  KernelController(context_, context_.has_walls).run();
+  room_.restore();
 
   std::vector<std::string> left = room_.left();
   std::vector<std::string> left_after_sweep;
@@ -140,8 +146,7 @@ Outcome Server::perform(const RunRequest& request) {
                                 .records = run_.journal().settle(),
                                 .left = std::move(left),
                                 .left_after_sweep = std::move(left_after_sweep),
-                                .standard_error = standard_error,
-                                .runtime_folder = room_.runtime()});
+                                .standard_error = standard_error});
   const Segment& segment = run_.segment();
   outcome.reached = segment.reached;
   outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);

@@ -60,6 +60,12 @@ bool KernelStage::fork_stranger(std::function<void()> body) {
   return true;
 }
 
+bool KernelStage::is_undisturbed() const noexcept {
+  const Segment& segment = context_.run.segment();
+  return std::ranges::none_of(std::span(segment.faults).first(segment.fault_count),
+                              [](const PlannedFault& fault) { return fault.fired; });
+}
+
 void KernelStage::refute(const std::string& claim, const std::string& seen) {
   gate_.fact(fact::refuted, claim);
   gate_.fact(fact::seen, seen);

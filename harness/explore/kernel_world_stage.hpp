@@ -1,7 +1,9 @@
 // KernelStage: the Stage of a process of a kernel run.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/explore/kernel_world_process.hpp"
 #include "harness/scenario/scenario.hpp"
@@ -18,11 +20,31 @@ class KernelStage final : public Stage {
   Status start(const std::string& role) override;
   void tell(const std::string& word) override { gate_.tell(word); }
   bool await(const std::string& word) override { return gate_.await(word); }
+  void send(const std::string& word, const std::string& bytes) override { gate_.send(word, bytes); }
+  std::optional<std::string> receive(const std::string& word) override {
+    return gate_.receive(word);
+  }
   void stop(const std::string& role) override;
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   bool fork_stranger(std::function<void()> body) override;
+  bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
+
+  // kernel_world_outside.cpp
+  const std::string& spare_folder() const noexcept override { return context_.spare; }
+  bool limit_storage(std::uint64_t bytes, std::uint64_t inodes) override;
+  void free_storage() override;
+  void limit_file_size(std::uint64_t bytes) override;
+  bool obey_modes() override;
+  void change_mode(const std::string& path, std::uint32_t mode) override;
+  bool outside_unlink(const std::string& path) override;
+  bool outside_rmdir(const std::string& path) override;
+  bool outside_make_folder(const std::string& path, std::uint32_t mode) override;
+  bool outside_symlink(const std::string& target, const std::string& path) override;
+  bool outside_write(const std::string& path, const std::string& bytes) override;
+  bool reuse_pid(os::Pid pid) override;
+  std::vector<std::string> outside_list(const std::string& folder) override;
 
  protected:
   void note(std::string_view word, const std::string& text, bool begins, int error) override;

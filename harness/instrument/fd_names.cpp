@@ -1,6 +1,8 @@
 #include "harness/instrument/fd_names.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <iterator>
 
 #include "harness/journal/record.hpp"
@@ -10,9 +12,77 @@ namespace {
 
 constexpr std::size_t tree_digits = 32;
 constexpr std::size_t first_free = 3;
+constexpr std::size_t contexts_max = 256;  // of a program; those after them have no name
 
 bool is_hex(char each) noexcept {
   return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'f');
+}
+
+bool is_chance(std::string_view text) noexcept {
+  return text.size() == tree_digits && std::ranges::all_of(text, is_hex);
+}
+
+/// Takes a prefix away, if it is there.
+bool take(std::string_view& text, std::string_view prefix) noexcept {
+  const bool is_there = text.starts_with(prefix);
+  text.remove_prefix(is_there ? prefix.size() : 0);
+  return is_there;
+}
+
+/// Takes a decimal number and the sign behind it away, if they are there.
+bool take_number(std::string_view& text, char sign) noexcept {
+  const std::size_t end = text.find_first_not_of("0123456789");
+  const bool is_there = end != std::string_view::npos && end > 0 && text[end] == sign;
+  text.remove_prefix(is_there ? end + 1 : 0);
+  return is_there;
+}
+
+/// "array" for a name like 12-34-<32 hex>.npy, and "array.part" with .part behind it; else nothing.
+std::string_view name_of_array(std::string_view name) noexcept {
+  const bool has_process = take_number(name, '-');
+  const bool has_thread = has_process && take_number(name, '-');
+  if (!has_thread || !is_chance(name.substr(0, tree_digits))) {
+    return {};
+  }
+  name.remove_prefix(tree_digits);
+  return name == ".npy" ? "array" : name == ".npy.part" ? "array.part" : "";
+}
+
+/// A name that is kept as long as the program runs.
+struct Kept {
+  enum State : std::uint8_t { free, being_written, whole };
+  std::atomic<State> state = free;
+  ObjectText name;
+};
+
+/// "arrays:<context>". There are few contexts, and who looks for one in vain finds no place in the
+/// end: then it has none. Not on the heap, which a simulated run takes back.
+std::string_view name_of_context(std::string_view context) noexcept {
+  static std::array<Kept, contexts_max> names;
+  const ObjectText wanted("arrays:" + std::string(context));
+  for (Kept& each : names) {
+    Kept::State found = Kept::free;
+    if (each.state.compare_exchange_strong(found, Kept::being_written)) {
+      each.name = wanted;
+      each.state = Kept::whole;
+      return each.name.view();
+    }
+    // Whoever meets one that is being written makes another: two with one name do no harm.
+    if (found == Kept::whole && each.name == wanted.view()) {
+      return each.name.view();
+    }
+  }
+  return "arrays";
+}
+
+/// For a name like lastref_memmapping_folder_12_<32 hex>_<context>; else nothing.
+std::string_view name_of_arrays(std::string_view name) noexcept {
+  if (!take(name, "lastref_memmapping_folder_") || !take_number(name, '_') ||
+      !is_chance(name.substr(0, tree_digits)) || name.substr(tree_digits, 1) != "_") {
+    return {};
+  }
+  const std::string_view context = name.substr(tree_digits + 1);
+  return context.empty() || is_chance(context) ? "arrays" : name_of_context(context);
 }
 
 }  // namespace
@@ -23,10 +93,17 @@ std::string_view object_of(std::string_view path) noexcept {
   }
   const std::size_t slash = path.rfind('/');
   const std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  if (last.size() == tree_digits && std::ranges::all_of(last, is_hex)) {
+  if (is_chance(last)) {
     return "tree";
   }
-  return last;
+  if (std::string_view probe = last; take(probe, "lastref_probe_") && is_chance(probe)) {
+    return "probe";
+  }
+  if (const std::string_view array = name_of_array(last); !array.empty()) {
+    return array;
+  }
+  const std::string_view arrays = name_of_arrays(last);
+  return arrays.empty() ? last : arrays;
 }
 
 FdNames::FdNames() {

@@ -17,7 +17,11 @@
 
 namespace lastref::harness {
 
-/// The last component of a path; "tree" for 32 hex digits, and ".." for what has none.
+/// The last component of a path, with these for what is named by chance:
+///   <32 hex>                                              tree
+///   <digits>-<digits>-<32 hex>.npy, and the same .part     array, array.part
+///   lastref_memmapping_folder_<digits>_<32 hex>_<context>  arrays:<context>; arrays if that is hex
+///   lastref_probe_<32 hex>                                probe
 std::string_view object_of(std::string_view path) noexcept;
 
 class FdNames {

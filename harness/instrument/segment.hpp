@@ -25,6 +25,8 @@ inline constexpr std::size_t actors_max = 64;
 inline constexpr std::size_t processes_max = 48;
 inline constexpr std::size_t faults_max = 8;
 inline constexpr std::size_t words_max = 64;
+inline constexpr std::size_t mails_max = 16;
+inline constexpr std::size_t mail_size_max = 2000;
 inline constexpr std::size_t questions_max = 1U << 15U;
 inline constexpr std::uint32_t records_max = 44'000;
 /// Room that crossings leave to facts and words; those of a long run are not all in the journal.
@@ -42,8 +44,9 @@ inline constexpr int lowest = 400;
 inline constexpr int request = 400;  ///< the server's connection to the program
 inline constexpr int standard_error = 401;
 inline constexpr int last_pid = 402;
-inline constexpr int pollers = 403;       ///< an epoll of the actors' epolls
-inline constexpr int actor_poller = 404;  ///< the first of actors_max epolls
+inline constexpr int ballast = 403;       ///< a page of /dev/shm that is always used
+inline constexpr int pollers = 404;       ///< an epoll of the actors' epolls
+inline constexpr int actor_poller = 405;  ///< the first of actors_max epolls
 /// From here on, for a moment, while a process is born.
 inline constexpr int aside = actor_poller + static_cast<int>(actors_max);
 }  // namespace harness_fd
@@ -86,6 +89,13 @@ struct Process {
 
   /// Whether it is meant by `name`: "tracker" means all of them, "tracker#2" one.
   bool plays(std::string_view name) const noexcept { return base == name || role == name; }
+};
+
+/// A word that carries bytes.
+struct Mail {
+  ObjectText word;
+  std::uint16_t size;
+  std::array<char, mail_size_max> bytes;
 };
 
 struct PlannedFault {
@@ -139,8 +149,10 @@ struct Segment {
 
   std::uint32_t fault_count;
   std::uint32_t word_count;
+  std::uint32_t mail_count;
   std::array<PlannedFault, faults_max> faults;
   std::array<ObjectText, words_max> words;
+  std::array<Mail, mails_max> mails;
   std::array<Process, processes_max> processes;
   std::array<Actor, actors_max> actors;
   std::array<std::uint8_t, questions_max> given;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ class SerialGate final : public Gate {
   // For the Stage.
   void tell(std::string_view word) noexcept;
   bool await(std::string_view word) noexcept;
+  void send(std::string_view word, std::string_view bytes) noexcept;
+  std::optional<std::string> receive(std::string_view word) noexcept;
   /// kill_role, stop_role, resume_role: comes back when it is done.
   void ask_controller(Request request, std::string_view role) noexcept;
   void note(std::string_view word, std::string_view text, bool begins, int error) noexcept;

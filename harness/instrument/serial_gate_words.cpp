@@ -11,6 +11,13 @@ bool is_said(const Segment& shared, const ObjectText& word) {
   return std::ranges::any_of(said, [&](const ObjectText& each) { return each == word.view(); });
 }
 
+Mail* mail_under(Segment& shared, const ObjectText& word) {
+  const auto sent = std::span(shared.mails).first(shared.mail_count);
+  const auto found =
+      std::ranges::find_if(sent, [&](const Mail& each) { return each.word == word.view(); });
+  return found == sent.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 void SerialGate::tell(std::string_view word) noexcept {
@@ -41,6 +48,29 @@ bool SerialGate::await(std::string_view word) noexcept {
     }
   }
   return true;
+}
+
+void SerialGate::send(std::string_view word, std::string_view bytes) noexcept {
+  Segment& shared = segment();
+  const ObjectText under(word);
+  LASTREF_ASSERT(bytes.size() <= mail_size_max);
+  Mail* mail = mail_under(shared, under);
+  if (mail == nullptr) {
+    LASTREF_ASSERT(shared.mail_count < mails_max);
+    mail = &shared.mails[shared.mail_count++];
+    mail->word = under;
+  }
+  mail->size = static_cast<std::uint16_t>(bytes.size());
+  std::ranges::copy(bytes, mail->bytes.begin());
+  tell(word);
+}
+
+std::optional<std::string> SerialGate::receive(std::string_view word) noexcept {
+  if (!await(word)) {
+    return std::nullopt;
+  }
+  const Mail* mail = mail_under(segment(), ObjectText(word));
+  return mail == nullptr ? std::string() : std::string(mail->bytes.data(), mail->size);
 }
 
 void SerialGate::ask_controller(Request request, std::string_view role) noexcept {

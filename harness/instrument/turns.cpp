@@ -136,6 +136,7 @@ void SharedRun::reset() noexcept {
   segment.asked = 0;
   segment.fault_count = 0;
   segment.word_count = 0;
+  segment.mail_count = 0;
   journal_.reset();
 }
 

@@ -28,7 +28,7 @@ void append(std::string& line, std::string_view text) {
 }  // namespace
 
 static_assert(std::is_trivially_copyable_v<Record>);
-static_assert(sizeof(Record) == 256, "sixteen to a page");
+static_assert(sizeof(Record) == 384, "six lines of a cache");
 
 struct Journal::Head {
   std::uint32_t claimed;

@@ -89,6 +89,8 @@ inline constexpr std::string_view fd_left = "fd_left";
 inline constexpr std::string_view refuted = "refuted";
 /// text: what was seen instead
 inline constexpr std::string_view seen = "seen";
+/// An outside party writes a file. text: its path
+inline constexpr std::string_view outside = "outside";
 /// The tracker was asked at a moment when nothing moved. One `count` for each entry (text:
 /// resource, value: count, k: the holder's pid), then `counted` (value: how many entries).
 inline constexpr std::string_view count = "count";
@@ -101,7 +103,8 @@ inline constexpr std::string_view swept = "swept";      ///< By the world, after
 inline constexpr std::string_view crashed = "crashed";  ///< By itself; value: a signal's number.
 }  // namespace fact
 
-inline constexpr std::size_t record_text_room = 128;
+/// The path of an array, with its type in front, is not cut.
+inline constexpr std::size_t record_text_room = 256;
 using RoleText = Text<24>;
 using PlaceText = Text<24>;
 using ObjectText = Text<44>;

@@ -98,7 +98,8 @@ std::string removed_by(const Record& record) {
   }
 }
 
-/// Whether removing `removed` takes `held` away, or something out of it.
+/// Whether removing `removed`, which is no name of its own, takes `held` away, or something out of
+/// it.
 bool takes_from(std::string_view held, const Record& record, std::string_view removed) {
   if (held == removed) {
     return true;
@@ -141,7 +142,12 @@ std::vector<Finding> no_premature_unlink(const Evidence& evidence) {
     if (removed.empty()) {
       continue;
     }
+    const bool is_named = std::ranges::any_of(
+        holdings.counts(), [&](const auto& item) { return item.first.second == removed; });
     for (const auto& [key, range] : holdings.counts()) {
+      if (is_named && key.second != removed) {
+        continue;  // It goes by its own count, whatever it lies in.
+      }
       if (range.least > 0 && holdings.is_alive(key.first) &&
           takes_from(key.second, record, removed)) {
         findings.push_back({.claim = std::string(premature_claim),

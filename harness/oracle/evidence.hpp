@@ -26,7 +26,6 @@ struct Evidence {
   /// The same after the next start, which sweeps up.
   std::vector<std::string> left_after_sweep;
   std::string standard_error;
-  std::string runtime_folder;  ///< where trees live, absolute
 };
 
 /// Everything that is wrong, of all oracles, in a fixed order.

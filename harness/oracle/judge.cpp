@@ -10,7 +10,7 @@ namespace {
 
 using Oracle = std::vector<Finding> (*)(const Evidence&);
 
-constexpr std::array<Oracle, 11> oracles = {oracle::refuted,
+constexpr std::array<Oracle, 13> oracles = {oracle::refuted,
                                             oracle::no_crash,
                                             oracle::no_hang,
                                             oracle::no_premature_unlink,
@@ -18,9 +18,11 @@ constexpr std::array<Oracle, 11> oracles = {oracle::refuted,
                                             oracle::no_leak,
                                             oracle::no_fd_leak,
                                             oracle::no_stray_process,
+                                            oracle::no_corruption,
                                             oracle::is_private,
                                             oracle::error_surfaced,
-                                            oracle::quiet};
+                                            oracle::quiet,
+                                            oracle::works};
 
 constexpr std::size_t last_of_each_process = 10;
 

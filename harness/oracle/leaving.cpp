@@ -54,6 +54,12 @@ bool somebody_lived_to_clean(const Evidence& evidence) {
   return !failed_or_whole && !nobody;
 }
 
+/// A folder that is made and removed in one breath, to see whether that can be done. Nobody counts
+/// it: if its maker is killed in between, the next start takes it away.
+bool is_probe(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).starts_with("lastref_probe_");
+}
+
 void complain(std::vector<Finding>& findings,
               const Evidence& evidence,
               const std::vector<std::string>& left,
@@ -95,10 +101,12 @@ std::vector<Finding> no_leak(const Evidence& evidence) {
   if (!is_promised(evidence)) {
     return findings;
   }
-  if (somebody_lived_to_clean(evidence)) {
+  if (!evidence.scenario.leaves_to_the_next_start && somebody_lived_to_clean(evidence)) {
+    std::vector<std::string> left = evidence.left;
+    std::erase_if(left, is_probe);
     complain(findings,
              evidence,
-             evidence.left,
+             left,
              "no-leak: every name created is removed when the last process is gone");
   }
   if (findings.empty()) {

@@ -39,14 +39,22 @@ std::vector<Finding> no_fd_leak(const Evidence& evidence);
 /// When the run is over, nothing runs.
 std::vector<Finding> no_stray_process(const Evidence& evidence);
 
-/// In the runtime folder, files are made 0600 and folders 0700, from their first instant.
+/// Files are made 0600 and folders 0700, from their first instant.
 std::vector<Finding> is_private(const Evidence& evidence);
+
+/// A file of an array has its final name only when it is whole: it is made under another, and the
+/// one way to the final one is a rename. What an outside party writes is its own.
+std::vector<Finding> no_corruption(const Evidence& evidence);
 
 /// An error that was put in is retried away, handled as documented, or told to somebody.
 std::vector<Finding> error_surfaced(const Evidence& evidence);
 
 /// With nothing wrong, what the scenario expects is said, and nothing else.
 std::vector<Finding> quiet(const Evidence& evidence);
+
+/// With nothing wrong, every word does what it says, but for those that the scenario means to fail.
+/// Without this, a scenario that stops at its first error would show nothing, in silence.
+std::vector<Finding> works(const Evidence& evidence);
 
 /// What the scenario itself found wrong.
 std::vector<Finding> refuted(const Evidence& evidence);

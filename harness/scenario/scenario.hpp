@@ -6,6 +6,7 @@
 // promised, and returns when a call fails.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +46,12 @@ class Stage {
   /// Waits for a word. False when nobody is left who could say it (everything else is dead or
   /// waits).
   virtual bool await(const std::string& word) = 0;
+  /// Says a word that carries bytes: up to 2000 of any value, and 16 such words a run. Who sends
+  /// under the same word again replaces the bytes.
+  virtual void send(const std::string& word, const std::string& bytes) = 0;
+  /// Waits for a word like `await`. Its bytes, which stay for others, and are none if it was only
+  /// told; nothing when nobody is left who could say it.
+  virtual std::optional<std::string> receive(const std::string& word) = 0;
   /// Holds all other processes in `role` still (SIGSTOP), and lets them go on.
   virtual void stop(const std::string& role) = 0;
   /// False if nobody in `role` was held still any more: when all others wait for them, the world
@@ -55,8 +62,45 @@ class Stage {
   /// Only in the kernel world: forks this process without the product's knowledge. The copy keeps
   /// all descriptors, runs `body`, and dies. False where there is no real fork.
   virtual bool fork_stranger(std::function<void()> body) = 0;
+  /// Whether nothing of what is planned has struck so far: then all goes as the scenario says.
+  virtual bool is_undisturbed() const noexcept = 0;
   /// A finding of the scenario's own: `claim` does not hold because `seen`.
   virtual void refute(const std::string& claim, const std::string& seen) = 0;
+
+  // What the system has to give. None of this crosses the seam.
+
+  /// $TMPDIR of the run: empty at first, and a file system of its own.
+  virtual const std::string& spare_folder() const noexcept = 0;
+  /// From now on the file system of /dev/shm has room for so many more bytes (rounded up to pages)
+  /// and inodes, until `free_storage` or the end of the last process. False where it cannot be
+  /// done.
+  virtual bool limit_storage(std::uint64_t bytes, std::uint64_t inodes) = 0;
+  virtual void free_storage() = 0;
+  /// No write of this process, and of those that it starts from now on, reaches past that size of
+  /// a file (RLIMIT_FSIZE). What is said on standard error counts as no file.
+  virtual void limit_file_size(std::uint64_t bytes) = 0;
+  /// Permission bits are refused to this process from now on, and to those that it starts, although
+  /// they are root's. Before it has threads: they would not obey. False in the sim, where root may
+  /// do all.
+  virtual bool obey_modes() = 0;
+  /// chmod by somebody who may, if the path is there.
+  virtual void change_mode(const std::string& path, std::uint32_t mode) = 0;
+
+  // What an outside party does, who may do all: no crossing, and nothing of the product's. What it
+  // leaves is left over like anything else. False when it could not be done. Not for files on which
+  // this process holds a lock: to close one drops it.
+
+  virtual bool outside_unlink(const std::string& path) = 0;
+  virtual bool outside_rmdir(const std::string& path) = 0;
+  virtual bool outside_make_folder(const std::string& path, std::uint32_t mode) = 0;
+  virtual bool outside_symlink(const std::string& target, const std::string& path) = 0;
+  /// A file with these bytes: a new one, 0600, or what was there with other content.
+  virtual bool outside_write(const std::string& path, const std::string& bytes) = 0;
+  /// The next process that is started gets this pid, which a child of this process had that is
+  /// dead. False where pids are not ours to give.
+  virtual bool reuse_pid(os::Pid pid) = 0;
+  /// The names in a folder, ordered; none if it is not there.
+  virtual std::vector<std::string> outside_list(const std::string& folder) = 0;
 
   // Words of the product, with their place in the journal. They return what the product returned.
   Status lead();  ///< Become the root of a new tree.
@@ -72,6 +116,9 @@ class Stage {
   bool must_exist(const Resource& resource);
   /// Ends this process's membership, in good order.
   void leave();
+  /// Any other word of the product: notes `name` around `act`, and returns what `act` did. Words
+  /// nest; those inside of it are noted as they come.
+  Status word(std::string_view name, const std::function<Status()>& act);
   tracker::Client& client() noexcept { return *client_; }
   bool has_client() const noexcept { return client_ != nullptr; }
 
@@ -109,12 +156,16 @@ struct Scenario {
   std::vector<std::string> expected_noise = {};
   /// What it may say besides, depending on who is faster.
   std::vector<std::string> possible_noise = {};
+  /// Words that fail in a run without faults, because that is what it is about.
+  std::vector<std::string> failing_words = {};
   bool kernel_only = false;  ///< Needs what a simulation has not: a real fork, address spaces.
   bool in_matrix = true;     ///< Its clean run is enumerated and failed point by point.
   bool in_gate = true;       ///< The canary is not.
   /// Its tracker keeps no ledger (loky mode): what it could not remove, or had when it was killed,
   /// stays.
   bool no_ledger = false;
+  /// A tree of it dies whole: what that leaves may stay until the next start.
+  bool leaves_to_the_next_start = false;
   /// Resources that the scenario leaves behind on purpose (it forgot them), as to_text gives them.
   std::vector<std::string> stays = {};
   /// umask of the run's processes, and the like, stay the world's business.

@@ -86,6 +86,10 @@ void Stage::leave() {
   }));
 }
 
+Status Stage::word(std::string_view name, const std::function<Status()>& act) {
+  return noted(name, {}, act);
+}
+
 bool Stage::must_exist(const Resource& resource) {
   std::string path = resource.name;
   if (resource.type == ResourceType::shm) {

@@ -17,13 +17,15 @@ constexpr int links_max = 40;                // path_resolution(7)
 // up to 8, and "." and ".." come first. getdents64(2).
 constexpr std::size_t folder_buffer_size = 8192;
 constexpr std::size_t dots_size = 48;
+constexpr std::size_t page_size = 4096;
+constexpr std::uint64_t first_device = 1;
 
 std::size_t size_of_entry(const std::string& name) {
   return (19 + name.size() + 1 + 7) / 8 * 8;
 }
 
 os::FileStatus status_of(const Inode& inode) {
-  return {.device = 1,
+  return {.device = inode.device,
           .inode = inode.number,
           .size = inode.kind == os::FileKind::folder ? 40 + 20 * inode.entries.size()
                                                      : inode.bytes.size(),
@@ -137,7 +139,7 @@ Answer<SimKernel::Walk> SimKernel::place_for_new(const Task& task, const os::Pla
   if (!at->folder->linked) {
     return refused(ENOENT);
   }
-  if (inodes_ >= limits.inodes) {
+  if (at->folder->device == first_device && inodes_ >= limits.inodes) {
     return refused(ENOSPC);
   }
   return at;
@@ -152,18 +154,18 @@ std::shared_ptr<Inode> SimKernel::link(const Task& task,
   inode->kind = kind;
   inode->mode = mode & ~task.umask & 07777U;
   inode->owner = task.user;
+  inode->device = at.folder->device;
   inode->parent = at.folder;
   at.folder->entries[at.name] = {.inode = inode, .order = next_order_++};
-  ++inodes_;
+  inodes_ += inode->device == first_device ? 1U : 0U;
   return inode;
 }
 
 void SimKernel::unlink_at(const Walk& at) {
   at.found->linked = false;
   at.folder->entries.erase(at.name);
-  --inodes_;
-  bytes_ -=
-      at.found->bytes.size();  // Early for a file that is still open; nobody counts that here.
+  inodes_ -= at.found->device == first_device ? 1U : 0U;
+  give_pages_back(*at.found);  // Early for a file that is still open; nobody counts that here.
 }
 
 Answer<void> SimKernel::may_remove(const Task& task, const Walk& at) const {
@@ -223,22 +225,52 @@ Answer<os::Fd> SimKernel::open(Task& task, const os::Place& place, const os::Ope
   return install(task, std::move(description));
 }
 
-Answer<std::size_t> SimKernel::put(Inode& inode, os::Bytes bytes, std::uint64_t offset) {
+/// How many of the bytes there is room for; their pages are taken.
+std::size_t SimKernel::take_pages(Inode& inode, std::uint64_t offset, std::size_t size) {
+  if (inode.device != first_device) {
+    return size;
+  }
+  const std::uint64_t last = (offset + size - 1) / page_size;
+  inode.pages.resize(std::max<std::size_t>(inode.pages.size(), last + 1));
+  for (std::uint64_t page = offset / page_size; page <= last; ++page) {
+    if (inode.pages[page]) {
+      continue;
+    }
+    if (bytes_ + page_size > limits.bytes) {
+      return page * page_size > offset ? page * page_size - offset : 0;
+    }
+    inode.pages[page] = true;
+    bytes_ += page_size;
+  }
+  return size;
+}
+
+void SimKernel::give_pages_back(Inode& inode) {
+  bytes_ -= page_size * static_cast<std::size_t>(std::ranges::count(inode.pages, true));
+  inode.pages.clear();
+}
+
+Answer<std::size_t> SimKernel::put(const Task& task,
+                                   Inode& inode,
+                                   os::Bytes bytes,
+                                   std::uint64_t offset) {
   if (bytes.empty()) {
     return 0;
   }
-  const std::size_t end = offset + bytes.size();
-  const std::size_t growth = end > inode.bytes.size() ? end - inode.bytes.size() : 0;
-  if (growth > 0) {
-    const bool moves = end > inode.bytes.capacity() && !inode.pinned.expired();
-    if (bytes_ + growth > limits.bytes || moves) {
-      return refused(ENOSPC);
-    }
-    inode.bytes.resize(end);
-    bytes_ += growth;
+  if (offset >= task.file_size_max) {
+    return refused(EFBIG);
   }
-  std::memcpy(inode.bytes.data() + offset, bytes.data(), bytes.size());
-  return bytes.size();
+  const std::size_t wanted = std::min<std::uint64_t>(bytes.size(), task.file_size_max - offset);
+  if (offset + wanted > inode.bytes.capacity() && !inode.pinned.expired()) {
+    return refused(ENOSPC);
+  }
+  const std::size_t size = take_pages(inode, offset, wanted);
+  if (size == 0) {
+    return refused(ENOSPC);
+  }
+  inode.bytes.resize(std::max<std::size_t>(inode.bytes.size(), offset + size));
+  std::memcpy(inode.bytes.data() + offset, bytes.data(), size);
+  return size;
 }
 
 Answer<std::size_t> SimKernel::write_at(Task& task,
@@ -256,7 +288,7 @@ Answer<std::size_t> SimKernel::write_at(Task& task,
     return refused(EBADF);
   }
   // Linux appends whatever the offset says. pwrite(2), BUGS.
-  return put(*open->inode, bytes, open->append ? open->inode->bytes.size() : offset);
+  return put(task, *open->inode, bytes, open->append ? open->inode->bytes.size() : offset);
 }
 
 Answer<os::FileStatus> SimKernel::status(Task& task, os::Fd fd) {
@@ -326,7 +358,6 @@ Answer<void> SimKernel::make_symlink(Task& task,
   auto inode = link(task, *at, os::FileKind::symlink, 0777);
   inode->mode = 0777;
   inode->bytes = target;
-  bytes_ += target.size();
   return {};
 }
 
@@ -413,6 +444,9 @@ Answer<std::uint64_t> SimKernel::free_space(Task& task, const std::string& path)
   }
   if (!at->found) {
     return refused(ENOENT);
+  }
+  if (at->found->device != first_device) {
+    return most;
   }
   return std::min<std::uint64_t>(limits.bytes - std::min(limits.bytes, bytes_), most);
 }

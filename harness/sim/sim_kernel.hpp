@@ -4,9 +4,10 @@
 // are errno values, as Linux gives them for the calls that os::Os makes; property_tests/os_contract
 // holds both kernels to the same answers.
 //
-// Limits: one mount; groups are not modelled; a folder's size is tmpfs's. Of maps: SIGBUS, a store
-// to what may only be read, and pages that a copy on write has not copied yet are for the real
-// kernel; and a file that is mapped grows by no more than SimLimits::mapped_growth.
+// Limits: a file system besides the first has no limits, and its folder can be seen through; groups
+// are not modelled; a folder's size is tmpfs's. Of maps: SIGBUS, a store to what may only be read,
+// and pages that a copy on write has not copied yet are for the real kernel; a store takes no
+// storage; and a file that is mapped grows by no more than SimLimits::mapped_growth.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,10 @@ struct Inode {
   os::FileKind kind = os::FileKind::regular;
   std::uint32_t mode = 0;
   std::uint32_t owner = 0;
+  std::uint64_t device = 1;  ///< Only the first has limits.
   bool linked = true;
-  std::string bytes;  ///< Content, or the target of a symlink
+  std::string bytes;        ///< Content, or the target of a symlink
+  std::vector<bool> pages;  ///< Which of the content have been written to; the others cost nothing.
   std::map<std::string, Entry> entries;
   std::weak_ptr<Inode> parent;
   std::vector<RecordLock> locks;
@@ -150,6 +153,7 @@ struct Task {
   std::vector<std::shared_ptr<Description>> fds;  ///< By number; nothing where it is free
   std::size_t fds_open = 0;
   std::size_t fds_max = 1024;
+  std::uint64_t file_size_max = ~std::uint64_t{0};  ///< RLIMIT_FSIZE
   std::vector<Map> maps;
   std::set<os::Signal> ignored;
   std::set<os::Signal> blocked;
@@ -161,7 +165,7 @@ struct Task {
 struct SimLimits {
   std::size_t socket_buffer = 212992;  ///< bytes; net.core.wmem_default
   std::size_t backlog = 128;
-  std::size_t bytes = ~std::size_t{0};  ///< of all files
+  std::size_t bytes = ~std::size_t{0};  ///< of all files, counted in pages as tmpfs does
   std::size_t inodes = ~std::size_t{0};
   std::size_t mapped_growth = std::size_t{1} << 16U;  ///< bytes; of a file while it is mapped
 };
@@ -171,7 +175,7 @@ int number_of(os::Signal signal);
 
 class SimKernel {
  public:
-  /// With / , /dev/shm and /tmp (both 01777), and a clock at one second.
+  /// With / , /dev/shm, /tmp and /var/tmp (all three 01777), and a clock at one second.
   explicit SimKernel(SimLimits limits = {});
   SimKernel(const SimKernel&) = delete;
   SimKernel& operator=(const SimKernel&) = delete;
@@ -185,7 +189,9 @@ class SimKernel {
   Answer<void> signal_process(Task& task, os::Fd process, os::Signal signal);
   Answer<std::optional<os::ChildExit>> wait_child(Task& task, os::Fd process);
   /// Threads and processes are numbered together.
-  os::Pid number_a_thread() noexcept { return next_pid_++; }
+  os::Pid number_a_thread() noexcept;
+  /// The next one gets this number, or the first free one after it.
+  void go_on_from(os::Pid pid) noexcept { next_pid_ = pid; }
   Answer<void> ignore_signal(Task& task, os::Signal signal);
   Answer<void> unblock_signal(Task& task, os::Signal signal);
   void deliver(Task& task, os::Signal signal);
@@ -210,6 +216,17 @@ class SimKernel {
   Answer<std::vector<os::FolderEntry>> read_folder(Task& task, os::Fd folder);
   Answer<std::uint64_t> free_space(Task& task, const std::string& path) const;
   Answer<void> make_symlink(Task& task, const os::Place& place, const std::string& target);
+
+  // For the harness alone; sim_outside.cpp.
+  /// Room for so many more bytes, rounded up to pages, and inodes.
+  void limit_storage(std::uint64_t bytes, std::uint64_t inodes) noexcept;
+  void free_storage() noexcept;
+  /// What is made in this folder from now on lies on another file system, which has no limits.
+  void mount(const std::string& folder);
+  Answer<void> change_mode(Task& task, const os::Place& place, std::uint32_t mode);
+  /// A file with these bytes: a new one, 0600, or what was there with other content. How many of
+  /// them there was room for.
+  Answer<std::size_t> replace_file(Task& task, const os::Place& place, os::Bytes bytes);
 
   // Memory.
   Answer<os::Buffer> map(Task& task, const os::MapOptions& options);
@@ -253,8 +270,9 @@ class SimKernel {
   os::Instant clock = std::chrono::seconds(1);
   std::string standard_error;  ///< What all processes said on 1 and 2
   SimLimits limits;
-  std::uint64_t changes = 0;  ///< Moves when something may have become ready.
-  bool pipes_travel = false;  ///< A pipe was given to another process.
+  std::string working_folder = "/";  ///< What is told of it; relative paths start at the root.
+  std::uint64_t changes = 0;         ///< Moves when something may have become ready.
+  bool pipes_travel = false;         ///< A pipe was given to another process.
 
  private:
   enum class Last : std::uint8_t { normal, dot, dot_dot, root };
@@ -279,7 +297,9 @@ class SimKernel {
                               std::uint32_t mode);
   void unlink_at(const Walk& at);
   Answer<void> may_rename(const Task& task, const Walk& from, const Walk& to) const;
-  Answer<std::size_t> put(Inode& inode, os::Bytes bytes, std::uint64_t offset);
+  Answer<std::size_t> put(const Task& task, Inode& inode, os::Bytes bytes, std::uint64_t offset);
+  std::size_t take_pages(Inode& inode, std::uint64_t offset, std::size_t size);
+  void give_pages_back(Inode& inode);
   Answer<std::size_t> write_pipe(Pipe& pipe, os::Bytes bytes);
   static Answer<os::Fd> install(Task& task, std::shared_ptr<Description> description);
   static void install_at(Task& task, int number, std::shared_ptr<Description> description);

@@ -1,4 +1,5 @@
 // Names of shared memory and semaphores: files in /dev/shm, as glibc makes them.
+#include <array>
 #include <cerrno>
 #include <optional>
 
@@ -46,9 +47,14 @@ Answer<void> SimKernel::create_semaphore(Task& task, const std::string& name, st
   if (!fd) {
     return refused(fd.error());
   }
-  description(task, *fd)->inode->bytes.resize(32);  // sizeof(sem_t)
-  bytes_ += 32;
-  return close(task, *fd);
+  const std::array<std::byte, 32> semaphore{};  // sizeof(sem_t)
+  const auto size = put(task, *description(task, *fd)->inode, semaphore, 0);
+  static_cast<void>(close(task, *fd));
+  if (!size) {
+    static_cast<void>(unlink(task, *path));
+    return refused(size.error());
+  }
+  return {};
 }
 
 Answer<void> SimKernel::unlink_semaphore(Task& task, const std::string& name) {

@@ -169,7 +169,7 @@ Result<std::uint64_t> SimOs::free_space(const std::string& path) noexcept {
 }
 
 Result<std::string> SimOs::working_folder() noexcept {
-  return std::string("/");
+  return machine_.kernel.working_folder;
 }
 
 Result<os::Buffer> SimOs::map(const os::MapOptions& options) noexcept {

@@ -110,6 +110,8 @@ SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
   static_cast<void>(make_folder(maker, "/dev", 0755));
   static_cast<void>(make_folder(maker, "/dev/shm", 01777));
   static_cast<void>(make_folder(maker, "/tmp", 01777));
+  static_cast<void>(make_folder(maker, "/var", 0755));
+  static_cast<void>(make_folder(maker, "/var/tmp", 01777));
   keep_what_is_there();
 }
 
@@ -119,9 +121,22 @@ SimKernel::~SimKernel() {
   }
 }
 
+os::Pid SimKernel::number_a_thread() noexcept {
+  // Numbers of threads are free again only with their process: Linux goes on behind them too.
+  const auto is_taken = [this](os::Pid pid) {
+    return std::ranges::any_of(tasks_, [pid](const auto& task) {
+      return task->pid == pid && task->life != Task::Life::reaped;
+    });
+  };
+  while (is_taken(next_pid_)) {
+    ++next_pid_;
+  }
+  return next_pid_++;
+}
+
 std::shared_ptr<Task> SimKernel::make_task(const std::shared_ptr<Task>& parent, std::string role) {
   auto task = std::make_shared<Task>();
-  task->pid = next_pid_++;
+  task->pid = number_a_thread();
   task->parent = parent;
   task->role = std::move(role);
   task->chance = static_cast<std::uint64_t>(task->pid) << 32U;
@@ -130,6 +145,7 @@ std::shared_ptr<Task> SimKernel::make_task(const std::shared_ptr<Task>& parent, 
     task->umask = parent->umask;
     task->environment = parent->environment;
     task->fds_max = parent->fds_max;
+    task->file_size_max = parent->file_size_max;
   }
   for (const int number : {0, 1, 2}) {
     install_at(*task, number, std::make_shared<Description>());

@@ -65,6 +65,9 @@ Answer<void> SimKernel::rename(Task& task, const os::Place& from_place, const os
   if (to->slash && from->found->kind != os::FileKind::folder) {
     return refused(ENOTDIR);
   }
+  if (from->found->device != to->folder->device) {
+    return refused(EXDEV);
+  }
   if (is_above(*from->found, to->folder)) {
     return refused(EINVAL);
   }

@@ -77,7 +77,8 @@ struct SimRun {
   std::vector<bool> fired;  ///< One for each planned fault
   std::string listener;     ///< Path of the socket that was bound last
 
-  std::set<std::string> words;  ///< that were said
+  std::set<std::string> words;               ///< that were said
+  std::map<std::string, std::string> mails;  ///< bytes that words carry
   std::string ask_after;
   std::vector<Awaiting*> awaiting;
 

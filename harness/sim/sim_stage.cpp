@@ -47,6 +47,21 @@ bool SimStage::await(const std::string& word) {
   return is_said();
 }
 
+void SimStage::send(const std::string& word, const std::string& bytes) {
+  LASTREF_ASSERT(bytes.size() <= mail_size_max);
+  run_.mails[word] = bytes;
+  LASTREF_ASSERT(run_.mails.size() <= mails_max);
+  tell(word);
+}
+
+std::optional<std::string> SimStage::receive(const std::string& word) {
+  if (!await(word)) {
+    return std::nullopt;
+  }
+  const auto found = run_.mails.find(word);
+  return found == run_.mails.end() ? std::string() : found->second;
+}
+
 void SimStage::signal(const std::string& role, os::Signal signal) {
   for (const Member* each : run_.by_index) {
     if (each->plays(role) && each != &member_) {
@@ -72,6 +87,10 @@ void SimStage::kill(const std::string& role) {
   run_.kill(role);
   run_.machine.scheduler.mind_death();
   run_.machine.scheduler.bury_the_doomed();
+}
+
+bool SimStage::is_undisturbed() const noexcept {
+  return std::ranges::none_of(run_.fired, [](bool fired) { return fired; });
 }
 
 void SimStage::refute(const std::string& claim, const std::string& seen) {

@@ -1,7 +1,9 @@
 // SimStage: the Stage of a process of a simulated run.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/scenario/scenario.hpp"
 #include "harness/sim/sim_run.hpp"
@@ -11,6 +13,7 @@ namespace lastref::harness::sim {
 // The same places as in the kernel world.
 inline constexpr const char* files_folder = "/dev/shm/world/files";
 inline constexpr const char* runtime_folder = "/dev/shm/world/runtime";
+inline constexpr const char* spare_folder_of_run = "/dev/shm/world/tmp";
 
 /// Nothing if the scenario has no such role.
 const Role* role_of(const Scenario& scenario, std::string_view name) noexcept;
@@ -26,11 +29,29 @@ class SimStage final : public Stage {
   Status start(const std::string& role) override;
   void tell(const std::string& word) override;
   bool await(const std::string& word) override;
+  void send(const std::string& word, const std::string& bytes) override;
+  std::optional<std::string> receive(const std::string& word) override;
   void stop(const std::string& role) override;
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   bool fork_stranger(std::function<void()>) override { return false; }
+  bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
+
+  // sim_outside.cpp
+  const std::string& spare_folder() const noexcept override { return spare_; }
+  bool limit_storage(std::uint64_t bytes, std::uint64_t inodes) override;
+  void free_storage() override;
+  void limit_file_size(std::uint64_t bytes) override;
+  bool obey_modes() override { return false; }
+  void change_mode(const std::string& path, std::uint32_t mode) override;
+  bool outside_unlink(const std::string& path) override;
+  bool outside_rmdir(const std::string& path) override;
+  bool outside_make_folder(const std::string& path, std::uint32_t mode) override;
+  bool outside_symlink(const std::string& target, const std::string& path) override;
+  bool outside_write(const std::string& path, const std::string& bytes) override;
+  bool reuse_pid(os::Pid pid) override;
+  std::vector<std::string> outside_list(const std::string& folder) override;
 
  protected:
   void note(std::string_view word, const std::string& text, bool begins, int error) override;
@@ -43,6 +64,7 @@ class SimStage final : public Stage {
   Member& member_;
   std::string tree_;
   std::string folder_ = files_folder;
+  std::string spare_ = spare_folder_of_run;
 };
 
 }  // namespace lastref::harness::sim

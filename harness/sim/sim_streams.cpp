@@ -160,7 +160,7 @@ Answer<std::size_t> SimKernel::write(Task& task, os::Fd fd, os::Bytes bytes) {
         return refused(EBADF);
       }
       const std::uint64_t offset = open->append ? open->inode->bytes.size() : open->offset;
-      const auto size = put(*open->inode, bytes, offset);
+      const auto size = put(task, *open->inode, bytes, offset);
       if (size) {
         open->offset = offset + *size;
       }

@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include <lastref/temporary_resources.hpp>
 #include <lastref/tracker.hpp>
 
 #include "harness/oracle/evidence.hpp"
@@ -38,7 +39,7 @@ bool plans_errors(const Plan& plan) {
 /// What one process does, on its own fiber.
 int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
   if (options.entry == next_start) {
-    static_cast<void>(tracker::sweep(system, {}));
+    static_cast<void>(lastref::sweep(system, {}));
     return 0;
   }
   Member& member = *run.member_of(system.task());
@@ -70,8 +71,15 @@ void prepare(SimRun& run, const SimOptions& options) {
   const auto maker = run.machine.kernel.make_task(nullptr, "world");
   maker->umask = 0;
   maker->environment["LASTREF_RUNTIME_FOLDER"] = sim::runtime_folder;
-  static_cast<void>(run.machine.kernel.make_folder(*maker, std::string(world_folder), 0700));
-  static_cast<void>(run.machine.kernel.make_folder(*maker, std::string(sim::files_folder), 0700));
+  maker->environment["TMPDIR"] = sim::spare_folder_of_run;
+  for (const char* folder : {world_folder, sim::files_folder}) {
+    static_cast<void>(run.machine.kernel.make_folder(*maker, folder, 0700));
+  }
+  static_cast<void>(run.machine.kernel.make_folder(*maker, sim::spare_folder_of_run, 01777));
+  for (const char* folder : {sim::spare_folder_of_run, "/tmp", "/var/tmp"}) {
+    run.machine.kernel.mount(folder);
+  }
+  run.machine.kernel.working_folder = sim::spare_folder_of_run;
   run.machine.kernel.keep_what_is_there();
   run.maker = maker;
 }
@@ -118,6 +126,7 @@ std::vector<std::string> left(const SimRun& run) {
 /// The next start, which sweeps.
 void start_again(SimRun& run) {
   run.observing = true;
+  run.machine.kernel.free_storage();
   run.machine.scheduler.steps_max = ~std::uint64_t{0};
   run.machine.boot(run.maker, {.entry = next_start, .arguments = {}, .fds = {}, .blocked = {}});
   run.machine.scheduler.run();
@@ -164,8 +173,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
                     .records = run->journal,
                     .left = left(*run),
                     .left_after_sweep = {},
-                    .standard_error = run->machine.kernel.standard_error,
-                    .runtime_folder = sim::runtime_folder};
+                    .standard_error = run->machine.kernel.standard_error};
   if (!evidence.left.empty()) {
     start_again(*run);
     evidence.left_after_sweep = left(*run);

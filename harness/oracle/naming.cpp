@@ -1,0 +1,50 @@
+// naming: the oracle on names that promise something.
+#include <set>
+
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+constexpr std::string_view rename_crossing = "rename";
+constexpr std::string_view folder_start = "/lastref_memmapping_folder_";
+constexpr std::string_view final_end = ".npy";
+
+/// Whether a path is the final name of an array's file, below a folder of arrays.
+bool is_final(std::string_view path) noexcept {
+  const std::size_t folder = path.find(folder_start);
+  return path.ends_with(final_end) && folder != std::string_view::npos &&
+         path.find('/', folder + folder_start.size()) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<Finding> no_corruption(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  std::set<std::string_view> given;  // final names, by a rename or by somebody outside
+  for (const Record& record : evidence.records) {
+    const std::string_view path = record.text.view();
+    const bool is_done = record.phase == Phase::end && record.error == 0;
+    const bool is_outside = is_fact(record, fact::outside);
+    if (!is_final(path) || (!is_done && !is_outside)) {
+      continue;
+    }
+    const bool is_open = record.call == Call::open;
+    const bool creates = is_open && record.value >= 0;
+    if (creates || (is_open && !given.contains(path))) {
+      findings.push_back(
+          {.claim = "no-corruption: a file that has its final name is complete",
+           .seen = std::string(path) +
+                   (creates ? " was created by " : " was there without a rename for ") +
+                   std::string(record.role.view())});
+    }
+    if (record.call == Call::unlink) {
+      given.erase(path);
+    } else if (is_open || is_outside || record.place == rename_crossing) {
+      given.insert(path);
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

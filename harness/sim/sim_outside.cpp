@@ -1,0 +1,141 @@
+// What happens around the simulated product without its knowledge: limits, and an outside party,
+// which is root and the parent of the run's first process.
+#include <algorithm>
+#include <cerrno>
+
+#include "harness/sim/sim_stage.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::uint64_t page_size = 4096;
+/// Far from where sums overflow.
+constexpr std::uint64_t storage_max = std::uint64_t{1} << 40U;
+
+}  // namespace
+
+void SimKernel::limit_storage(std::uint64_t bytes, std::uint64_t inodes) noexcept {
+  const std::uint64_t pages = (std::min(bytes, storage_max) + page_size - 1) / page_size;
+  limits.bytes = bytes_ + pages * page_size;
+  limits.inodes = inodes_ + std::min(inodes, storage_max);
+}
+
+void SimKernel::free_storage() noexcept {
+  limits.bytes = SimLimits{}.bytes;
+  limits.inodes = SimLimits{}.inodes;
+}
+
+void SimKernel::mount(const std::string& folder) {
+  Task anybody;
+  const auto at = walk(anybody, folder);
+  LASTREF_ASSERT(at && at->found);
+  constexpr std::uint64_t another_device = 3;
+  at->found->device = another_device;
+}
+
+Answer<void> SimKernel::change_mode(Task& task, const os::Place& place, std::uint32_t mode) {
+  const auto at = walk(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  at->found->mode = mode & 07777U;
+  return {};
+}
+
+Answer<std::size_t> SimKernel::replace_file(Task& task, const os::Place& place, os::Bytes bytes) {
+  auto at = walk(task, place);
+  if (!at) {
+    return refused(at.error());
+  }
+  std::shared_ptr<Inode> file = at->found;
+  if (!file) {
+    const auto fresh = place_for_new(task, place);
+    if (!fresh) {
+      return refused(fresh.error());
+    }
+    file = link(task, *fresh, os::FileKind::regular, 0600);
+  }
+  switch (file->kind) {
+    case os::FileKind::regular:
+      break;
+    case os::FileKind::folder:
+      return refused(EISDIR);
+    case os::FileKind::symlink:
+      return refused(ELOOP);
+    default:
+      return refused(ENXIO);
+  }
+  give_pages_back(*file);
+  file->bytes.clear();
+  return put(task, *file, bytes, 0);
+}
+
+bool SimStage::limit_storage(std::uint64_t bytes, std::uint64_t inodes) {
+  run_.machine.kernel.limit_storage(bytes, inodes);
+  return true;
+}
+
+void SimStage::free_storage() {
+  run_.machine.kernel.free_storage();
+}
+
+void SimStage::limit_file_size(std::uint64_t bytes) {
+  member_.system->task().file_size_max = bytes;
+}
+
+void SimStage::change_mode(const std::string& path, std::uint32_t mode) {
+  static_cast<void>(run_.machine.kernel.change_mode(*run_.maker, path, mode));
+}
+
+bool SimStage::outside_unlink(const std::string& path) {
+  return run_.machine.kernel.unlink(*run_.maker, path).has_value();
+}
+
+bool SimStage::outside_rmdir(const std::string& path) {
+  return run_.machine.kernel.remove_folder(*run_.maker, path).has_value();
+}
+
+bool SimStage::outside_make_folder(const std::string& path, std::uint32_t mode) {
+  return run_.machine.kernel.make_folder(*run_.maker, path, mode).has_value();
+}
+
+bool SimStage::outside_symlink(const std::string& target, const std::string& path) {
+  return run_.machine.kernel.make_symlink(*run_.maker, path, target).has_value();
+}
+
+bool SimStage::outside_write(const std::string& path, const std::string& bytes) {
+  run_.note(member_, Phase::fact, fact::outside, path);
+  const os::Bytes content = std::as_bytes(std::span(bytes));
+  return run_.machine.kernel.replace_file(*run_.maker, path, content) == bytes.size();
+}
+
+bool SimStage::reuse_pid(os::Pid pid) {
+  if (const auto dead = run_.machine.kernel.find(pid); dead && dead->life == Task::Life::zombie) {
+    dead->life = Task::Life::reaped;
+  }
+  run_.machine.kernel.go_on_from(pid);
+  return true;
+}
+
+std::vector<std::string> SimStage::outside_list(const std::string& folder) {
+  SimKernel& kernel = run_.machine.kernel;
+  std::vector<std::string> names;
+  const auto open = kernel.open(*run_.maker, folder, {.folder = true});
+  if (!open) {
+    return names;
+  }
+  for (auto entries = kernel.read_folder(*run_.maker, *open); entries && !entries->empty();
+       entries = kernel.read_folder(*run_.maker, *open)) {
+    for (const os::FolderEntry& entry : *entries) {
+      names.push_back(entry.name);
+    }
+  }
+  static_cast<void>(kernel.close(*run_.maker, *open));
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace lastref::harness::sim
