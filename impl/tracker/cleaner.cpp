@@ -17,6 +17,12 @@ bool is_refusal(std::errc code) {
   return code == std::errc::permission_denied || code == std::errc::operation_not_permitted;
 }
 
+/// That there is something else under a folder's name will not change by itself.
+bool is_no_folder(const Error& error) {
+  return error.code == std::errc::not_a_directory ||
+         error.code == std::errc::too_many_symbolic_link_levels;
+}
+
 /// Without slashes at its end, which would have a symlink followed.
 std::string path_of(const Resource& folder) {
   const std::size_t last = folder.name.find_last_not_of('/');
@@ -75,7 +81,8 @@ std::vector<Cleaned> Cleaner::step(os::Instant now) {
       continue;
     }
     if (!*end && job.attempts + 1 < attempts_ &&
-        (is_refusal(end->error().code) || job.resource.type == ResourceType::folder)) {
+        (is_refusal(end->error().code) ||
+         (job.resource.type == ResourceType::folder && !job.is_no_folder))) {
       ++job.attempts;
       job.due = now + pause_;
       ++index;
@@ -130,6 +137,7 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
     job.refused.reset();
     const std::string path = path_of(job.resource);
     if (Status entered = enter(job, path, path); !entered) {
+      job.is_no_folder = is_no_folder(entered.error());
       return is_gone(entered) ? ok() : entered;
     }
   }

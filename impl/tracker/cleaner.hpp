@@ -62,6 +62,7 @@ class Cleaner {
     os::Instant due{0};
     std::vector<Level> levels = {};     // of a folder that is being deleted
     std::optional<Error> refused = {};  // the first refusal of this attempt
+    bool is_no_folder = false;          // something else has the name of one
   };
 
   bool may_run(std::size_t index) const;

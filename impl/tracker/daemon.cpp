@@ -67,7 +67,11 @@ Status Daemon::serve() {
   for (;;) {
     const Registry::Stamp before = registry_.now();
     const std::size_t asked_before = asked_.size();
+    const std::size_t forgets_before = forgets_.size();
     LASTREF_CHECK(round(patience()));
+    if (round_was_full_) {
+      forget(forgets_before);
+    }
     if (settled()) {
       if (!was_settled_) {
         was_settled_ = true;
@@ -99,7 +103,7 @@ std::optional<std::chrono::nanoseconds> Daemon::patience() {
   if (accept_failures_ > 0 || poll_failures_ > 0) {
     return pause_after_failure;
   }
-  if (!round_was_full_ || members_.empty() ||
+  if (!round_was_full_ || members_.empty() || !forgets_.empty() ||
       (settled() && (registry_.has_doomed() || !asked_.empty()))) {
     return std::chrono::nanoseconds(0);
   }
@@ -332,7 +336,13 @@ bool Daemon::try_again() {
   bool clean = true;
   while (!cleaner.empty()) {
     for (const Cleaned& cleaned : cleaner.step(os_.now())) {
-      clean = cleaned.status && ledger_.strike(cleaned.resource) && clean;
+      const Status done = cleaned.status ? ledger_.strike(cleaned.resource) : cleaned.status;
+      if (!done) {
+        clean = false;
+        os::report_quietly(os_,
+                           "lastref tracker: left to the next start: " + to_text(cleaned.resource) +
+                               ": " + describe(done.error()));
+      }
     }
   }
   return clean;

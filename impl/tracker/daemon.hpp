@@ -87,6 +87,7 @@ class Daemon {
   void take(ConnectionId id, Connection& connection, Message message);
   void take_announcement(Connection& connection, Message& message);
   void take_register(ConnectionId id, Connection& connection, Message& message);
+  void forget(std::size_t count);
   void take_forget(Connection& connection, const Message& message);
   void take_release(Connection& connection, const Message& message);
   bool excuse(MemberId member, const Entry& entry);
@@ -114,6 +115,7 @@ class Daemon {
   std::map<ConnectionId, Connection> connections_;
   std::vector<Parked> parked_;    // registers of names that are being cleaned up, or ghosts
   std::vector<Parked> asked_;     // for counts
+  std::vector<Parked> forgets_;   // to be done when what others had sent by then has been read
   std::set<Resource> ghosts_;     // forgotten, while somebody may believe that it holds them
   std::set<Resource> left_;       // could not be cleaned up
   std::set<Resource> abandoned_;  // doomed because their holder was gone, not released

@@ -54,7 +54,7 @@ void Daemon::take(ConnectionId id, Connection& connection, Message message) {
       take_release(connection, message);
       return;
     case Verb::forget:
-      take_forget(connection, message);
+      forgets_.push_back({.from = id, .message = std::move(message)});
       return;
     case Verb::counts:
       asked_.push_back({.from = id, .message = std::move(message)});
@@ -142,6 +142,7 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
       return;
     }
     registry_.add(*connection.member, entry.resource, entry.count);
+    abandoned_.erase(entry.resource);
   }
   answer(connection, message.id);
 }
@@ -150,6 +151,7 @@ void Daemon::take_hold(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     if (registry_.knows(entry.resource)) {
       registry_.add(*connection.member, entry.resource, entry.count);
+      abandoned_.erase(entry.resource);
     } else {
       complain(connection, "holds an unknown name: " + to_text(entry.resource));
     }
@@ -181,6 +183,20 @@ bool Daemon::excuse(MemberId member, const Entry& entry) {
     excused.erase(found);
   }
   return true;
+}
+
+/// The first `count` of those that wait: a hold that was sent before is part of what is forgotten,
+/// and not a hold of an unknown name.
+void Daemon::forget(std::size_t count) {
+  const auto end = forgets_.begin() + static_cast<std::ptrdiff_t>(count);
+  const std::vector<Parked> due(std::make_move_iterator(forgets_.begin()),
+                                std::make_move_iterator(end));
+  forgets_.erase(forgets_.begin(), end);
+  for (const Parked& each : due) {
+    if (const auto found = connections_.find(each.from); found != connections_.end()) {
+      take_forget(found->second, each.message);
+    }
+  }
 }
 
 void Daemon::take_forget(Connection& connection, const Message& message) {

@@ -56,13 +56,15 @@ Reference& Reference::operator=(Reference&& other) noexcept {
     static_cast<void>(release());
     references_ = std::move(other.references_);
     resource_ = std::move(other.resource_);
+    ended_ = std::move(other.ended_);
   }
   return *this;
 }
 
 Status Reference::release() noexcept {
   const std::shared_ptr<References> references = std::exchange(references_, nullptr);
-  return references ? references->release(resource_) : ok();
+  const bool is_counted = references && !(ended_ && *ended_);
+  return is_counted ? references->release(resource_) : ok();
 }
 
 }  // namespace lastref

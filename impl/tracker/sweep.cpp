@@ -17,6 +17,24 @@ bool is_tree_name(std::string_view name) {
   return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+/// Cleans up what it can of the names, in their order; returns the others.
+std::vector<Resource> clean(os::Os& os, Ledger& ledger, std::vector<Resource> names) {
+  Cleaner cleaner(os, attempts_of_a_sweep);
+  order_for_cleanup(names);
+  for (Resource& name : names) {
+    cleaner.add(std::move(name));
+  }
+  std::vector<Resource> kept;
+  while (!cleaner.empty()) {
+    for (Cleaned& cleaned : cleaner.step(os.now())) {
+      if (!cleaned.status || !ledger.strike(cleaned.resource)) {
+        kept.push_back(std::move(cleaned.resource));
+      }
+    }
+  }
+  return kept;
+}
+
 /// Cleans what the ledger says. Returns whether nothing is left of it.
 Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
   auto ledger = Ledger::open(os, paths.ledger());
@@ -26,21 +44,16 @@ Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
     }
     return tl::unexpected<Error>(ledger.error());
   }
-  Cleaner cleaner(os, attempts_of_a_sweep);
   std::vector<Resource> names = ledger->names();
-  order_for_cleanup(names);
-  for (Resource& name : names) {
-    cleaner.add(std::move(name));
+  const std::size_t count = names.size();
+  std::vector<Resource> kept = clean(os, *ledger, std::move(names));
+  if (!kept.empty() && kept.size() < count) {
+    // It may have gone with a folder that it lay in.
+    kept = clean(os, *ledger, std::move(kept));
   }
-  bool clean = true;
-  while (!cleaner.empty()) {
-    for (const Cleaned& cleaned : cleaner.step(os.now())) {
-      const bool done = cleaned.status.has_value() && ledger->strike(cleaned.resource).has_value();
-      ++(done ? swept.names : swept.kept);
-      clean = clean && done;
-    }
-  }
-  return clean;
+  swept.names += count - kept.size();
+  swept.kept += kept.size();
+  return kept.empty();
 }
 
 }  // namespace

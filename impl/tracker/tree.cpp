@@ -174,7 +174,13 @@ Result<std::string> runtime_folder(os::Os& os, const std::string& wanted) noexce
 
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept {
   // What a sweep could not do now, a later one will; it is no reason not to start.
-  static_cast<void>(sweep(os, wanted_runtime_folder));
+  const auto swept = sweep(os, wanted_runtime_folder);
+  if (!swept || swept->kept > 0) {
+    os::report_quietly(os,
+                       "lastref: a dead tree is left to the next start: " +
+                           (swept ? std::to_string(swept->kept) + " things could not be removed"
+                                  : describe(swept.error())));
+  }
   for (int tries = 1;; ++tries) {
     LASTREF_TRY(name, random_name(os));
     LASTREF_TRY(runtime, runtime_folder(os, wanted_runtime_folder));

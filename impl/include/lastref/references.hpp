@@ -1,7 +1,9 @@
 // References: the words of a tracker, whichever it is, that arrays on their way need.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <utility>
 
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
@@ -55,9 +57,13 @@ std::shared_ptr<References> references_of(std::shared_ptr<tracker::LokyClient> c
 class Reference {
  public:
   Reference() noexcept = default;
-  /// One that was taken already.
-  Reference(std::shared_ptr<References> references, Resource resource) noexcept
-      : references_(std::move(references)), resource_(std::move(resource)) {}
+  /// One that was taken already. Once `ended` is true, the name was forgotten, and nobody lets go.
+  Reference(std::shared_ptr<References> references,
+            Resource resource,
+            std::shared_ptr<const std::atomic<bool>> ended = nullptr) noexcept
+      : references_(std::move(references)),
+        resource_(std::move(resource)),
+        ended_(std::move(ended)) {}
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
   Reference(Reference&& other) noexcept = default;
@@ -75,6 +81,7 @@ class Reference {
  private:
   std::shared_ptr<References> references_;
   Resource resource_;
+  std::shared_ptr<const std::atomic<bool>> ended_;
 };
 
 }  // namespace lastref
