@@ -70,7 +70,7 @@ ExitHooks& hooks_of_program() noexcept {
                                        [] { hooks_of_program().unlock(); },
                                        [] { hooks_of_program().unlock(); });
     LASTREF_ASSERT(error == 0);
-    return *new ExitHooks;
+    return *std::make_unique<ExitHooks>().release();
   }();
   return hooks;
 }

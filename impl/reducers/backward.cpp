@@ -24,15 +24,13 @@ Result<Sent> reduce(const ReducerRegistry& registry, const Array& array) {
 }
 
 void get_memmapping_reducers(os::Os& os,
-                             const std::shared_ptr<References>& references,
-                             std::shared_ptr<TemporaryResources> resources,
-                             std::shared_ptr<const Receiver> receiver,
+                             const ReducerParts& parts,
                              const ForwardOptions& options,
                              ReducerRegistry& forward,
                              ReducerRegistry& backward) {
-  const auto forth =
-      std::make_shared<ForwardReducer>(os, references, std::move(resources), options, receiver);
-  const auto back = std::make_shared<BackwardReducer>(os, std::move(receiver));
+  const auto forth = std::make_shared<ForwardReducer>(
+      os, parts.references, parts.resources, options, parts.receiver);
+  const auto back = std::make_shared<BackwardReducer>(os, parts.receiver);
   for (const ArrayType type : {ArrayType::ndarray, ArrayType::memmap}) {
     forward[type] = [forth](const Array& array) { return forth->reduce(array); };
     backward[type] = [back](const Array& array) { return back->reduce(array); };

@@ -102,11 +102,8 @@ class Reader {
       fail("a text that is too long");
       return {};
     }
-    std::string text(static_cast<std::size_t>(size), '\0');
-    const os::Bytes taken = take(text.size());
-    if (taken.size() != text.size()) {
-      return {};
-    }
+    const os::Bytes taken = take(static_cast<std::size_t>(size));
+    std::string text(taken.size(), '\0');
     std::ranges::transform(
         taken, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
     return text;
@@ -190,6 +187,9 @@ Result<DType> dtype_from(Reader& reader) {
     LASTREF_CHECK(reader.end());
     return failure(std::errc::bad_message, "a dtype: " + dtype.error().subject);
   }
+  if (dtype->has_object()) {
+    return malformed("elements that point into another Python");
+  }
   return dtype;
 }
 
@@ -223,9 +223,6 @@ Result<Reduction> load_from(Reader& reader) {
 
 Result<Reduction> value_from(Reader& reader) {
   LASTREF_TRY(dtype, dtype_from(reader));
-  if (dtype.has_object()) {
-    return malformed("elements that point into another Python");
-  }
   const auto order = static_cast<Order>(reader.option(orders));
   Shape shape = reader.lengths<Shape>();
   auto repeated_to = reader.optional([&] { return reader.lengths<Shape>(); });
@@ -248,6 +245,13 @@ Result<Reduction> value_from(Reader& reader) {
   return Reduction(ByValue{.elements = std::move(elements), .repeated_to = std::move(repeated_to)});
 }
 
+Status check_elements(const DType& dtype) {
+  if (dtype.has_object()) {
+    return failure(std::errc::not_supported, "elements that point into one Python");
+  }
+  return ok();
+}
+
 void put_value(Packed& into, const ByValue& value) {
   const Array& elements = value.elements;
   const Order order =
@@ -266,6 +270,7 @@ void put_value(Packed& into, const ByValue& value) {
 
 Result<std::vector<std::byte>> encode(const Reduction& reduction) {
   if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
+    LASTREF_CHECK(check_elements(view->dtype));
     Packed made = start(Kind::view);
     put(made, view->filename);
     put(made, view->dtype.text());
@@ -287,9 +292,7 @@ Result<std::vector<std::byte>> encode(const Reduction& reduction) {
     return made;
   }
   const auto& value = std::get<ByValue>(reduction);
-  if (value.elements.dtype().has_object()) {
-    return failure(std::errc::not_supported, "elements that point into one Python");
-  }
+  LASTREF_CHECK(check_elements(value.elements.dtype()));
   Packed made = start(Kind::value);
   put_value(made, value);
   return made;

@@ -64,6 +64,18 @@ void ForwardReducer::tell(int level, const std::string& line) {
   }
 }
 
+Status Sent::arrived() {
+  if (!reference) {
+    return ok();
+  }
+  if (is_receivers) {
+    reference->hand_over();
+  }
+  Status released = reference->release();
+  reference.reset();
+  return released;
+}
+
 Result<Sent> ForwardReducer::reduce(const Array& array) {
   if (reducers::file_of(array) != nullptr) {
     LASTREF_TRY(view, reducers::reduce_view(os_, array));
@@ -74,6 +86,7 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
       LASTREF_CHECK(references_->hold(file));
       sent.reference = Reference(references_, file);
       std::get<StridedFromMemmap>(sent.reduction).unlink = true;
+      sent.is_receivers = !references_->is_attributed();
     }
     return sent;
   }
@@ -123,12 +136,16 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
                 resources_->publish([&](os::Fd fd) { return write_npy(os_, fd, once.elements); }));
     file = std::move(made);
     tell(1, "made a map of an array " + text_of(array) + " at " + file->path());
-    files_.set(array, file);
-    LASTREF_TRY(lent, resources_->lend(*file));
+    auto lent = resources_->lend(*file);
     if (!lent) {
+      static_cast<void>(resources_->release(*file));
+      return tl::unexpected<Error>(std::move(lent).error());
+    }
+    if (!*lent) {
       return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
     }
-    reference = std::move(lent);
+    files_.set(array, file);
+    reference = *std::move(lent);
     const bool warms = options_.prewarm == Prewarm::on || (options_.prewarm == Prewarm::automatic &&
                                                            !is_on_shared_memory(file->path()));
     if (warms) {
@@ -140,7 +157,8 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
                                        .mode = options_.mmap_mode,
                                        .unlink_on_gc_collect = options_.unlink_on_gc_collect,
                                        .repeated_to = once.repeated_to},
-      .reference = std::move(reference)};
+      .reference = std::move(reference),
+      .is_receivers = !references_->is_attributed() && options_.unlink_on_gc_collect};
 }
 
 /// Touches each page, so that many receivers need not fetch it at once. Without it all goes on,

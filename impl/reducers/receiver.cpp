@@ -44,7 +44,8 @@ struct Receiver::State {
 /// temporaries.
 class Receiver::Loan {
  public:
-  Loan(std::shared_ptr<State> state, std::string path) : state_(std::move(state)), path_(path) {
+  Loan(std::shared_ptr<State> state, std::string path)
+      : state_(std::move(state)), path_(std::move(path)) {
     const os::Held held(*state_->monitor);
     ++state_->temporaries[path_];
   }
@@ -116,8 +117,12 @@ Result<Array> Receiver::load(const LoadTemporaryMemmap& load) {
   LASTREF_TRY(loan, borrow(load.filename, load.unlink_on_gc_collect));
   const MapMode mode = load.mode == MapMode::create ? MapMode::read_write : load.mode;
   LASTREF_TRY(array, map_npy(os_, load.filename, mode, [loan]() mutable { loan.reset(); }));
+  if (load.repeated_to) {
+    LASTREF_TRY(repeated, array.broadcast_to(*load.repeated_to));
+    array = std::move(repeated);
+  }
   loan->is_mapped();
-  return load.repeated_to ? array.broadcast_to(*load.repeated_to) : Result<Array>(array);
+  return array;
 }
 
 Result<Array> Receiver::rebuild_view(const StridedFromMemmap& view) {

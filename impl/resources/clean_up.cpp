@@ -61,6 +61,7 @@ Status TemporaryResources::forget_files(Folder& folder) {
   Status first = ok();
   for (const auto& file : std::exchange(folder.files, {})) {
     if (std::exchange(file->owned_, false)) {
+      *file->ended_ = true;
       keep_first(first, references_->forget(file->resource()));
     }
   }
@@ -84,15 +85,20 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
   folder->open.reset();
   if (delete_folder(os_, folder->resource.name, allow_non_empty)) {
     folder->finaliser.reset();
+    // They went with it; whoever else holds one will find it gone.
+    static_cast<void>(let_go_of_files(*folder));
     static_cast<void>(references_->forget(folder->resource));
   } else {
     left_.push_back(folder);
   }
 }
 
-/// The end of a folder that nobody cleaned up in time.
+/// The end of a folder that nobody cleaned up in time: at the exit of the process, or before.
 void TemporaryResources::finalise(Folder& folder) {
   const os::Held held(*monitor_);
+  if (std::exchange(folder.is_finalised, true)) {
+    return;
+  }
   static_cast<void>(forget_files(folder));
   folder.open.reset();
   if (const Status deleted = delete_folder(os_, folder.resource.name, /*allow_non_empty=*/true);
@@ -159,9 +165,8 @@ Result<tracker::Swept> sweep(os::Os& os, const std::string& runtime_folder) {
   Status first = swept ? ok() : Status(tl::unexpected<Error>(swept.error()));
   for (const std::string& place : temp_places(os)) {
     const auto path = absolute_path(os, place);
-    if (path) {
-      keep_first(first, remove_probes(os, *path));
-    }
+    keep_first(first,
+               path ? remove_probes(os, *path) : Status(tl::unexpected<Error>(path.error())));
   }
   return first ? swept : Result<tracker::Swept>(tl::unexpected<Error>(std::move(first).error()));
 }

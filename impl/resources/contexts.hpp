@@ -16,6 +16,7 @@ struct TemporaryResources::Folder {
   std::shared_ptr<os::UniqueFd> open;  ///< None when it has vanished and is to be made again.
   std::vector<std::shared_ptr<const TemporaryFile>> files = {};
   std::unique_ptr<os::ExitHook> finaliser = {};
+  bool is_finalised = false;
 };
 
 struct TemporaryResources::Context {

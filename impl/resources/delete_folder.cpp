@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include <lastref/owners.hpp>
@@ -42,17 +43,12 @@ Status delete_empty(os::Os& os, const std::string& path) {
 }
 
 Status delete_with_contents(os::Os& os, const std::string& path) {
-  // What is no folder would be tried ten times.
-  if (const auto status = os.status_at(path);
-      status ? status->kind != os::FileKind::folder : is_absent(status.error())) {
-    return ok();
-  }
   tracker::Cleaner cleaner(os, attempts_max, pause);
   cleaner.add({.type = ResourceType::folder, .name = path});
   Status done = ok();
   while (const auto due = cleaner.due()) {
     wait(os, *due);
-    for (tracker::Cleaned& cleaned : cleaner.step(*due)) {
+    for (tracker::Cleaned& cleaned : cleaner.step(std::max(*due, os.now()))) {
       done = std::move(cleaned.status);
     }
   }

@@ -63,6 +63,7 @@ std::vector<std::string> usual_places(os::Os& os) {
   for (const char* place : {"/tmp", "/var/tmp", "/usr/tmp"}) {
     places.emplace_back(place);
   }
+  places.emplace_back(".");
   return places;
 }
 
@@ -116,9 +117,7 @@ Result<TempFolder> temp_dir(os::Os& os,
   if (options.try_shared_memory && has_shared_memory(os, options.shared_memory_min)) {
     return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
   }
-  std::vector<std::string> places = usual_places(os);
-  places.emplace_back(".");
-  for (const std::string& place : places) {
+  for (const std::string& place : usual_places(os)) {
     const auto path = absolute_path(os, place);
     if (path && probe(os, *path)) {
       return TempFolder{.path = join(*path, name)};

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include <lastref/temporary_resources.hpp>
@@ -139,8 +140,10 @@ Status TemporaryResources::make_parents(const std::string& path) {
   return ok();
 }
 
-/// Makes the folder and opens it. What is in the way is taken if it is as private as ours.
-Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& place) {
+/// Makes the folder and opens it. What is in the way is taken if it is as private as ours;
+/// `is_strange` says that it is not, nor an earlier life's that the tracker has yet to delete.
+Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& place,
+                                                                bool& is_strange) {
   Status made = os_.make_folder(place.path, private_folder);
   if (!made && is(made.error(), std::errc::no_such_file_or_directory) && !place.use_shared_mem) {
     LASTREF_CHECK(make_parents(place.path));
@@ -149,10 +152,14 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
   if (!made && !is(made.error(), std::errc::file_exists)) {
     return tl::unexpected<Error>(std::move(made).error());
   }
+  if (made) {
+    made_.insert(place.path);
+  }
   auto open = os::open_file(os_, place.path, {.folder = true});
   Status usable = open ? check_private(os_, open->get(), place.path)
-                       : Status(tl::unexpected<Error>(std::move(open).error()));
+                       : Status(tl::unexpected<Error>(open.error()));
   if (!usable) {
+    is_strange = !made && !made_.contains(place.path);
     if (made) {
       static_cast<void>(os_.remove_folder(place.path));
     }
@@ -161,10 +168,25 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
   return std::make_shared<os::UniqueFd>(*std::move(open));
 }
 
+/// A context that was cleaned up and has come back gets the folder that was left to the exit.
+void TemporaryResources::take_back(Context& context) {
+  const auto found = std::ranges::find_if(left_, [&](const auto& folder) {
+    return folder->resource.name == context.place->path && !folder->is_finalised;
+  });
+  if (found != left_.end()) {
+    context.folder = *found;
+    context.has_file = true;
+    left_.erase(found);
+  }
+}
+
 /// The folder of the context, made if need be. `at_place` says whether an error is the place's.
 Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_of(Context& context,
                                                                                   bool& at_place) {
   LASTREF_CHECK(choose(context));
+  if (!context.folder) {
+    take_back(context);
+  }
   std::shared_ptr<Folder> folder = context.folder;
   if (!folder) {
     folder = std::make_shared<Folder>(Folder{
@@ -172,11 +194,15 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
     LASTREF_CHECK(references_->register_name(folder->resource));
   }
   if (!folder->open) {
-    auto open = enter(*context.place);
+    bool is_strange = false;
+    auto open = enter(*context.place, is_strange);
     if (!open) {
       at_place = true;
-      if (!context.folder) {
+      if (!context.folder && is_strange) {
         static_cast<void>(references_->forget(folder->resource));
+      } else if (!context.folder) {
+        // An earlier life of the context may have left a folder there for the tracker to delete.
+        static_cast<void>(references_->release(folder->resource));
       }
       return tl::unexpected<Error>(std::move(open).error());
     }
@@ -203,7 +229,9 @@ Status TemporaryResources::fill(os::Fd folder,
     done = os_.rename(part, {folder, name});
   }
   if (!done) {
-    static_cast<void>(os::discard(os_, part));
+    if (const Status removed = os::discard(os_, part); !removed) {
+      os::report_quietly(os_, "lastref: a part of a file stays: " + describe(removed.error()));
+    }
   }
   return done;
 }
@@ -230,9 +258,11 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   Status filled = fill(open->get(), name, write);
   at_place = !filled;
   const os::Held held(*monitor_);
-  if (filled && !context.is_open) {
+  if (filled && context.folder != folder) {
+    // The context was cleaned up, or others have met an error here and chosen another place.
     static_cast<void>(os::discard(os_, {open->get(), name}));
     filled = canceled(context.id);
+    at_place = context.is_open;
   }
   if (!filled) {
     static_cast<void>(references_->forget(file->resource()));
@@ -246,9 +276,8 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   return file;
 }
 
-/// Lets go of a place that has failed.
+/// Lets go of a place that has failed. Called with the monitor held.
 void TemporaryResources::abandon(Context& context) {
-  const os::Held held(*monitor_);
   context.shared_memory_failed = true;
   context.place.reset();
   if (const std::shared_ptr<Folder> folder = std::exchange(context.folder, nullptr)) {
@@ -259,27 +288,30 @@ void TemporaryResources::abandon(Context& context) {
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     const std::function<Status(os::Fd)>& write) {
   LASTREF_TRY(context, current());
+  const auto has_failed = [&] {
+    const os::Held held(*monitor_);
+    return context->shared_memory_failed;
+  };
   for (int lives = 1;;) {
     bool at_place = false;
+    const bool had_failed = has_failed();
     auto file = attempt(*context, write, at_place);
     if (file || !at_place) {
       return file;
     }
-    if (is(file.error(), std::errc::no_such_file_or_directory) && lives < lives_of_a_folder_max) {
+    const bool is_gone = is(file.error(), std::errc::no_such_file_or_directory);
+    const os::Held held(*monitor_);
+    if (context->shared_memory_failed != had_failed) {
+      continue;  // Others were faster to choose another place.
+    }
+    if (is_gone && lives < lives_of_a_folder_max) {
       ++lives;
       continue;
     }
-    bool chosen_by_us = false;
-    bool is_first = false;
-    {
-      const os::Held held(*monitor_);
-      chosen_by_us = context->place && context->place->use_shared_mem;
-      is_first = !context->has_file;
-    }
-    if (!chosen_by_us) {
+    if (!context->place || !context->place->use_shared_mem) {
       return file;
     }
-    if (!is_first) {
+    if (context->has_file) {
       file.error().subject +=
           std::string("; set ") + temp_folder_variables[0] + " to a folder with more room";
       return file;
@@ -295,7 +327,7 @@ Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& f
     return std::optional<Reference>();
   }
   LASTREF_CHECK(references_->hold(file.resource()));
-  return std::optional<Reference>(Reference(references_, file.resource()));
+  return std::optional<Reference>(Reference(references_, file.resource(), file.ended_));
 }
 
 Status TemporaryResources::release(const TemporaryFile& file) {

@@ -37,10 +37,19 @@ std::optional<Array> backing_memmap(const Array& array);
 /// Whether a map is behind it, an anonymous one too.
 bool has_shareable_memory(const Array& array);
 
-/// A reduction, and what the sender answers for while it is on its way.
+/// A reduction, and what the sender answers for while it is on its way: to destroy it is to say
+/// that it will not arrive.
 struct Sent {
   Reduction reduction;
   std::optional<Reference> reference = {};
+  /// The receiver answers for that very reference once it has it, as it does where references are
+  /// nobody's in particular.
+  bool is_receivers = false;
+
+  /// The receiver has rebuilt the array, and says so.
+  ///
+  /// Errors          what release said.
+  Status arrived();
 };
 
 /// What receives, in one process: it rebuilds arrays, and knows which files are temporary.
@@ -182,13 +191,18 @@ using ReducerRegistry = std::map<ArrayType, ArrayReducer>;
 /// Errors          what the reducer said.
 Result<Sent> reduce(const ReducerRegistry& registry, const Array& array);
 
+/// What a pair of reducers works with.
+struct ReducerParts {
+  std::shared_ptr<References> references;
+  std::shared_ptr<TemporaryResources> resources;
+  std::shared_ptr<const Receiver> receiver;
+};
+
 /// Installs a forward reducer in `forward` and a backward one in `backward`, for both types.
 ///
 /// Source          joblib _memmapping_reducer.py, get_memmapping_reducers.
 void get_memmapping_reducers(os::Os& os,
-                             const std::shared_ptr<References>& references,
-                             std::shared_ptr<TemporaryResources> resources,
-                             std::shared_ptr<const Receiver> receiver,
+                             const ReducerParts& parts,
                              const ForwardOptions& options,
                              ReducerRegistry& forward,
                              ReducerRegistry& backward);

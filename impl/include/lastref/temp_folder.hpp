@@ -75,7 +75,7 @@ Status delete_folder(os::Os& os, const std::string& path, bool allow_non_empty);
 /// Errors          what opening or reading `place` said; that it is not there is none.
 Status remove_probes(os::Os& os, const std::string& place);
 
-/// The places where temp_dir looks by itself, shared memory first.
+/// The places where temp_dir looks by itself, shared memory first, as they are named.
 std::vector<std::string> temp_places(os::Os& os);
 
 }  // namespace lastref

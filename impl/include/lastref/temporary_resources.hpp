@@ -16,10 +16,12 @@
 // - Every life of a file has a name of its own, so a late clean-up never meets a successor.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +50,9 @@ struct CleanUpOptions {
 /// A file that a manager made. Its own reference to it ends once.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string path) noexcept
-      : resource_{.type = ResourceType::file, .name = std::move(path)} {}
+  explicit TemporaryFile(std::string path)
+      : resource_{.type = ResourceType::file, .name = std::move(path)},
+        ended_(std::make_shared<std::atomic<bool>>(false)) {}
 
   const std::string& path() const noexcept { return resource_.name; }
   const Resource& resource() const noexcept { return resource_; }
@@ -58,7 +61,8 @@ class TemporaryFile {
   friend class TemporaryResources;
 
   Resource resource_;
-  mutable bool owned_ = true;  // guarded by the manager's monitor
+  std::shared_ptr<std::atomic<bool>> ended_;  // by force: what is on its way is not counted either
+  mutable bool owned_ = true;                 // guarded by the manager's monitor
 };
 
 /// All methods may be called from any thread of the process that made it. In a forked child they
@@ -166,9 +170,11 @@ class TemporaryResources {
 
   // With the monitor held.
   Status choose(Context& context);
+  void take_back(Context& context);
   Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& at_place);
-  Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& place);
+  Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& place, bool& is_strange);
   Status make_parents(const std::string& path);
+  void abandon(Context& context);
   std::vector<ContextPtr> take_contexts(const std::optional<std::string>& id);
   Status let_go_of_files(Folder& folder);
   Status forget_files(Folder& folder);
@@ -180,7 +186,6 @@ class TemporaryResources {
                                                        const std::function<Status(os::Fd)>& write,
                                                        bool& at_place);
   Status fill(os::Fd folder, const std::string& name, const std::function<Status(os::Fd)>& write);
-  void abandon(Context& context);
   void finalise(Folder& folder);
 
   os::Os& os_;
@@ -192,6 +197,7 @@ class TemporaryResources {
   std::map<std::string, ContextPtr> contexts_;
   std::string current_;
   bool has_swept_ = false;
+  std::set<std::string> made_;                 // folders, in any life of their contexts
   std::vector<std::shared_ptr<Folder>> left_;  // to the exit of the process
 };
 
