@@ -1,5 +1,6 @@
 #include "property_tests/process_group.hpp"
 
+#include <grp.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,12 @@ bool kill_group(os::Pid leader) {
 void bury_all() {
   while (::waitpid(-1, nullptr, 0) > 0) {
   }
+}
+
+bool become_nobody() {
+  constexpr unsigned nobody = 65534;
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 &&
+         ::setresuid(nobody, nobody, nobody) == 0;
 }
 
 }  // namespace lastref::pretend

@@ -18,4 +18,7 @@ bool kill_group(os::Pid leader);
 /// Returns when every process that is ours to bury has ended and is buried.
 void bury_all();
 
+/// The calling process is nobody's from now on: uid and gid 65534, no groups. False if it may not.
+bool become_nobody();
+
 }  // namespace lastref::pretend

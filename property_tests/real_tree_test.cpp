@@ -1,8 +1,9 @@
 // real_tree_test: a tree of real processes that send arrays is killed whole at a random moment, a
 // thousand times. After the next start nothing of it is left, and nothing of a tree that lived
-// beside it was touched.
+// beside it was touched. And two strangers look at all that a tree makes while it is made.
 //
-// Has a main of its own: this program is also the tracker, the parents and the workers.
+// Has a main of its own: this program is also the tracker, the parents, the workers and the
+// strangers.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -36,6 +37,7 @@ constexpr int kills = 1000;
 
 constexpr const char* parent_entry = "parent";
 constexpr const char* worker_entry = "worker";
+constexpr const char* watcher_entry = "watcher";
 constexpr os::Fd inbox{3};
 constexpr os::Fd outbox{4};
 constexpr std::size_t elements = 4096;
@@ -149,11 +151,12 @@ int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
   const int count = std::stoi(arguments.at(2));
   std::string path;
   for (int number = 0; count == 0 || number < count; ++number) {
-    const auto sent = reducer.reduce(array_of(static_cast<std::byte>(number)));
+    auto sent = reducer.reduce(array_of(static_cast<std::byte>(number)));
     if (!sent || !send_message(os, there.write.get(), encode(sent->reduction).value()) ||
         receive_message(os, back.read.get()).empty()) {
       return 2;
     }
+    static_cast<void>(sent->arrived());
     path = std::get<LoadTemporaryMemmap>(sent->reduction).filename;
     if (number % 3 == 2) {
       static_cast<void>(resources->clean_temporary_resources());
@@ -172,16 +175,21 @@ struct Running {
   os::UniqueFd answers;
 };
 
-Running start_parent(os::Os& os, const pretend::FreshFolder& folder, int arrays) {
+struct Entry {
+  std::string name;
+  std::vector<std::string> arguments;
+};
+
+/// Returns when it has said that it has begun.
+Running start(os::Os& os, const Entry& entry) {
   Pipe there(os);
   Pipe back(os);
-  const auto child =
-      os.spawn({.entry = parent_entry,
-                .arguments = {folder.path("runtime"), folder.path("files"), std::to_string(arrays)},
-                .fds = {{.here = there.read.get(), .number_there = 3},
-                        {.here = back.write.get(), .number_there = 4}},
-                .blocked = {}})
-          .value();
+  const auto child = os.spawn({.entry = entry.name,
+                               .arguments = entry.arguments,
+                               .fds = {{.here = there.read.get(), .number_there = 3},
+                                       {.here = back.write.get(), .number_there = 4}},
+                               .blocked = {}})
+                         .value();
   std::array<std::byte, 1> begun{};
   back.write.close_quietly();
   EXPECT_TRUE(read_all(os, back.read.get(), begun));
@@ -189,6 +197,104 @@ Running start_parent(os::Os& os, const pretend::FreshFolder& folder, int arrays)
           .process = os::UniqueFd(os, child.process),
           .orders = std::move(there.write),
           .answers = std::move(back.read)};
+}
+
+Running start_parent(os::Os& os, const pretend::FreshFolder& folder, int arrays) {
+  return start(
+      os, {parent_entry, {folder.path("runtime"), folder.path("files"), std::to_string(arrays)}});
+}
+
+/// What a stranger saw, and how often it found something to look at.
+struct Watch {
+  std::uint64_t folders = 0;
+  std::uint64_t files = 0;
+  std::uint64_t open_modes = 0;  ///< Others may do something with it.
+  std::uint64_t entered = 0;     ///< It got into a folder of somebody else.
+};
+
+/// Looks at one folder, and into it.
+void look(const std::filesystem::path& folder, Watch& seen) {
+  std::error_code gone;
+  const auto open_to_others = [&](const std::filesystem::path& path, std::uint64_t& count) {
+    const auto status = std::filesystem::symlink_status(path, gone);
+    if (!gone) {
+      ++count;
+      const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+      seen.open_modes += (status.permissions() & others) != std::filesystem::perms::none ? 1U : 0U;
+    }
+  };
+  open_to_others(folder, seen.folders);
+  std::filesystem::directory_iterator inside(folder, gone);
+  if (gone) {
+    return;
+  }
+  ++seen.entered;
+  for (; inside != std::filesystem::directory_iterator(); inside.increment(gone)) {
+    open_to_others(inside->path(), seen.files);
+    if (gone) {
+      return;
+    }
+  }
+}
+
+/// {"nobody" or "owner", folder}: looks at all below it again and again until its orders end, and
+/// says what it saw.
+int be_watcher(os::Os& os, const std::vector<std::string>& arguments) {
+  if (arguments.at(0) == "nobody" && !pretend::become_nobody()) {
+    return 1;
+  }
+  static_cast<void>(os::write_all(os, outbox, os::bytes_of("+")));
+  Watch seen;
+  for (bool goes_on = true; goes_on;) {
+    std::error_code gone;
+    for (std::filesystem::directory_iterator at(arguments.at(1), gone), end; !gone && at != end;
+         at.increment(gone)) {
+      look(at->path(), seen);
+    }
+    std::array items = {os::PollItem{.fd = inbox, .want_read = true}};
+    goes_on = os.poll(items, std::chrono::nanoseconds(0)).value_or(0) == 0;
+  }
+  return send_message(os, outbox, std::as_bytes(std::span(&seen, 1))) ? 0 : 1;
+}
+
+TEST(RealTree, nothing_of_it_is_open_to_others_at_any_instant_R13) {
+  os::KernelOs os({.program = this_program()});
+  if (os.user_id() != 0) {
+    GTEST_SKIP() << "needs to become another user";
+  }
+  pretend::FreshFolder folder;
+  folder.make_folder("files");
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(folder.path("files"), std::filesystem::perms(0777));
+  std::vector<Running> watchers;
+  for (const char* who : {"nobody", "owner"}) {
+    watchers.push_back(start(os, {watcher_entry, {who, folder.path("files")}}));
+  }
+  Running parent = start_parent(os, folder, 400);
+  static_cast<void>(receive_message(os, parent.answers.get()));
+  ASSERT_TRUE(send_message(os, parent.orders.get(), os::bytes_of("end")));
+  EXPECT_TRUE(wait_until_readable(os, parent.process.get()));
+  EXPECT_EQ(os.wait_child(parent.process.get()).value(), (os::ChildExit{.code = 0}));
+  std::vector<Watch> seen;
+  for (Running& watcher : watchers) {
+    watcher.orders.close_quietly();
+    const auto told = receive_message(os, watcher.answers.get());
+    Watch watch;
+    ASSERT_EQ(told.size(), sizeof watch);
+    std::ranges::copy(told, std::as_writable_bytes(std::span(&watch, 1)).begin());
+    seen.push_back(watch);
+    EXPECT_TRUE(wait_until_readable(os, watcher.process.get()));
+    EXPECT_EQ(os.wait_child(watcher.process.get()).value(), (os::ChildExit{.code = 0}));
+    EXPECT_EQ(watch.open_modes, 0U);
+  }
+  EXPECT_GT(seen[0].folders, 0U);
+  EXPECT_EQ(seen[0].entered, 0U);
+  EXPECT_GT(seen[1].files, 0U);  // Else the looking was worth nothing.
+  std::cout << "nobody looked at " << seen[0].folders << " folders, their owner at "
+            << seen[1].files << " files\n";
+  pretend::bury_all();
+  std::filesystem::remove_all(folder.path("runtime"));
+  folder.remove("files");
 }
 
 TEST(RealTree, killed_whole_at_any_moment_leaves_nothing_past_the_next_start_T5_T9_M7) {
@@ -249,6 +355,9 @@ int main(int argc, char** argv) {
   }
   if (entry == lastref::parent_entry) {
     return lastref::be_parent(os, arguments);
+  }
+  if (entry == lastref::watcher_entry) {
+    return lastref::be_watcher(os, arguments);
   }
   if (entry == lastref::worker_entry) {
     return lastref::be_worker(os, arguments);
