@@ -6,6 +6,27 @@
 namespace lastref::harness {
 
 Scenario an_array_is_mapped_by_another_process();
+Scenario an_array_travels();
+Scenario two_workers_let_go_at_once();
+Scenario the_same_array_is_sent_again();
+Scenario clean_up_comes_twice();
+Scenario a_forced_clean_up();
+Scenario the_parent_is_killed();
+Scenario a_worker_forwards_an_array();
+Scenario views_of_a_file_travel();
+Scenario a_full_first_dump_goes_elsewhere();
+Scenario a_full_dump_leaves_nothing();
+Scenario no_inode_is_left_for_a_dump();
+Scenario a_file_may_not_be_so_long();
+Scenario shared_memory_is_forbidden();
+Scenario shared_memory_becomes_forbidden();
+Scenario an_outsider_unlinks();
+Scenario an_outsider_plants();
+Scenario two_managers_share_a_context();
+Scenario sweeps_meet_a_live_tree();
+Scenario a_dead_tree_is_reclaimed();
+Scenario a_pid_is_reused();
+Scenario a_relative_folder_is_made_absolute();
 Scenario canary_always_fails();
 Scenario a_busy_sender_lets_go();
 Scenario a_folder_goes_with_what_is_in_it();

@@ -1,0 +1,56 @@
+#include "fault_scenarios/array_travel.hpp"
+#include "fault_scenarios/scenarios.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage);
+  // A page for the ledger, and one for half of the elements.
+  if (!parent || !parent.resources().resolve_temp_folder_name() ||
+      !stage.limit_storage(2 * page_size / 2 + page_size / 2, 64)) {
+    return;
+  }
+  const Status sent = parent.send("array", array);
+  stage.free_storage();
+  if (!sent) {
+    return;
+  }
+  must_be_spare(stage, parent.last_file());
+  if (!stage.start("worker")) {
+    return;
+  }
+  await_arrival(stage, "array");
+  parent.arrived("array");
+  static_cast<void>(parent.clean_up());
+}
+
+void worker(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  Worker worker(stage);
+  if (const auto array = worker.receive("array")) {
+    must_equal(stage, *array, numbered());
+  }
+}
+
+}  // namespace
+
+Scenario a_full_first_dump_goes_elsewhere() {
+  return {
+      .name = "storage/a_full_first_dump_goes_elsewhere",
+      .sentence =
+          "Shared memory runs full in the middle of a context's first dump: the array is dumped to "
+          "the "
+          "next place, and nothing of the attempt stays.",
+      .rows = {"R12", "M1"},
+      .roles = {{"root", root}, {"worker", worker}},
+  };
+}
+
+}  // namespace lastref::harness

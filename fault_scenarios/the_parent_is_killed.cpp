@@ -1,0 +1,54 @@
+#include "fault_scenarios/array_travel.hpp"
+#include "fault_scenarios/scenarios.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage);
+  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
+    return;
+  }
+  stage.send("path", parent.last_file());
+  stage.await("nobody says that");
+}
+
+void worker(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  Worker worker(stage);
+  const auto array = worker.receive("array");
+  const auto path = stage.receive("path");
+  if (!array || !path) {
+    return;
+  }
+  const bool was_there = stage.os().status_at(*path).has_value();
+  stage.kill("root");
+  // Its folder is nobody's now, but our file lies in it.
+  if (was_there && stage.client().counts() && stage.client().probe()) {
+    stage.must_exist({.type = ResourceType::file, .name = *path});
+  }
+  must_equal(stage, *array, numbered());
+}
+
+}  // namespace
+
+Scenario the_parent_is_killed() {
+  return {
+      .name = "arrays/the_parent_is_killed",
+      .sentence =
+          "A parent is killed while a worker maps its file: the file stays until the worker lets "
+          "go, "
+          "and then the folder goes with it.",
+      .rows = {"R7", "M3", "T9"},
+      .roles = {{"root", root}, {"worker", worker}},
+      .possible_noise = {"the last process of the tree left 1 folder: "},
+  };
+}
+
+}  // namespace lastref::harness
