@@ -205,6 +205,7 @@ TEST_P(KernelOsDeathTest, a_forked_child_runs_its_own_actions_and_not_those_of_i
         {
           const auto own = os.at_exit(say("child "));
           const auto last = os.at_exit(say("last "));
+          // NOLINTNEXTLINE(concurrency-mt-unsafe): a fork has no other threads.
           std::exit(7);
         },
         testing::ExitedWithCode(7),

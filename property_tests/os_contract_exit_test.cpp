@@ -8,7 +8,6 @@ using contract::Pipe;
 using contract::read_some;
 using contract::Running;
 using contract::Scene;
-using contract::worked;
 using os::ChildExit;
 
 constexpr int sigkill = 9;
