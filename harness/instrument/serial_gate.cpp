@@ -294,9 +294,10 @@ void SerialGate::after(const Approach& approach, const Return& how) noexcept {
 }
 
 std::string_view SerialGate::role_of(os::Pid pid) const noexcept {
-  for (std::uint32_t at = 0; at < segment().processes_used; ++at) {
-    if (segment().processes[at].pid == pid) {
-      return segment().processes[at].role.view();
+  // The last one: pids are used again.
+  for (std::uint32_t at = segment().processes_used; at > 0; --at) {
+    if (segment().processes[at - 1].pid == pid) {
+      return segment().processes[at - 1].role.view();
     }
   }
   return {};

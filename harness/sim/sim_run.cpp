@@ -310,12 +310,12 @@ void SimGate::after(const Approach& approach, const Return& how) noexcept {
 }
 
 std::string_view SimGate::role_of(os::Pid pid) const noexcept {
-  for (const Member* member : run_.by_index) {
-    if (member->system->task().pid == pid) {
-      return member->role;
-    }
-  }
-  return {};
+  // The last one: pids are used again.
+  const auto found =
+      std::find_if(run_.by_index.rbegin(), run_.by_index.rend(), [pid](const Member* member) {
+        return member->system->task().pid == pid;
+      });
+  return found == run_.by_index.rend() ? std::string_view() : std::string_view((*found)->role);
 }
 
 bool SimGate::strike() noexcept {
