@@ -86,8 +86,8 @@ TEST(Dump, that_cannot_be_counted_is_not_made_R12) {
 }
 
 TEST(Dump, is_counted_before_it_is_there_and_has_its_name_when_it_is_complete_R4_R12) {
+  std::vector<std::string> story;  // Also of the end of the ground.
   ManagerGround ground;
-  std::vector<std::string> story;
   ground.counts.before = [&](const std::string& word, const std::string& path) {
     story.push_back(word + (path.ends_with(".npy") ? " file" : " folder"));
   };
