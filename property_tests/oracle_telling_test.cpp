@@ -195,6 +195,22 @@ TEST_F(OracleTest, leftovers_are_what_no_scenario_leaves_and_somebody_promised_t
   EXPECT_EQ(unpromised.unpromised, 1U);
 }
 
+// works
+
+TEST_F(OracleTest, a_word_that_fails_with_nothing_wrong_is_found) {
+  const Story story =
+      Story().begins(client, "reduce").ends(client, "reduce", a_bin, ENOSPC).all_end();
+  EXPECT_THAT(judged(oracle::works, story), SizeIs(1));
+  scenario_.failing_words = {"reduce"};
+  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+}
+
+TEST_F(OracleTest, a_word_may_fail_in_another_order_and_under_faults) {
+  const Story story = Story().begins(client, "make").ends(client, "make", a_bin, EEXIST).all_end();
+  plan_.seed = 1;
+  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+}
+
 // quiet
 
 TEST_F(OracleTest, noise_in_a_clean_run_is_found) {

@@ -52,8 +52,9 @@ std::vector<Finding> error_surfaced(const Evidence& evidence);
 /// With nothing wrong, what the scenario expects is said, and nothing else.
 std::vector<Finding> quiet(const Evidence& evidence);
 
-/// With nothing wrong, every word does what it says, but for those that the scenario means to fail.
-/// Without this, a scenario that stops at its first error would show nothing, in silence.
+/// With nothing wrong, and in the usual order, every word does what it says, but for those that the
+/// scenario means to fail. Without this, a scenario that stops at its first error would show
+/// nothing, in silence.
 std::vector<Finding> works(const Evidence& evidence);
 
 /// What the scenario itself found wrong.
