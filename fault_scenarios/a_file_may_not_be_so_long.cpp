@@ -28,16 +28,6 @@ void root(Stage& stage) {
   static_cast<void>(parent.clean_up());
 }
 
-void worker(Stage& stage) {
-  if (!stage.join()) {
-    return;
-  }
-  Worker worker(stage);
-  if (const auto array = worker.receive("array")) {
-    must_equal(stage, *array, numbered());
-  }
-}
-
 }  // namespace
 
 Scenario a_file_may_not_be_so_long() {
@@ -48,7 +38,7 @@ Scenario a_file_may_not_be_so_long() {
           "and "
           "nothing stays; without the limit the same array is sent.",
       .rows = {"R12", "M1"},
-      .roles = {{"root", root}, {"worker", worker}},
+      .roles = {{"root", root}, {"worker", receive_an_array}},
       .failing_words = {"reduce"},
   };
 }

@@ -12,7 +12,7 @@ void root(Stage& stage) {
   Parent parent(stage);
   // A page for the ledger, and one for half of the elements.
   if (!parent || !parent.resources().resolve_temp_folder_name() ||
-      !stage.limit_storage(2 * page_size / 2 + page_size / 2, 64)) {
+      !stage.limit_storage(2 * page_size, 64)) {
     return;
   }
   const Status sent = parent.send("array", array);
@@ -29,16 +29,6 @@ void root(Stage& stage) {
   static_cast<void>(parent.clean_up());
 }
 
-void worker(Stage& stage) {
-  if (!stage.join()) {
-    return;
-  }
-  Worker worker(stage);
-  if (const auto array = worker.receive("array")) {
-    must_equal(stage, *array, numbered());
-  }
-}
-
 }  // namespace
 
 Scenario a_full_first_dump_goes_elsewhere() {
@@ -49,7 +39,7 @@ Scenario a_full_first_dump_goes_elsewhere() {
           "the "
           "next place, and nothing of the attempt stays.",
       .rows = {"R12", "M1"},
-      .roles = {{"root", root}, {"worker", worker}},
+      .roles = {{"root", root}, {"worker", receive_an_array}},
   };
 }
 

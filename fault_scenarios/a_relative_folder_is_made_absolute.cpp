@@ -30,16 +30,6 @@ void root(Stage& stage) {
   static_cast<void>(parent.clean_up());
 }
 
-void worker(Stage& stage) {
-  if (!stage.join()) {
-    return;
-  }
-  Worker worker(stage);
-  if (const auto array = worker.receive("array")) {
-    must_equal(stage, *array, numbered());
-  }
-}
-
 }  // namespace
 
 Scenario a_relative_folder_is_made_absolute() {
@@ -47,7 +37,7 @@ Scenario a_relative_folder_is_made_absolute() {
       .name = "arrays/a_relative_folder_is_made_absolute",
       .sentence = "A folder for temporary files is given as a relative path: workers find it too.",
       .rows = {"M1"},
-      .roles = {{"root", root}, {"worker", worker}},
+      .roles = {{"root", root}, {"worker", receive_an_array}},
   };
 }
 

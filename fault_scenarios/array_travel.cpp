@@ -142,4 +142,27 @@ std::optional<Array> Worker::receive(const std::string& word) {
   return arrived;
 }
 
+void receive_an_array(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  Worker worker(stage);
+  if (const auto array = worker.receive("array")) {
+    must_equal(stage, *array, numbered());
+  }
+}
+
+void send_and_live_on(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage);
+  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
+    return;
+  }
+  stage.send("path", parent.last_file());
+  stage.await("nobody says that");
+}
+
 }  // namespace lastref::harness

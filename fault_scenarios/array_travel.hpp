@@ -89,6 +89,13 @@ class Worker {
   std::shared_ptr<Receiver> receiver_;
 };
 
+/// A role: a worker that receives numbered() with the word "array".
+void receive_an_array(Stage& stage);
+
+/// A role: a parent that sends numbered() with the word "array" to a "worker", its path with the
+/// word "path", and lives on until it is killed.
+void send_and_live_on(Stage& stage);
+
 /// Awaits that a worker has said so.
 inline void await_arrival(Stage& stage, const std::string& word) {
   stage.await(word + " is here");

@@ -23,16 +23,6 @@ void root(Stage& stage) {
   static_cast<void>(parent.clean_up());
 }
 
-void worker(Stage& stage) {
-  if (!stage.join()) {
-    return;
-  }
-  Worker worker(stage);
-  if (const auto array = worker.receive("array")) {
-    must_equal(stage, *array, numbered());
-  }
-}
-
 }  // namespace
 
 Scenario shared_memory_is_forbidden() {
@@ -40,7 +30,7 @@ Scenario shared_memory_is_forbidden() {
       .name = "storage/shared_memory_is_forbidden",
       .sentence = "Nobody may write to /dev/shm: arrays travel through the next place.",
       .rows = {"M1"},
-      .roles = {{"root", root}, {"worker", worker}},
+      .roles = {{"root", root}, {"worker", receive_an_array}},
       .kernel_only = true,
   };
 }

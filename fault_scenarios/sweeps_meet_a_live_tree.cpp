@@ -4,19 +4,6 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Array array = numbered();
-  if (!stage.lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
-    return;
-  }
-  stage.send("path", parent.last_file());
-  stage.await("nobody says that");
-}
-
 /// A sweep that another program makes: it is no member of the tree.
 void sweeper(Stage& stage) {
   stage.await("sweep");
@@ -59,7 +46,10 @@ Scenario sweeps_meet_a_live_tree() {
           "leave it "
           "alone.",
       .rows = {"M7"},
-      .roles = {{"root", root}, {"worker", worker}, {"sweeper_a", sweeper}, {"sweeper_b", sweeper}},
+      .roles = {{"root", send_and_live_on},
+                {"worker", worker},
+                {"sweeper_a", sweeper},
+                {"sweeper_b", sweeper}},
       .possible_noise = {"the last process of the tree left 1 folder: "},
   };
 }

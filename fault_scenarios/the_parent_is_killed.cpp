@@ -4,19 +4,6 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Array array = numbered();
-  if (!stage.lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
-    return;
-  }
-  stage.send("path", parent.last_file());
-  stage.await("nobody says that");
-}
-
 void worker(Stage& stage) {
   if (!stage.join()) {
     return;
@@ -46,7 +33,7 @@ Scenario the_parent_is_killed() {
           "go, "
           "and then the folder goes with it.",
       .rows = {"R7", "M3", "T9"},
-      .roles = {{"root", root}, {"worker", worker}},
+      .roles = {{"root", send_and_live_on}, {"worker", worker}},
       .possible_noise = {"the last process of the tree left 1 folder: "},
   };
 }
