@@ -116,6 +116,18 @@ void report_quietly(Os& os, std::string_view line) noexcept {
   static_cast<void>(write_all(os, Fd::standard_error, bytes_of(message)));
 }
 
+Result<std::string> random_hex(Os& os) noexcept {
+  std::array<std::byte, 16> bytes{};
+  LASTREF_CHECK(retry_interrupted([&] { return os.entropy(bytes); }));
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += digits[std::to_integer<std::size_t>(byte >> 4)];
+    text += digits[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  return text;
+}
+
 Status discard(Os& os, const Place& place) noexcept {
   Status removed = os.unlink(place);
   if (!removed && removed.error().code == std::errc::no_such_file_or_directory) {

@@ -1,5 +1,3 @@
-#include <array>
-#include <cstddef>
 #include <string_view>
 
 #include <lastref/owners.hpp>
@@ -30,7 +28,7 @@ std::string without_tilde(os::Os& os, const std::string& path) {
 
 /// Whether a folder can be made there, and removed.
 Status probe(os::Os& os, const std::string& place) {
-  LASTREF_TRY(chance, random_hex(os));
+  LASTREF_TRY(chance, os::random_hex(os));
   const std::string path = join(place, std::string(probe_start) + chance);
   LASTREF_CHECK(os.make_folder(path, private_folder));
   Status removed = os.remove_folder(path);
@@ -68,18 +66,6 @@ std::vector<std::string> usual_places(os::Os& os) {
 }
 
 }  // namespace
-
-Result<std::string> random_hex(os::Os& os) {
-  std::array<std::byte, 16> bytes{};
-  LASTREF_CHECK(os::retry_interrupted([&] { return os.entropy(bytes); }));
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += digits[std::to_integer<std::size_t>(byte >> 4)];
-    text += digits[std::to_integer<std::size_t>(byte & std::byte{15})];
-  }
-  return text;
-}
 
 Result<std::string> absolute_path(os::Os& os, const std::string& path) {
   std::string whole = without_tilde(os, path);

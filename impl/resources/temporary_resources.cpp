@@ -54,10 +54,10 @@ TemporaryResources::TemporaryResources(os::Os& os,
 
 Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
     os::Os& os, std::shared_ptr<References> references, TemporaryResourcesOptions options) {
-  LASTREF_TRY(id, random_hex(os));
+  LASTREF_TRY(id, os::random_hex(os));
   std::string context = options.context.value_or("");
   if (!options.context) {
-    LASTREF_TRY(chance, random_hex(os));
+    LASTREF_TRY(chance, os::random_hex(os));
     context = std::move(chance);
   }
   std::unique_ptr<TemporaryResources> made(
@@ -238,7 +238,7 @@ Status TemporaryResources::fill(os::Fd folder,
 
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     Context& context, const std::function<Status(os::Fd)>& write, bool& at_place) {
-  LASTREF_TRY(chance, random_hex(os_));
+  LASTREF_TRY(chance, os::random_hex(os_));
   const std::string name =
       std::to_string(process_) + '-' + std::to_string(os_.thread_id()) + '-' + chance + ".npy";
   std::shared_ptr<Folder> folder;

@@ -38,18 +38,6 @@ Status usable_folder(os::Os& os, const std::string& path) {
   }
 }
 
-Result<std::string> random_name(os::Os& os) {
-  std::array<std::byte, 16> bytes{};
-  LASTREF_CHECK(os::retry_interrupted([&] { return os.entropy(bytes); }));
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string name;
-  for (const std::byte byte : bytes) {
-    name += digits[std::to_integer<std::size_t>(byte >> 4)];
-    name += digits[std::to_integer<std::size_t>(byte & std::byte{15})];
-  }
-  return name;
-}
-
 /// Whether `path` still names the file that `fd` has open: a sweep may have removed it between our
 /// opening and our locking.
 Result<bool> still_there(os::Os& os, os::Fd fd, const std::string& path) {
@@ -182,7 +170,7 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
                                   : describe(swept.error())));
   }
   for (int tries = 1;; ++tries) {
-    LASTREF_TRY(name, random_name(os));
+    LASTREF_TRY(name, os::random_hex(os));
     LASTREF_TRY(runtime, runtime_folder(os, wanted_runtime_folder));
     const TreePaths paths{.folder = std::string(runtime).append("/").append(name)};
     Status made = os.make_folder(paths.folder, private_folder);

@@ -96,6 +96,11 @@ Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept;
 /// One message to people on standard error; errors are swallowed, for there is nobody to tell.
 void report_quietly(Os& os, std::string_view line) noexcept;
 
+/// 128 bits of chance in hexadecimal.
+///
+/// Errors          what entropy said.
+Result<std::string> random_hex(Os& os) noexcept;
+
 /// Removes a name; gone is gone, whoever did it.
 Status discard(Os& os, const Place& place) noexcept;
 

@@ -56,11 +56,6 @@ Result<std::string> absolute_path(os::Os& os, const std::string& path);
 /// Whether `path` lies on the file system in memory, as far as its name tells.
 bool is_on_shared_memory(const std::string& path) noexcept;
 
-/// 128 bits of chance in hexadecimal.
-///
-/// Errors          what entropy said.
-Result<std::string> random_hex(os::Os& os);
-
 /// Deletes a folder, with what is in it if that is allowed; tries up to ten times, 0.1 s apart.
 /// One that has vanished, or is no folder, is fine. Symlinks are not followed.
 ///
