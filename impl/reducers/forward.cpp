@@ -58,9 +58,11 @@ ForwardReducer::ForwardReducer(os::Os& os,
       monitor_(os.make_monitor()),
       files_(os) {}
 
-void ForwardReducer::tell(int level, const std::string& line) {
+/// `line` makes it, for most senders want none.
+template <typename Line>
+void ForwardReducer::tell(int level, Line line) {
   if (options_.verbose >= level) {
-    os::report_quietly(os_, "lastref: " + line);
+    os::report_quietly(os_, "lastref: " + line());
   }
 }
 
@@ -94,7 +96,7 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
   const std::uint64_t size = std::min<std::uint64_t>(array.nbytes(), array.bounds().size());
   if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
       size <= *options_.max_nbytes) {
-    tell(2, "sends an array by value " + text_of(array));
+    tell(2, [&] { return "sends an array by value " + text_of(array); });
     return reducers::by_value(array);
   }
   return reduce_large(array);
@@ -130,12 +132,12 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
   std::shared_ptr<const TemporaryFile> file;
   LASTREF_TRY(reference, lend_known(array, file));
   if (reference) {
-    tell(2, "reuses " + file->path() + ' ' + text_of(array));
+    tell(2, [&] { return "reuses " + file->path() + ' ' + text_of(array); });
   } else {
     LASTREF_TRY(made,
                 resources_->publish([&](os::Fd fd) { return write_npy(os_, fd, once.elements); }));
     file = std::move(made);
-    tell(1, "made a map of an array " + text_of(array) + " at " + file->path());
+    tell(1, [&] { return "made a map of an array " + text_of(array) + " at " + file->path(); });
     auto lent = resources_->lend(*file);
     if (!lent) {
       static_cast<void>(resources_->release(*file));

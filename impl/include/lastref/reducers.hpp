@@ -145,7 +145,8 @@ class ForwardReducer {
   Result<std::optional<Reference>> lend_known(const Array& array,
                                               std::shared_ptr<const TemporaryFile>& file);
   void warm(const std::string& path);
-  void tell(int level, const std::string& line);
+  template <typename Line>
+  void tell(int level, Line line);
 
   os::Os& os_;
   std::shared_ptr<References> references_;
