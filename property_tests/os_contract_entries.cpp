@@ -54,6 +54,23 @@ int say_id(Os& os, Arguments) {
   return 0;
 }
 
+/// Says the values of the variables that its arguments name on 3, one a line, or "none".
+int say_environment(Os& os, Arguments arguments) {
+  for (const std::string& name : arguments) {
+    write_word(os, three, os.environment(name).value_or("none") + "\n");
+  }
+  return 0;
+}
+
+/// Has {entry, arguments...} say on its own 3 what they have to say.
+int pass_on(Os& os, Arguments arguments) {
+  const auto child = os.spawn({.entry = arguments[0],
+                               .arguments = {arguments.begin() + 1, arguments.end()},
+                               .fds = {{.here = three, .number_there = 3}},
+                               .blocked = {}});
+  return child && wait_for(os, child->process) ? 0 : went_wrong;
+}
+
 /// Lives as long as the other side of 3.
 int wait(Os& os, Arguments) {
   return wait_until_over(os, three);
@@ -246,6 +263,8 @@ constexpr Entry table[] = {
     {"exit_with", exit_with},
     {"say", say},
     {"say_id", say_id},
+    {"say_environment", say_environment},
+    {"pass_on", pass_on},
     {"wait", wait},
     {"say_numbers", say_numbers},
     {"swap_fds", swap_fds},

@@ -105,6 +105,51 @@ TEST_P(ProcessesContract, a_child_knows_its_entry_its_arguments_and_its_pid) {
   });
 }
 
+/// What a child says of its environment that is started with these variables.
+std::string told_with(Scene& scene,
+                      std::vector<std::pair<std::string, std::string>> variables,
+                      std::vector<std::string> arguments,
+                      const std::string& entry = "say_environment") {
+  const Pipe pipe = scene.pipe();
+  Running sayer(scene.os(),
+                {.entry = entry,
+                 .arguments = std::move(arguments),
+                 .fds = {{.here = pipe.write.get(), .number_there = 3}},
+                 .blocked = {},
+                 .environment = std::move(variables)});
+  EXPECT_EQ(sayer.end(), ChildExit{});
+  return read_some(scene.os(), pipe.read.get());
+}
+
+TEST_P(ProcessesContract, a_child_has_the_variables_it_is_given_and_its_parent_has_not) {
+  act([](Scene& scene) {
+    EXPECT_EQ(
+        told_with(scene,
+                  {{"LASTREF_ONE", "1"}, {"LASTREF_TWO", "a=b c"}, {"LASTREF_EMPTY", ""}},
+                  {"LASTREF_ONE", "LASTREF_TWO", "LASTREF_EMPTY", "LASTREF_NOBODY_SETS_THIS"}),
+        "1\na=b c\n\nnone\n");
+    EXPECT_EQ(scene.os().environment("LASTREF_ONE"), std::nullopt);
+    EXPECT_EQ(told_with(scene, {}, {"LASTREF_ONE"}), "none\n");
+  });
+}
+
+TEST_P(ProcessesContract, a_given_variable_replaces_that_of_the_same_name_and_no_other) {
+  act([](Scene& scene) {
+    EXPECT_EQ(told_with(scene,
+                        {{"LASTREF_A", "first"}, {"LASTREF_AB", "other"}, {"LASTREF_A", "last"}},
+                        {"LASTREF_A", "LASTREF_AB"}),
+              "last\nother\n");
+  });
+}
+
+TEST_P(ProcessesContract, children_of_a_child_inherit_the_variables_it_was_given) {
+  act([](Scene& scene) {
+    EXPECT_EQ(told_with(
+                  scene, {{"LASTREF_A", "1"}}, {"say_environment", "LASTREF_A"}, "pass_on"),
+              "1\n");
+  });
+}
+
 TEST_P(ProcessesContract, a_child_gets_what_it_is_passed_and_nothing_else) {
   act([](Scene& scene) {
     os::Os& os = scene.os();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -88,6 +89,11 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
   for (const int number : {SIGINT, SIGTERM}) {
     ::signal(number, SIG_DFL);  // As after an exec, whatever the parent ignores.
   }
+  for (const auto& [name, value] : birth.environment) {
+    // The only thread of this process.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
   say_apart(context.run.segment());
   SerialGate gate(context.run, process);
   ForkingOs kernel(context, gate);
@@ -145,7 +151,8 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
                                .entry = &*entry,
                                .arguments = options.arguments,
                                .fds = options.fds,
-                               .blocked = options.blocked});
+                               .blocked = options.blocked,
+                               .environment = options.environment});
   if (!pid) {
     return tl::unexpected<Error>(pid.error());
   }

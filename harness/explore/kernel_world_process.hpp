@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lastref/kernel_os.hpp>
@@ -29,6 +30,7 @@ struct Birth {
   std::vector<std::string> arguments;  ///< for a role: the tree that its parent is in, if any
   std::vector<os::PassedFd> fds;
   std::vector<os::Signal> blocked;
+  std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 /// Forks. The child waits for its turn, and never comes back here. The pid, or what fork said.

@@ -174,6 +174,9 @@ Answer<std::shared_ptr<Task>> SimKernel::spawn(const std::shared_ptr<Task>& pare
     install_at(*child, passed.number_there, std::move(open));
   }
   child->blocked = {options.blocked.begin(), options.blocked.end()};
+  for (const auto& [name, value] : options.environment) {
+    child->environment[name] = value;
+  }
   return child;
 }
 

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <climits>
 
@@ -167,6 +170,34 @@ class FdActions {
   int error_ = 0;
 };
 
+/// Words as exec wants them: pointers that are good as long as the words are, and a null behind.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// What is in our environment and in `added`, which counts where both have a name.
+std::vector<std::string> environment_with(
+    std::span<const std::pair<std::string, std::string>> added) {
+  std::vector<std::string> words;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    words.emplace_back(*at);
+  }
+  for (const auto& [name, value] : added) {
+    LASTREF_ASSERT(!name.empty());
+    LASTREF_ASSERT(name.find('=') == std::string::npos);
+    const std::string prefix = name + '=';
+    std::erase_if(words, [&](const std::string& word) { return word.starts_with(prefix); });
+    words.push_back(prefix + value);
+  }
+  return words;
+}
+
 /// Ends a child that nobody will ever hear of. What is no child of ours any more is left alone.
 void kill_and_reap(pid_t pid) noexcept {
   if (::waitpid(pid, nullptr, WNOHANG) != 0) {
@@ -256,12 +287,7 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
   }
   std::vector<std::string> words = {"lastref", options.entry};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) {
-    pointers.push_back(word.data());
-  }
-  pointers.push_back(nullptr);
+  std::vector<std::string> variables = environment_with(options.environment);
 
   Attributes attributes;
   attributes.block(options.blocked);
@@ -271,8 +297,12 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
     return failure(std::errc{error}, program, Call::spawn);
   }
   pid_t pid = 0;
-  const int error = ::posix_spawnp(
-      &pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
+  const int error = ::posix_spawnp(&pid,
+                                   program.c_str(),
+                                   actions.get(),
+                                   attributes.get(),
+                                   pointers_to(words).data(),
+                                   pointers_to(variables).data());
   if (error != 0) {
     return failure(std::errc{error}, program, Call::spawn);
   }

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <lastref/error.hpp>
@@ -167,6 +168,9 @@ struct SpawnOptions {
   std::vector<std::string> arguments;
   std::vector<PassedFd> fds;    ///< Nothing else is inherited but the standard three.
   std::vector<Signal> blocked;  ///< Blocked in the child from its first instant.
+  /// Variables that it has besides those of its parent, whose value of the same name it does not
+  /// see. A name is not empty and has no "=" in it; given twice, the last counts.
+  std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 /// A started child: its pid, and a descriptor that names the process itself and not its number.
