@@ -306,6 +306,9 @@ Answer InstrumentedOsTest::on_processes(Call call) {
     case Call::thread_id:
       EXPECT_EQ(os_.thread_id(), kernel_.thread_id());
       return {};
+    case Call::processors:
+      EXPECT_EQ(os_.processors(), kernel_.processors());
+      return {};
     case Call::now:
       EXPECT_GT(os_.now(), os::Instant(0));
       return {};

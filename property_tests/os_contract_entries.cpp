@@ -105,6 +105,11 @@ int count_fds(Os& os, Arguments) {
   return count;
 }
 
+/// Ends with how many processors it sees, up to 255.
+int count_processors(Os& os, Arguments) {
+  return static_cast<int>(os.processors());
+}
+
 /// {path, kind, start, length}: says on 4 whether it "locked" or was "refused", and lives as long
 /// as the other side of 3.
 int lock(Os& os, Arguments arguments) {
@@ -269,6 +274,7 @@ constexpr Entry table[] = {
     {"say_numbers", say_numbers},
     {"swap_fds", swap_fds},
     {"count_fds", count_fds},
+    {"count_processors", count_processors},
     {"lock", lock},
     {"connect", connect},
     {"ignore_signals", ignore_signals},

@@ -144,8 +144,7 @@ TEST_P(ProcessesContract, a_given_variable_replaces_that_of_the_same_name_and_no
 
 TEST_P(ProcessesContract, children_of_a_child_inherit_the_variables_it_was_given) {
   act([](Scene& scene) {
-    EXPECT_EQ(told_with(
-                  scene, {{"LASTREF_A", "1"}}, {"say_environment", "LASTREF_A"}, "pass_on"),
+    EXPECT_EQ(told_with(scene, {{"LASTREF_A", "1"}}, {"say_environment", "LASTREF_A"}, "pass_on"),
               "1\n");
   });
 }
@@ -373,6 +372,17 @@ TEST_P(ThreadsContract, a_monitor_lets_one_thread_in_and_wakes_who_waits) {
     play(0);
     thread->join();
     EXPECT_EQ(turn, 2 * rounds);
+  });
+}
+
+TEST_P(ProcessesContract, there_is_a_processor_and_a_child_sees_as_many) {
+  act([](Scene& scene) {
+    const unsigned here = scene.os().processors();
+    EXPECT_GE(here, 1U);
+    EXPECT_EQ(scene.os().processors(), here);
+    Running child(scene.os(),
+                  {.entry = "count_processors", .arguments = {}, .fds = {}, .blocked = {}});
+    EXPECT_EQ(child.end().code, static_cast<int>(here));
   });
 }
 

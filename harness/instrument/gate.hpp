@@ -41,6 +41,9 @@ struct Return {
 /// A thread of a run.
 using ActorId = std::uint16_t;
 
+/// How many processors a process of a run sees, whatever the machine has.
+inline constexpr unsigned processors_of_a_run = 2;
+
 /// Why an actor does not go on, other than in `poll`.
 enum class Wait : std::uint8_t { lock, notice, thread };
 

@@ -10,7 +10,8 @@
 // one live calls run_exit_hooks at its orderly end.
 //
 // Over a gate that serialises, `poll` never waits in the kernel: it asks with no timeout, and
-// waits in the gate. Threads, monitors, clock and entropy are the gate's too.
+// waits in the gate. Threads, monitors, clock and entropy are the gate's too,
+// and there are two processors.
 #pragma once
 
 #include <functional>
@@ -92,6 +93,7 @@ class InstrumentedOs final : public os::Os {
 
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override;
   os::Pid thread_id() noexcept override;
+  unsigned processors() noexcept override;
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;

@@ -1,4 +1,4 @@
-// instrumented_os_processes: processes, threads, monitors, clock, chance, environment.
+// instrumented_os_processes: processes, threads, monitors, processors, clock, chance, environment.
 #include "harness/instrument/crossing.hpp"
 
 namespace lastref::harness {
@@ -167,6 +167,12 @@ Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(
 
 os::Pid InstrumentedOs::thread_id() noexcept {
   return cross_surely(Call::thread_id, {}, [&] { return inner_.thread_id(); });
+}
+
+unsigned InstrumentedOs::processors() noexcept {
+  return cross_surely(Call::processors, {}, [&] {
+    return gate_.serialises() ? processors_of_a_run : inner_.processors();
+  });
 }
 
 os::Instant InstrumentedOs::now() noexcept {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/instrument/gate.hpp"
+
 namespace lastref::harness::sim {
 namespace {
 
@@ -319,6 +321,10 @@ Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> bo
 os::Pid SimOs::thread_id() noexcept {
   const auto found = threads_.find(machine_.scheduler.current());
   return found == threads_.end() ? task_->pid : found->second;
+}
+
+unsigned SimOs::processors() noexcept {
+  return processors_of_a_run;
 }
 
 os::Instant SimOs::now() noexcept {

@@ -107,6 +107,7 @@ class SimOs final : public os::Os {
 
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override;
   os::Pid thread_id() noexcept override;
+  unsigned processors() noexcept override;
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;

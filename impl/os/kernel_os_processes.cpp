@@ -1,6 +1,7 @@
 // kernel_os_processes: starting, naming, signalling and reaping processes; threads and monitors.
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -25,6 +26,8 @@ namespace lastref::os {
 namespace {
 
 constexpr int first_free_number = 3;
+/// Of 1024 processors each.
+constexpr std::size_t processor_sets_max = 64;
 
 // Not those of <sys/pidfd.h>: in glibc 2.36 it forgets to say that they are C.
 int pidfd_open(pid_t pid) noexcept {
@@ -377,6 +380,18 @@ Result<std::unique_ptr<Thread>> KernelOs::start_thread(std::function<void()> bod
 
 Pid KernelOs::thread_id() noexcept {
   return ::gettid();
+}
+
+unsigned KernelOs::processors() noexcept {
+  // A set that is too small for the machine is refused. sched_getaffinity(2), "NOTES"
+  for (std::size_t count = 1; count <= processor_sets_max; count *= 2) {
+    std::vector<cpu_set_t> sets(count);
+    const std::size_t size = count * sizeof(cpu_set_t);
+    if (::sched_getaffinity(0, size, sets.data()) == 0) {
+      return static_cast<unsigned>(std::max(CPU_COUNT_S(size, sets.data()), 1));
+    }
+  }
+  return 1;
 }
 
 std::unique_ptr<Monitor> KernelOs::make_monitor() noexcept {

@@ -87,6 +87,7 @@ class KernelOs : public Os {
 
   Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept override;
   Pid thread_id() noexcept override;
+  unsigned processors() noexcept override;
   Instant now() noexcept override;
   Status entropy(Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;

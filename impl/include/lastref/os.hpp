@@ -303,11 +303,13 @@ class Os {
   virtual Status ignore_signal(Signal signal) noexcept = 0;
   virtual Status unblock_signal(Signal signal) noexcept = 0;
 
-  // Threads of this process, clock, chance, environment.
+  // Threads of this process, processors, clock, chance, environment.
   virtual Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept = 0;
   /// Of the calling thread: the process id on the first one, and nobody else's among all threads
   /// and processes that are alive.
   virtual Pid thread_id() noexcept = 0;
+  /// How many processors this process may run on; 1 or more.
+  virtual unsigned processors() noexcept = 0;
   virtual Instant now() noexcept = 0;
   virtual Status entropy(Buffer into) noexcept = 0;
   /// No value if it is not set.
