@@ -61,14 +61,13 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
     os.run_exit_hooks();
     return code;
   }
-  const auto& roles = context.scenario->roles;
-  const auto role = std::ranges::find(roles, birth.role, &Role::name);
-  if (role == roles.end()) {
+  const Role* role = role_named(*context.scenario, birth.role);
+  if (role == nullptr) {
     gate.fact(fact::refuted, "the scenario has every role that it starts");
     gate.fact(fact::seen, birth.role);
     return unknown_role;
   }
-  KernelStage stage(context, gate, os, birth.arguments.empty() ? "" : birth.arguments.front());
+  KernelStage stage(context, gate, os, birth.arguments);
   role->body(stage);
   os.run_exit_hooks();
   if (stage.has_client()) {
@@ -141,14 +140,18 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
 }
 
 Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
-  const auto entry = std::ranges::find(context_.entries, options.entry, &EntryPoint::name);
-  if (entry == context_.entries.end()) {
+  const auto found = std::ranges::find(context_.entries, options.entry, &EntryPoint::name);
+  const EntryPoint* entry = found == context_.entries.end() ? nullptr : &*found;
+  const Role* role = entry == nullptr
+                         ? role_started_as(*context_.scenario, options.entry, options.arguments)
+                         : nullptr;
+  if (entry == nullptr && role == nullptr) {
     return failure(std::errc::no_such_file_or_directory, options.entry, Call::spawn);
   }
   const auto pid = give_birth(context_,
                               gate_.process(),
-                              {.role = options.entry,
-                               .entry = &*entry,
+                              {.role = role == nullptr ? options.entry : role->name,
+                               .entry = entry,
                                .arguments = options.arguments,
                                .fds = options.fds,
                                .blocked = options.blocked,

@@ -27,7 +27,7 @@ struct RunContext {
 struct Birth {
   std::string role;
   const EntryPoint* entry = nullptr;   ///< nothing for a role
-  std::vector<std::string> arguments;  ///< for a role: the tree that its parent is in, if any
+  std::vector<std::string> arguments;  ///< for a role: first the tree that its parent is in, if any
   std::vector<os::PassedFd> fds;
   std::vector<os::Signal> blocked;
   std::vector<std::pair<std::string, std::string>> environment = {};

@@ -10,8 +10,8 @@ namespace lastref::harness {
 KernelStage::KernelStage(RunContext& context,
                          SerialGate& gate,
                          InstrumentedOs& os,
-                         std::string tree)
-    : context_(context), gate_(gate), os_(os), role_(gate.role()), tree_(std::move(tree)) {}
+                         std::span<const std::string> arguments)
+    : context_(context), gate_(gate), os_(os), role_(gate.role()), arguments_(arguments) {}
 
 Status KernelStage::start(const std::string& role) {
   std::string tree;

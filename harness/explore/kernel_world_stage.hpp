@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,14 @@ namespace lastref::harness {
 
 class KernelStage final : public Stage {
  public:
-  KernelStage(RunContext& context, SerialGate& gate, InstrumentedOs& os, std::string tree);
+  KernelStage(RunContext& context,
+              SerialGate& gate,
+              InstrumentedOs& os,
+              std::span<const std::string> arguments);
 
   os::Os& os() noexcept override { return os_; }
   const std::string& role() const noexcept override { return role_; }
+  std::span<const std::string> arguments() const noexcept override { return arguments_; }
   const std::string& folder() const noexcept override { return context_.files; }
   Status start(const std::string& role) override;
   void tell(const std::string& word) override { gate_.tell(word); }
@@ -48,14 +53,16 @@ class KernelStage final : public Stage {
 
  protected:
   void note(std::string_view word, const std::string& text, bool begins, int error) override;
-  std::string tree_of_parent() const override { return tree_; }
+  std::string tree_of_parent() const override {
+    return arguments_.empty() ? std::string() : arguments_.front();
+  }
 
  private:
   RunContext& context_;
   SerialGate& gate_;
   InstrumentedOs& os_;
   std::string role_;
-  std::string tree_;
+  std::span<const std::string> arguments_;
 };
 
 }  // namespace lastref::harness

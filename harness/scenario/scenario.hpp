@@ -2,7 +2,9 @@
 //
 // A scenario has roles. The world starts the role "root"; roles start each other through their
 // Stage. The tracker is a role too: it is started by the product through Os::spawn, as the entry
-// "tracker". A role's body is told nothing about faults: it does its work, checks what it was
+// "tracker". What else the product starts is a role of the scenario: Os::spawn of "worker" is
+// "worker_1" if the last argument is "1" and there is such a role, else "worker"; its first argument
+// is the tree to join, and what it was passed is open under its numbers. A role's body is told nothing about faults: it does its work, checks what it was
 // promised, and returns when a call fails.
 #pragma once
 
@@ -35,6 +37,8 @@ class Stage {
   /// The instrumented Os of this process.
   virtual os::Os& os() noexcept = 0;
   virtual const std::string& role() const noexcept = 0;
+  /// With what this process was started: those of Os::spawn, or the tree alone, which may be empty.
+  virtual std::span<const std::string> arguments() const noexcept = 0;
   /// An absolute, private, empty folder for the run's files.
   virtual const std::string& folder() const noexcept = 0;
   /// Starts another role of the same scenario as a child process. It gets the tree of this process,
@@ -170,6 +174,15 @@ struct Scenario {
   std::vector<std::string> stays = {};
   /// umask of the run's processes, and the like, stay the world's business.
 };
+
+/// Nothing if the scenario has no such role.
+const Role* role_named(const Scenario& scenario, std::string_view name) noexcept;
+/// The role of a process that the product starts as an entry which is none of its own: "worker_1"
+/// for worker with {tree, "1"} where there is that role, else "worker"; nothing if that is none
+/// either.
+const Role* role_started_as(const Scenario& scenario,
+                            const std::string& entry,
+                            std::span<const std::string> arguments);
 
 /// Every scenario linked into the program, in the order of their names.
 const std::vector<Scenario>& catalog();

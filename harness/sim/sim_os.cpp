@@ -262,7 +262,7 @@ Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
 }
 
 Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
-  if (!machine_.knows(options.entry)) {
+  if (!machine_.knows(options)) {
     return failed(ENOENT, Call::spawn, options.entry);
   }
   auto child = machine_.kernel.spawn(task_, options);

@@ -36,9 +36,9 @@ struct Machine {
 
   SimKernel kernel;
   Scheduler scheduler;
-  /// What a process does, by the name of its entry; spawn says ENOENT for others. It is called on
-  /// the process's own fiber and gives the exit code.
-  std::function<bool(const std::string& entry)> knows;
+  /// Whether there is what shall be started; spawn says ENOENT if not.
+  std::function<bool(const os::SpawnOptions& options)> knows;
+  /// What a process does. It is called on the process's own fiber and gives the exit code.
   std::function<int(SimOs& os, const os::SpawnOptions& options)> live;
   /// Told of a new process before it runs.
   std::function<void(SimOs& os, const Task* parent, const os::SpawnOptions& options)> on_birth;

@@ -13,7 +13,9 @@ Scheduler::Rest run_process(Machine& machine,
                             const Entries& entries,
                             const std::function<void(os::Os&)>& body) {
   const Arena leaks_of_the_killed(/*serves=*/false);
-  machine.knows = [&entries](const std::string& entry) { return entries.contains(entry); };
+  machine.knows = [&entries](const os::SpawnOptions& options) {
+    return entries.contains(options.entry);
+  };
   machine.live = [&](SimOs& os, const os::SpawnOptions& options) {
     if (options.entry == first) {
       body(os);

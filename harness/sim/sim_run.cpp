@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <lastref/tracker.hpp>
+
 namespace lastref::harness::sim {
 namespace {
 
@@ -21,6 +23,10 @@ const char* word_of(Wait reason) {
 }
 
 }  // namespace
+
+bool is_entry(std::string_view name) noexcept {
+  return name == tracker::entry_point;
+}
 
 SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices)
     : scenario(the_scenario), plan(the_plan), choices(the_choices), machine(the_choices) {
@@ -54,10 +60,9 @@ void SimRun::be_born(SimOs& os, const Task* parent, const os::SpawnOptions& opti
   }
   auto member = std::make_unique<Member>();
   member->index = static_cast<std::uint16_t>(by_index.size());
-  member->base = options.entry;
-  const auto before = std::count_if(by_index.begin(), by_index.end(), [&](const Member* each) {
-    return each->base == options.entry;
-  });
+  member->part = part_of(options);
+  member->base = member->part == nullptr ? options.entry : member->part->name;
+  const auto before = std::ranges::count(by_index, member->base, &Member::base);
   member->role = before == 0 ? member->base : member->base + '#' + std::to_string(before + 1);
   member->chance = hash_of(member->role);
   member->system = &os;
@@ -72,6 +77,11 @@ void SimRun::be_born(SimOs& os, const Task* parent, const os::SpawnOptions& opti
   const Member& born = *members.emplace(&os.task(), std::move(member)).first->second;
   const std::string_view started_by = starter == nullptr ? born.role : starter->role;
   note(born, Phase::fact, fact::born, started_by, os.task().pid);
+}
+
+const Role* SimRun::part_of(const os::SpawnOptions& options) const {
+  return is_entry(options.entry) ? nullptr
+                                 : role_started_as(scenario, options.entry, options.arguments);
 }
 
 Member* SimRun::member_of(const Task& task) {

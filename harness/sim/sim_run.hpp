@@ -23,11 +23,15 @@ namespace lastref::harness::sim {
 
 class SimGate;
 
+/// Whether the product has an entry of that name.
+bool is_entry(std::string_view name) noexcept;
+
 /// A process of the run, as the harness sees it.
 struct Member {
   std::uint16_t index = 0;
-  std::string base;  ///< "tracker"
-  std::string role;  ///< "tracker#2"
+  const Role* part = nullptr;  ///< nothing for an entry of the product's
+  std::string base;            ///< "tracker"
+  std::string role;            ///< "tracker#2"
   std::uint64_t chance = 0;
   SimOs* system = nullptr;
   std::unique_ptr<SimGate> gate;
@@ -50,6 +54,8 @@ struct SimRun {
   SimRun& operator=(const SimRun&) = delete;
   ~SimRun();
 
+  /// The role that a process starts in; nothing if it is an entry of the product's, or none.
+  const Role* part_of(const os::SpawnOptions& options) const;
   void be_born(SimOs& os, const Task* parent, const os::SpawnOptions& options);
   /// The process of the run that a task is; nothing for others.
   Member* member_of(const Task& task);

@@ -4,20 +4,13 @@
 
 namespace lastref::harness::sim {
 
-const Role* role_of(const Scenario& scenario, std::string_view name) noexcept {
-  const auto found = std::find_if(scenario.roles.begin(),
-                                  scenario.roles.end(),
-                                  [&](const Role& role) { return role.name == name; });
-  return found == scenario.roles.end() ? nullptr : &*found;
-}
-
 Status SimStage::start(const std::string& role) {
   std::string tree;
   if (has_client()) {
     LASTREF_TRY(own, client().tree());
     tree = std::move(own);
   }
-  if (role_of(run_.scenario, role) == nullptr) {
+  if (role_named(run_.scenario, role) == nullptr) {
     refute("the scenario has every role that it starts", role);
     return failure(std::errc::no_such_file_or_directory, role, Call::spawn);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,14 @@ inline constexpr const char* files_folder = "/dev/shm/world/files";
 inline constexpr const char* runtime_folder = "/dev/shm/world/runtime";
 inline constexpr const char* spare_folder_of_run = "/dev/shm/world/tmp";
 
-/// Nothing if the scenario has no such role.
-const Role* role_of(const Scenario& scenario, std::string_view name) noexcept;
-
 class SimStage final : public Stage {
  public:
-  SimStage(SimRun& run, Member& member, std::string tree)
-      : run_(run), member_(member), tree_(std::move(tree)) {}
+  SimStage(SimRun& run, Member& member, std::span<const std::string> arguments)
+      : run_(run), member_(member), arguments_(arguments) {}
 
   os::Os& os() noexcept override { return *member_.os; }
   const std::string& role() const noexcept override { return member_.role; }
+  std::span<const std::string> arguments() const noexcept override { return arguments_; }
   const std::string& folder() const noexcept override { return folder_; }
   Status start(const std::string& role) override;
   void tell(const std::string& word) override;
@@ -55,14 +54,16 @@ class SimStage final : public Stage {
 
  protected:
   void note(std::string_view word, const std::string& text, bool begins, int error) override;
-  std::string tree_of_parent() const override { return tree_; }
+  std::string tree_of_parent() const override {
+    return arguments_.empty() ? std::string() : arguments_.front();
+  }
 
  private:
   void signal(const std::string& role, os::Signal signal);
 
   SimRun& run_;
   Member& member_;
-  std::string tree_;
+  std::span<const std::string> arguments_;
   std::string folder_ = files_folder;
   std::string spare_ = spare_folder_of_run;
 };

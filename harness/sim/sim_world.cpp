@@ -44,12 +44,12 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
   }
   Member& member = *run.member_of(system.task());
   int code = 0;
-  if (options.entry == tracker::entry_point) {
+  if (member.part == nullptr) {
     code = tracker::run(*member.os, options.arguments);
     member.os->run_exit_hooks();
   } else {
-    sim::SimStage stage(run, member, options.arguments.empty() ? "" : options.arguments.front());
-    sim::role_of(run.scenario, options.entry)->body(stage);
+    sim::SimStage stage(run, member, options.arguments);
+    member.part->body(stage);
     member.os->run_exit_hooks();
     if (stage.has_client()) {
       stage.leave();  // In the journal: from here on its references may go.
@@ -64,7 +64,9 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
 
 void prepare(SimRun& run, const SimOptions& options) {
   run.machine.scheduler.split_deaths = options.split_deaths;
-  run.machine.knows = [](const std::string& entry) { return entry == tracker::entry_point; };
+  run.machine.knows = [&run](const os::SpawnOptions& how) {
+    return sim::is_entry(how.entry) || run.part_of(how) != nullptr;
+  };
   run.machine.live = [&run](sim::SimOs& os, const os::SpawnOptions& how) {
     return live(run, os, how);
   };
