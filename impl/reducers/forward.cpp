@@ -45,6 +45,14 @@ class ForwardReducer::Dumping {
   std::weak_ptr<const void> identity_;
 };
 
+/// Files whose arrays have gone since somebody looked.
+struct ForwardReducer::Gone {
+  explicit Gone(os::Os& os) : monitor(os.make_monitor()) {}
+
+  std::unique_ptr<os::Monitor> monitor;
+  std::vector<std::shared_ptr<const TemporaryFile>> files;
+};
+
 ForwardReducer::ForwardReducer(os::Os& os,
                                std::shared_ptr<References> references,
                                std::shared_ptr<TemporaryResources> resources,
@@ -56,7 +64,8 @@ ForwardReducer::ForwardReducer(os::Os& os,
       options_(options),
       receiver_(std::move(receiver)),
       monitor_(os.make_monitor()),
-      files_(os) {}
+      files_(os),
+      gone_(std::make_shared<Gone>(os)) {}
 
 /// `line` makes it, for most senders want none.
 template <typename Line>
@@ -147,6 +156,12 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
       return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
     }
     files_.set(array, file);
+    array.when_gone([file, gone = std::weak_ptr<Gone>(gone_)] {
+      if (const auto list = gone.lock()) {
+        const os::Held held(*list->monitor);
+        list->files.push_back(file);
+      }
+    });
     reference = *std::move(lent);
     const bool warms = options_.prewarm == Prewarm::on || (options_.prewarm == Prewarm::automatic &&
                                                            !is_on_shared_memory(file->path()));
@@ -181,6 +196,20 @@ Status ForwardReducer::invalidate(const Array& array) {
   const Dumping dumping(*this, array);
   const auto file = files_.take(array);
   return file ? resources_->release(**file) : ok();
+}
+
+Status ForwardReducer::release_gone() {
+  std::vector<std::shared_ptr<const TemporaryFile>> files;
+  {
+    const os::Held held(*gone_->monitor);
+    files.swap(gone_->files);
+  }
+  Status all = ok();
+  for (const auto& file : files) {
+    Status released = resources_->release(*file);
+    all = all ? released : all;
+  }
+  return all;
 }
 
 }  // namespace lastref

@@ -136,10 +136,16 @@ class ForwardReducer {
   /// Errors          what release said.
   Status invalidate(const Array& array);
 
+  /// Lets go of the files of arrays that are not there any more. Receivers keep what they have.
+  ///
+  /// Errors          the first that release said; the rest is done all the same.
+  Status release_gone();
+
   const ForwardOptions& options() const noexcept { return options_; }
 
  private:
   class Dumping;
+  struct Gone;
 
   Result<Sent> reduce_large(const Array& array);
   Result<std::optional<Reference>> lend_known(const Array& array,
@@ -156,6 +162,7 @@ class ForwardReducer {
   std::unique_ptr<os::Monitor> monitor_;
   std::set<std::weak_ptr<const void>, std::owner_less<std::weak_ptr<const void>>> dumping_;
   WeakArrayKeyMap<std::shared_ptr<const TemporaryFile>> files_;
+  std::shared_ptr<Gone> gone_;
 };
 
 /// How the options of a reducer travel to a worker; what was sent and where files go do not.
