@@ -18,12 +18,13 @@ struct Room {
 
 const std::vector<Room>& rooms() {
   static const std::vector<std::string_view> all_of_impl = {
-      "impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers"};
+      "impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers", "impl/backends"};
   static const std::vector<std::string_view> everything = {"impl/os",
                                                            "impl/array",
                                                            "impl/tracker",
                                                            "impl/resources",
                                                            "impl/reducers",
+                                                           "impl/backends",
                                                            "harness",
                                                            "fault_scenarios"};
   static const std::vector<Room> table = {
@@ -36,6 +37,9 @@ const std::vector<Room>& rooms() {
       {.path = "impl/reducers",
        .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources"},
        .inside = {"impl/os", "impl/array"}},
+      {.path = "impl/backends",
+       .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers"},
+       .inside = {"impl/os"}},
       {.path = "harness", .doors = all_of_impl, .inside = {}},
       {.path = "fault_scenarios", .doors = all_of_impl, .inside = {"harness"}},
       {.path = "property_tests", .doors = all_of_impl, .inside = everything},
@@ -60,9 +64,14 @@ constexpr std::array doors = {
     Door{"owners.hpp", "impl/os"},
     Door{"resource.hpp", "impl/os"},
     Door{"array.hpp", "impl/array"},
+    Door{"backend.hpp", "impl/backends"},
     Door{"dtype.hpp", "impl/array"},
     Door{"memory.hpp", "impl/array"},
     Door{"npy.hpp", "impl/array"},
+    Door{"parallel.hpp", "impl/backends"},
+    Door{"task.hpp", "impl/backends"},
+    Door{"value.hpp", "impl/backends"},
+    Door{"worker.hpp", "impl/backends"},
     Door{"loky_client.hpp", "impl/tracker"},
     Door{"reducers.hpp", "impl/reducers"},
     Door{"reduction.hpp", "impl/reducers"},
@@ -77,8 +86,8 @@ constexpr std::array doors = {
 constexpr std::string_view at_libfiu = "harness/instrument/instrumented_os.cpp";
 
 /// Libraries whose headers end in .h, as the kernel's do.
-constexpr std::array<std::string_view, 6> not_the_kernel = {
-    "gtest/", "gmock/", "rapidcheck", "benchmark/", "fmt/", "sanitizer/"};
+constexpr std::array<std::string_view, 7> not_the_kernel = {
+    "cxxabi.h", "gtest/", "gmock/", "rapidcheck", "benchmark/", "fmt/", "sanitizer/"};
 
 /// A header inside a room that others may see, and where: the harness asks the tracker what it has
 /// counted without becoming a client of it, and keeps a process's actions for its end as KernelOs

@@ -43,6 +43,9 @@ bool has_errors_line(std::span<const std::string_view> above) {
   for (std::size_t i = above.size(); i > 0; --i) {
     std::string_view line = above[i - 1];
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (line.starts_with("template <") && i == above.size()) {
+      continue;
+    }
     if (!line.starts_with("///")) {
       return false;
     }

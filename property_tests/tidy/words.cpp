@@ -35,7 +35,11 @@ const std::vector<Word>& words() {
       {.names = {"assert"}, .instead = "LASTREF_ASSERT, which stays on", .only_called = true},
       {.names = {"std::views*", "std::ranges::views*"},
        .instead = "a loop, for clang 14 cannot read the views of libstdc++ 12"},
-      {.names = {"throw", "try", "catch"}, .instead = "Result", .where = product},
+      // What a task throws is caught where it runs.
+      {.names = {"throw", "try", "catch"},
+       .instead = "Result",
+       .where = product,
+       .but = {"impl/backends/task.cpp"}},
       {.names =
            {"std::thread", "std::jthread", "std::mutex", "std::condition_variable", "pthread_*"},
        .instead = "Os::start_thread and Os::make_monitor",

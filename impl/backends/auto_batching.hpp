@@ -1,0 +1,33 @@
+// auto_batching: how many tasks should travel together.
+//
+// A batch should take from 0.2 to 2 seconds: shorter ones are not worth their journey, longer ones
+// leave workers idle at the end.
+// Source: joblib _parallel_backends.py, AutoBatchingMixin.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include <lastref/os.hpp>
+
+namespace lastref::backends {
+
+class AutoBatching {
+ public:
+  explicit AutoBatching(os::Os& os) : os_(os), monitor_(os.make_monitor()) {}
+
+  /// How many tasks the next batch should have. Tells of each change if `verbose` is 10 or more.
+  std::size_t compute_batch_size(int verbose);
+  /// Counts only for batches of the size that holds now.
+  void batch_completed(std::size_t size, std::chrono::nanoseconds duration);
+  void restart();
+
+ private:
+  os::Os& os_;
+  std::unique_ptr<os::Monitor> monitor_;
+  std::size_t size_ = 1;
+  double smoothed_ = 0;  ///< seconds; 0 before the first sample of a size
+};
+
+}  // namespace lastref::backends

@@ -1,0 +1,120 @@
+// The backends that stay in their process.
+#include <algorithm>
+#include <utility>
+
+#include <lastref/backend.hpp>
+
+#include "impl/backends/pool_slot.hpp"
+#include "impl/backends/thread_pool.hpp"
+
+namespace lastref {
+namespace {
+
+tl::unexpected<Error> no_jobs() {
+  return failure(std::errc::invalid_argument, "0 jobs run nothing");
+}
+
+}  // namespace
+
+Result<unsigned> pool_n_jobs(os::Os& os, std::optional<int> n_jobs) {
+  if (!n_jobs) {
+    return 1U;
+  }
+  if (*n_jobs == 0) {
+    return no_jobs();
+  }
+  if (*n_jobs > 0) {
+    return static_cast<unsigned>(*n_jobs);
+  }
+  const std::int64_t left = std::int64_t{os.processors()} + 1 + *n_jobs;
+  return static_cast<unsigned>(std::max<std::int64_t>(left, 1));
+}
+
+SequentialBackend::SequentialBackend(Session session, std::shared_ptr<const Functions> functions)
+    : session_(std::move(session)), functions_(std::move(functions)) {}
+
+Result<unsigned> SequentialBackend::effective_n_jobs(std::optional<int> n_jobs) {
+  return n_jobs == 0 ? Result<unsigned>(no_jobs()) : 1U;
+}
+
+Result<Configured> SequentialBackend::configure(const BackendOptions& options) {
+  LASTREF_TRY(n_jobs, effective_n_jobs(options.n_jobs));
+  return Configured{.n_jobs = n_jobs};
+}
+
+Outcome<FuturePtr> SequentialBackend::apply_async(Batch batch, Callback callback) {
+  BatchOutcome outcome = call_all(*functions_, {.session = session_}, std::move(batch));
+  if (callback) {
+    callback(outcome);
+  }
+  return std::make_shared<ImmediateResult>(std::move(outcome));
+}
+
+Result<Configured> SequentialBackend::abort_everything(bool) {
+  return Configured{.n_jobs = 1};
+}
+
+struct ThreadingBackend::State {
+  State(Session its_session, std::shared_ptr<const Functions> its_functions)
+      : session(std::move(its_session)), functions(std::move(its_functions)), slot(*session.os) {}
+
+  Result<Configured> start(std::shared_ptr<backends::ThreadPool>& pool) {
+    LASTREF_TRY(n_jobs, pool_n_jobs(*session.os, options.n_jobs));
+    if (n_jobs == 1) {
+      return Configured{.n_jobs = 1,
+                        .fallback = std::make_shared<SequentialBackend>(session, functions)};
+    }
+    LASTREF_TRY(started, backends::ThreadPool::start(session, functions, n_jobs));
+    pool = std::move(started);
+    return Configured{.n_jobs = n_jobs};
+  }
+
+  Session session;
+  std::shared_ptr<const Functions> functions;
+  BackendOptions options;  // Changed only by whoever has the slot.
+  backends::PoolSlot<backends::ThreadPool> slot;
+};
+
+ThreadingBackend::ThreadingBackend(Session session, std::shared_ptr<const Functions> functions)
+    : state_(std::make_shared<State>(std::move(session), std::move(functions))) {}
+
+ThreadingBackend::~ThreadingBackend() {
+  static_cast<void>(terminate());
+}
+
+Result<unsigned> ThreadingBackend::effective_n_jobs(std::optional<int> n_jobs) {
+  return pool_n_jobs(*state_->session.os, n_jobs);
+}
+
+Result<Configured> ThreadingBackend::configure(const BackendOptions& options) {
+  return state_->slot.replace([&](auto& pool) {
+    state_->options = options;
+    return state_->start(pool);
+  });
+}
+
+Outcome<FuturePtr> ThreadingBackend::apply_async(Batch batch, Callback callback) {
+  const auto pool = state_->slot.pool();
+  if (!pool) {
+    return failed(backends::not_configured());
+  }
+  return pool->submit(std::move(batch), std::move(callback));
+}
+
+bool ThreadingBackend::is_ready() const {
+  return state_->slot.pool() != nullptr;
+}
+
+Status ThreadingBackend::terminate() {
+  LASTREF_TRY(configured, state_->slot.replace([](auto&) { return Configured(); }));
+  static_cast<void>(configured);
+  return ok();
+}
+
+Result<Configured> ThreadingBackend::abort_everything(bool ensure_ready) {
+  return state_->slot.replace_once([&](auto& pool) {
+    return ensure_ready ? state_->start(pool) : Result<Configured>(Configured());
+  });
+}
+
+}  // namespace lastref

@@ -1,0 +1,119 @@
+#include "impl/backends/crew.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <lastref/worker.hpp>
+
+namespace lastref::backends {
+namespace {
+
+/// A worker that leaves in good order has nothing to do but to let go of what it holds.
+constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::milliseconds look_again{10};
+constexpr int looks_max = 1000;
+
+}  // namespace
+
+Result<Crew> Crew::start(const Session& session, unsigned count) {
+  os::Os& os = *session.os;
+  LASTREF_TRY(tree, session.tree());
+  LASTREF_TRY(self, os.open_process(os.process_id()));
+  const os::UniqueFd owned(os, self);
+  Crew crew(os);
+  for (unsigned number = 1; number <= count; ++number) {
+    LASTREF_CHECK(crew.hire(session, tree, self, number));
+  }
+  return crew;
+}
+
+Status Crew::hire(const Session& session, const std::string& tree, os::Fd self, unsigned number) {
+  os::Os& os = *session.os;
+  LASTREF_TRY(jobs, os.make_pipe());
+  os::UniqueFd jobs_there(os, jobs.read);
+  Outbox jobs_here(os, os::UniqueFd(os, jobs.write));
+  LASTREF_TRY(results, os.make_pipe());
+  os::UniqueFd results_there(os, results.write);
+  Inbox results_here(os, os::UniqueFd(os, results.read));
+  LASTREF_TRY(child,
+              os.spawn({.entry = worker::entry_point,
+                        .arguments = {tree, std::to_string(number)},
+                        .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
+                                {.here = results_there.get(), .number_there = worker::results_fd},
+                                {.here = self, .number_there = worker::parent_fd}},
+                        .blocked = {os::Signal::interrupt},
+                        .environment = {{worker::marker, "1"}}}));
+  auto worker = std::make_unique<WorkerProcess>();
+  worker->pid = child.pid;
+  worker->process = os::UniqueFd(os, child.process);
+  worker->jobs = std::move(jobs_here);
+  worker->results = std::move(results_here);
+  workers_.push_back(std::move(worker));
+  return ok();
+}
+
+void Crew::kill(WorkerProcess& worker) noexcept {
+  // A second try, for one that lives on would be waited for.
+  for (int tries = 0; tries < 2; ++tries) {
+    const Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
+    if (killed || killed.error().code == std::errc::no_such_process) {
+      return;
+    }
+  }
+}
+
+void Crew::kill_all() noexcept {
+  for (const auto& worker : workers_) {
+    kill(*worker);
+  }
+}
+
+std::optional<os::ChildExit> Crew::reap(WorkerProcess& worker, bool& is_dead) noexcept {
+  const auto ended = os::retry_interrupted([&] { return os_->wait_child(worker.process.get()); });
+  is_dead = !ended || ended->has_value();
+  return ended ? *ended : std::nullopt;
+}
+
+void Crew::remove(const WorkerProcess& worker) noexcept {
+  std::erase_if(workers_, [&](const auto& each) { return each.get() == &worker; });
+}
+
+/// Reaps whoever dies within the timeout. False when it is over, or nothing can be waited for.
+bool Crew::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
+  std::vector<os::PollItem> items;
+  for (const auto& worker : workers_) {
+    items.push_back({.fd = worker->process.get(), .want_read = true});
+  }
+  const auto ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
+  auto item = items.begin();
+  std::erase_if(workers_, [&](const auto& worker) {
+    const bool is_told = (item++)->readable;
+    bool is_dead = false;
+    const bool is_reaped = (is_told || !ready) && reap(*worker, is_dead).has_value();
+    // What could not be reaped although it is dead, somebody else has reaped.
+    return is_reaped || (is_told && is_dead);
+  });
+  return ready.has_value() && *ready > 0;
+}
+
+void Crew::end(bool kills) noexcept {
+  for (const auto& worker : workers_) {
+    worker->jobs.close();
+  }
+  if (!kills) {
+    const os::Instant deadline = os_->now() + patience;
+    bool goes_on = true;
+    while (goes_on && !workers_.empty()) {
+      const os::Instant left = deadline - os_->now();
+      goes_on = left > os::Instant::zero() && wait_for_deaths(left);
+    }
+  }
+  for (int looks = 0; !workers_.empty() && looks < looks_max; ++looks) {
+    kill_all();
+    wait_for_deaths(look_again);
+  }
+  workers_.clear();
+}
+
+}  // namespace lastref::backends

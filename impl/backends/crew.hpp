@@ -1,0 +1,67 @@
+// crew: the worker processes of a pool, from their start to their last trace.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <lastref/task.hpp>
+
+#include "impl/backends/pipe_ends.hpp"
+
+namespace lastref::backends {
+
+struct Job;
+
+struct WorkerProcess {
+  os::Pid pid = 0;
+  os::UniqueFd process;
+  Outbox jobs;
+  Inbox results;
+  std::deque<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
+  /// What has gone wrong with it, so that it was killed; it explains more than the signal.
+  std::optional<Error> trouble;
+  bool is_lost = false;   ///< It was killed, and will be heard to die.
+  bool is_brief = false;  ///< Its last job was over before another could have been sent.
+};
+
+class Crew {
+ public:
+  /// Starts all of them, or none.
+  ///
+  /// Errors          what make_pipe, open_process, spawn or the session's tree said. No worker is
+  ///                 left.
+  static Result<Crew> start(const Session& session, unsigned count);
+
+  Crew(Crew&&) noexcept = default;
+  Crew& operator=(Crew&&) noexcept = default;
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+  /// Kills whoever is left, and reaps.
+  ~Crew() { end(/*kills=*/true); }
+
+  std::vector<std::unique_ptr<WorkerProcess>>& workers() noexcept { return workers_; }
+
+  /// SIGKILL, without waiting.
+  void kill(WorkerProcess& worker) noexcept;
+  void kill_all() noexcept;
+  /// Reaps a worker that has died. None if it has not, or has and nobody knows how.
+  std::optional<os::ChildExit> reap(WorkerProcess& worker, bool& is_dead) noexcept;
+  void remove(const WorkerProcess& worker) noexcept;
+
+  /// Lets everybody go: their jobs' pipes are closed, and who is not gone after a patience, or at
+  /// once with `kills`, is killed. Returns when all are reaped.
+  void end(bool kills) noexcept;
+
+ private:
+  explicit Crew(os::Os& os) noexcept : os_(&os) {}
+  Status hire(const Session& session, const std::string& tree, os::Fd self, unsigned number);
+  bool wait_for_deaths(std::chrono::nanoseconds timeout) noexcept;
+
+  os::Os* os_;
+  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+};
+
+}  // namespace lastref::backends

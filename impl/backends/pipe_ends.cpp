@@ -1,0 +1,85 @@
+#include "impl/backends/pipe_ends.hpp"
+
+#include <algorithm>
+
+namespace lastref::backends {
+namespace {
+
+constexpr std::size_t chunk = std::size_t{64} << 10U;
+constexpr std::size_t front = sizeof(std::uint64_t) + sizeof(Kind);
+
+}  // namespace
+
+Status Inbox::fill() {
+  if (read_ > 0) {
+    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(read_));
+    read_ = 0;
+  }
+  scratch_.resize(chunk);
+  for (;;) {
+    const auto got = os::retry_interrupted([&] { return os_->read(fd_.get(), scratch_); });
+    if (!got) {
+      return got.error().code == std::errc::resource_unavailable_try_again
+                 ? ok()
+                 : Status(tl::unexpected<Error>(got.error()));
+    }
+    buffer_.insert(
+        buffer_.end(), scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(*got));
+    at_end_ = *got == 0;
+    if (*got < chunk) {
+      return ok();
+    }
+  }
+}
+
+Result<std::optional<Message>> Inbox::next() {
+  const os::Bytes left = os::Bytes(buffer_).subspan(read_);
+  os::Unpacker unpacker(left.first(std::min(left.size(), front)));
+  const auto size = unpacker.number<std::uint64_t>();
+  const auto kind = unpacker.number<std::uint8_t>();
+  if (unpacker.failed() || size > left.size() - sizeof size) {
+    return std::optional<Message>();
+  }
+  if (size == 0 || kind >= kinds) {
+    return failure(std::errc::bad_message, "a message of an unknown kind");
+  }
+  read_ += sizeof size + static_cast<std::size_t>(size);
+  return std::optional(
+      Message{.kind = Kind{kind},
+              .body = left.subspan(front, static_cast<std::size_t>(size) - sizeof kind)});
+}
+
+void Outbox::post(Kind kind, const os::Packed& numbers, os::Packed body) {
+  const std::size_t size = numbers.size() + body.size();
+  // Small ones go together in one call, if they have to wait.
+  const bool joins = !queue_.empty() && queue_.back().size() + front + size <= chunk;
+  os::Packed& into = joins ? queue_.back() : queue_.emplace_back();
+  os::put(into, std::uint64_t{sizeof kind + size});
+  os::put(into, static_cast<std::uint8_t>(kind));
+  into.insert(into.end(), numbers.begin(), numbers.end());
+  if (body.size() <= chunk) {
+    into.insert(into.end(), body.begin(), body.end());
+  } else {
+    queue_.push_back(std::move(body));
+  }
+}
+
+Status Outbox::flush() {
+  while (!queue_.empty()) {
+    const os::Bytes left = os::Bytes(queue_.front()).subspan(written_);
+    const auto put = os::retry_interrupted([&] { return os_->write(fd_.get(), left); });
+    if (!put) {
+      return put.error().code == std::errc::resource_unavailable_try_again
+                 ? ok()
+                 : Status(tl::unexpected<Error>(put.error()));
+    }
+    written_ += *put;
+    if (written_ == queue_.front().size()) {
+      queue_.pop_front();
+      written_ = 0;
+    }
+  }
+  return ok();
+}
+
+}  // namespace lastref::backends

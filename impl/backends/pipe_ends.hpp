@@ -1,0 +1,90 @@
+// pipe_ends: whole messages through a pipe between a parent and a worker.
+//
+// A message is its size (8 bytes, of what follows), its kind (1 byte) and its body. Neither end
+// ever waits: whoever has to polls. A message that its writer could not finish is none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include <lastref/owners.hpp>
+
+#include "impl/os/wire.hpp"
+
+namespace lastref::backends {
+
+enum class Kind : std::uint8_t {
+  job,      ///< To a worker: its number (8 bytes), a batch.
+  results,  ///< To the parent: a job's number, ns that it took (8 bytes), the results.
+  failed,   ///< A job's number, ns that it took, the failure.
+};
+inline constexpr std::uint8_t kinds = 3;
+
+struct Message {
+  Kind kind = Kind::job;
+  os::Bytes body;  ///< Until the inbox is filled again.
+};
+
+class Inbox {
+ public:
+  Inbox() noexcept = default;
+  Inbox(os::Os& os, os::UniqueFd fd) noexcept : os_(&os), fd_(std::move(fd)) {}
+
+  os::Fd fd() const noexcept { return fd_.get(); }
+  bool at_end() const noexcept { return at_end_; }
+
+  void close() noexcept {
+    fd_.close_quietly();
+    at_end_ = true;
+  }
+
+  /// Reads what is there.
+  ///
+  /// Errors          what read said, but would-block, which is none.
+  Status fill();
+
+  /// The next whole message; none if it is not here yet.
+  ///
+  /// Errors          bad_message: its kind is unknown.
+  Result<std::optional<Message>> next();
+
+ private:
+  os::Os* os_ = nullptr;
+  os::UniqueFd fd_;
+  os::Packed scratch_;  ///< What one call reads.
+  os::Packed buffer_;
+  std::size_t read_ = 0;  ///< bytes of it that were messages
+  bool at_end_ = false;
+};
+
+class Outbox {
+ public:
+  Outbox() noexcept = default;
+  Outbox(os::Os& os, os::UniqueFd fd) noexcept : os_(&os), fd_(std::move(fd)) {}
+
+  os::Fd fd() const noexcept { return fd_.get(); }
+  bool is_empty() const noexcept { return queue_.empty(); }
+
+  /// To be flushed. `numbers` is what the body starts with.
+  void post(Kind kind, const os::Packed& numbers, os::Packed body);
+
+  /// Writes as much as there is room for.
+  ///
+  /// Errors          what write said, but would-block, which is none.
+  Status flush();
+
+  void close() noexcept {
+    queue_.clear();
+    fd_.close_quietly();
+  }
+
+ private:
+  os::Os* os_ = nullptr;
+  os::UniqueFd fd_;
+  std::deque<os::Packed> queue_;
+  std::size_t written_ = 0;  ///< bytes of the first
+};
+
+}  // namespace lastref::backends

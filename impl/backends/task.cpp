@@ -1,0 +1,135 @@
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <typeinfo>
+#include <utility>
+
+#include <lastref/task.hpp>
+#include <lastref/tracker_client.hpp>
+
+#include "impl/backends/safely.hpp"
+
+namespace lastref {
+namespace {
+
+/// Of the exception that is being handled.
+std::string current_type() {
+  const std::type_info* type = abi::__cxa_current_exception_type();
+  if (type == nullptr) {
+    return "an unknown type";
+  }
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> readable(
+      abi::__cxa_demangle(type->name(), nullptr, nullptr, &status), &std::free);
+  return status == 0 ? readable.get() : type->name();
+}
+
+/// What is being handled.
+Failure caught(std::string where) {
+  try {
+    throw;
+  } catch (const Interrupt&) {
+    return WorkerInterrupt{.where = std::move(where)};
+  } catch (const std::exception& thrown) {
+    return TransportableException{
+        .type = current_type(), .message = thrown.what(), .where = std::move(where)};
+  } catch (...) {
+    return TransportableException{.type = current_type(), .message = "", .where = std::move(where)};
+  }
+}
+
+struct Describe {
+  std::string operator()(const Error& error) const { return lastref::describe(error); }
+  std::string operator()(const TransportableException& thrown) const {
+    return thrown.type + ": " + thrown.message + " (" + thrown.where + ')';
+  }
+  std::string operator()(const WorkerInterrupt& interrupt) const {
+    return "interrupted (" + interrupt.where + ')';
+  }
+  std::string operator()(const TerminatedWorker& dead) const {
+    const std::string who = "worker " + std::to_string(dead.pid);
+    if (!dead.exit) {
+      return who + " has ended, nobody knows how";
+    }
+    return who + (dead.exit->killed ? " was killed by signal " : " exited with code ") +
+           std::to_string(dead.exit->code);
+  }
+};
+
+}  // namespace
+
+Session Session::lead(os::Os& os) {
+  const std::shared_ptr<tracker::Client> client = tracker::Client::lead(os);
+  return {.os = &os,
+          .references = references_of(client),
+          .tree = [client] { return client->tree(); },
+          .in_worker = false};
+}
+
+Status Functions::add(std::string name, TaskFunction function) {
+  if (name.empty() || !function) {
+    return failure(std::errc::invalid_argument, "a function needs a name and a body");
+  }
+  const auto [added, is_new] = functions_.try_emplace(std::move(name), std::move(function));
+  return is_new ? ok() : failure(std::errc::file_exists, added->first);
+}
+
+const TaskFunction* Functions::find(std::string_view name) const noexcept {
+  const auto found = functions_.find(name);
+  return found == functions_.end() ? nullptr : &found->second;
+}
+
+std::string describe(const Failure& failure) {
+  return std::visit(Describe(), failure);
+}
+
+Outcome<Value> call_safely(const Functions& functions,
+                           const TaskContext& context,
+                           const Task& task,
+                           PlaceInBatch place) {
+  const TaskFunction* function = functions.find(task.function);
+  if (function == nullptr) {
+    return failed({.code = std::errc::function_not_supported, .subject = task.function});
+  }
+  const auto where = [&] {
+    const std::string number = place.of == 1 ? std::string()
+                                             : "task " + std::to_string(place.number) + " of " +
+                                                   std::to_string(place.of) + ", ";
+    return number + task.function + ", in process " +
+           std::to_string(context.session.os->process_id());
+  };
+  try {
+    Result<Value> result = (*function)(context, task.arguments);
+    if (!result) {
+      return failed(std::move(result).error());
+    }
+    return *std::move(result);
+  } catch (...) {
+    return tl::unexpected<Failure>(caught(where()));
+  }
+}
+
+Outcome<std::optional<Task>> backends::ask_safely(const TaskSource& source) {
+  try {
+    return source();
+  } catch (...) {
+    return tl::unexpected<Failure>(caught("the source of tasks"));
+  }
+}
+
+Outcome<List> call_all(const Functions& functions, const TaskContext& context, Batch batch) {
+  List results;
+  results.reserve(batch.size());
+  for (Task& task : batch) {
+    Outcome<Value> result =
+        call_safely(functions, context, task, {.number = results.size() + 1, .of = batch.size()});
+    if (!result) {
+      return tl::unexpected<Failure>(std::move(result).error());
+    }
+    results.push_back(*std::move(result));
+    task.arguments.clear();
+  }
+  return results;
+}
+
+}  // namespace lastref

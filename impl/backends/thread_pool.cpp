@@ -1,0 +1,80 @@
+#include "impl/backends/thread_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastref::backends {
+
+ThreadPool::ThreadPool(Session session, std::shared_ptr<const Functions> functions)
+    : session_(std::move(session)),
+      functions_(std::move(functions)),
+      monitor_(session_.os->make_monitor()),
+      futures_monitor_(session_.os->make_monitor()) {}
+
+Result<std::shared_ptr<ThreadPool>> ThreadPool::start(Session session,
+                                                      std::shared_ptr<const Functions> functions,
+                                                      unsigned threads) {
+  std::shared_ptr<ThreadPool> pool(new ThreadPool(std::move(session), std::move(functions)));
+  for (unsigned number = 0; number < threads; ++number) {
+    LASTREF_TRY(thread, pool->session_.os->start_thread([raw = pool.get()] { raw->run(); }));
+    pool->threads_.push_back(std::move(thread));
+  }
+  return pool;
+}
+
+Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
+  auto future = std::make_shared<PoolFuture>(futures_monitor_, std::move(callback));
+  const os::Held held(*monitor_);
+  if (ending_) {
+    return tl::unexpected<Failure>(canceled().error());
+  }
+  queue_.push_back({.batch = std::move(batch), .future = future});
+  monitor_->notify_all();
+  return future;
+}
+
+void ThreadPool::run() {
+  {
+    const os::Held held(*monitor_);
+    ids_.push_back(session_.os->thread_id());
+  }
+  for (;;) {
+    Job job;
+    {
+      const os::Held held(*monitor_);
+      while (queue_.empty() && !ending_) {
+        monitor_->wait();
+      }
+      if (ending_) {
+        return;
+      }
+      job = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    job.future->finish(call_all(*functions_, {.session = session_}, std::move(job.batch)));
+  }
+}
+
+void ThreadPool::end() {
+  std::deque<Job> waiting;
+  {
+    const os::Held held(*monitor_);
+    ending_ = true;
+    waiting.swap(queue_);
+    monitor_->notify_all();
+  }
+  for (const auto& thread : threads_) {
+    thread->join();
+  }
+  threads_.clear();
+  for (const Job& job : waiting) {
+    job.future->finish(canceled());
+  }
+}
+
+bool ThreadPool::is_mine(os::Pid thread) const {
+  const os::Held held(*monitor_);
+  return std::ranges::find(ids_, thread) != ids_.end();
+}
+
+}  // namespace lastref::backends

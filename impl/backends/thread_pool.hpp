@@ -1,0 +1,50 @@
+// thread_pool: batches in threads of this process, in the order in which they came.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <lastref/backend.hpp>
+
+#include "impl/backends/pool_future.hpp"
+
+namespace lastref::backends {
+
+class ThreadPool {
+ public:
+  /// Errors          what start_thread said. No thread is left.
+  static Result<std::shared_ptr<ThreadPool>> start(Session session,
+                                                   std::shared_ptr<const Functions> functions,
+                                                   unsigned threads);
+
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() { end(); }
+
+  /// Errors          operation_canceled: it was ended.
+  Outcome<FuturePtr> submit(Batch batch, Callback callback);
+  /// What waits is canceled, what runs is waited for. May be called again.
+  void end();
+  bool is_mine(os::Pid thread) const;
+
+ private:
+  struct Job {
+    Batch batch;
+    std::shared_ptr<PoolFuture> future;
+  };
+
+  ThreadPool(Session session, std::shared_ptr<const Functions> functions);
+  void run();
+
+  Session session_;
+  std::shared_ptr<const Functions> functions_;
+  std::unique_ptr<os::Monitor> monitor_;
+  std::shared_ptr<os::Monitor> futures_monitor_;
+  std::deque<Job> queue_;
+  bool ending_ = false;
+  std::vector<os::Pid> ids_;
+  std::vector<std::unique_ptr<os::Thread>> threads_;
+};
+
+}  // namespace lastref::backends

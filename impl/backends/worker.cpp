@@ -1,0 +1,255 @@
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include <lastref/owners.hpp>
+#include <lastref/tracker.hpp>
+#include <lastref/tracker_client.hpp>
+#include <lastref/worker.hpp>
+
+#include "impl/backends/codec.hpp"
+#include "impl/backends/pipe_ends.hpp"
+
+namespace lastref {
+namespace {
+
+using backends::Kind;
+
+constexpr int could_not = 2;
+constexpr int poll_failures_max = 10;
+
+/// Waits for the death of the parent, and takes this process along.
+class Watch {
+ public:
+  static Result<std::unique_ptr<Watch>> start(os::Os& os, os::UniqueFd parent) {
+    std::unique_ptr<Watch> watch(new Watch(os, std::move(parent)));
+    LASTREF_TRY(self, os.open_process(os.process_id()));
+    watch->self_ = os::UniqueFd(os, self);
+    LASTREF_TRY(ends, os.make_pipe());
+    watch->end_here_ = os::UniqueFd(os, ends.write);
+    watch->end_there_ = os::UniqueFd(os, ends.read);
+    LASTREF_TRY(thread, os.start_thread([raw = watch.get()] { raw->run(); }));
+    watch->thread_ = std::move(thread);
+    return watch;
+  }
+
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch() {
+    end_here_.close_quietly();  // The other end hangs up.
+    if (thread_) {
+      thread_->join();
+    }
+  }
+
+ private:
+  Watch(os::Os& os, os::UniqueFd parent) noexcept : os_(os), parent_(std::move(parent)) {}
+
+  void run() {
+    std::array items = {os::PollItem{.fd = parent_.get(), .want_read = true},
+                        os::PollItem{.fd = end_there_.get(), .want_read = true}};
+    for (int failures = 0; failures < poll_failures_max;) {
+      const auto ready = os_.poll(items, std::nullopt);
+      if (!ready) {
+        failures += ready.error().code == std::errc::interrupted ? 0 : 1;
+        continue;
+      }
+      if (items[0].readable || items[0].hung_up) {
+        static_cast<void>(os_.signal_process(self_.get(), os::Signal::kill));
+      }
+      if (items[1].readable || items[1].hung_up) {
+        return;
+      }
+    }
+    // A worker that may outlive its parent is worse than none.
+    static_cast<void>(os_.signal_process(self_.get(), os::Signal::kill));
+  }
+
+  os::Os& os_;
+  os::UniqueFd parent_;
+  os::UniqueFd self_;
+  os::UniqueFd end_here_;
+  os::UniqueFd end_there_;
+  std::unique_ptr<os::Thread> thread_;
+};
+
+class Worker {
+ public:
+  Worker(const Session& session, const Functions& functions)
+      : os_(*session.os),
+        session_(session),
+        functions_(functions),
+        process_(os_.process_id()),
+        receiver_(std::make_shared<Receiver>(os_, session.references)),
+        backward_(os_, receiver_),
+        jobs_(os_, os::UniqueFd(os_, os::Fd{worker::jobs_fd})),
+        results_(os_, os::UniqueFd(os_, os::Fd{worker::results_fd})) {}
+
+  Status serve() {
+    os::UniqueFd parent(os_, os::Fd{worker::parent_fd});
+    ignore_interrupts();
+    LASTREF_TRY(watch, Watch::start(os_, std::move(parent)));
+    for (;;) {
+      LASTREF_TRY(message, next());
+      if (!message) {
+        return ok();
+      }
+      LASTREF_CHECK(run(*message));
+    }
+  }
+
+ private:
+  /// Blocked by whoever started us; from here on they are ignored instead.
+  void ignore_interrupts() {
+    Status deaf = os_.ignore_signal(os::Signal::interrupt);
+    if (deaf) {
+      deaf = os_.unblock_signal(os::Signal::interrupt);
+    }
+    if (!deaf) {
+      // Better a worker that can be interrupted than one that does not start.
+      os::report_quietly(os_, "lastref worker: " + describe(deaf.error()));
+    }
+  }
+
+  /// The next job; none when the parent wants no more. Writes what is to be written meanwhile.
+  Result<std::optional<backends::Message>> next() {
+    for (;;) {
+      const Status flushed = results_.flush();
+      if (!flushed && flushed.error().code == std::errc::broken_pipe) {
+        return std::optional<backends::Message>();  // Nobody reads what we would say.
+      }
+      LASTREF_CHECK(flushed);
+      LASTREF_TRY(message, jobs_.next());
+      if (message || jobs_.at_end()) {
+        return message;
+      }
+      LASTREF_CHECK(jobs_.fill());
+      LASTREF_TRY(filled, jobs_.next());
+      if (filled || jobs_.at_end()) {
+        return filled;
+      }
+      LASTREF_CHECK(wait());
+    }
+  }
+
+  Status wait() {
+    std::array items = {
+        os::PollItem{.fd = jobs_.fd(), .want_read = true},
+        os::PollItem{.fd = results_.is_empty() ? os::Fd::none : results_.fd(), .want_write = true},
+    };
+    const auto ready = os_.poll(items, std::nullopt);
+    if (ready || ready.error().code == std::errc::interrupted) {
+      failures_ = 0;
+      return ok();
+    }
+    return ++failures_ < poll_failures_max ? ok() : Status(tl::unexpected<Error>(ready.error()));
+  }
+
+  Status run(const backends::Message& message) {
+    if (message.kind != Kind::job) {
+      return failure(std::errc::bad_message, "a message that is no job");
+    }
+    os::Unpacker unpacker(message.body);
+    const auto number = unpacker.number<std::uint64_t>();
+    LASTREF_CHECK(unpacker.failed() ? unpacker.finish() : ok());
+    const os::Instant begun = os_.now();
+    auto [kind, body] = work(message.body.subspan(sizeof number));
+    if (os_.process_id() != process_) {
+      vanish();
+    }
+    os::Packed numbers;
+    os::put(numbers, number);
+    os::put(numbers, std::int64_t{(os_.now() - begun).count()});
+    results_.post(kind, numbers, std::move(body));
+    return ok();
+  }
+
+  /// When it returns, nothing of the batch is here any more but what a task has kept.
+  std::pair<Kind, os::Packed> work(os::Bytes bytes) {
+    Result<Batch> batch = backends::decode_batch(
+        bytes, [&](const Reduction& reduction) { return receiver_->rebuild(reduction); });
+    if (!batch) {
+      return {Kind::failed, backends::encode(Failure(batch.error()))};
+    }
+    const Outcome<List> outcome = call_all(functions_, {.session = session_}, *std::move(batch));
+    if (!outcome) {
+      return {Kind::failed, backends::encode(outcome.error())};
+    }
+    Result<backends::Encoded> encoded =
+        backends::encode(*outcome, [&](const Array& array) { return backward_.reduce(array); });
+    if (!encoded) {
+      return {Kind::failed, backends::encode(Failure(encoded.error()))};
+    }
+    return {Kind::results, std::move(encoded->bytes)};
+  }
+
+  /// A copy of this process, which a task has forked and let return. It has none of the threads
+  /// that its memory speaks of, so nothing of it may be taken down in good order.
+  [[noreturn]] void vanish() {
+    if (const auto self = os_.open_process(os_.process_id())) {
+      static_cast<void>(os_.signal_process(*self, os::Signal::kill));
+    }
+    std::abort();
+  }
+
+  os::Os& os_;
+  const Session& session_;
+  const Functions& functions_;
+  os::Pid process_;
+  std::shared_ptr<Receiver> receiver_;
+  BackwardReducer backward_;
+  backends::Inbox jobs_;
+  backends::Outbox results_;
+  int failures_ = 0;
+};
+
+Status join_and_serve(os::Os& os, const std::string& tree, const Functions& functions, int& code) {
+  LASTREF_TRY(joined, tracker::Client::join(os, tree));
+  const std::shared_ptr<tracker::Client> client = std::move(joined);
+  code = serve_worker({.os = &os,
+                       .references = references_of(client),
+                       .tree = [client] { return client->tree(); },
+                       .in_worker = true},
+                      functions);
+  return ok();
+}
+
+}  // namespace
+
+int serve_worker(const Session& session, const Functions& functions) noexcept {
+  Session own = session;
+  own.in_worker = true;
+  const Status served = Worker(own, functions).serve();
+  if (!served) {
+    os::report_quietly(*session.os, "lastref worker: gave up: " + describe(served.error()));
+    return could_not;
+  }
+  return 0;
+}
+
+std::optional<int> run_if_spawned(os::Os& os,
+                                  const Functions& functions,
+                                  std::span<const std::string> arguments) noexcept {
+  constexpr std::size_t entry_and_name = 2;
+  if (arguments.size() < entry_and_name || arguments[0] != "lastref") {
+    return std::nullopt;
+  }
+  const auto rest = arguments.subspan(entry_and_name);
+  if (arguments[1] == tracker::entry_point) {
+    return tracker::run(os, rest);
+  }
+  if (arguments[1] != worker::entry_point || !os.environment(worker::marker)) {
+    return std::nullopt;
+  }
+  if (rest.empty()) {
+    os::report_quietly(os, "lastref worker: needs the folder of a tree");
+    return could_not;
+  }
+  int code = could_not;
+  if (const Status joined = join_and_serve(os, rest[0], functions, code); !joined) {
+    os::report_quietly(os, "lastref worker: could not join: " + describe(joined.error()));
+  }
+  return code;
+}
+
+}  // namespace lastref

@@ -1,0 +1,215 @@
+// ParallelBackend: where tasks run. In the caller, in threads, or in worker processes.
+//
+// What a newcomer would get wrong:
+// - One job wants no pool: `configure` answers with a backend to fall back to, and so does a
+//   process pool below a worker or a thread.
+// - A callback is called once for each batch, by whoever has finished it, with nothing locked. It
+//   may send more, but must not end the backend.
+// - A worker that dies takes the whole pool along: every batch that is on its way fails at once
+//   with TerminatedWorker, for nobody can say what the others are worth without it. Configure the
+//   backend again to go on.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lastref/error.hpp>
+#include <lastref/os.hpp>
+#include <lastref/reducers.hpp>
+#include <lastref/task.hpp>
+#include <lastref/temporary_resources.hpp>
+
+namespace lastref {
+
+/// The results of a batch, one for each task, or why there are none.
+using BatchOutcome = Outcome<List>;
+/// It may move the results out: a Future that is ready later has what is left.
+using Callback = std::function<void(BatchOutcome&)>;
+
+/// Results to come.
+class Future {
+ public:
+  Future() = default;
+  Future(const Future&) = delete;
+  Future& operator=(const Future&) = delete;
+  virtual ~Future() = default;
+
+  /// Waits. Whatever happens to the pool and its workers, there is an outcome in the end.
+  virtual const BatchOutcome& get() = 0;
+  virtual bool is_ready() const = 0;
+};
+
+using FuturePtr = std::shared_ptr<Future>;
+
+/// What was there at once.
+///
+/// Source          joblib _parallel_backends.py, ImmediateResult.
+class ImmediateResult final : public Future {
+ public:
+  explicit ImmediateResult(BatchOutcome outcome) : outcome_(std::move(outcome)) {}
+  const BatchOutcome& get() override { return outcome_; }
+  bool is_ready() const override { return true; }
+
+ private:
+  BatchOutcome outcome_;
+};
+
+/// How a backend is set up. Kept for a restart.
+struct BackendOptions {
+  std::optional<int> n_jobs = {};  ///< None: 1. Negative: -1 is all processors, -2 all but one.
+  ForwardOptions arrays = {};      ///< How they travel to workers.
+  TemporaryResourcesOptions temporary = {};
+  int verbose = 0;  ///< 10 tells of each new size of batches.
+};
+
+class ParallelBackend;
+
+/// How many jobs run at a time; or who works instead.
+struct Configured {
+  unsigned n_jobs = 0;
+  /// Source          joblib _parallel_backends.py, FallbackToBackend.
+  std::shared_ptr<ParallelBackend> fallback = {};
+};
+
+/// All methods may be called from any thread.
+///
+/// Source          joblib _parallel_backends.py, ParallelBackendBase.
+class ParallelBackend {
+ public:
+  ParallelBackend() = default;
+  ParallelBackend(const ParallelBackend&) = delete;
+  ParallelBackend& operator=(const ParallelBackend&) = delete;
+  virtual ~ParallelBackend() = default;
+
+  /// How many of the jobs that were asked for would run at a time.
+  ///
+  /// Errors          invalid_argument: 0 jobs.
+  virtual Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) = 0;
+
+  /// Makes it ready for batches, anew if it was.
+  ///
+  /// Errors          as effective_n_jobs; of a pool what its start said: nothing is left of it.
+  virtual Result<Configured> configure(const BackendOptions& options) = 0;
+
+  /// Hands a batch over.
+  ///
+  /// Errors          Error: the batch cannot be sent, or the backend is not configured
+  ///                 (operation_not_permitted); TerminatedWorker: a worker has died since it was.
+  ///                 Nothing is on its way, and `callback` is not called.
+  virtual Outcome<FuturePtr> apply_async(Batch batch, Callback callback) = 0;
+
+  /// Whether it takes batches: it is configured, and no worker has died since.
+  virtual bool is_ready() const { return true; }
+
+  /// What is on its way fails with operation_canceled. Returns when nothing of the pool is left.
+  ///
+  /// Errors          resource_deadlock_would_occur: called from a callback.
+  virtual Status terminate() { return ok(); }
+
+  /// How many tasks the next batch should have.
+  virtual std::size_t compute_batch_size() { return 1; }
+  /// How long a batch took, from its sending to its results.
+  virtual void batch_completed(std::size_t size, std::chrono::nanoseconds duration) {
+    static_cast<void>(size);
+    static_cast<void>(duration);
+  }
+
+  /// What a task may throw that is to be told apart; none, for all failures are values.
+  virtual std::vector<std::string> get_exceptions() const { return {}; }
+
+  /// Ends what runs. With `ensure_ready` the backend is configured again as it was, and what that
+  /// answers is the answer; without, it is ready when it is configured. Whoever comes while another
+  /// is at it waits, and gets the same answer.
+  ///
+  /// Errors          as terminate and configure.
+  virtual Result<Configured> abort_everything(bool ensure_ready) = 0;
+
+  /// A call of a Parallel begins, or has come to its end: arrays that travel in one belong to it.
+  ///
+  /// Errors          what TemporaryResources said.
+  virtual Status start_call() { return ok(); }
+  virtual Status stop_call() { return ok(); }
+  /// No task that is still to come takes that array.
+  virtual void release_input(const Array& array) { static_cast<void>(array); }
+};
+
+/// In the caller, at once.
+///
+/// Source          joblib _parallel_backends.py, SequentialBackend.
+class SequentialBackend final : public ParallelBackend {
+ public:
+  SequentialBackend(Session session, std::shared_ptr<const Functions> functions);
+
+  Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) override;
+  Result<Configured> configure(const BackendOptions& options) override;
+  Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
+  Result<Configured> abort_everything(bool ensure_ready) override;
+
+ private:
+  Session session_;
+  std::shared_ptr<const Functions> functions_;
+};
+
+/// How many jobs a pool runs. None: 1. Negative: max(processors + 1 + n_jobs, 1).
+///
+/// Errors          invalid_argument: 0.
+/// Source          joblib _parallel_backends.py, PoolManagerMixin.effective_n_jobs.
+Result<unsigned> pool_n_jobs(os::Os& os, std::optional<int> n_jobs);
+
+/// In threads of this process. What runs when it is ended is waited for.
+///
+/// Source          joblib _parallel_backends.py, ThreadingBackend.
+class ThreadingBackend final : public ParallelBackend {
+ public:
+  ThreadingBackend(Session session, std::shared_ptr<const Functions> functions);
+  ~ThreadingBackend() override;
+
+  Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) override;
+  Result<Configured> configure(const BackendOptions& options) override;
+  Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
+  bool is_ready() const override;
+  Status terminate() override;
+  Result<Configured> abort_everything(bool ensure_ready) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// In worker processes, which share large arrays through files. What runs when it is ended is
+/// killed.
+///
+/// Source          joblib _parallel_backends.py, MultiprocessingBackend; what is said of dead
+///                 workers is loky's.
+class ProcessBackend final : public ParallelBackend {
+ public:
+  /// Nothing is started, and no file made.
+  ProcessBackend(Session session, std::shared_ptr<const Functions> functions);
+  ~ProcessBackend() override;
+
+  /// 1 with a warning in a worker, and in a thread that is not the first.
+  Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) override;
+  /// Errors          also operation_not_permitted: this process was started to be a worker and has
+  ///                 not looked whether it was (see run_if_spawned).
+  Result<Configured> configure(const BackendOptions& options) override;
+  Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
+  bool is_ready() const override;
+  Status terminate() override;
+  std::size_t compute_batch_size() override;
+  void batch_completed(std::size_t size, std::chrono::nanoseconds duration) override;
+  Result<Configured> abort_everything(bool ensure_ready) override;
+  Status start_call() override;
+  Status stop_call() override;
+  void release_input(const Array& array) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lastref

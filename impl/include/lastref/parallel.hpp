@@ -1,0 +1,92 @@
+// Parallel: many calls of functions, in whatever backend, and their results in order.
+//
+//   lastref::Parallel parallel(session, functions, {.n_jobs = 2});
+//   const auto squares = parallel.run([i = 0]() mutable -> std::optional<lastref::Task> {
+//     return i < 10 ? std::optional(lastref::Task{"square", {i++}}) : std::nullopt;
+//   });
+//
+// What a newcomer would get wrong:
+// - Tasks are asked for as there is somebody to run them, by one thread at a time, which need not
+//   be the caller's.
+// - One object may be called any number of times, whatever became of the calls before: each begins
+//   with the same configuration and nothing else. Its workers stay between calls; a call that has
+//   failed leaves none, and the next one starts new ones.
+// - A large array travels through a file, which is there until the array is gone and its tasks are
+//   done, or no task is to come and its last one is done; at the latest until the end of the call.
+//   A task that has kept the array keeps the file.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <lastref/backend.hpp>
+#include <lastref/error.hpp>
+#include <lastref/task.hpp>
+
+namespace lastref {
+
+/// The next task; none at the end. It is not called again after that.
+using TaskSource = std::function<std::optional<Task>()>;
+
+enum class BackendKind : std::uint8_t { processes, threads, sequential };
+
+/// How far a call is.
+struct Progress {
+  std::size_t dispatched = 0;  ///< tasks
+  std::size_t completed = 0;   ///< tasks
+  std::chrono::nanoseconds elapsed{};
+};
+
+struct ParallelOptions {
+  std::optional<int> n_jobs = {};  ///< As in BackendOptions.
+  BackendKind backend = BackendKind::processes;
+  /// Tasks that travel together; none: as many as the backend finds best.
+  std::optional<std::size_t> batch_size = {};
+  /// Batches for each job that are on their way at a time. None: all there are.
+  std::optional<std::size_t> pre_dispatch = 2;
+  ForwardOptions arrays = {};
+  TemporaryResourcesOptions temporary = {};
+  int verbose = 0;  ///< 1 tells how far it is now and then, 10 also of batches.
+  /// Called after each batch, by one thread at a time.
+  std::function<void(const Progress&)> progress = {};
+};
+
+/// run and abort may be called from any thread.
+///
+/// Source          joblib parallel.py, Parallel.
+class Parallel {
+ public:
+  Parallel(Session session, std::shared_ptr<const Functions> functions, ParallelOptions options);
+  /// With a backend of somebody else's; `options.backend` is nothing then.
+  Parallel(Session session, std::shared_ptr<ParallelBackend> backend, ParallelOptions options);
+  Parallel(const Parallel&) = delete;
+  Parallel& operator=(const Parallel&) = delete;
+  /// Ends its workers. No call may be on its way.
+  ~Parallel();
+
+  /// Runs all tasks. Results are in the order of the tasks; the first failure aborts the rest.
+  ///
+  /// Errors          the first Failure of a task; Error: device_or_resource_busy: a call is on its
+  ///                 way; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
+  ///                 operation_canceled: aborted; what configure, start_call and apply_async said.
+  ///                 Nothing of the call is left, and the next one may be made.
+  Outcome<List> run(const TaskSource& source);
+  Outcome<List> run(std::vector<Task> tasks);
+
+  /// Makes the call that is on its way, if there is one, end with operation_canceled.
+  void abort();
+
+ private:
+  struct State;
+  class Call;
+
+  Outcome<List> run_one(const TaskSource& source);
+  Status make_ready();
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lastref

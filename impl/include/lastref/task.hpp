@@ -1,0 +1,141 @@
+// Tasks: functions that are called by their name, so that any process of the same program can.
+//
+// What a task throws is caught where it runs, and travels as a TransportableException. What it
+// returns as an error travels as that error.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <lastref/error.hpp>
+#include <lastref/os.hpp>
+#include <lastref/references.hpp>
+#include <lastref/value.hpp>
+
+namespace lastref {
+
+/// A process's place in a tree, as those need it who start workers or are one.
+struct Session {
+  os::Os* os = nullptr;  ///< Outlives whatever is made with it.
+  std::shared_ptr<References> references;
+  /// The folder of the tree, which workers join. A tracker runs once it was asked for.
+  std::function<Result<std::string>()> tree;
+  /// A worker, whose tasks start no workers of their own.
+  bool in_worker = false;
+
+  /// That of the root of a new tree. No tracker runs before somebody needs it.
+  static Session lead(os::Os& os);
+};
+
+/// What a task may ask of the process that it runs in.
+struct TaskContext {
+  const Session& session;
+};
+
+using TaskFunction = std::function<Result<Value>(const TaskContext&, std::span<const Value>)>;
+
+/// What can be called. The same in a parent and its workers; not changed once there are any.
+class Functions {
+ public:
+  /// Errors          invalid_argument: no name, or no function; file_exists: the name has one.
+  Status add(std::string name, TaskFunction function);
+
+  /// Null if nothing has that name.
+  const TaskFunction* find(std::string_view name) const noexcept;
+
+ private:
+  std::map<std::string, TaskFunction, std::less<>> functions_;
+};
+
+struct Task {
+  std::string function;
+  std::vector<Value> arguments = {};
+};
+
+/// Tasks that travel and run together, one after the other.
+using Batch = std::vector<Task>;
+
+/// Thrown by a task that was told to stop.
+///
+/// Source          Python's KeyboardInterrupt.
+class Interrupt : public std::exception {
+ public:
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+/// What a task threw, as far as it can travel.
+///
+/// Source          joblib my_exceptions.py, TransportableException.
+struct TransportableException {
+  std::string type;     ///< As C++ writes it: "std::out_of_range".
+  std::string message;  ///< what(), if it has one.
+  std::string where;    ///< Where it was caught: "task 3 of 8, mean, in process 4711".
+
+  bool operator==(const TransportableException&) const = default;
+};
+
+/// A task has thrown an Interrupt.
+///
+/// Source          joblib my_exceptions.py, WorkerInterrupt.
+struct WorkerInterrupt {
+  std::string where;
+
+  bool operator==(const WorkerInterrupt&) const = default;
+};
+
+/// A worker has died under its tasks.
+///
+/// Source          loky process_executor.py, TerminatedWorkerError.
+struct TerminatedWorker {
+  os::Pid pid = 0;
+  /// None if somebody else has reaped it, so that nobody knows.
+  std::optional<os::ChildExit> exit = {};
+
+  /// 0 if it was none.
+  int signal() const noexcept { return exit && exit->killed ? exit->code : 0; }
+
+  bool operator==(const TerminatedWorker&) const = default;
+};
+
+/// Why there are no results.
+using Failure = std::variant<Error, TransportableException, WorkerInterrupt, TerminatedWorker>;
+
+/// One line for people.
+std::string describe(const Failure& failure);
+
+template <typename T>
+using Outcome = tl::expected<T, Failure>;
+
+/// An Error as what an Outcome fails with.
+inline tl::unexpected<Failure> failed(Error error) {
+  return tl::unexpected<Failure>(Failure(std::move(error)));
+}
+
+/// Which task of a batch it is, for people.
+struct PlaceInBatch {
+  std::size_t number = 1;
+  std::size_t of = 1;
+};
+
+/// Calls a task's function in this process.
+///
+/// Errors          TransportableException or WorkerInterrupt: what it threw; Error: what it
+///                 returned; function_not_supported: nobody knows its name.
+/// Source          joblib _parallel_backends.py, SafeFunction.
+Outcome<Value> call_safely(const Functions& functions,
+                           const TaskContext& context,
+                           const Task& task,
+                           PlaceInBatch place = {});
+
+/// A whole batch, up to its first failure. The arguments of a task go when it has run.
+Outcome<List> call_all(const Functions& functions, const TaskContext& context, Batch batch);
+
+}  // namespace lastref

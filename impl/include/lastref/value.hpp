@@ -1,0 +1,92 @@
+// Value: what tasks take and give back, in whatever process they run.
+//
+// Nothing, a truth value, a whole number of 64 bits with sign, a floating-point number, a text, a
+// string of bytes, an array, a list or a map of such. Copies of a value share its arrays and
+// nothing else.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <lastref/array.hpp>
+#include <lastref/error.hpp>
+
+namespace lastref {
+
+class Value;
+using ByteString = std::vector<std::byte>;
+using List = std::vector<Value>;
+using Map = std::map<std::string, Value>;
+
+/// A whole number that fits into 64 bits with sign, whichever it is.
+template <typename Number>
+concept WholeNumber = std::integral<Number> && !std::same_as<Number, bool> &&
+                      (sizeof(Number) < sizeof(std::int64_t) || std::signed_integral<Number>);
+
+// NOLINTBEGIN(google-explicit-constructor): a value is what it is made of, so that arguments and
+// results read as themselves.
+class Value {
+ public:
+  using Content = std::variant<std::monostate,
+                               bool,
+                               std::int64_t,
+                               double,
+                               std::string,
+                               ByteString,
+                               Array,
+                               List,
+                               Map>;
+
+  Value() noexcept = default;
+  template <std::same_as<bool> Truth>
+  Value(Truth truth) noexcept : content_(truth) {}
+  template <WholeNumber Number>
+  Value(Number number) noexcept : content_(static_cast<std::int64_t>(number)) {}
+  Value(double number) noexcept : content_(number) {}
+  Value(std::string text) noexcept : content_(std::move(text)) {}
+  Value(std::string_view text) : content_(std::string(text)) {}
+  Value(const char* text) : content_(std::string(text)) {}
+  Value(ByteString bytes) noexcept : content_(std::move(bytes)) {}
+  Value(Array array) noexcept : content_(std::move(array)) {}
+  Value(List list) noexcept : content_(std::move(list)) {}
+  Value(Map map) noexcept : content_(std::move(map)) {}
+
+  const Content& content() const noexcept { return content_; }
+  Content& content() noexcept { return content_; }
+
+  /// Null if it is something else.
+  template <typename Kind>
+  const Kind* get_if() const noexcept {
+    return std::get_if<Kind>(&content_);
+  }
+
+  /// A copy.
+  ///
+  /// Errors          invalid_argument, with what it is as subject.
+  template <typename Kind>
+  Result<Kind> as() const {
+    if (const Kind* kind = get_if<Kind>()) {
+      return *kind;
+    }
+    return failure(std::errc::invalid_argument, "a value is " + std::string(kind_name()));
+  }
+
+  /// "nothing", "a truth value", ...
+  std::string_view kind_name() const noexcept;
+
+  /// Arrays by their contents, floating-point numbers by their bits.
+  bool operator==(const Value& other) const;
+
+ private:
+  Content content_;
+};
+// NOLINTEND(google-explicit-constructor)
+
+}  // namespace lastref

@@ -1,0 +1,69 @@
+// Workers: processes that run the tasks of a parent.
+//
+// How they start. A worker is a program that is executed anew, never a fork: whoever wants workers
+// may be big and have threads, and a fork of such a process copies page tables for milliseconds and
+// leaves every lock that another thread holds locked for ever. Os::spawn starts the program by
+// vfork and exec, at a cost that does not depend on its caller (KernelOs says more). So a worker
+// starts small, with nothing of its parent's but three descriptors, and there is no server to fork
+// it, which would be one more process to die. What this costs is one exec for each worker, once.
+//
+// A worker is a program that has the same functions: most simply the very same, which looks first
+// whether it was started to be one:
+//
+//   int main(int argc, char** argv) {
+//     lastref::os::KernelOs os({.program = lastref::this_program});
+//     lastref::Functions functions;
+//     ...
+//     if (const auto code = lastref::run_if_spawned(os, functions, {argv, argv + argc})) {
+//       return *code;
+//     }
+//     ...
+//   }
+//
+// What a newcomer would get wrong:
+// - A worker ignores SIGINT: at a Ctrl-C, which goes to the whole group, its parent decides. What a
+//   task executes inherits that.
+// - A worker never outlives its parent, whatever it is doing and whoever else has its pipes: a
+//   thread of it waits for the parent's death, and kills it.
+// - A copy of the worker that a task forks and lets return is killed at the end of the batch.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include <lastref/os.hpp>
+#include <lastref/task.hpp>
+
+namespace lastref {
+
+namespace worker {
+
+/// Name of the entry that Os::spawn starts. Its arguments are the folder of the tree and the
+/// worker's number among its siblings, from 1.
+inline constexpr const char* entry_point = "worker";
+
+/// Descriptors that a worker is given.
+inline constexpr int jobs_fd = 3;     ///< a pipe that it reads
+inline constexpr int results_fd = 4;  ///< a pipe that it writes
+inline constexpr int parent_fd = 5;   ///< the process of its parent
+
+/// In its environment, and in that of nobody else.
+inline constexpr const char* marker = "__LASTREF_SPAWNED_PARALLEL__";
+
+}  // namespace worker
+
+/// For KernelOptions::program: the program that is running.
+inline constexpr const char* this_program = "/proc/self/exe";
+
+/// A worker's life in a process that is in its tree already, until its parent closes the pipe. Its
+/// exit code: 0, or 2 when it could not start or go on, with the reason on standard error.
+int serve_worker(const Session& session, const Functions& functions) noexcept;
+
+/// If this process was started to be a worker, or the tracker, is one, and gives its exit code.
+/// `arguments` are those of main, the program's name first.
+std::optional<int> run_if_spawned(os::Os& os,
+                                  const Functions& functions,
+                                  std::span<const std::string> arguments) noexcept;
+
+}  // namespace lastref
