@@ -24,18 +24,27 @@ std::string current_type() {
   return status == 0 ? readable.get() : type->name();
 }
 
-/// What is being handled.
-Failure caught(std::string where) {
+/// What is being handled. Crosses to no kernel: where processes are fibers, none may be switched in
+/// the middle of a handler.
+Failure caught() {
   try {
     throw;
   } catch (const Interrupt&) {
-    return WorkerInterrupt{.where = std::move(where)};
+    return WorkerInterrupt();
   } catch (const std::exception& thrown) {
-    return TransportableException{
-        .type = current_type(), .message = thrown.what(), .where = std::move(where)};
+    return TransportableException{.type = current_type(), .message = thrown.what(), .where = {}};
   } catch (...) {
-    return TransportableException{.type = current_type(), .message = "", .where = std::move(where)};
+    return TransportableException{.type = current_type(), .message = {}, .where = {}};
   }
+}
+
+tl::unexpected<Failure> caught_at(Failure failure, std::string where) {
+  if (auto* thrown = std::get_if<TransportableException>(&failure)) {
+    thrown->where = std::move(where);
+  } else if (auto* interrupt = std::get_if<WorkerInterrupt>(&failure)) {
+    interrupt->where = std::move(where);
+  }
+  return tl::unexpected<Failure>(std::move(failure));
 }
 
 struct Describe {
@@ -91,13 +100,7 @@ Outcome<Value> call_safely(const Functions& functions,
   if (function == nullptr) {
     return failed({.code = std::errc::function_not_supported, .subject = task.function});
   }
-  const auto where = [&] {
-    const std::string number = place.of == 1 ? std::string()
-                                             : "task " + std::to_string(place.number) + " of " +
-                                                   std::to_string(place.of) + ", ";
-    return number + task.function + ", in process " +
-           std::to_string(context.session.os->process_id());
-  };
+  Failure thrown;
   try {
     Result<Value> result = (*function)(context, task.arguments);
     if (!result) {
@@ -105,16 +108,24 @@ Outcome<Value> call_safely(const Functions& functions,
     }
     return *std::move(result);
   } catch (...) {
-    return tl::unexpected<Failure>(caught(where()));
+    thrown = caught();
   }
+  const std::string number = place.of == 1 ? std::string()
+                                           : "task " + std::to_string(place.number) + " of " +
+                                                 std::to_string(place.of) + ", ";
+  return caught_at(
+      std::move(thrown),
+      number + task.function + ", in process " + std::to_string(context.session.os->process_id()));
 }
 
 Outcome<std::optional<Task>> backends::ask_safely(const TaskSource& source) {
+  Failure thrown;
   try {
     return source();
   } catch (...) {
-    return tl::unexpected<Failure>(caught("the source of tasks"));
+    thrown = caught();
   }
+  return caught_at(std::move(thrown), "the source of tasks");
 }
 
 Outcome<List> call_all(const Functions& functions, const TaskContext& context, Batch batch) {
