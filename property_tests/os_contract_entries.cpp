@@ -71,6 +71,19 @@ int pass_on(Os& os, Arguments arguments) {
   return child && wait_for(os, child->process) ? 0 : went_wrong;
 }
 
+/// Dies of a kill that a thread of it sends.
+int kill_itself(Os& os, Arguments) {
+  const auto thread = os.start_thread([&os] {
+    if (const auto self = os.open_process(os.process_id())) {
+      static_cast<void>(os.signal_process(*self, os::Signal::kill));
+    }
+  });
+  if (thread) {
+    (*thread)->join();
+  }
+  return went_wrong;
+}
+
 /// Lives as long as the other side of 3.
 int wait(Os& os, Arguments) {
   return wait_until_over(os, three);
@@ -270,6 +283,7 @@ constexpr Entry table[] = {
     {"say_id", say_id},
     {"say_environment", say_environment},
     {"pass_on", pass_on},
+    {"kill_itself", kill_itself},
     {"wait", wait},
     {"say_numbers", say_numbers},
     {"swap_fds", swap_fds},

@@ -87,6 +87,7 @@ TEST_P(ProcessesContract, a_process_can_be_named_that_is_no_child_but_not_waited
     EXPECT_FALSE(look_at(os, self.get()).readable);
     EXPECT_TRUE(fails(os.wait_child(self.get()), Call::wait_child, std::errc::no_child_process));
     EXPECT_TRUE(fails(os.open_process(-1), Call::open_process, std::errc::invalid_argument));
+    EXPECT_TRUE(fails(os.wait_child(Fd::none), Call::wait_child, std::errc::invalid_argument));
   });
 }
 
@@ -248,6 +249,28 @@ TEST_P(ProcessesContract, a_stopped_child_goes_on_when_it_is_resumed) {
     EXPECT_EQ(contract::next_message(scene.os(), pair.left.get()), "hello");
     pair.left.close_quietly();
     EXPECT_EQ(child.end(), ChildExit{});
+  });
+}
+
+TEST_P(ProcessesContract, a_stopped_child_dies_of_kill_and_when_it_is_resumed_of_others) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    Waiting waiting(scene);
+    EXPECT_TRUE(worked(os.signal_process(waiting.child.process(), Signal::stop)));
+    EXPECT_TRUE(worked(os.signal_process(waiting.child.process(), Signal::terminate)));
+    // Not whether it lives: a stop that has not yet been obeyed comes after it. signal(7)
+    EXPECT_TRUE(worked(os.signal_process(waiting.child.process(), Signal::resume)));
+    EXPECT_EQ(waiting.child.end(), (ChildExit{.code = sigterm, .killed = true}));
+    Waiting other(scene);
+    EXPECT_TRUE(worked(os.signal_process(other.child.process(), Signal::stop)));
+    EXPECT_EQ(other.child.kill(), (ChildExit{.code = sigkill, .killed = true}));
+  });
+}
+
+TEST_P(ProcessesContract, a_process_can_kill_itself) {
+  act([](Scene& scene) {
+    Running child(scene.os(), {.entry = "kill_itself", .arguments = {}, .fds = {}, .blocked = {}});
+    EXPECT_EQ(child.end(), (ChildExit{.code = sigkill, .killed = true}));
   });
 }
 

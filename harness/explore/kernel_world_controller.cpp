@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ constexpr milliseconds look_every{10};
 /// Without progress for so long, by the wall clock: something waits where it must not.
 constexpr int looks_max = 2000;
 constexpr int death_patience_ms = 20'000;
+constexpr int looks_for_a_stop_max = 1'000'000;
 
 std::string read_text(const std::string& path) {
   std::string text(4096, '\0');
@@ -60,10 +62,31 @@ int wait_status_of(os::Pid pid) {
   return status;
 }
 
-/// Whether a signal that was sent will end the process: pending somewhere, and not ignored; or it
-/// is ending already.
-bool is_ending(os::Pid pid) {
-  const std::string text = read_text("/proc/" + std::to_string(pid) + "/status");
+/// Waits for a process that was sent a SIGSTOP to obey it: what it is sent before that, it dies of.
+void wait_until_still(os::Pid pid) {
+  for (int looks = 0; looks < looks_for_a_stop_max; ++looks) {
+    const std::string text = read_text("/proc/" + std::to_string(pid) + "/status");
+    if (text.empty() || text.find("State:\tT") != std::string::npos) {
+      return;
+    }
+    // It may share our core.
+    ::sched_yield();
+  }
+}
+
+/// Whether a signal that it was sent has ended the process, or will before it goes on. Nobody here
+/// catches signals: whoever neither blocks nor ignores one dies of it.
+///
+/// Not whether one is pending: a process that is on its way out has none any more, and is no zombie
+/// yet.
+bool is_ending(const Process& process) {
+  if ((process.sent & signal_bit(SIGKILL)) != 0) {
+    return true;
+  }
+  if (process.sent == 0 || process.stopped) {
+    return false;  // Who is stopped dies of all others when it is resumed.
+  }
+  const std::string text = read_text("/proc/" + std::to_string(process.pid) + "/status");
   const auto mask = [&text](std::string_view label) {
     const std::size_t at = text.find(label);
     std::uint64_t bits = 0;
@@ -73,9 +96,7 @@ bool is_ending(os::Pid pid) {
     }
     return bits;
   };
-  constexpr std::uint64_t kill_bit = std::uint64_t{1} << (SIGKILL - 1);
-  // A fatal signal that nobody blocks is turned into a SIGKILL of every thread when it is sent.
-  return (mask("SigPnd:\t") & kill_bit) != 0 || text.find("State:\tZ") != std::string::npos;
+  return (process.sent & ~mask("SigBlk:\t") & ~mask("SigIgn:\t")) != 0;
 }
 
 }  // namespace
@@ -144,7 +165,7 @@ void KernelController::serve_request() {
       stop_role(role.view(), /*stops=*/false);
       break;
     case Request::settle:
-      settle_signal();
+      settle(segment().request_process);
       break;
     case Request::endless:
       give_up("no rest after " + std::to_string(segment().crossings_allowed) +
@@ -212,6 +233,7 @@ bool KernelController::let_stopped_go() {
     if (process.live && process.stopped) {
       process.stopped = false;
       ::kill(process.pid, SIGCONT);
+      settle(at);
       any = true;
     }
   }
@@ -232,6 +254,12 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
     code = WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
   }
   process.live = false;
+  // Whichever of its threads went last, the next in line is the one after its first.
+  const auto known = std::span(segment().actors).first(segment().actors_used);
+  if (known[segment().current].process == at) {
+    const auto first = std::ranges::find(known, at, &Actor::process);
+    segment().current = static_cast<ActorId>(first - known.begin());
+  }
   for (Actor& actor : segment().actors) {
     if (actor.process == at && actor.state != ActorState::unused) {
       actor.state = ActorState::gone;
@@ -259,7 +287,8 @@ void KernelController::kill_everybody(std::string_view how) {
     ::kill(-1, SIGKILL);
   }
   for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
-    if (segment().processes[at].live) {
+    // One that is being born has no number yet, and 0 would be everybody who started us.
+    if (segment().processes[at].live && segment().processes[at].pid > 0) {
       ::kill(segment().processes[at].pid, SIGKILL);
     }
   }
@@ -277,14 +306,17 @@ void KernelController::stop_role(std::string_view role, bool stops) {
     if (process.live && !is_caller && process.plays(role)) {
       ::kill(process.pid, stops ? SIGSTOP : SIGCONT);
       process.stopped = stops;
+      settle(at);
     }
   }
 }
 
-void KernelController::settle_signal() {
-  const std::uint16_t at = segment().request_process;
-  if (segment().processes[at].live && is_ending(segment().processes[at].pid)) {
+void KernelController::settle(std::uint16_t at) {
+  const Process& process = segment().processes[at];
+  if (process.live && is_ending(process)) {
     bury(at, fact::killed);
+  } else if (process.live && process.stopped) {
+    wait_until_still(process.pid);
   }
 }
 
@@ -300,7 +332,10 @@ bool KernelController::bury_crashed() {
     serve_request();
     return true;
   }
-  bury(at, fact::crashed);
+  // Of a signal that it had blocked it dies by itself, but not by its own fault.
+  const int status = wait_status_of(process.pid);
+  const bool was_sent = WIFSIGNALED(status) && (process.sent & signal_bit(WTERMSIG(status))) != 0;
+  bury(at, was_sent ? fact::killed : fact::crashed);
   go_on();
   return true;
 }

@@ -41,7 +41,8 @@ class KernelController {
   void kill_role(std::string_view role);
   void kill_everybody(std::string_view how);
   void stop_role(std::string_view role, bool stops);
-  void settle_signal();
+  /// Comes back when what the process was sent has had its effect: it is dead, or still.
+  void settle(std::uint16_t at);
   bool bury_crashed();
   void give_up(const std::string& why);
   std::string who_waits();

@@ -1,5 +1,6 @@
 #include "harness/explore/kernel_world_process.hpp"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -147,6 +148,12 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
                          : nullptr;
   if (entry == nullptr && role == nullptr) {
     return failure(std::errc::no_such_file_or_directory, options.entry, Call::spawn);
+  }
+  // Here, because a child that dies while it is born would not be missed.
+  for (const os::PassedFd& fd : options.fds) {
+    if (::fcntl(static_cast<int>(fd.here), F_GETFD) < 0) {
+      return failure(std::errc::bad_file_descriptor, options.entry, Call::spawn);
+    }
   }
   const auto pid = give_birth(context_,
                               gate_.process(),

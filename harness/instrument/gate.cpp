@@ -11,6 +11,7 @@ std::string_view Gate::role_of(os::Pid /*pid*/) const noexcept {
 }
 void Gate::closes(os::Fd /*fd*/) noexcept {}
 void Gate::bound(std::string_view /*path*/) noexcept {}
+void Gate::signals(os::Fd /*process*/, os::Signal /*signal*/) noexcept {}
 void Gate::signalled(os::Fd /*process*/, os::Signal /*signal*/) noexcept {}
 void Gate::ask() noexcept {}
 

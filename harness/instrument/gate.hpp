@@ -64,6 +64,8 @@ class Gate {
   virtual void closes(os::Fd fd) noexcept;
   /// A socket got its place in the file system.
   virtual void bound(std::string_view path) noexcept;
+  /// A signal is about to be sent. Does not come back if it kills the caller's own process.
+  virtual void signals(os::Fd process, os::Signal signal) noexcept;
   /// A signal was sent. Comes back when it has had its effect.
   virtual void signalled(os::Fd process, os::Signal signal) noexcept;
 

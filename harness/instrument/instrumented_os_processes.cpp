@@ -108,6 +108,7 @@ Result<os::Fd> InstrumentedOs::open_process(os::Pid pid) noexcept {
 Status InstrumentedOs::signal_process(os::Fd process, os::Signal signal) noexcept {
   const Subject subject{.object = names_.name_of(process), .text = word_of(signal)};
   return cross(Call::signal_process, subject, [&](auto&, auto&) {
+    gate_.signals(process, signal);
     Status sent = inner_.signal_process(process, signal);
     if (sent) {
       gate_.signalled(process, signal);

@@ -80,7 +80,8 @@ struct Process {
   os::Pid pid;
   bool live;
   bool stopped;
-  bool has_ended;  ///< Its body returned; it exits now.
+  bool has_ended;      ///< Its body returned; it exits now.
+  std::uint64_t sent;  ///< Signals that processes of the run have sent it; signal_bit.
   std::int32_t exit_code;
   std::uint16_t parent;
   std::uint16_t incarnation;
@@ -90,6 +91,11 @@ struct Process {
   /// Whether it is meant by `name`: "tracker" means all of them, "tracker#2" one.
   bool plays(std::string_view name) const noexcept { return base == name || role == name; }
 };
+
+/// Of a signal's number, as /proc has them. proc(5), "SigPnd"
+constexpr std::uint64_t signal_bit(int number) noexcept {
+  return std::uint64_t{1} << static_cast<unsigned>(number - 1);
+}
 
 /// A word that carries bytes.
 struct Mail {

@@ -50,6 +50,20 @@ std::string_view word_of(ActorState state) noexcept {
   }
 }
 
+/// 0 for a signal that nobody dies of.
+int deadly_number(os::Signal signal) noexcept {
+  switch (signal) {
+    case os::Signal::interrupt:
+      return SIGINT;
+    case os::Signal::terminate:
+      return SIGTERM;
+    case os::Signal::kill:
+      return SIGKILL;
+    default:
+      return 0;
+  }
+}
+
 /// The pid that a process descriptor of ours names; 0 if it names none.
 os::Pid pid_of(os::Fd process) noexcept {
   std::array<char, 512> text{};
@@ -321,21 +335,37 @@ void SerialGate::bound(std::string_view path) noexcept {
   segment().listener.assign(path);
 }
 
-void SerialGate::signalled(os::Fd process, os::Signal signal) noexcept {
+std::optional<std::uint16_t> SerialGate::live_process(os::Fd process) noexcept {
   const os::Pid pid = pid_of(process);
   for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
-    Process& each = segment().processes[at];
-    if (each.pid == pid && each.live) {
-      if (signal == os::Signal::stop || signal == os::Signal::resume) {
-        each.stopped = signal == os::Signal::stop;
-        return;
-      }
-      segment().request_process = at;
-      give_controller(segment(), Request::settle);
-      take_turn(segment(), me.actor);
-      return;
+    if (segment().processes[at].pid == pid && segment().processes[at].live) {
+      return at;
     }
   }
+  return std::nullopt;
+}
+
+void SerialGate::signals(os::Fd process, os::Signal signal) noexcept {
+  const std::optional<std::uint16_t> at = live_process(process);
+  if (at && deadly_number(signal) != 0) {
+    segment().processes[*at].sent |= signal_bit(deadly_number(signal));
+  }
+  if (at == process_ && signal == os::Signal::kill) {
+    die(/*whole_tree=*/false);  // Whoever comes next must not wait for us to be missed.
+  }
+}
+
+void SerialGate::signalled(os::Fd process, os::Signal signal) noexcept {
+  const std::optional<std::uint16_t> at = live_process(process);
+  if (!at) {
+    return;
+  }
+  if (deadly_number(signal) == 0) {
+    segment().processes[*at].stopped = signal == os::Signal::stop;
+  }
+  segment().request_process = *at;
+  give_controller(segment(), Request::settle);
+  take_turn(segment(), me.actor);
 }
 
 void SerialGate::set_interests(std::span<const os::PollItem> items) noexcept {

@@ -44,6 +44,7 @@ class SerialGate final : public Gate {
   std::string_view role_of(os::Pid pid) const noexcept override;
   void closes(os::Fd fd) noexcept override;
   void bound(std::string_view path) noexcept override;
+  void signals(os::Fd process, os::Signal signal) noexcept override;
   void signalled(os::Fd process, os::Signal signal) noexcept override;
 
   bool serialises() const noexcept override { return true; }
@@ -80,6 +81,8 @@ class SerialGate final : public Gate {
   Passage apply_faults(const Approach& approach, const PlannedFault*& dies) noexcept;
   void fire(PlannedFault& fault) noexcept;
   Record* record(const Approach& approach, Phase phase) noexcept;
+  /// The live process of the run that a process descriptor names, if it names one.
+  std::optional<std::uint16_t> live_process(os::Fd process) noexcept;
   [[noreturn]] void die(bool whole_tree) noexcept;
   [[noreturn]] void halt() noexcept;
 

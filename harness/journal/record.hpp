@@ -97,8 +97,9 @@ inline constexpr std::string_view count = "count";
 inline constexpr std::string_view counted = "counted";
 
 // How a process may end, in the text of `died`.
-inline constexpr std::string_view ended = "ended";      ///< Its body returned.
-inline constexpr std::string_view killed = "killed";    ///< By the plan or the scenario.
+inline constexpr std::string_view ended = "ended";  ///< Its body returned.
+inline constexpr std::string_view killed =
+    "killed";  ///< By the plan, the scenario, or a process of the run.
 inline constexpr std::string_view swept = "swept";      ///< By the world, after a hang.
 inline constexpr std::string_view crashed = "crashed";  ///< By itself; value: a signal's number.
 }  // namespace fact

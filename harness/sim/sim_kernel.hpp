@@ -158,6 +158,7 @@ struct Task {
   std::set<os::Signal> ignored;
   std::set<os::Signal> blocked;
   std::set<os::Signal> pending;
+  std::set<os::Signal> sent;  ///< By processes, whatever came of it.
   std::map<std::string, std::string> environment;
   std::uint64_t chance = 0;  ///< State of its stream of entropy
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <utility>
 
 #include "harness/sim/sim_kernel.hpp"
 
@@ -213,6 +214,7 @@ Answer<void> SimKernel::signal_process(Task& task, os::Fd process, os::Signal si
   if (task.user != 0 && task.user != target.user) {
     return refused(EPERM);
   }
+  target.sent.insert(signal);
   deliver(target, signal);
   return {};
 }
@@ -223,13 +225,17 @@ void SimKernel::deliver(Task& task, os::Signal signal) {
   }
   if (signal == os::Signal::resume) {
     task.stopped = false;
+    for (const os::Signal each : std::exchange(task.pending, {})) {
+      deliver(task, each);
+    }
     return;
   }
   if (!unstoppable(signal)) {
     if (task.ignored.contains(signal)) {
       return;
     }
-    if (task.blocked.contains(signal)) {
+    // What would end a process that is stopped waits. signal(7), "SIGCONT"
+    if (task.blocked.contains(signal) || task.stopped) {
       task.pending.insert(signal);
       return;
     }
@@ -260,6 +266,9 @@ Answer<void> SimKernel::unblock_signal(Task& task, os::Signal signal) {
 }
 
 Answer<std::optional<os::ChildExit>> SimKernel::wait_child(Task& task, os::Fd process) {
+  if (static_cast<int>(process) < 0) {
+    return refused(EINVAL);
+  }
   const auto open = description(task, process);
   if (!open) {
     return refused(EBADF);

@@ -42,17 +42,23 @@ SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_
   };
   machine.scheduler.on_death = [this](Task& task) {
     if (const Member* member = member_of(task); member != nullptr) {
-      // Nobody plans a death of another signal.
-      const std::string_view how = !task.exit.killed                               ? fact::ended
-                                   : swept                                         ? fact::swept
-                                   : task.exit.code == number_of(os::Signal::kill) ? fact::killed
-                                                                                   : fact::crashed;
-      note(*member, Phase::fact, fact::died, how, task.exit.code);
+      note(*member, Phase::fact, fact::died, end_of(task), task.exit.code);
     }
   };
 }
 
 SimRun::~SimRun() = default;
+
+std::string_view SimRun::end_of(const Task& task) const {
+  if (!task.exit.killed || swept) {
+    return task.exit.killed ? fact::swept : fact::ended;
+  }
+  // Nobody plans a death of another signal.
+  const bool is_planned = task.exit.code == number_of(os::Signal::kill);
+  const bool was_sent = std::ranges::any_of(
+      task.sent, [&](os::Signal signal) { return number_of(signal) == task.exit.code; });
+  return is_planned || was_sent ? fact::killed : fact::crashed;
+}
 
 void SimRun::be_born(SimOs& os, const Task* parent, const os::SpawnOptions& options) {
   if (observing) {
@@ -150,7 +156,7 @@ bool SimRun::let_stopped_go() {
   for (const Member* member : by_index) {
     Task& task = member->system->task();
     any = any || (task.stopped && task.life == Task::Life::running);
-    task.stopped = false;
+    machine.kernel.deliver(task, os::Signal::resume);
   }
   return any;
 }

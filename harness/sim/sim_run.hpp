@@ -59,6 +59,8 @@ struct SimRun {
   void be_born(SimOs& os, const Task* parent, const os::SpawnOptions& options);
   /// The process of the run that a task is; nothing for others.
   Member* member_of(const Task& task);
+  /// One of the ends in namespace fact.
+  std::string_view end_of(const Task& task) const;
   /// SIGKILL to all processes of a role, or to all.
   void kill(std::string_view role);
   void kill_all();
