@@ -1,5 +1,3 @@
-#include <lastref/worker.hpp>
-
 #include "fault_scenarios/jobs.hpp"
 #include "fault_scenarios/scenarios.hpp"
 
@@ -7,9 +5,6 @@ namespace lastref::harness {
 namespace {
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
-    return;
-  }
   const auto functions = functions_of(stage);
   const Status added = functions->add(
       "nest", [&](const TaskContext& context, std::span<const Value>) -> Result<Value> {
@@ -19,7 +14,7 @@ void worker(Stage& stage) {
         return Value(*std::move(squared));
       });
   LASTREF_ASSERT(added.has_value());
-  static_cast<void>(serve_worker(session_of(stage), *functions));
+  serve(stage, *functions);
 }
 
 void root(Stage& stage) {

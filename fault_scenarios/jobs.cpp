@@ -66,12 +66,16 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
 }
 
 void work(Stage& stage) {
-  if (!stage.join()) {
-    return;
-  }
-  const auto functions = functions_of(stage);
+  serve(stage, *functions_of(stage));
+}
+
+void serve(Stage& stage, const Functions& functions) {
   static_cast<void>(stage.word("serve", [&]() -> Status {
-    const int code = serve_worker(session_of(stage), *functions);
+    const auto join = [&]() -> Result<Session> {
+      LASTREF_CHECK(stage.join());
+      return session_of(stage);
+    };
+    const int code = serve_worker(stage.os(), join, functions);
     return code == 0 ? ok() : failure(std::errc::state_not_recoverable, std::to_string(code));
   }));
 }

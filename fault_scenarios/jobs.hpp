@@ -22,6 +22,9 @@ std::shared_ptr<Functions> functions_of(Stage& stage);
 /// A role: a worker with these functions.
 void work(Stage& stage);
 
+/// The same with others.
+void serve(Stage& stage, const Functions& functions);
+
 /// Two workers, a task a message, arrays beyond a thousand bytes through files.
 ParallelOptions two_workers();
 

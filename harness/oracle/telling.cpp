@@ -73,6 +73,14 @@ bool made_good(const Record& failed, const Record& later) noexcept {
          (is_connection && later.call == Call::close && later.object == failed.object.view());
 }
 
+/// Whether it is a worker of a pool: they are numbered.
+bool is_hired(const Record& record) noexcept {
+  constexpr std::string_view stem = "worker_";
+  const std::string_view role = record.role.view();
+  return role.starts_with(stem) && role.size() > stem.size() && role[stem.size()] >= '0' &&
+         role[stem.size()] <= '9';
+}
+
 /// A word that ends something for good.
 bool is_last(std::string_view word) noexcept {
   return word == "leave" || word == "end";
@@ -121,10 +129,10 @@ class Words {
 /// Whether `later` shows that somebody who can act on it was told, or that it does not matter any
 /// more.
 bool told(const Record& failed, const Record& later) noexcept {
-  // The tracker tells whoever asked.
+  // The tracker tells whoever asked; a worker of a pool the very error to its parent.
   const bool word_failed = later.phase == Phase::word_end && later.error != 0;
   if (later.process != failed.process) {
-    return word_failed && is_tracker(failed);
+    return word_failed && (is_tracker(failed) || (is_hired(failed) && later.error == failed.error));
   }
   const bool says_so =
       later.phase == Phase::end && later.place == "write" && later.object == "stderr";

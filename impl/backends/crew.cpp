@@ -13,6 +13,7 @@ namespace {
 constexpr std::chrono::seconds patience{5};
 constexpr std::chrono::milliseconds look_again{10};
 constexpr int looks_max = 1000;
+constexpr int kill_tries = 2;
 
 }  // namespace
 
@@ -55,11 +56,17 @@ Status Crew::hire(const Session& session, const std::string& tree, os::Fd self, 
 
 void Crew::kill(WorkerProcess& worker) noexcept {
   // A second try, for one that lives on would be waited for.
-  for (int tries = 0; tries < 2; ++tries) {
-    const Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
+  Status killed = ok();
+  for (int tries = 0; tries < kill_tries; ++tries) {
+    killed = os_->signal_process(worker.process.get(), os::Signal::kill);
     if (killed || killed.error().code == std::errc::no_such_process) {
       return;
     }
+  }
+  if (!std::exchange(worker.is_said_to_live, true)) {
+    os::report_quietly(*os_,
+                       "lastref: worker " + std::to_string(worker.pid) +
+                           " cannot be killed: " + describe(killed.error()));
   }
 }
 

@@ -23,8 +23,9 @@ struct WorkerProcess {
   std::deque<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
   /// What has gone wrong with it, so that it was killed; it explains more than the signal.
   std::optional<Error> trouble;
-  bool is_lost = false;   ///< It was killed, and will be heard to die.
-  bool is_brief = false;  ///< Its last job was over before another could have been sent.
+  bool is_said_to_live = false;  ///< Somebody was told that it cannot be killed.
+  bool is_lost = false;          ///< It was killed, and will be heard to die.
+  bool is_brief = false;         ///< Its last job was over before another could have been sent.
 };
 
 class Crew {

@@ -8,7 +8,7 @@ namespace lastref::backends {
 namespace {
 
 constexpr int poll_failures_max = 10;
-constexpr int wake_tries = 3;
+constexpr int own_pipe_tries = 3;
 /// What is shorter is not worth a journey of its own between a result and the next job.
 constexpr std::chrono::milliseconds brief{1};
 /// Jobs that a worker has at a time, if they are brief. Others wait for whoever is free first.
@@ -123,13 +123,16 @@ void ProcessPool::lose(WorkerProcess& worker) {
 
 void ProcessPool::wake() {
   constexpr std::array byte = {std::byte{1}};
-  for (int tries = 0; tries < wake_tries; ++tries) {
+  Status woken = ok();
+  for (int tries = 0; tries < own_pipe_tries; ++tries) {
     const auto written = os::retry_interrupted([&] { return os_.write(wake_write_.get(), byte); });
     // A full pipe wakes as well.
     if (written || written.error().code == std::errc::resource_unavailable_try_again) {
       return;
     }
+    woken = tl::unexpected<Error>(written.error());
   }
+  os::report_quietly(os_, "lastref: a pool ends, for " + describe(woken.error()));
   crew_.kill_all();  // A death is heard in any case.
 }
 
@@ -207,9 +210,8 @@ bool ProcessPool::wait(std::vector<os::PollItem>& items) {
 }
 
 void ProcessPool::act(const std::vector<os::PollItem>& items) {
-  if (!items.empty() && items.front().readable) {
-    std::array<std::byte, 64> drained{};
-    static_cast<void>(os_.read(wake_read_.get(), drained));
+  if (!items.empty() && items.front().readable && !drain()) {
+    return;
   }
   // Whoever dies takes the others along: no worker is looked at after that.
   for (std::size_t at = 1; at + fds_of_worker <= items.size(); at += fds_of_worker) {
@@ -225,6 +227,22 @@ void ProcessPool::act(const std::vector<os::PollItem>& items) {
       return;
     }
   }
+}
+
+/// Empties the wake pipe. False if it cannot be read: it would wake us for ever.
+bool ProcessPool::drain() {
+  std::array<std::byte, 64> drained{};
+  Status read = ok();
+  for (int tries = 0; tries < own_pipe_tries; ++tries) {
+    const auto got = os_.read(wake_read_.get(), drained);
+    if (got || got.error().code == std::errc::resource_unavailable_try_again) {
+      return true;
+    }
+    read = tl::unexpected<Error>(got.error());
+  }
+  os::report_quietly(os_, "lastref: a pool ends, for " + describe(read.error()));
+  break_down(read.error());
+  return false;
 }
 
 /// Takes what the worker has said.

@@ -74,6 +74,7 @@ class ProcessPool {
   void run();
   bool wait(std::vector<os::PollItem>& items);
   void act(const std::vector<os::PollItem>& items);
+  bool drain();
   void hear(WorkerProcess& worker);
   void obey(WorkerProcess& worker, const Message& message);
   JobPtr take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy);

@@ -68,7 +68,10 @@ struct Describe {
 }  // namespace
 
 Session Session::lead(os::Os& os) {
-  const std::shared_ptr<tracker::Client> client = tracker::Client::lead(os);
+  return of(os, tracker::Client::lead(os));
+}
+
+Session Session::of(os::Os& os, std::shared_ptr<tracker::Client> client) {
   return {.os = &os,
           .references = references_of(client),
           .tree = [client] { return client->tree(); },

@@ -16,7 +16,7 @@ namespace {
 using backends::Kind;
 
 constexpr int could_not = 2;
-constexpr int poll_failures_max = 10;
+constexpr int failures_max = 10;
 
 /// Waits for the death of the parent, and takes this process along.
 class Watch {
@@ -48,21 +48,23 @@ class Watch {
   void run() {
     std::array items = {os::PollItem{.fd = parent_.get(), .want_read = true},
                         os::PollItem{.fd = end_there_.get(), .want_read = true}};
-    for (int failures = 0; failures < poll_failures_max;) {
+    for (int failures = 0; failures < failures_max;) {
       const auto ready = os_.poll(items, std::nullopt);
-      if (!ready) {
-        failures += ready.error().code == std::errc::interrupted ? 0 : 1;
-        continue;
-      }
-      if (items[0].readable || items[0].hung_up) {
-        static_cast<void>(os_.signal_process(self_.get(), os::Signal::kill));
-      }
-      if (items[1].readable || items[1].hung_up) {
+      if (ready && (items[1].readable || items[1].hung_up)) {
         return;
       }
+      // A worker that may outlive its parent is worse than none.
+      const bool is_time =
+          ready ? items[0].readable || items[0].hung_up : failures + 1 == failures_max;
+      if (is_time) {
+        const Status killed = os_.signal_process(self_.get(), os::Signal::kill);
+        if (!killed && failures + 1 == failures_max) {
+          os::report_quietly(
+              os_, "lastref worker: cannot follow its parent: " + describe(killed.error()));
+        }
+      }
+      failures += ready || ready.error().code != std::errc::interrupted ? 1 : 0;
     }
-    // A worker that may outlive its parent is worse than none.
-    static_cast<void>(os_.signal_process(self_.get(), os::Signal::kill));
   }
 
   os::Os& os_;
@@ -73,22 +75,43 @@ class Watch {
   std::unique_ptr<os::Thread> thread_;
 };
 
+/// Blocked by whoever started us; from here on they are ignored instead.
+void ignore_interrupts(os::Os& os) {
+  Status deaf = os.ignore_signal(os::Signal::interrupt);
+  if (deaf) {
+    deaf = os.unblock_signal(os::Signal::interrupt);
+  }
+  if (!deaf) {
+    // Better a worker that can be interrupted than one that does not start.
+    os::report_quietly(os, "lastref worker: " + describe(deaf.error()));
+  }
+}
+
+/// What a worker was given.
+struct Descriptors {
+  explicit Descriptors(os::Os& os)
+      : jobs(os, os::UniqueFd(os, os::Fd{worker::jobs_fd})),
+        results(os, os::UniqueFd(os, os::Fd{worker::results_fd})),
+        parent(os, os::Fd{worker::parent_fd}) {}
+
+  backends::Inbox jobs;
+  backends::Outbox results;
+  os::UniqueFd parent;
+};
+
 class Worker {
  public:
-  Worker(const Session& session, const Functions& functions)
+  Worker(const Session& session, const Functions& functions, Descriptors& given)
       : os_(*session.os),
         session_(session),
         functions_(functions),
         process_(os_.process_id()),
         receiver_(std::make_shared<Receiver>(os_, session.references)),
         backward_(os_, receiver_),
-        jobs_(os_, os::UniqueFd(os_, os::Fd{worker::jobs_fd})),
-        results_(os_, os::UniqueFd(os_, os::Fd{worker::results_fd})) {}
+        jobs_(given.jobs),
+        results_(given.results) {}
 
   Status serve() {
-    os::UniqueFd parent(os_, os::Fd{worker::parent_fd});
-    ignore_interrupts();
-    LASTREF_TRY(watch, Watch::start(os_, std::move(parent)));
     for (;;) {
       LASTREF_TRY(message, next());
       if (!message) {
@@ -99,18 +122,6 @@ class Worker {
   }
 
  private:
-  /// Blocked by whoever started us; from here on they are ignored instead.
-  void ignore_interrupts() {
-    Status deaf = os_.ignore_signal(os::Signal::interrupt);
-    if (deaf) {
-      deaf = os_.unblock_signal(os::Signal::interrupt);
-    }
-    if (!deaf) {
-      // Better a worker that can be interrupted than one that does not start.
-      os::report_quietly(os_, "lastref worker: " + describe(deaf.error()));
-    }
-  }
-
   /// The next job; none when the parent wants no more. Writes what is to be written meanwhile.
   Result<std::optional<backends::Message>> next() {
     for (;;) {
@@ -142,7 +153,7 @@ class Worker {
       failures_ = 0;
       return ok();
     }
-    return ++failures_ < poll_failures_max ? ok() : Status(tl::unexpected<Error>(ready.error()));
+    return ++failures_ < failures_max ? ok() : Status(tl::unexpected<Error>(ready.error()));
   }
 
   Status run(const backends::Message& message) {
@@ -198,30 +209,30 @@ class Worker {
   os::Pid process_;
   std::shared_ptr<Receiver> receiver_;
   BackwardReducer backward_;
-  backends::Inbox jobs_;
-  backends::Outbox results_;
+  backends::Inbox& jobs_;
+  backends::Outbox& results_;
   int failures_ = 0;
 };
 
-Status join_and_serve(os::Os& os, const std::string& tree, const Functions& functions, int& code) {
-  LASTREF_TRY(joined, tracker::Client::join(os, tree));
-  const std::shared_ptr<tracker::Client> client = std::move(joined);
-  code = serve_worker({.os = &os,
-                       .references = references_of(client),
-                       .tree = [client] { return client->tree(); },
-                       .in_worker = true},
-                      functions);
-  return ok();
+Status join_and_serve(os::Os& os,
+                      const std::function<Result<Session>()>& join,
+                      const Functions& functions) {
+  Descriptors given(os);
+  ignore_interrupts(os);
+  LASTREF_TRY(watch, Watch::start(os, std::move(given.parent)));
+  LASTREF_TRY(session, join());
+  session.in_worker = true;
+  return Worker(session, functions, given).serve();
 }
 
 }  // namespace
 
-int serve_worker(const Session& session, const Functions& functions) noexcept {
-  Session own = session;
-  own.in_worker = true;
-  const Status served = Worker(own, functions).serve();
+int serve_worker(os::Os& os,
+                 const std::function<Result<Session>()>& join,
+                 const Functions& functions) noexcept {
+  const Status served = join_and_serve(os, join, functions);
   if (!served) {
-    os::report_quietly(*session.os, "lastref worker: gave up: " + describe(served.error()));
+    os::report_quietly(os, "lastref worker: gave up: " + describe(served.error()));
     return could_not;
   }
   return 0;
@@ -245,11 +256,11 @@ std::optional<int> run_if_spawned(os::Os& os,
     os::report_quietly(os, "lastref worker: needs the folder of a tree");
     return could_not;
   }
-  int code = could_not;
-  if (const Status joined = join_and_serve(os, rest[0], functions, code); !joined) {
-    os::report_quietly(os, "lastref worker: could not join: " + describe(joined.error()));
-  }
-  return code;
+  const auto join = [&]() -> Result<Session> {
+    LASTREF_TRY(joined, tracker::Client::join(os, rest[0]));
+    return Session::of(os, std::move(joined));
+  };
+  return serve_worker(os, join, functions);
 }
 
 }  // namespace lastref

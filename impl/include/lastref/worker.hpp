@@ -28,6 +28,7 @@
 // - A copy of the worker that a task forks and lets return is killed at the end of the batch.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,9 +57,12 @@ inline constexpr const char* marker = "__LASTREF_SPAWNED_PARALLEL__";
 /// For KernelOptions::program: the program that is running.
 inline constexpr const char* this_program = "/proc/self/exe";
 
-/// A worker's life in a process that is in its tree already, until its parent closes the pipe. Its
-/// exit code: 0, or 2 when it could not start or go on, with the reason on standard error.
-int serve_worker(const Session& session, const Functions& functions) noexcept;
+/// A worker's life, until its parent closes the pipe. It takes its descriptors, joins its tree, and
+/// runs what it is sent. Its exit code: 0, or 2 when it could not start or go on, with the reason on
+/// standard error.
+int serve_worker(os::Os& os,
+                 const std::function<Result<Session>()>& join,
+                 const Functions& functions) noexcept;
 
 /// If this process was started to be a worker, or the tracker, is one, and gives its exit code.
 /// `arguments` are those of main, the program's name first.
