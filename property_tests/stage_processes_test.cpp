@@ -258,6 +258,57 @@ void hesitant_root(Stage& stage) {
   expect(stage, end_of(stage, child.process.get()) == died_of(15), "it dies in the end");
 }
 
+// Ctrl-C.
+
+/// Lives on, or not, until nobody has the other side of 3.
+void minder(Stage& stage, bool ignores) {
+  const os::UniqueFd until(stage.os(), os::Fd{3});
+  if (ignores) {
+    static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
+  }
+  stage.tell(stage.role() + " waits");
+  wait_readable(stage.os(), until.get());
+}
+
+void expect_processes(Stage& stage, const std::string& role, std::size_t count) {
+  expect(stage,
+         stage.processes(role) == count,
+         std::to_string(count) + " processes in " + role + " live");
+}
+
+void terminal_root(Stage& stage, bool ignores) {
+  static_cast<void>(stage.lead());
+  if (ignores) {
+    static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
+  }
+  expect_processes(stage, "mortal", 0);
+  const std::array<Child, 3> mortals = {
+      Child(stage, "mortal"), Child(stage, "mortal"), Child(stage, "mortal")};
+  const Child deaf(stage, "deaf");
+  const Child blocking(stage, "mortal", {os::Signal::interrupt});
+  for (const char* who : {"mortal", "mortal#2", "mortal#3", "mortal#4", "deaf"}) {
+    expect(stage, stage.await(std::string(who) + " waits"), "all are there");
+  }
+  stage.stop("mortal#3");
+  expect_processes(stage, "mortal", 4);
+  expect_processes(stage, "mortal#2", 1);
+  stage.interrupt_all();
+  expect(stage, ignores, "the caller dies of it too");
+  expect_processes(stage, "mortal", 2);
+  expect_processes(stage, "mortal#2", 0);
+  expect_processes(stage, "deaf", 1);
+  expect_processes(stage, "tracker", 1);
+  expect_processes(stage, "root", 1);
+  for (const Child& each : std::span(mortals).first(2)) {
+    expect(stage, end_of(stage, each.process.get()) == died_of(2), "who minds it dies");
+  }
+  expect(stage, lives(stage, mortals[2]), "who is stopped dies later");
+  stage.resume("mortal#3");
+  expect(stage, end_of(stage, mortals[2].process.get()) == died_of(2), "when it is resumed");
+  expect(stage, lives(stage, deaf), "who ignores it lives");
+  expect(stage, lives(stage, blocking), "and who blocks it");
+}
+
 /// Whose children may be the last to die.
 Scenario deadly(std::string name, std::vector<Role> roles) {
   Scenario made = toy(std::move(name), std::move(roles));
@@ -275,6 +326,14 @@ const std::vector<Scenario>& toys() {
               {"other_thread", [](Stage& stage) { suicide(stage, /*by_thread=*/true); }}}),
       toy("late", {{"root", late_root}, {"brief", brief}}),
       toy("hesitant", {{"root", hesitant_root}, {"hesitant", hesitant}}),
+      deadly("terminal",
+             {{"root", [](Stage& stage) { terminal_root(stage, /*ignores=*/true); }},
+              {"mortal", [](Stage& stage) { minder(stage, /*ignores=*/false); }},
+              {"deaf", [](Stage& stage) { minder(stage, /*ignores=*/true); }}}),
+      deadly("mortal_terminal",
+             {{"root", [](Stage& stage) { terminal_root(stage, /*ignores=*/false); }},
+              {"mortal", [](Stage& stage) { minder(stage, /*ignores=*/false); }},
+              {"deaf", [](Stage& stage) { minder(stage, /*ignores=*/true); }}}),
       toy("processors", {{"root", processors_root}}),
   };
   return all;
@@ -332,6 +391,18 @@ TEST_P(StageProcesses, who_dies_of_a_signal_that_was_pending_is_no_crash) {
   EXPECT_THAT(run("hesitant").findings, IsEmpty());
 }
 
+TEST_P(StageProcesses, who_neither_ignores_nor_blocks_an_interrupt_of_all_dies_and_is_no_crash) {
+  const Outcome outcome = run("terminal");
+  EXPECT_THAT(outcome.findings, IsEmpty());
+  EXPECT_EQ(outcome.kills, 3U);
+}
+
+TEST_P(StageProcesses, who_interrupts_all_may_die_of_it_and_the_run_goes_on) {
+  const Outcome outcome = run("mortal_terminal");
+  EXPECT_THAT(outcome.findings, IsEmpty());
+  EXPECT_EQ(outcome.kills, 4U);
+}
+
 TEST_P(StageProcesses, a_signal_that_no_process_sent_makes_a_crash) {
   Plan plan;
   ASSERT_TRUE(parse_fault("patient/poll()#1 interrupt", plan.faults.emplace_back()));
@@ -341,7 +412,7 @@ TEST_P(StageProcesses, a_signal_that_no_process_sent_makes_a_crash) {
 }
 
 /// So many faults of a toy's matrix pass for one that is tried in both worlds.
-constexpr std::size_t one_in = 13;
+constexpr std::size_t one_in = 41;
 
 /// Both worlds at once.
 class StageProcessesOfBoth : public testing::Test {

@@ -164,6 +164,9 @@ void KernelController::serve_request() {
     case Request::resume_role:
       stop_role(role.view(), /*stops=*/false);
       break;
+    case Request::interrupt_all:
+      interrupt_everybody();
+      break;
     case Request::settle:
       settle(segment().request_process);
       break;
@@ -308,6 +311,19 @@ void KernelController::stop_role(std::string_view role, bool stops) {
       process.stopped = stops;
       settle(at);
     }
+  }
+}
+
+void KernelController::interrupt_everybody() {
+  const auto born = std::span(segment().processes).first(segment().processes_used);
+  for (Process& process : born) {
+    if (process.live) {
+      process.sent |= signal_bit(SIGINT);
+      ::kill(process.pid, SIGINT);
+    }
+  }
+  for (std::uint16_t at = 0; at < born.size(); ++at) {
+    settle(at);
   }
 }
 

@@ -41,6 +41,7 @@ class KernelController {
   void kill_role(std::string_view role);
   void kill_everybody(std::string_view how);
   void stop_role(std::string_view role, bool stops);
+  void interrupt_everybody();
   /// Comes back when what the process was sent has had its effect: it is dead, or still.
   void settle(std::uint16_t at);
   bool bury_crashed();

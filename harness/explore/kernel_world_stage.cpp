@@ -44,6 +44,17 @@ void KernelStage::kill(const std::string& role) {
   gate_.ask_controller(Request::kill_role, role);
 }
 
+void KernelStage::interrupt_all() {
+  gate_.ask_controller(Request::interrupt_all, {});
+}
+
+std::size_t KernelStage::processes(const std::string& role) {
+  const Segment& segment = context_.run.segment();
+  const auto born = std::span(segment.processes).first(segment.processes_used);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      born, [&](const Process& each) { return each.live && each.plays(role); }));
+}
+
 bool KernelStage::fork_stranger(std::function<void()> body) {
   Segment& segment = context_.run.segment();
   const std::uint16_t process = new_process(segment, "stranger", gate_.process());

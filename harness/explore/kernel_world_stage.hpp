@@ -32,6 +32,8 @@ class KernelStage final : public Stage {
   void stop(const std::string& role) override;
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
+  void interrupt_all() override;
+  std::size_t processes(const std::string& role) override;
   bool fork_stranger(std::function<void()> body) override;
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;

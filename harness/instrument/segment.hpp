@@ -124,8 +124,9 @@ enum class Request : std::uint8_t {
   kill_role,  ///< `role`; then `actor` goes on. So for the next three.
   stop_role,
   resume_role,
-  settle,   ///< A signal was sent to `process`.
-  endless,  ///< The run does not come to rest.
+  interrupt_all,  ///< SIGINT; then `actor` goes on if it lives.
+  settle,         ///< A signal was sent to `process`.
+  endless,        ///< The run does not come to rest.
 };
 
 struct Segment {

@@ -33,7 +33,7 @@ class SerialGate final : public Gate {
   bool await(std::string_view word) noexcept;
   void send(std::string_view word, std::string_view bytes) noexcept;
   std::optional<std::string> receive(std::string_view word) noexcept;
-  /// kill_role, stop_role, resume_role: comes back when it is done.
+  /// kill_role, stop_role, resume_role, interrupt_all: comes back when it is done.
   void ask_controller(Request request, std::string_view role) noexcept;
   void note(std::string_view word, std::string_view text, bool begins, int error) noexcept;
   void fact(std::string_view place, std::string_view text, std::string_view object = {}) noexcept;

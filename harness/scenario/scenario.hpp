@@ -63,6 +63,12 @@ class Stage {
   virtual bool resume(const std::string& role) = 0;
   /// SIGKILLs every process in `role`, and returns when they are dead.
   virtual void kill(const std::string& role) = 0;
+  /// SIGINTs every process of the run, this one and the tracker among them, as a terminal does at
+  /// Ctrl-C. Returns, if this one lives, when all have died who neither ignore nor block it; that
+  /// is no crash. Who is stopped dies when it is resumed.
+  virtual void interrupt_all() = 0;
+  /// How many processes in `role` are alive.
+  virtual std::size_t processes(const std::string& role) = 0;
   /// Only in the kernel world: forks this process without the product's knowledge. The copy keeps
   /// all descriptors, runs `body`, and dies. False where there is no real fork.
   virtual bool fork_stranger(std::function<void()> body) = 0;

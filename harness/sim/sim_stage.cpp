@@ -82,6 +82,23 @@ void SimStage::kill(const std::string& role) {
   run_.machine.scheduler.bury_the_doomed();
 }
 
+void SimStage::interrupt_all() {
+  for (const Member* each : run_.by_index) {
+    Task& task = each->system->task();
+    task.sent.insert(os::Signal::interrupt);
+    run_.machine.kernel.deliver(task, os::Signal::interrupt);
+  }
+  run_.machine.scheduler.mind_death();
+  run_.machine.scheduler.bury_the_doomed();
+}
+
+std::size_t SimStage::processes(const std::string& role) {
+  return static_cast<std::size_t>(std::ranges::count_if(run_.by_index, [&](const Member* each) {
+    const Task& task = each->system->task();
+    return each->plays(role) && task.life == Task::Life::running && !task.doomed;
+  }));
+}
+
 bool SimStage::is_undisturbed() const noexcept {
   return std::ranges::none_of(run_.fired, [](bool fired) { return fired; });
 }
