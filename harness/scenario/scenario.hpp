@@ -3,9 +3,10 @@
 // A scenario has roles. The world starts the role "root"; roles start each other through their
 // Stage. The tracker is a role too: it is started by the product through Os::spawn, as the entry
 // "tracker". What else the product starts is a role of the scenario: Os::spawn of "worker" is
-// "worker_1" if the last argument is "1" and there is such a role, else "worker"; its first argument
-// is the tree to join, and what it was passed is open under its numbers. A role's body is told nothing about faults: it does its work, checks what it was
-// promised, and returns when a call fails.
+// "worker_1" if the last argument is "1" and there is such a role, else "worker"; its first
+// argument is the tree to join, and what it was passed is open under its numbers. A role's body is
+// told nothing about faults: it does its work, checks what it was promised, and returns when a call
+// fails.
 #pragma once
 
 #include <cstdint>
