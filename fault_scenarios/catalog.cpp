@@ -42,6 +42,7 @@ const std::vector<Scenario>& catalog() {
         the_tracker_of_a_job_is_killed(),
         twenty_tasks_in_two_workers(),
         two_jobs_in_two_threads(),
+        a_terminal_interrupts_a_job(),
         canary_always_fails(),
         a_folder_goes_with_what_is_in_it(),
         a_huge_folder_keeps_nobody_waiting(),

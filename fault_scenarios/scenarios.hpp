@@ -40,6 +40,7 @@ Scenario the_parent_of_busy_workers_is_killed();
 Scenario the_tracker_of_a_job_is_killed();
 Scenario twenty_tasks_in_two_workers();
 Scenario two_jobs_in_two_threads();
+Scenario a_terminal_interrupts_a_job();
 Scenario canary_always_fails();
 Scenario a_busy_sender_lets_go();
 Scenario a_folder_goes_with_what_is_in_it();

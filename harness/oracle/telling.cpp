@@ -132,7 +132,9 @@ bool told(const Record& failed, const Record& later) noexcept {
   // The tracker tells whoever asked; a worker of a pool the very error to its parent.
   const bool word_failed = later.phase == Phase::word_end && later.error != 0;
   if (later.process != failed.process) {
-    return word_failed && (is_tracker(failed) || (is_hired(failed) && later.error == failed.error));
+    const bool parent_died = is_fact(later, fact::died) && later.role == "root";
+    return (word_failed && is_tracker(failed)) ||
+           (is_hired(failed) && (parent_died || (word_failed && later.error == failed.error)));
   }
   const bool says_so =
       later.phase == Phase::end && later.place == "write" && later.object == "stderr";

@@ -56,17 +56,21 @@ Status Crew::hire(const Session& session, const std::string& tree, os::Fd self, 
 
 void Crew::kill(WorkerProcess& worker) noexcept {
   // A second try, for one that lives on would be waited for.
-  Status killed = ok();
   for (int tries = 0; tries < kill_tries; ++tries) {
-    killed = os_->signal_process(worker.process.get(), os::Signal::kill);
+    const Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
     if (killed || killed.error().code == std::errc::no_such_process) {
       return;
     }
+    worker.spared = killed.error();
   }
-  if (!std::exchange(worker.is_said_to_live, true)) {
+}
+
+/// The last word on a worker that is not ours any more.
+void Crew::take_leave(const WorkerProcess& worker) noexcept {
+  if (worker.spared) {
     os::report_quietly(*os_,
                        "lastref: worker " + std::to_string(worker.pid) +
-                           " cannot be killed: " + describe(killed.error()));
+                           " could not be killed: " + describe(*worker.spared));
   }
 }
 
@@ -83,6 +87,7 @@ std::optional<os::ChildExit> Crew::reap(WorkerProcess& worker, bool& is_dead) no
 }
 
 void Crew::remove(const WorkerProcess& worker) noexcept {
+  take_leave(worker);
   std::erase_if(workers_, [&](const auto& each) { return each.get() == &worker; });
 }
 
@@ -99,7 +104,11 @@ bool Crew::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
     bool is_dead = false;
     const bool is_reaped = (is_told || !ready) && reap(*worker, is_dead).has_value();
     // What could not be reaped although it is dead, somebody else has reaped.
-    return is_reaped || (is_told && is_dead);
+    const bool is_gone = is_reaped || (is_told && is_dead);
+    if (is_gone) {
+      take_leave(*worker);
+    }
+    return is_gone;
   });
   return ready.has_value() && *ready > 0;
 }
@@ -119,6 +128,9 @@ void Crew::end(bool kills) noexcept {
   for (int looks = 0; !workers_.empty() && looks < looks_max; ++looks) {
     kill_all();
     wait_for_deaths(look_again);
+  }
+  for (const auto& worker : workers_) {
+    take_leave(*worker);
   }
   workers_.clear();
 }

@@ -23,9 +23,9 @@ struct WorkerProcess {
   std::deque<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
   /// What has gone wrong with it, so that it was killed; it explains more than the signal.
   std::optional<Error> trouble;
-  bool is_said_to_live = false;  ///< Somebody was told that it cannot be killed.
-  bool is_lost = false;          ///< It was killed, and will be heard to die.
-  bool is_brief = false;         ///< Its last job was over before another could have been sent.
+  std::optional<Error> spared;  ///< Why it could not be killed.
+  bool is_lost = false;         ///< It was killed, and will be heard to die.
+  bool is_brief = false;        ///< Its last job was over before another could have been sent.
 };
 
 class Crew {
@@ -59,6 +59,7 @@ class Crew {
  private:
   explicit Crew(os::Os& os) noexcept : os_(&os) {}
   Status hire(const Session& session, const std::string& tree, os::Fd self, unsigned number);
+  void take_leave(const WorkerProcess& worker) noexcept;
   bool wait_for_deaths(std::chrono::nanoseconds timeout) noexcept;
 
   os::Os* os_;
