@@ -112,7 +112,7 @@ Status ThreadingBackend::terminate() {
 }
 
 Result<Configured> ThreadingBackend::abort_everything(bool ensure_ready) {
-  return state_->slot.replace_once([&](auto& pool) {
+  return state_->slot.replace_once(ensure_ready, [&](auto& pool) {
     return ensure_ready ? state_->start(pool) : Result<Configured>(Configured());
   });
 }

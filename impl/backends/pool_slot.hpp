@@ -24,7 +24,7 @@ class PoolSlot {
 
   /// Ends the pool that is there, and calls `make` for another.
   ///
-  /// Errors          resource_deadlock_would_occur: in a thread of the pool; what `make` said.
+  /// Errors          resource_deadlock_would_occur: in a callback of the pool; what `make` said.
   template <typename Make>
   Result<Configured> replace(Make make) {
     LASTREF_CHECK(check_thread());
@@ -32,50 +32,57 @@ class PoolSlot {
     return end_and(make);
   }
 
-  /// The same, unless another thread is just about to: then its answer.
+  /// The same, unless another thread is just about to, with the same wish: then its answer.
   ///
   /// Errors          as replace.
   template <typename Make>
-  Result<Configured> replace_once(Make make) {
+  Result<Configured> replace_once(bool wish, Make make) {
     LASTREF_CHECK(check_thread());
     {
       const os::Held held(*monitor_);
-      if (is_taken_) {
-        const auto one = replacing_;
-        while (is_taken_) {
+      if (const auto other = replacing_; other && other->wish == wish) {
+        while (!other->answer) {
           monitor_->wait();
         }
-        if (one && one->has_value()) {
-          return **one;
-        }
+        return *other->answer;
       }
     }
     const Turn turn(*this);
-    const auto answer = std::make_shared<std::optional<Result<Configured>>>();
-    set_replacing(answer);
-    *answer = end_and(make);
-    set_replacing(nullptr);
-    return **answer;
+    const auto mine = std::make_shared<Replacing>(Replacing{.wish = wish});
+    set_replacing(mine);
+    auto answer = end_and(make);
+    {
+      const os::Held held(*monitor_);
+      mine->answer = answer;
+      replacing_ = nullptr;
+      monitor_->notify_all();
+    }
+    return answer;
   }
 
  private:
-  using Answer = std::shared_ptr<std::optional<Result<Configured>>>;
+  /// What whoever has the turn is about to do.
+  struct Replacing {
+    bool wish = false;
+    std::optional<Result<Configured>> answer = {};
+  };
 
   /// Whoever changes the slot does so alone.
   class Turn {
    public:
     explicit Turn(PoolSlot& slot) : slot_(slot) {
+      const os::Pid thread = slot_.os_.thread_id();
       const os::Held held(*slot_.monitor_);
-      while (slot_.is_taken_) {
+      while (slot_.taken_by_) {
         slot_.monitor_->wait();
       }
-      slot_.is_taken_ = true;
+      slot_.taken_by_ = thread;
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
       const os::Held held(*slot_.monitor_);
-      slot_.is_taken_ = false;
+      slot_.taken_by_ = std::nullopt;
       slot_.monitor_->notify_all();
     }
 
@@ -83,10 +90,17 @@ class PoolSlot {
     PoolSlot& slot_;
   };
 
-  /// It would wait for itself.
+  /// It would wait for itself: in a thread of the pool, or where a pool that ends calls back.
   Status check_thread() const {
-    const std::shared_ptr<Pool> current = pool();
-    if (current && current->is_mine(os_.thread_id())) {
+    const os::Pid thread = os_.thread_id();
+    std::shared_ptr<Pool> current;
+    bool has_turn = false;
+    {
+      const os::Held held(*monitor_);
+      current = pool_;
+      has_turn = taken_by_ == thread;
+    }
+    if (has_turn || (current && current->is_mine(thread))) {
       return failure(std::errc::resource_deadlock_would_occur,
                      "a callback cannot end the pool that it is called by");
     }
@@ -110,16 +124,16 @@ class PoolSlot {
     const os::Held held(*monitor_);
     pool_.swap(pool);
   }
-  void set_replacing(Answer answer) {
+  void set_replacing(std::shared_ptr<const Replacing> replacing) {
     const os::Held held(*monitor_);
-    replacing_ = std::move(answer);
+    replacing_ = std::move(replacing);
   }
 
   os::Os& os_;
   std::unique_ptr<os::Monitor> monitor_;
   std::shared_ptr<Pool> pool_;
-  bool is_taken_ = false;
-  Answer replacing_;
+  std::optional<os::Pid> taken_by_;  ///< thread
+  std::shared_ptr<const Replacing> replacing_;
 };
 
 }  // namespace lastref::backends

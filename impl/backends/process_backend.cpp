@@ -135,7 +135,7 @@ void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds 
 }
 
 Result<Configured> ProcessBackend::abort_everything(bool ensure_ready) {
-  return state_->slot.replace_once([&](auto& pool) {
+  return state_->slot.replace_once(ensure_ready, [&](auto& pool) {
     return ensure_ready ? state_->start(pool) : Result<Configured>(Configured());
   });
 }

@@ -124,7 +124,7 @@ class ParallelBackend {
 
   /// Ends what runs. With `ensure_ready` the backend is configured again as it was, and what that
   /// answers is the answer; without, it is ready when it is configured. Whoever comes while another
-  /// is at it waits, and gets the same answer.
+  /// is at it with the same wish waits, and gets the same answer.
   ///
   /// Errors          as terminate and configure.
   virtual Result<Configured> abort_everything(bool ensure_ready) = 0;

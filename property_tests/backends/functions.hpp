@@ -1,0 +1,13 @@
+// functions: what tests of backends have called, in whatever process.
+#pragma once
+
+#include <memory>
+
+#include <lastref/task.hpp>
+
+namespace lastref::pretend {
+
+/// All of them; made once.
+std::shared_ptr<const Functions> test_functions();
+
+}  // namespace lastref::pretend
