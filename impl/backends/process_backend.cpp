@@ -18,17 +18,26 @@ constexpr const char* guard_main =
 }  // namespace
 
 struct ProcessBackend::State {
+  /// What arrays travel by.
+  struct Travel {
+    std::shared_ptr<TemporaryResources> resources;
+    std::shared_ptr<ForwardReducer> reducer;
+  };
+
   State(Session its_session, std::shared_ptr<const Functions> its_functions)
       : session(std::move(its_session)),
         functions(std::move(its_functions)),
         slot(*session.os),
         batching(*session.os),
-        receiver(std::make_shared<Receiver>(*session.os, session.references)) {}
+        receiver(std::make_shared<Receiver>(*session.os, session.references)),
+        monitor(session.os->make_monitor()) {}
 
+  /// Who wants one job needs no warning that it is one.
   Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) {
     os::Os& os = *session.os;
-    if (n_jobs == 0) {
-      return pool_n_jobs(os, n_jobs);
+    LASTREF_TRY(wanted, pool_n_jobs(os, n_jobs));
+    if (wanted == 1) {
+      return wanted;
     }
     if (session.in_worker) {
       os::report_quietly(os, "lastref: a worker starts no workers of its own: n_jobs is 1");
@@ -40,10 +49,41 @@ struct ProcessBackend::State {
                          "n_jobs is 1");
       return 1U;
     }
-    return pool_n_jobs(os, n_jobs);
+    return wanted;
   }
 
+  /// Files are made by one manager from a configure to the end, restarts in between or not. Where
+  /// no pool came of it, nothing stays.
   Result<Configured> start(std::shared_ptr<backends::ProcessPool>& pool) {
+    Result<Configured> configured = try_start(pool);
+    if (!pool) {
+      set_travel(nullptr);
+    }
+    return configured;
+  }
+
+  std::shared_ptr<const Travel> travel() const {
+    const os::Held held(*monitor);
+    return travel_;
+  }
+  void set_travel(std::shared_ptr<const Travel> travel) {
+    const os::Held held(*monitor);
+    travel_.swap(travel);
+  }
+
+  Session session;
+  std::shared_ptr<const Functions> functions;
+  backends::PoolSlot<backends::ProcessPool> slot;
+  backends::AutoBatching batching;
+  std::shared_ptr<Receiver> receiver;
+  BackendOptions options;  // Changed only by whoever has the slot.
+  std::unique_ptr<os::Monitor> monitor;
+  // With the monitor held.
+  std::uint64_t calls = 0;
+  std::string call;
+
+ private:
+  Result<Configured> try_start(std::shared_ptr<backends::ProcessPool>& pool) {
     LASTREF_TRY(n_jobs, effective_n_jobs(options.n_jobs));
     if (n_jobs == 1) {
       return Configured{.n_jobs = 1,
@@ -52,41 +92,35 @@ struct ProcessBackend::State {
     if (session.os->environment(worker::marker)) {
       return failure(std::errc::operation_not_permitted, guard_main);
     }
+    if (!travel()) {
+      LASTREF_CHECK(prepare());
+    }
     batching.restart();
+    const auto reducer = travel()->reducer;
     LASTREF_TRY(
         started,
         backends::ProcessPool::start(
             {.session = session,
-             .reduce = [reducer = reducer](const Array& array) { return reducer->reduce(array); },
+             .reduce = [reducer](const Array& array) { return reducer->reduce(array); },
              .rebuild = [receiver = receiver](
                             const Reduction& reduction) { return receiver->rebuild(reduction); },
-             .when_done = [reducer = reducer] { static_cast<void>(reducer->release_gone()); }},
+             .release_gone = [reducer] { static_cast<void>(reducer->release_gone()); }},
             n_jobs));
     pool = std::move(started);
     return Configured{.n_jobs = n_jobs};
   }
 
-  /// Files are made by one manager as long as the backend is configured alike.
-  Status prepare(const BackendOptions& wanted) {
-    options = wanted;
+  Status prepare() {
     LASTREF_TRY(made, TemporaryResources::make(*session.os, session.references, options.temporary));
-    resources = std::move(made);
-    reducer = std::make_shared<ForwardReducer>(
-        *session.os, session.references, resources, options.arrays);
+    const std::shared_ptr<TemporaryResources> resources = std::move(made);
+    set_travel(std::make_shared<Travel>(
+        Travel{.resources = resources,
+               .reducer = std::make_shared<ForwardReducer>(
+                   *session.os, session.references, resources, options.arrays)}));
     return ok();
   }
 
-  Session session;
-  std::shared_ptr<const Functions> functions;
-  backends::PoolSlot<backends::ProcessPool> slot;
-  backends::AutoBatching batching;
-  std::shared_ptr<Receiver> receiver;
-  // Changed only by whoever has the slot, and read by whoever makes a call: not at once.
-  BackendOptions options;
-  std::shared_ptr<TemporaryResources> resources;
-  std::shared_ptr<ForwardReducer> reducer;
-  std::uint64_t calls = 0;
-  std::string call;
+  std::shared_ptr<const Travel> travel_;
 };
 
 ProcessBackend::ProcessBackend(Session session, std::shared_ptr<const Functions> functions)
@@ -101,8 +135,9 @@ Result<unsigned> ProcessBackend::effective_n_jobs(std::optional<int> n_jobs) {
 }
 
 Result<Configured> ProcessBackend::configure(const BackendOptions& options) {
-  return state_->slot.replace([&](auto& pool) -> Result<Configured> {
-    LASTREF_CHECK(state_->prepare(options));
+  return state_->slot.replace([&](auto& pool) {
+    state_->options = options;
+    state_->set_travel(nullptr);
     return state_->start(pool);
   });
 }
@@ -112,7 +147,7 @@ Outcome<FuturePtr> ProcessBackend::apply_async(Batch batch, Callback callback) {
   if (!pool) {
     return failed(backends::not_configured());
   }
-  return pool->submit(batch, std::move(callback));
+  return pool->submit(std::move(batch), std::move(callback));
 }
 
 bool ProcessBackend::is_ready() const {
@@ -121,7 +156,10 @@ bool ProcessBackend::is_ready() const {
 }
 
 Status ProcessBackend::terminate() {
-  LASTREF_TRY(configured, state_->slot.replace([](auto&) { return Configured(); }));
+  LASTREF_TRY(configured, state_->slot.replace([&](auto&) {
+    state_->set_travel(nullptr);
+    return Configured();
+  }));
   static_cast<void>(configured);
   return ok();
 }
@@ -135,27 +173,45 @@ void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds 
 }
 
 Result<Configured> ProcessBackend::abort_everything(bool ensure_ready) {
-  return state_->slot.replace_once(ensure_ready, [&](auto& pool) {
-    return ensure_ready ? state_->start(pool) : Result<Configured>(Configured());
+  return state_->slot.replace_once(ensure_ready, [&](auto& pool) -> Result<Configured> {
+    if (ensure_ready) {
+      return state_->start(pool);
+    }
+    state_->set_travel(nullptr);
+    return Configured();
   });
 }
 
 Status ProcessBackend::start_call() {
-  if (!state_->resources) {
+  const auto travel = state_->travel();
+  if (!travel) {
     return tl::unexpected<Error>(backends::not_configured());
   }
-  // A name of its own, so that nothing that comes late from one call gets into another.
-  state_->call = "call" + std::to_string(++state_->calls);
-  return state_->resources->set_current_context(state_->call);
+  std::string call;
+  {
+    // A name of its own, so that nothing that comes late from one call gets into another.
+    const os::Held held(*state_->monitor);
+    call = state_->call = "call" + std::to_string(++state_->calls);
+  }
+  return travel->resources->set_current_context(call);
 }
 
 Status ProcessBackend::stop_call() {
-  return state_->resources ? state_->resources->clean_temporary_resources(state_->call) : ok();
+  const auto travel = state_->travel();
+  if (!travel) {
+    return ok();
+  }
+  std::string call;
+  {
+    const os::Held held(*state_->monitor);
+    call = state_->call;
+  }
+  return travel->resources->clean_temporary_resources(call);
 }
 
 void ProcessBackend::release_input(const Array& array) {
-  if (state_->reducer) {
-    static_cast<void>(state_->reducer->invalidate(array));
+  if (const auto travel = state_->travel()) {
+    static_cast<void>(travel->reducer->invalidate(array));
   }
 }
 

@@ -40,7 +40,14 @@ Status ProcessPool::make_wake_pipe() {
   return ok();
 }
 
-Outcome<FuturePtr> ProcessPool::submit(const Batch& batch, Callback callback) {
+Outcome<FuturePtr> ProcessPool::submit(Batch batch, Callback callback) {
+  Outcome<FuturePtr> sent = send(batch, std::move(callback));
+  batch.clear();
+  parts_.release_gone();  // It may be over already, and its arrays were not gone then.
+  return sent;
+}
+
+Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback) {
   Result<Encoded> encoded = encode(batch, parts_.reduce);
   if (!encoded) {
     return failed(std::move(encoded).error());
@@ -367,7 +374,7 @@ void ProcessPool::finish(const JobPtr& job, BatchOutcome outcome) {
   }
   job->sent.clear();
   job->finish(std::move(outcome));
-  parts_.when_done();
+  parts_.release_gone();
 }
 
 }  // namespace lastref::backends

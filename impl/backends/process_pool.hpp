@@ -36,8 +36,9 @@ class ProcessPool {
     Session session;
     ArrayReducer reduce;
     Rebuild rebuild;
-    /// Called when a batch is over, before its callback.
-    std::function<void()> when_done;
+    /// Lets go of the files of arrays that are gone: called when a batch was sent, and when one is
+    /// over, after its callback.
+    std::function<void()> release_gone;
   };
 
   /// Errors          what the start of workers or of the thread said. Nothing is left.
@@ -49,7 +50,7 @@ class ProcessPool {
 
   /// Errors          Error: what cannot be encoded; operation_canceled: it was ended;
   ///                 what it is broken by.
-  Outcome<FuturePtr> submit(const Batch& batch, Callback callback);
+  Outcome<FuturePtr> submit(Batch batch, Callback callback);
   /// Lets idle workers leave; kills them if there are jobs. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
@@ -61,6 +62,8 @@ class ProcessPool {
 
   ProcessPool(Parts parts, Crew crew);
   Status make_wake_pipe();
+
+  Outcome<FuturePtr> send(const Batch& batch, Callback callback);
 
   // With the monitor held.
   void hand_out();
