@@ -14,7 +14,8 @@
 //     lastref::os::KernelOs os({.program = lastref::this_program});
 //     lastref::Functions functions;
 //     ...
-//     if (const auto code = lastref::run_if_spawned(os, functions, {argv, argv + argc})) {
+//     const std::vector<std::string> arguments(argv, argv + argc);
+//     if (const auto code = lastref::run_if_spawned(os, functions, arguments)) {
 //       return *code;
 //     }
 //     ...

@@ -1,0 +1,52 @@
+// a_worker_is_killed: in the middle of a call. The call fails and says so, and the next one of the
+// same object starts new workers. Of neither is anything left, whatever the worker had mapped.
+#include <csignal>
+#include <cstdio>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/parallel.hpp>
+#include <lastref/worker.hpp>
+
+using lastref::Array;
+using lastref::Result;
+using lastref::Value;
+
+Result<Value> element(const lastref::TaskContext&, std::span<const Value> arguments) {
+  LASTREF_TRY(array, arguments[0].as<Array>());
+  LASTREF_TRY(index, arguments[1].as<std::int64_t>());
+  if (index == 13) {
+    std::raise(SIGKILL);  // As the kernel does when memory runs out.
+  }
+  return reinterpret_cast<const std::int64_t*>(array.data())[index];
+}
+
+void print_elements(lastref::Parallel& parallel, const Array& array, int first, int end) {
+  const auto elements = parallel.run([&]() -> std::optional<lastref::Task> {
+    return first < end ? std::optional(lastref::Task{"element", {array, first++}}) : std::nullopt;
+  });
+  if (!elements) {
+    std::printf("no elements: %s\n", describe(elements.error()).c_str());
+    return;
+  }
+  for (const Value& each : *elements) {
+    std::printf("%ld\n", each.as<std::int64_t>().value());
+  }
+}
+
+int main(int argc, char** argv) {
+  lastref::os::KernelOs os({.program = lastref::this_program});
+  const auto functions = std::make_shared<lastref::Functions>();
+  functions->add("element", element);
+  const std::vector<std::string> arguments(argv, argv + argc);
+  if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
+    return *code;  // It was a worker.
+  }
+
+  const auto array = Array::zeros(lastref::DType::parse("<i8").value(), {1'000'000}).value();
+  reinterpret_cast<std::int64_t*>(array.mutable_data())[21] = 42;
+
+  lastref::Parallel parallel(lastref::Session::lead(os), functions, {.n_jobs = 2});
+  print_elements(parallel, array, 10, 20);  // Fails at 13.
+  print_elements(parallel, array, 20, 23);  // Runs in new workers.
+  return 0;
+}

@@ -1,0 +1,34 @@
+# example_test: runs a program, compares what it prints with a file, and looks for what it left.
+#
+# In the file <pid> stands for any number.
+cmake_minimum_required(VERSION 3.25)
+
+# Not below the build tree: the name of a socket has room for 107 characters. unix(7).
+string(RANDOM LENGTH 12 name)
+set(folder /tmp/lastref-example-${name})
+file(MAKE_DIRECTORY ${folder}/runtime ${folder}/temp)
+file(CHMOD ${folder}/runtime PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+set(ENV{LASTREF_RUNTIME_FOLDER} ${folder}/runtime)
+set(ENV{LASTREF_TEMP_FOLDER} ${folder}/temp)
+execute_process(COMMAND ${PROGRAM}
+  TIMEOUT 30
+  RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+
+file(READ ${EXPECTED} expected)
+string(REPLACE "<pid>" "[0-9]+" expected "${expected}")
+if(NOT result STREQUAL 0 OR NOT complained STREQUAL "" OR NOT said MATCHES "^${expected}$")
+  message(SEND_ERROR "${PROGRAM}: exit ${result}, and it said:\n${said}${complained}")
+endif()
+
+# The tracker ends by itself, a little later than the program.
+string(TIMESTAMP now "%s")
+math(EXPR deadline "${now} + 20")
+set(left ${folder})
+while(left AND now LESS deadline)
+  file(GLOB_RECURSE left LIST_DIRECTORIES true ${folder}/runtime/* ${folder}/temp/*)
+  string(TIMESTAMP now "%s")
+endwhile()
+if(left)
+  message(SEND_ERROR "${PROGRAM} left ${left}")
+endif()
+file(REMOVE_RECURSE ${folder})

@@ -1,0 +1,48 @@
+// parallel_map: sums the rows of a big array in two worker processes.
+//
+// The array is written to one file, which both workers map; the file goes when the call is over.
+#include <cstdio>
+#include <numeric>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/parallel.hpp>
+#include <lastref/worker.hpp>
+
+using lastref::Array;
+using lastref::Result;
+using lastref::Value;
+
+Result<Value> sum_of_row(const lastref::TaskContext&, std::span<const Value> arguments) {
+  LASTREF_TRY(array, arguments[0].as<Array>());
+  LASTREF_TRY(row, arguments[1].as<std::int64_t>());
+  LASTREF_TRY(line, array.pick(0, row));
+  const auto* const numbers = reinterpret_cast<const double*>(line.data());
+  return std::accumulate(numbers, numbers + line.size(), 0.0);
+}
+
+int main(int argc, char** argv) {
+  lastref::os::KernelOs os({.program = lastref::this_program});
+  const auto functions = std::make_shared<lastref::Functions>();
+  functions->add("sum_of_row", sum_of_row);
+  const std::vector<std::string> arguments(argv, argv + argc);
+  if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
+    return *code;  // It was a worker.
+  }
+
+  const auto array = Array::zeros(lastref::DType::parse("<f8").value(), {8, 1'000'000}).value();
+  auto* const numbers = reinterpret_cast<double*>(array.mutable_data());
+  std::iota(numbers, numbers + array.size(), 0.0);
+
+  lastref::Parallel parallel(lastref::Session::lead(os), functions, {.n_jobs = 2});
+  const auto sums = parallel.run([&, row = 0]() mutable -> std::optional<lastref::Task> {
+    return row < 8 ? std::optional(lastref::Task{"sum_of_row", {array, row++}}) : std::nullopt;
+  });
+  if (!sums) {
+    std::fprintf(stderr, "no sums: %s\n", describe(sums.error()).c_str());
+    return 1;
+  }
+  for (const Value& sum : *sums) {
+    std::printf("%.0f\n", sum.as<double>().value());
+  }
+  return 0;
+}
