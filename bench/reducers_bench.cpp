@@ -8,10 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
+#include <array>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,33 +19,17 @@
 
 #include <lastref/reducers.hpp>
 
+#include "bench/times.hpp"
 #include "bench/tree.hpp"
 
 namespace {
 
 using lastref::Array;
+using lastref::bench::seconds;
+using lastref::bench::Times;
 using lastref::bench::Tree;
 
 constexpr std::int64_t mega = 1'000'000;
-
-double seconds(const std::function<void()>& act) {
-  const auto before = std::chrono::steady_clock::now();
-  act();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-}
-
-class Times {
- public:
-  void add(double each) { all_.push_back(each); }
-  double median() {
-    const auto middle = all_.begin() + static_cast<std::ptrdiff_t>(all_.size() / 2);
-    std::nth_element(all_.begin(), middle, all_.end());
-    return all_.empty() ? 0 : *middle;
-  }
-
- private:
-  std::vector<double> all_;
-};
 
 /// A sender and a receiver in one process.
 struct Pair {

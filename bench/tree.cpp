@@ -17,7 +17,8 @@ std::string beside_us(const std::string& name) {
 
 }  // namespace
 
-Tree::Tree() : os_({.program = beside_us("lastref")}) {
+Tree::Tree(const std::string& program)
+    : os_({.program = program.empty() ? beside_us("lastref") : program}) {
   std::array<char, 32> name{"/tmp/lastref-bench-XXXXXX"};
   folder_ = ::mkdtemp(name.data());
   client_ = tracker::Client::lead(os_, {.runtime_folder = folder_});
@@ -27,6 +28,12 @@ Tree::~Tree() {
   client_.reset();
   // The tracker removes the folder when it ends; should it be slower than we, it does so later.
   static_cast<void>(::rmdir(folder_.c_str()));
+}
+
+Session Tree::session() {
+  return {.os = &os_, .references = references_of(client_), .tree = [client = client_] {
+            return client->tree();
+          }};
 }
 
 }  // namespace lastref::bench

@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/task.hpp>
 #include <lastref/tracker_client.hpp>
 
 namespace lastref::bench {
@@ -14,7 +15,8 @@ namespace lastref::bench {
 /// A tree of one process, in a runtime folder of its own.
 class Tree {
  public:
-  Tree();
+  /// `program` is what its children are: the lastref beside this program, if it is empty.
+  explicit Tree(const std::string& program = {});
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
   ~Tree();
@@ -27,6 +29,7 @@ class Tree {
     return true;
   }
   os::Os& os() noexcept { return os_; }
+  Session session();
   tracker::Client& client() noexcept { return *client_; }
   const std::shared_ptr<tracker::Client>& shared_client() const noexcept { return client_; }
   Resource file(const std::string& name) const { return {ResourceType::file, folder_ + name}; }
