@@ -112,7 +112,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
 
   Outcome<List> wait() {
     const os::Held held(*monitor_);
-    while (is_dispatching_ || (!failure_ && (!is_exhausted_ || on_their_way_ > 0))) {
+    while (!may_end()) {
       monitor_->wait();
     }
     is_over_ = true;
@@ -127,7 +127,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
     if (!failure_ && !is_over_) {
       failure_ = std::move(failure);
     }
-    monitor_->notify_all();
+    notify_at_end();
   }
 
  private:
@@ -139,12 +139,21 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
     Inputs inputs = {};
   };
 
+  bool may_end() const {
+    return !is_dispatching_ && (failure_ || (is_exhausted_ && on_their_way_ == 0));
+  }
+
+  /// Not after each batch: the caller would take a processor from those who work.
+  void notify_at_end() {
+    if (may_end()) {
+      monitor_->notify_all();
+    }
+  }
+
   bool goes_on() {
     const os::Held held(*monitor_);
     is_dispatching_ = std::exchange(wants_dispatch_, false);
-    if (!is_dispatching_) {
-      monitor_->notify_all();
-    }
+    notify_at_end();
     return is_dispatching_;
   }
 
@@ -248,7 +257,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
         last.clear();  // Some task that is still to come may take it.
       }
       progress = {.dispatched = results_.size(), .completed = completed_, .elapsed = now - begun_};
-      monitor_->notify_all();
+      notify_at_end();
     }
     for (const Array& array : last) {
       backend_->release_input(array);
