@@ -140,7 +140,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
   };
 
   bool may_end() const {
-    return !is_dispatching_ && (failure_ || (is_exhausted_ && on_their_way_ == 0));
+    return !is_dispatching_ && (failure_ || (is_exhausted_ && unfinished_ == 0));
   }
 
   /// Not after each batch: the caller would take a processor from those who work.
@@ -157,17 +157,22 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
     return is_dispatching_;
   }
 
+  bool has_failed() const {
+    const os::Held held(*monitor_);
+    return failure_.has_value();
+  }
+
   bool may_send() {
     const os::Held held(*monitor_);
     return !failure_ && !is_over_ && !is_exhausted_ &&
-           (!options_.pre_dispatch || on_their_way_ < *options_.pre_dispatch * n_jobs_);
+           (!options_.pre_dispatch || on_their_way_ / n_jobs_ < *options_.pre_dispatch);
   }
 
   /// False if there was nothing to send, or it could not be sent.
   bool send_one() {
     const auto sending = std::make_shared<Sending>();
-    Batch batch = take(options_.batch_size.value_or(backend_->compute_batch_size()));
-    if (batch.empty()) {
+    Batch batch = take(options_.batch_size ? *options_.batch_size : backend_->compute_batch_size());
+    if (batch.empty() || has_failed()) {
       return false;
     }
     for (const Task& task : batch) {
@@ -182,6 +187,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
       sending->first = results_.size();
       results_.resize(results_.size() + sending->size);
       ++on_their_way_;
+      ++unfinished_;
       for (const auto& [identity, array] : sending->inputs) {
         ++uses_[identity];
       }
@@ -238,13 +244,11 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
     const os::Instant now = os_.now();
     backend_->batch_completed(sending.size, now - sending.at);
     std::vector<Array> last;
-    Progress progress;
     {
       const os::Held held(*monitor_);
       --on_their_way_;
       if (outcome && !is_over_) {
         std::ranges::move(*outcome, results_.begin() + static_cast<std::ptrdiff_t>(sending.first));
-        completed_ += sending.size;
       }
       for (const auto& [identity, array] : sending.inputs) {
         const auto use = uses_.find(identity);
@@ -256,8 +260,6 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
       if (!is_exhausted_) {
         last.clear();  // Some task that is still to come may take it.
       }
-      progress = {.dispatched = results_.size(), .completed = completed_, .elapsed = now - begun_};
-      notify_at_end();
     }
     for (const Array& array : last) {
       backend_->release_input(array);
@@ -265,13 +267,27 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
     last.clear();
     sending.inputs.clear();
     if (outcome) {
-      tell(progress);
+      tell(sending.size, now);
     }
     dispatch();
+    // Only now may the call return: nothing of it is touched after that.
+    const os::Held held(*monitor_);
+    --unfinished_;
+    notify_at_end();
   }
 
-  void tell(const Progress& progress) {
-    const os::Held held(*progress_monitor_);
+  /// Counted while nobody else tells, so that no progress goes back.
+  void tell(std::size_t size, os::Instant now) {
+    const os::Held telling(*progress_monitor_);
+    Progress progress;
+    {
+      const os::Held held(*monitor_);
+      if (is_over_) {
+        return;
+      }
+      completed_ += size;
+      progress = {.dispatched = results_.size(), .completed = completed_, .elapsed = now - begun_};
+    }
     if (options_.progress) {
       options_.progress(progress);
     }
@@ -302,6 +318,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
   bool is_exhausted_ = false;
   bool is_over_ = false;
   std::size_t on_their_way_ = 0;  ///< batches
+  std::size_t unfinished_ = 0;    ///< batches whose completion has not been dealt with
   std::size_t completed_ = 0;     ///< tasks
   std::map<std::weak_ptr<const void>, std::size_t, std::owner_less<>> uses_;
   std::optional<Failure> failure_;

@@ -122,7 +122,8 @@ class Worker {
   }
 
  private:
-  /// The next job; none when the parent wants no more. Writes what is to be written meanwhile.
+  /// The next job; none when the parent wants no more. What is done is written first, all of it: it
+  /// is not to wait for a job that may take long.
   Result<std::optional<backends::Message>> next() {
     for (;;) {
       const Status flushed = results_.flush();
@@ -130,14 +131,16 @@ class Worker {
         return std::optional<backends::Message>();  // Nobody reads what we would say.
       }
       LASTREF_CHECK(flushed);
-      LASTREF_TRY(message, jobs_.next());
-      if (message || jobs_.at_end()) {
-        return message;
-      }
-      LASTREF_CHECK(jobs_.fill());
-      LASTREF_TRY(filled, jobs_.next());
-      if (filled || jobs_.at_end()) {
-        return filled;
+      if (results_.is_empty()) {
+        LASTREF_TRY(message, jobs_.next());
+        if (message || jobs_.at_end()) {
+          return message;
+        }
+        LASTREF_CHECK(jobs_.fill());
+        LASTREF_TRY(filled, jobs_.next());
+        if (filled || jobs_.at_end()) {
+          return filled;
+        }
       }
       LASTREF_CHECK(wait());
     }
@@ -145,8 +148,8 @@ class Worker {
 
   Status wait() {
     std::array items = {
-        os::PollItem{.fd = jobs_.fd(), .want_read = true},
-        os::PollItem{.fd = results_.is_empty() ? os::Fd::none : results_.fd(), .want_write = true},
+        results_.is_empty() ? os::PollItem{.fd = jobs_.fd(), .want_read = true}
+                            : os::PollItem{.fd = results_.fd(), .want_write = true},
     };
     const auto ready = os_.poll(items, std::nullopt);
     if (ready || ready.error().code == std::errc::interrupted) {
