@@ -106,8 +106,8 @@ class ParallelBackend {
   /// Whether it takes batches: it is configured, and no worker has died since.
   virtual bool is_ready() const { return true; }
 
-  /// What is on its way fails with operation_canceled. Returns when nothing of the pool is left, and
-  /// the files of arrays that were sent have been let go of.
+  /// What is on its way fails with operation_canceled. Returns when nothing of the pool is left,
+  /// and the files of arrays that were sent have been let go of.
   ///
   /// Errors          resource_deadlock_would_occur: called from a callback.
   virtual Status terminate() { return ok(); }

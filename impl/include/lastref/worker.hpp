@@ -59,8 +59,8 @@ inline constexpr const char* marker = "__LASTREF_SPAWNED_PARALLEL__";
 inline constexpr const char* this_program = "/proc/self/exe";
 
 /// A worker's life, until its parent closes the pipe. It takes its descriptors, joins its tree, and
-/// runs what it is sent. Its exit code: 0, or 2 when it could not start or go on, with the reason on
-/// standard error.
+/// runs what it is sent. Its exit code: 0, or 2 when it could not start or go on, with the reason
+/// on standard error.
 int serve_worker(os::Os& os,
                  const std::function<Result<Session>()>& join,
                  const Functions& functions) noexcept;
