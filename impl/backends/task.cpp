@@ -131,12 +131,18 @@ Outcome<std::optional<Task>> backends::ask_safely(const TaskSource& source) {
   return caught_at(std::move(thrown), "the source of tasks");
 }
 
-Outcome<List> call_all(const Functions& functions, const TaskContext& context, Batch batch) {
+Outcome<List> call_all(const Functions& functions,
+                       const TaskContext& context,
+                       Batch batch,
+                       const std::function<void()>& after_each) {
   List results;
   results.reserve(batch.size());
   for (Task& task : batch) {
     Outcome<Value> result =
         call_safely(functions, context, task, {.number = results.size() + 1, .of = batch.size()});
+    if (after_each) {
+      after_each();
+    }
     if (!result) {
       return tl::unexpected<Failure>(std::move(result).error());
     }

@@ -168,9 +168,6 @@ class Worker {
     LASTREF_CHECK(unpacker.failed() ? unpacker.finish() : ok());
     const os::Instant begun = os_.now();
     auto [kind, body] = work(message.body.subspan(sizeof number));
-    if (os_.process_id() != process_) {
-      vanish();
-    }
     os::Packed numbers;
     os::put(numbers, number);
     os::put(numbers, std::int64_t{(os_.now() - begun).count()});
@@ -185,7 +182,8 @@ class Worker {
     if (!batch) {
       return {Kind::failed, backends::encode(Failure(batch.error()))};
     }
-    const Outcome<List> outcome = call_all(functions_, {.session = session_}, *std::move(batch));
+    const Outcome<List> outcome =
+        call_all(functions_, {.session = session_}, *std::move(batch), [&] { check_process(); });
     if (!outcome) {
       return {Kind::failed, backends::encode(outcome.error())};
     }
@@ -197,9 +195,13 @@ class Worker {
     return {Kind::results, std::move(encoded->bytes)};
   }
 
-  /// A copy of this process, which a task has forked and let return. It has none of the threads
-  /// that its memory speaks of, so nothing of it may be taken down in good order.
-  [[noreturn]] void vanish() {
+  /// Kills a copy of this process, which a task has forked and let return, before it does what is
+  /// done once already. It has none of the threads that its memory speaks of, so nothing of it may
+  /// be taken down in good order.
+  void check_process() {
+    if (os_.process_id() == process_) {
+      return;
+    }
     if (const auto self = os_.open_process(os_.process_id())) {
       static_cast<void>(os_.signal_process(*self, os::Signal::kill));
     }

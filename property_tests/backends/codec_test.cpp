@@ -274,6 +274,14 @@ TEST(Codec, a_reducer_that_fails_is_heard_B5) {
   EXPECT_TRUE(encode(List{1}, refuse).has_value());
 }
 
+TEST(Values, take_no_number_that_might_not_fit_B5) {
+  EXPECT_FALSE((std::is_constructible_v<Value, std::size_t>));
+  EXPECT_FALSE((std::is_constructible_v<Value, long double>));
+  EXPECT_FALSE((std::is_constructible_v<Value, int*>));
+  EXPECT_EQ(Value(std::uint32_t{7}), Value(std::int64_t{7}));
+  EXPECT_EQ(Value(1.5F), Value(1.5));
+}
+
 TEST(Values, are_what_they_are_made_of_B5) {
   EXPECT_EQ(Value(true).kind_name(), "a truth value");
   EXPECT_EQ(Value(std::uint8_t{7}), Value(7));

@@ -1,4 +1,5 @@
-// The test program of backends, which is also the tracker and the workers.
+// The test program of backends, which is also the tracker, the workers and a parent that is killed.
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,31 @@
 #include <lastref/worker.hpp>
 
 #include "property_tests/backends/functions.hpp"
+#include "property_tests/backends/ground.hpp"
+#include "property_tests/backends/process_words.hpp"
+
+namespace {
+
+/// {folder}: has two workers that never end, and a copy that has all that it has. Nor does it end.
+int be_parent(lastref::os::Os& os, const std::string& folder) {
+  lastref::ProcessBackend backend(lastref::Session::lead(os), lastref::pretend::test_functions());
+  if (!backend.configure({.n_jobs = 2, .temporary = {.root = folder + "/files"}})) {
+    return 1;
+  }
+  const auto array = lastref::pretend::array_of(2'000'000);
+  for (const char* name : {"one", "two"}) {
+    const std::string mark = folder + "/marks/" + name;
+    if (!backend.apply_async({{"mark_and_hang", {mark, array}}}, {})) {
+      return 2;
+    }
+  }
+  if (lastref::pretend::fork_here() == 0) {
+    std::ofstream(folder + "/marks/stranger") << "x";
+  }
+  lastref::pretend::hang();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   lastref::os::KernelOs os({.program = lastref::this_program});
@@ -15,6 +41,9 @@ int main(int argc, char** argv) {
   if (const auto code =
           lastref::run_if_spawned(os, *lastref::pretend::test_functions(), arguments)) {
     return *code;
+  }
+  if (argc > 2 && arguments[0] == "lastref" && arguments[1] == "parent") {
+    return be_parent(os, arguments[2]);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -137,7 +137,11 @@ Outcome<Value> call_safely(const Functions& functions,
                            const Task& task,
                            PlaceInBatch place = {});
 
-/// A whole batch, up to its first failure. The arguments of a task go when it has run.
-Outcome<List> call_all(const Functions& functions, const TaskContext& context, Batch batch);
+/// A whole batch, up to its first failure. The arguments of a task go when it has run. `after_each`
+/// is called before that, whatever came of it.
+Outcome<List> call_all(const Functions& functions,
+                       const TaskContext& context,
+                       Batch batch,
+                       const std::function<void()>& after_each = {});
 
 }  // namespace lastref

@@ -49,7 +49,13 @@ class Value {
   Value(Truth truth) noexcept : content_(truth) {}
   template <WholeNumber Number>
   Value(Number number) noexcept : content_(static_cast<std::int64_t>(number)) {}
-  Value(double number) noexcept : content_(number) {}
+  /// One that might not fit is not turned into a floating-point number behind its owner's back.
+  template <std::unsigned_integral Number>
+  requires(!WholeNumber<Number> && !std::same_as<Number, bool>) Value(Number number)
+  = delete;
+  template <std::floating_point Number>
+  requires(sizeof(Number) <= sizeof(double)) Value(Number number)
+  noexcept : content_(static_cast<double>(number)) {}
   Value(std::string text) noexcept : content_(std::move(text)) {}
   Value(std::string_view text) : content_(std::string(text)) {}
   Value(const char* text) : content_(std::string(text)) {}

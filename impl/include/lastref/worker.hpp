@@ -26,7 +26,7 @@
 //   task executes inherits that.
 // - A worker never outlives its parent, whatever it is doing and whoever else has its pipes: a
 //   thread of it waits for the parent's death, and kills it.
-// - A copy of the worker that a task forks and lets return is killed at the end of the batch.
+// - A copy of the worker that a task forks and lets return is killed as soon as it does.
 #pragma once
 
 #include <functional>
