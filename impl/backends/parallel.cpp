@@ -239,7 +239,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
   /// In whatever thread has finished the batch.
   void complete(Sending& sending, BatchOutcome& outcome) {
     if (!outcome) {
-      fail(std::move(outcome).error());
+      fail(outcome.error());
     }
     const os::Instant now = os_.now();
     backend_->batch_completed(sending.size, now - sending.at);
@@ -325,9 +325,9 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
   List results_;
 };
 
-Parallel::Parallel(Session session,
+Parallel::Parallel(const Session& session,
                    std::shared_ptr<const Functions> functions,
-                   ParallelOptions options)
+                   const ParallelOptions& options)
     : state_(std::make_unique<State>(
           session, backend_of(options.backend, session, std::move(functions)), options)) {}
 

@@ -168,6 +168,8 @@ Result<unsigned> pool_n_jobs(os::Os& os, std::optional<int> n_jobs);
 class ThreadingBackend final : public ParallelBackend {
  public:
   ThreadingBackend(Session session, std::shared_ptr<const Functions> functions);
+  ThreadingBackend(const ThreadingBackend&) = delete;
+  ThreadingBackend& operator=(const ThreadingBackend&) = delete;
   ~ThreadingBackend() override;
 
   Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) override;
@@ -191,6 +193,8 @@ class ProcessBackend final : public ParallelBackend {
  public:
   /// Nothing is started, and no file made.
   ProcessBackend(Session session, std::shared_ptr<const Functions> functions);
+  ProcessBackend(const ProcessBackend&) = delete;
+  ProcessBackend& operator=(const ProcessBackend&) = delete;
   ~ProcessBackend() override;
 
   /// 1 with a warning in a worker, and in a thread that is not the first.

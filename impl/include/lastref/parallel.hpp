@@ -59,7 +59,9 @@ struct ParallelOptions {
 /// Source          joblib parallel.py, Parallel.
 class Parallel {
  public:
-  Parallel(Session session, std::shared_ptr<const Functions> functions, ParallelOptions options);
+  Parallel(const Session& session,
+           std::shared_ptr<const Functions> functions,
+           const ParallelOptions& options);
   /// With a backend of somebody else's; `options.backend` is nothing then.
   Parallel(Session session, std::shared_ptr<ParallelBackend> backend, ParallelOptions options);
   Parallel(const Parallel&) = delete;
