@@ -28,6 +28,9 @@ Client::State::~State() {
     if (link_ && !link_->wants_room()) {
       link_->post(encode({.verb = Verb::leave, .entries = {}}));
     }
+    if (thread_) {
+      wake();  // Not only closed: a forked child may have the pipe open as well.
+    }
     wake_write_.close_quietly();
   }
   if (thread_) {

@@ -1,4 +1,5 @@
 // dying_test: workers that are killed, leave, stop, fork or mistreat their descriptors, for real.
+#include <atomic>
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -20,6 +21,19 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr int huge = 3'000'000;  // bytes; no pipe holds that
+
+/// The kernel, and how often somebody was killed.
+class KillsOs final : public os::KernelOs {
+ public:
+  KillsOs() : KernelOs({.program = this_program}) {}
+
+  Status signal_process(os::Fd process, os::Signal signal) noexcept override {
+    ++kills;
+    return KernelOs::signal_process(process, signal);
+  }
+
+  std::atomic<int> kills = 0;
+};
 
 class Workers : public testing::Test {
  protected:
@@ -204,6 +218,20 @@ TEST_F(Workers, that_leave_a_daemon_with_their_descriptors_end_all_the_same_B5_B
   run({{"daemonise", {ground.mark("enough")}}});
   EXPECT_TRUE(backend->terminate().has_value());
   ground.make_mark("enough");
+}
+
+TEST_F(Workers, that_are_idle_leave_by_themselves_whatever_they_have_forked_B5_B8) {
+  KillsOs counting;
+  Session session = ground.session;
+  session.os = &counting;
+  backend = std::make_shared<ProcessBackend>(session, ground.functions);
+  configure();
+  run({{"daemonise", {ground.mark("enough")}}});
+  run({{"keep", {array_of(huge)}}});
+  EXPECT_TRUE(backend->terminate().has_value());
+  EXPECT_EQ(counting.kills, 0);
+  ground.make_mark("enough");
+  backend.reset();
 }
 
 TEST_F(Workers, that_close_their_descriptors_fail_and_do_not_hang_B9) {
