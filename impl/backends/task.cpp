@@ -71,7 +71,7 @@ Session Session::lead(os::Os& os) {
   return of(os, tracker::Client::lead(os));
 }
 
-Session Session::of(os::Os& os, std::shared_ptr<tracker::Client> client) {
+Session Session::of(os::Os& os, const std::shared_ptr<tracker::Client>& client) {
   return {.os = &os,
           .references = references_of(client),
           .tree = [client] { return client->tree(); },
@@ -82,8 +82,12 @@ Status Functions::add(std::string name, TaskFunction function) {
   if (name.empty() || !function) {
     return failure(std::errc::invalid_argument, "a function needs a name and a body");
   }
-  const auto [added, is_new] = functions_.try_emplace(std::move(name), std::move(function));
-  return is_new ? ok() : failure(std::errc::file_exists, added->first);
+  const auto [added, is_new] = functions_.try_emplace(std::move(name));
+  if (!is_new) {
+    return failure(std::errc::file_exists, added->first);
+  }
+  added->second = std::move(function);
+  return ok();
 }
 
 const TaskFunction* Functions::find(std::string_view name) const noexcept {

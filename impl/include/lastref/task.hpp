@@ -34,7 +34,7 @@ struct Session {
   /// That of the root of a new tree. No tracker runs before somebody needs it.
   static Session lead(os::Os& os);
   /// That of a member of a tree.
-  static Session of(os::Os& os, std::shared_ptr<tracker::Client> client);
+  static Session of(os::Os& os, const std::shared_ptr<tracker::Client>& client);
 };
 
 /// What a task may ask of the process that it runs in.
