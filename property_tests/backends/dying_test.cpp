@@ -1,6 +1,5 @@
 // dying_test: workers that are killed, leave, stop, fork or mistreat their descriptors, for real.
 #include <atomic>
-#include <csignal>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,6 +19,11 @@ using pretend::until;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+constexpr int sigint = 2;
+constexpr int sigkill = 9;
+constexpr int sigsegv = 11;
+constexpr int sigterm = 15;
+constexpr int sigstop = 19;
 constexpr int huge = 3'000'000;  // bytes; no pipe holds that
 
 /// The kernel, and how often somebody was killed.
@@ -71,11 +75,11 @@ TEST_F(Workers, killed_in_a_task_fail_all_that_is_pending_at_once_B9) {
   ground.wait_for_mark("one");
   ground.wait_for_mark("two");
   const os::Pid victim = *workers().begin();
-  pretend::send_signal(victim, SIGKILL);
+  pretend::send_signal(victim, sigkill);
   for (const FuturePtr& future : {one, two, three}) {
     EXPECT_EQ(terminated(future),
-              (TerminatedWorker{.pid = victim, .exit = os::ChildExit{SIGKILL, true}}));
-    EXPECT_EQ(terminated(future).signal(), SIGKILL);
+              (TerminatedWorker{.pid = victim, .exit = os::ChildExit{sigkill, true}}));
+    EXPECT_EQ(terminated(future).signal(), sigkill);
   }
   EXPECT_FALSE(backend->is_ready());
   const auto late = backend->apply_async({{"square", {1}}}, {});
@@ -87,7 +91,7 @@ TEST_F(Workers, killed_in_a_task_fail_all_that_is_pending_at_once_B9) {
 }
 
 TEST_F(Workers, that_kill_themselves_or_leave_are_told_apart_B9) {
-  for (const int signal : {SIGKILL, SIGSEGV, SIGTERM}) {
+  for (const int signal : {sigkill, sigsegv, sigterm}) {
     configure();
     const auto dead = terminated(send({{"signal_self", {signal}}}));
     ASSERT_TRUE(dead.exit.has_value());
@@ -104,12 +108,12 @@ TEST_F(Workers, killed_idle_are_heard_of_without_a_task_B9) {
   configure();
   run({{"square", {1}}});
   const os::Pid victim = *workers().begin();
-  pretend::send_signal(victim, SIGKILL);
+  pretend::send_signal(victim, sigkill);
   until([&] { return !backend->is_ready(); });
   const auto late = backend->apply_async({{"square", {1}}}, {});
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(std::get<TerminatedWorker>(late.error()),
-            (TerminatedWorker{.pid = victim, .exit = os::ChildExit{SIGKILL, true}}));
+            (TerminatedWorker{.pid = victim, .exit = os::ChildExit{sigkill, true}}));
   goes_on();
 }
 
@@ -127,7 +131,7 @@ TEST_F(Workers, that_are_stopped_do_not_stop_an_abort_B8) {
   const FuturePtr busy = send({{"mark_and_hang", {ground.mark("busy")}}});
   ground.wait_for_mark("busy");
   for (const os::Pid worker : workers()) {
-    pretend::send_signal(worker, SIGSTOP);
+    pretend::send_signal(worker, sigstop);
     pretend::wait_until_stopped(worker);
   }
   must(backend->abort_everything(/*ensure_ready=*/true));
@@ -155,18 +159,18 @@ TEST_F(Workers, that_die_under_a_job_that_no_pipe_holds_fail_it_B9) {
   for (int number = 0; number < 4; ++number) {
     futures.push_back(send({{"size_of_bytes", {ByteString(huge)}}}));
   }
-  pretend::send_signal(*workers().rbegin(), SIGKILL);
+  pretend::send_signal(*workers().rbegin(), sigkill);
   for (const FuturePtr& future : futures) {
     terminated(future);
   }
   // And one that stopped in the middle of reading such a job.
   configure();
   for (const os::Pid worker : workers()) {
-    pretend::send_signal(worker, SIGSTOP);
+    pretend::send_signal(worker, sigstop);
     pretend::wait_until_stopped(worker);
   }
   const FuturePtr half = send({{"size_of_bytes", {ByteString(huge)}}});
-  pretend::send_signal(*workers().begin(), SIGKILL);
+  pretend::send_signal(*workers().begin(), sigkill);
   terminated(half);
   goes_on();
 }
@@ -250,10 +254,10 @@ TEST_F(Workers, that_close_their_descriptors_fail_and_do_not_hang_B9) {
 
 TEST_F(Workers, are_deaf_to_interrupts_B5) {
   configure();
-  EXPECT_EQ(run({{"signal_self", {SIGINT}}}), List{"lives"});
+  EXPECT_EQ(run({{"signal_self", {sigint}}}), List{"lives"});
   const std::set<os::Pid> same = workers();
   for (const os::Pid worker : same) {
-    pretend::send_signal(worker, SIGINT);
+    pretend::send_signal(worker, sigint);
   }
   EXPECT_EQ(run({{"square", {3}}}), List{9});
   EXPECT_EQ(workers(), same);
@@ -287,15 +291,15 @@ TEST_F(Workers, of_a_parallel_that_die_fail_the_call_and_not_the_next_B9_B10) {
   Parallel parallel(ground.session, ground.functions, ground.parallel(BackendKind::processes, 2));
   for (int round = 0; round < 3; ++round) {
     const auto outcome = parallel.run(
-        {{"square", {1}}, {"sum", {array_of(huge)}}, {"signal_self", {SIGKILL}}, {"square", {2}}});
+        {{"square", {1}}, {"sum", {array_of(huge)}}, {"signal_self", {sigkill}}, {"square", {2}}});
     ASSERT_FALSE(outcome.has_value());
-    EXPECT_EQ(std::get<TerminatedWorker>(outcome.error()).signal(), SIGKILL);
+    EXPECT_EQ(std::get<TerminatedWorker>(outcome.error()).signal(), sigkill);
     EXPECT_EQ(workers(), std::set<os::Pid>());
     EXPECT_EQ(must_be(parallel.run({{"sum", {array_of(huge)}}})), List{huge});
     until([&] { return ground.files().empty(); });
   }
   for (const os::Pid worker : workers()) {
-    pretend::send_signal(worker, SIGKILL);
+    pretend::send_signal(worker, sigkill);
     pretend::wait_until_dead(worker);
   }
 }

@@ -1,5 +1,4 @@
 // idle_test: whoever has nothing to do does nothing; and whose parent is gone is gone.
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +13,8 @@ namespace lastref {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int sigkill = 9;
 
 using pretend::Ground;
 using pretend::must;
@@ -128,12 +129,12 @@ TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
   }
   ASSERT_EQ(workers.size(), 2U);
   ASSERT_NE(stranger, 0);
-  pretend::send_signal(parent.pid, SIGKILL);
+  pretend::send_signal(parent.pid, sigkill);
   for (const os::Pid worker : workers) {
     until([&] { return state_of(worker) == 'Z' || state_of(worker) == '-'; });
   }
   EXPECT_NE(state_of(stranger), 'Z');
-  pretend::send_signal(stranger, SIGKILL);
+  pretend::send_signal(stranger, sigkill);
   pretend::bury_all();
 }
 

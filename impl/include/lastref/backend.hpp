@@ -96,7 +96,8 @@ class ParallelBackend {
   /// Errors          as effective_n_jobs; of a pool what its start said: nothing is left of it.
   virtual Result<Configured> configure(const BackendOptions& options) = 0;
 
-  /// Hands a batch over.
+  /// Hands a batch over. The file of an array that is gone meanwhile goes when the next batch is
+  /// sent or done, or with the end of the backend.
   ///
   /// Errors          Error: the batch cannot be sent, or the backend is not configured
   ///                 (operation_not_permitted); TerminatedWorker: a worker has died since it was.
