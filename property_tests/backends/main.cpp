@@ -36,7 +36,7 @@ int be_parent(lastref::os::Os& os, const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  lastref::os::KernelOs os({.program = lastref::this_program});
+  static lastref::os::KernelOs os({.program = lastref::this_program});
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code =
           lastref::run_if_spawned(os, *lastref::pretend::test_functions(), arguments)) {
