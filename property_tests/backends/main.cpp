@@ -36,7 +36,8 @@ int be_parent(lastref::os::Os& os, const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  static lastref::os::KernelOs os({.program = lastref::this_program});
+  // Never destroyed: what tasks have kept, and threads when one calls exit, use it to the last.
+  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code =
           lastref::run_if_spawned(os, *lastref::pretend::test_functions(), arguments)) {

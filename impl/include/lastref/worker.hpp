@@ -11,7 +11,7 @@
 // whether it was started to be one:
 //
 //   int main(int argc, char** argv) {
-//     static lastref::os::KernelOs os({.program = lastref::this_program});
+//     static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
 //     lastref::Functions functions;
 //     ...
 //     const std::vector<std::string> arguments(argv, argv + argc);
@@ -26,8 +26,8 @@
 //   task executes inherits that.
 // - A worker never outlives its parent, whatever it is doing and whoever else has its pipes: a
 //   thread of it waits for the parent's death, and kills it.
-// - An array that a task keeps for the next one uses the Os to its end: hence the `static` above, if
-//   it is kept in something static.
+// - The Os is never destroyed: arrays that a task has kept in something static use it to their end,
+//   and so do threads of the worker when a task calls exit.
 // - A copy of the worker that a task forks and lets return is killed as soon as it does.
 #pragma once
 
