@@ -34,7 +34,7 @@ void print_elements(lastref::Parallel& parallel, const Array& array, int first, 
 }
 
 int main(int argc, char** argv) {
-  lastref::os::KernelOs os({.program = lastref::this_program});
+  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
   functions->add("element", element);
   const std::vector<std::string> arguments(argv, argv + argc);

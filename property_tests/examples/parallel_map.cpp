@@ -21,7 +21,7 @@ Result<Value> sum_of_row(const lastref::TaskContext&, std::span<const Value> arg
 }
 
 int main(int argc, char** argv) {
-  lastref::os::KernelOs os({.program = lastref::this_program});
+  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
   functions->add("sum_of_row", sum_of_row);
   const std::vector<std::string> arguments(argv, argv + argc);
