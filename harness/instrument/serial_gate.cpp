@@ -152,6 +152,8 @@ void SerialGate::pass_on(ActorState state) noexcept {
   } else if (*next != me.actor) {
     give_turn(segment(), *next);
     take_turn(segment(), me.actor);
+  } else {
+    segment().turns_on_end = 0;  // It has waited, and gets a turn of its own.
   }
   actor.state = ActorState::ready;
 }
@@ -363,9 +365,11 @@ void SerialGate::signalled(os::Fd process, os::Signal signal) noexcept {
   if (deadly_number(signal) == 0) {
     segment().processes[*at].stopped = signal == os::Signal::stop;
   }
+  const std::uint32_t turns = segment().turns_on_end;
   segment().request_process = *at;
   give_controller(segment(), Request::settle);
   take_turn(segment(), me.actor);
+  segment().turns_on_end = turns;  // It is the same turn still.
 }
 
 void SerialGate::set_interests(std::span<const os::PollItem> items) noexcept {
