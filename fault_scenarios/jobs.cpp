@@ -81,7 +81,8 @@ void serve(Stage& stage, const Functions& functions) {
 }
 
 ParallelOptions two_workers() {
-  return {.n_jobs = 2, .batch_size = 1, .arrays = {.max_nbytes = large}};
+  // All processors; a run has two.
+  return {.n_jobs = -1, .batch_size = 1, .arrays = {.max_nbytes = large}};
 }
 
 Jobs::Jobs(Stage& stage, ParallelOptions options)
