@@ -36,11 +36,11 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch() {
-    // Not only closed: what a task has forked may have it open as well.
-    constexpr std::array byte = {std::byte{1}};
-    static_cast<void>(os::retry_interrupted([&] { return os_.write(end_here_.get(), byte); }));
-    end_here_.close_quietly();
     if (thread_) {
+      // Not only closed: what a task has forked may have it open as well.
+      constexpr std::array byte = {std::byte{1}};
+      static_cast<void>(os::retry_interrupted([&] { return os_.write(end_here_.get(), byte); }));
+      end_here_.close_quietly();
       thread_->join();
     }
   }
