@@ -33,7 +33,7 @@ Scenario a_terminal_interrupts_a_job() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"terminal", terminal}},
       // One worker may join, or open its array, only after the parent's death.
       .possible_noise = {"the last process of the tree left",
-                         "holds an unknown name",
+                         "an unknown name",
                          "lastref worker: gave up"},
       .failing_words = {"run"},
   };

@@ -32,7 +32,7 @@ Scenario the_parent_of_busy_workers_is_killed() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
       // One worker may join, or open its array, only after the parent's death.
       .possible_noise = {"the last process of the tree left",
-                         "holds an unknown name",
+                         "an unknown name",
                          "lastref worker: gave up"},
       .failing_words = {"run"},
   };

@@ -94,6 +94,7 @@ class Words {
     if (record.phase != Phase::fact) {
       first_actor_.try_emplace(record.process, record.actor);
     }
+    root_died_ = root_died_ || (is_fact(record, fact::died) && record.role == "root");
     std::vector<std::string_view>& open = open_[record.process];
     if (record.phase == Phase::word_begin) {
       open.push_back(record.place.view());
@@ -113,7 +114,9 @@ class Words {
     const std::vector<std::string_view>& open = open_of(failed);
     const bool own =
         !is_tracker(failed) && open.empty() && first_actor_.at(failed.process) == failed.actor;
-    return own || std::ranges::any_of(open, is_last);
+    // A worker of a pool would have told its parent.
+    const bool nobody_asks = is_hired(failed) && root_died_;
+    return own || nobody_asks || std::ranges::any_of(open, is_last);
   }
 
  private:
@@ -122,6 +125,7 @@ class Words {
     return open_.at(record.process);
   }
 
+  bool root_died_ = false;
   std::map<std::uint16_t, std::uint16_t> first_actor_;
   std::map<std::uint16_t, std::vector<std::string_view>> open_;
 };
