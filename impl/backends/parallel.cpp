@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <lastref/owners.hpp>
@@ -43,7 +44,9 @@ void warn(os::Os& os, const Status& status) {
 }
 
 /// By identity: of each array one handle.
-using Inputs = std::map<std::weak_ptr<const void>, Array, std::owner_less<>>;
+using Inputs = std::map<Array::Identity, Array, std::owner_less<>>;
+
+using Identities = std::set<Array::Identity, std::owner_less<>>;
 
 void collect(const Value& value, Inputs& inputs) {
   if (const auto* array = value.get_if<Array>()) {
@@ -190,6 +193,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
       ++unfinished_;
       for (const auto& [identity, array] : sending->inputs) {
         ++uses_[identity];
+        idle_.erase(identity);
       }
     }
     const auto sent = backend_->apply_async(
@@ -222,9 +226,27 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
       batch.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
     }
-    const os::Held held(*monitor_);
-    is_exhausted_ = is_at_end_ && waiting_.empty();
+    {
+      const os::Held held(*monitor_);
+      is_exhausted_ = is_at_end_ && waiting_.empty();
+    }
+    release_idle();
     return batch;
+  }
+
+  /// Lets go of inputs once no task is to come: until then one of these might.
+  void release_idle() {
+    Identities idle;
+    {
+      const os::Held held(*monitor_);
+      if (!is_exhausted_) {
+        return;
+      }
+      idle.swap(idle_);
+    }
+    for (const Array::Identity& input : idle) {
+      backend_->release_input(input);
+    }
   }
 
   std::optional<Task> ask_source() {
@@ -243,7 +265,7 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
     }
     const os::Instant now = os_.now();
     backend_->batch_completed(sending.size, now - sending.at);
-    std::vector<Array> last;
+    std::vector<Array::Identity> unused;
     {
       const os::Held held(*monitor_);
       --on_their_way_;
@@ -254,18 +276,21 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
         const auto use = uses_.find(identity);
         if (--use->second == 0) {
           uses_.erase(use);
-          last.push_back(array);
+          unused.push_back(identity);
         }
       }
-      if (!is_exhausted_) {
-        last.clear();  // Some task that is still to come may take it.
+    }
+    sending.inputs.clear();
+    {
+      const os::Held held(*monitor_);
+      for (const Array::Identity& input : unused) {
+        // What nobody else has is gone now; what was sent again meanwhile has a use.
+        if (!input.expired() && !uses_.contains(input)) {
+          idle_.insert(input);
+        }
       }
     }
-    for (const Array& array : last) {
-      backend_->release_input(array);
-    }
-    last.clear();
-    sending.inputs.clear();
+    release_idle();
     if (outcome) {
       tell(sending.size, now);
     }
@@ -320,7 +345,8 @@ class Parallel::Call : public std::enable_shared_from_this<Parallel::Call> {
   std::size_t on_their_way_ = 0;  ///< batches
   std::size_t unfinished_ = 0;    ///< batches whose completion has not been dealt with
   std::size_t completed_ = 0;     ///< tasks
-  std::map<std::weak_ptr<const void>, std::size_t, std::owner_less<>> uses_;
+  std::map<Array::Identity, std::size_t, std::owner_less<>> uses_;  ///< batches on their way
+  Identities idle_;  ///< Inputs without, of whoever has kept them.
   std::optional<Failure> failure_;
   List results_;
 };

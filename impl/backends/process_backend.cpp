@@ -209,9 +209,9 @@ Status ProcessBackend::stop_call() {
   return travel->resources->clean_temporary_resources(call);
 }
 
-void ProcessBackend::release_input(const Array& array) {
+void ProcessBackend::release_input(const Array::Identity& input) {
   if (const auto travel = state_->travel()) {
-    static_cast<void>(travel->reducer->invalidate(array));
+    static_cast<void>(travel->reducer->invalidate(input));
   }
 }
 

@@ -25,8 +25,8 @@ std::string text_of(const Array& array) {
 /// Marks that an array is being dumped, so that whoever sends it meanwhile waits and reuses.
 class ForwardReducer::Dumping {
  public:
-  Dumping(ForwardReducer& reducer, const Array& array)
-      : reducer_(reducer), identity_(array.identity()) {
+  Dumping(ForwardReducer& reducer, Array::Identity identity)
+      : reducer_(reducer), identity_(std::move(identity)) {
     const os::Held held(*reducer_.monitor_);
     while (!reducer_.dumping_.insert(identity_).second) {
       reducer_.monitor_->wait();
@@ -42,7 +42,7 @@ class ForwardReducer::Dumping {
 
  private:
   ForwardReducer& reducer_;
-  std::weak_ptr<const void> identity_;
+  Array::Identity identity_;
 };
 
 /// Files whose arrays have gone since somebody looked.
@@ -136,7 +136,7 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
 }
 
 Result<Sent> ForwardReducer::reduce_large(const Array& array) {
-  const Dumping dumping(*this, array);
+  const Dumping dumping(*this, array.identity());
   const reducers::Once once = reducers::without_repeats(array);
   std::shared_ptr<const TemporaryFile> file;
   LASTREF_TRY(reference, lend_known(array, file));
@@ -192,9 +192,9 @@ void ForwardReducer::warm(const std::string& path) {
   }
 }
 
-Status ForwardReducer::invalidate(const Array& array) {
-  const Dumping dumping(*this, array);
-  const auto file = files_.take(array);
+Status ForwardReducer::invalidate(const Array::Identity& identity) {
+  const Dumping dumping(*this, identity);
+  const auto file = files_.take(identity);
   return file ? resources_->release(**file) : ok();
 }
 

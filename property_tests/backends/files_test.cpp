@@ -62,6 +62,23 @@ TEST_F(Files, of_an_array_that_is_kept_go_with_its_last_task_B10) {
   EXPECT_EQ(results, (List{List{5}, large, large}));
 }
 
+TEST_F(Files, of_an_array_that_is_kept_go_when_no_task_is_to_come_B10) {
+  options.batch_size = 1;
+  options.pre_dispatch = 1;
+  Parallel parallel(ground.session, ground.functions, options);
+  const Array kept = array_of(large);
+  // Its last task is done before the source has said that it has no more.
+  std::jthread watcher([&] {
+    ground.wait_for_mark("last");
+    until([&] { return ground.files().empty(); });
+    ground.make_mark("gone");
+  });
+  std::vector<Task> tasks(6, Task{"echo", {1}});
+  tasks.front() = {"sum", {kept}};
+  tasks.back() = {"mark_and_wait", {ground.mark("last"), ground.mark("gone"), 5}};
+  EXPECT_EQ(must_be(parallel.run(std::move(tasks))).back(), Value(List{5}));
+}
+
 TEST_F(Files, of_an_array_for_many_tasks_are_one_as_long_as_they_last_B10) {
   options.batch_size = 2;
   Parallel parallel(ground.session, ground.functions, options);

@@ -96,7 +96,8 @@ class Array {
   /// The array that this one is a view of.
   std::optional<Array> base() const;
   /// Dies with the last handle; equal (by owner) for handles of the same array alone.
-  std::weak_ptr<const void> identity() const noexcept;
+  using Identity = std::weak_ptr<const void>;
+  Identity identity() const noexcept;
   /// `action` is called once, when the last handle has gone, by whoever had it; the array is not
   /// there any more. Last asked for, first called.
   void when_gone(std::function<void()> action) const;

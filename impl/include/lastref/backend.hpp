@@ -137,7 +137,7 @@ class ParallelBackend {
   virtual Status start_call() { return ok(); }
   virtual Status stop_call() { return ok(); }
   /// No task that is still to come takes that array.
-  virtual void release_input(const Array& array) { static_cast<void>(array); }
+  virtual void release_input(const Array::Identity& input) { static_cast<void>(input); }
 };
 
 /// In the caller, at once.
@@ -211,7 +211,7 @@ class ProcessBackend final : public ParallelBackend {
   Result<Configured> abort_everything(bool ensure_ready) override;
   Status start_call() override;
   Status stop_call() override;
-  void release_input(const Array& array) override;
+  void release_input(const Array::Identity& input) override;
 
  private:
   struct State;

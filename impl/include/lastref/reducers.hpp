@@ -134,7 +134,8 @@ class ForwardReducer {
   /// Forgets that the array was sent: the next time it is dumped anew.
   ///
   /// Errors          what release said.
-  Status invalidate(const Array& array);
+  Status invalidate(const Array& array) { return invalidate(array.identity()); }
+  Status invalidate(const Array::Identity& identity);
 
   /// Lets go of the files of arrays that are not there any more. Receivers keep what they have.
   ///

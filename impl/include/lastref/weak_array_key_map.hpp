@@ -51,10 +51,11 @@ class WeakArrayKeyMap {
   }
 
   /// The value that it had.
-  std::optional<Value> take(const Array& array) {
+  std::optional<Value> take(const Array& array) { return take(array.identity()); }
+  std::optional<Value> take(const Array::Identity& identity) {
     std::optional<Value> old;
     const os::Held held(*state_->monitor);
-    if (const auto found = state_->entries.find(array.identity()); found != state_->entries.end()) {
+    if (const auto found = state_->entries.find(identity); found != state_->entries.end()) {
       std::swap(found->second, old);  // The entry stays: its array is watched already.
     }
     return old;
@@ -71,7 +72,7 @@ class WeakArrayKeyMap {
   }
 
  private:
-  using Identity = std::weak_ptr<const void>;
+  using Identity = Array::Identity;
 
   struct State {
     explicit State(os::Os& os) : monitor(os.make_monitor()) {}
