@@ -29,7 +29,7 @@ Scenario a_terminal_interrupts_a_job() {
       .sentence =
           "SIGINT to everybody: the parent decides, and where it dies its workers go with it and "
           "the tracker cleans up.",
-      .rows = {"B7", "B9", "T1", "T5"},
+      .rows = {"B5", "B9", "T1", "T5"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"terminal", terminal}},
       // One worker may join, or open its array, only after the parent's death.
       .possible_noise = {"the last process of the tree left",
