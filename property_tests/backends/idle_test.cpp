@@ -69,6 +69,13 @@ TEST(Idle, pool_and_tracker_make_no_system_call_B5) {
   must(backend->configure(ground.options(2)));
   EXPECT_EQ(must_be(must_be(backend->apply_async({{"sum", {pretend::array_of(5000)}}}, {}))->get()),
             List{5000});
+  // Each waits for the other, so that both workers have come to their end of starting.
+  const auto one = must_be(
+      backend->apply_async({{"mark_and_wait", {ground.mark("one"), ground.mark("two"), 1}}}, {}));
+  const auto two = must_be(
+      backend->apply_async({{"mark_and_wait", {ground.mark("two"), ground.mark("one"), 2}}}, {}));
+  EXPECT_EQ(must_be(one->get()), List{List{1}});
+  EXPECT_EQ(must_be(two->get()), List{List{2}});
   std::vector<fs::path> all = threads_of("self", std::to_string(ground.os.process_id()));
   EXPECT_GE(all.size(), 1U);
   for (const os::Pid child : pretend::children()) {
