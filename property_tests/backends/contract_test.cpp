@@ -212,11 +212,11 @@ TEST_P(BackendContract, so_is_a_callback_of_what_was_canceled_B1) {
   ground.wait_for_mark("0");
   ground.wait_for_mark("1");
   std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
-  until([&] {
-    return GetParam() == BackendKind::processes ||
-           code_of(backend->apply_async({}, {})) == std::errc::operation_canceled;
-  });
-  ground.make_mark("go");
+  if (GetParam() == BackendKind::threads) {
+    // What runs in them is waited for, and not before the end has begun.
+    until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
+    ground.make_mark("go");
+  }
   ending.join();
   EXPECT_GE(told, 2);
 }
