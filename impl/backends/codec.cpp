@@ -274,19 +274,21 @@ Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce) {
   Encoder encoder(reduce);
   std::map<std::string_view, std::uint32_t> numbers;
   std::vector<std::string_view> names;
+  const Task* before = nullptr;
+  std::uint32_t number = 0;
   put(encoder.body(), std::uint64_t{batch.size()});
   for (const Task& task : batch) {
     // Most batches have one name.
-    if (names.empty() || names.back() != task.function) {
+    if (before == nullptr || before->function != task.function) {
       const auto next = static_cast<std::uint32_t>(names.size());
-      if (numbers.try_emplace(task.function, next).second) {
+      const auto [found, is_new] = numbers.try_emplace(task.function, next);
+      if (is_new) {
         names.push_back(task.function);
       }
+      number = found->second;
+      before = &task;
     }
-    put(encoder.body(),
-        !names.empty() && names.back() == task.function
-            ? static_cast<std::uint32_t>(names.size() - 1)
-            : numbers.find(task.function)->second);
+    put(encoder.body(), number);
     LASTREF_CHECK(encoder.add_all(task.arguments));
   }
   Packed front;
