@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <lastref/os.hpp>
@@ -63,6 +64,9 @@ class Unpacker {
     }
     return text;
   }
+
+  /// All that is left.
+  Bytes rest() noexcept { return std::exchange(bytes_, {}); }
 
   /// How many things follow, of which each takes one byte or more.
   std::size_t count() noexcept {

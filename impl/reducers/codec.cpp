@@ -1,10 +1,8 @@
 // codec: reductions and options as bytes. Numbers are little-endian, lists have their length in
 // front.
 #include <algorithm>
-#include <concepts>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include <lastref/reducers.hpp>
@@ -12,11 +10,13 @@
 
 #include "impl/array/elements.hpp"
 #include "impl/array/layout.hpp"
+#include "impl/os/wire.hpp"
 
 namespace lastref {
 namespace {
 
-using Packed = std::vector<std::byte>;
+using os::Packed;
+using os::put;
 
 constexpr std::uint8_t version = 1;
 /// bytes; the text of a structured dtype may be long.
@@ -26,18 +26,6 @@ enum class Kind : std::uint8_t { view, load, value, options };
 
 tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
-}
-
-template <std::unsigned_integral Number>
-void put(Packed& into, Number number) {
-  for (std::size_t index = 0; index < sizeof number; ++index) {
-    into.push_back(static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * index)));
-  }
-}
-
-void put(Packed& into, std::string_view text) {
-  put(into, std::uint64_t{text.size()});
-  std::ranges::copy(os::bytes_of(text), std::back_inserter(into));
 }
 
 void put(Packed& into, const Shape& shape) {
@@ -69,20 +57,10 @@ Packed start(Kind kind) {
   return made;
 }
 
-/// Takes values off the front. Once something was wrong it stays wrong, and gives zeros.
-class Reader {
+/// What reductions are made of besides numbers.
+class Reader : public os::Unpacker {
  public:
-  explicit Reader(os::Bytes bytes) noexcept : bytes_(bytes) {}
-
-  template <std::unsigned_integral Number>
-  Number number() noexcept {
-    std::uint64_t number = 0;
-    const os::Bytes taken = take(sizeof(Number));
-    for (std::size_t index = taken.size(); index > 0; --index) {
-      number = number << 8U | std::to_integer<std::uint64_t>(taken[index - 1]);
-    }
-    return static_cast<Number>(number);
-  }
+  using Unpacker::Unpacker;
 
   bool flag() noexcept { return option(2) == 1; }
 
@@ -97,15 +75,11 @@ class Reader {
   }
 
   std::string text() {
-    const auto size = number<std::uint64_t>();
-    if (size > text_size_max) {
+    std::string text = Unpacker::text();
+    if (text.size() > text_size_max) {
       fail("a text that is too long");
       return {};
     }
-    const os::Bytes taken = take(static_cast<std::size_t>(size));
-    std::string text(taken.size(), '\0');
-    std::ranges::transform(
-        taken, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
     return text;
   }
 
@@ -136,37 +110,6 @@ class Reader {
   auto optional(Take take) -> std::optional<decltype(take())> {
     return flag() ? std::optional(take()) : std::nullopt;
   }
-
-  os::Bytes rest() noexcept { return std::exchange(bytes_, {}); }
-
-  void fail(const char* reason) noexcept {
-    if (reason_ == nullptr) {
-      reason_ = reason;
-    }
-    bytes_ = {};
-  }
-
-  /// Nothing was wrong, and nothing is left.
-  Status end() const {
-    if (reason_ != nullptr) {
-      return malformed(reason_);
-    }
-    return bytes_.empty() ? ok() : Status(malformed("bytes behind the end"));
-  }
-
- private:
-  os::Bytes take(std::size_t size) noexcept {
-    if (bytes_.size() < size) {
-      fail("too few bytes");
-      return {};
-    }
-    const os::Bytes taken = bytes_.first(size);
-    bytes_ = bytes_.subspan(size);
-    return taken;
-  }
-
-  os::Bytes bytes_;
-  const char* reason_ = nullptr;
 };
 
 Result<Reader> open(os::Bytes bytes, Kind& kind) {
@@ -184,7 +127,7 @@ constexpr std::uint8_t orders = 2;
 Result<DType> dtype_from(Reader& reader) {
   auto dtype = DType::parse(reader.text());
   if (!dtype) {
-    LASTREF_CHECK(reader.end());
+    LASTREF_CHECK(reader.finish());
     return failure(std::errc::bad_message, "a dtype: " + dtype.error().subject);
   }
   if (dtype->has_object()) {
@@ -205,7 +148,7 @@ Result<Reduction> view_from(Reader& reader) {
   view.strides = reader.optional([&] { return reader.lengths<Strides>(); });
   view.total_buffer_len = reader.optional([&] { return reader.number<std::uint64_t>(); });
   view.unlink = reader.flag();
-  LASTREF_CHECK(reader.end());
+  LASTREF_CHECK(reader.finish());
   if (view.strides && (view.strides->size() != view.shape.size() || !view.total_buffer_len)) {
     return malformed("strides that do not belong to the shape");
   }
@@ -217,7 +160,7 @@ Result<Reduction> load_from(Reader& reader) {
                            .mode = static_cast<MapMode>(reader.option(modes)),
                            .unlink_on_gc_collect = reader.flag()};
   load.repeated_to = reader.optional([&] { return reader.lengths<Shape>(); });
-  LASTREF_CHECK(reader.end());
+  LASTREF_CHECK(reader.finish());
   return Reduction(std::move(load));
 }
 
@@ -227,7 +170,7 @@ Result<Reduction> value_from(Reader& reader) {
   Shape shape = reader.lengths<Shape>();
   auto repeated_to = reader.optional([&] { return reader.lengths<Shape>(); });
   const os::Bytes bytes = reader.rest();
-  LASTREF_CHECK(reader.end());
+  LASTREF_CHECK(reader.finish());
   LASTREF_TRY(count, array::size_of(shape, dtype.itemsize()));
   if (count * dtype.itemsize() != bytes.size()) {
     return malformed("more or fewer elements than the shape has");
@@ -337,7 +280,7 @@ Result<ForwardOptions> decode_forward_options(os::Bytes bytes) {
   options.unlink_on_gc_collect = reader.flag();
   options.prewarm = static_cast<Prewarm>(reader.option(prewarms));
   options.verbose = static_cast<int>(reader.number<std::uint32_t>());
-  LASTREF_CHECK(reader.end());
+  LASTREF_CHECK(reader.finish());
   return options;
 }
 
