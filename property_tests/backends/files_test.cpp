@@ -19,6 +19,15 @@ constexpr int large = 5000;  // bytes
 
 class Files : public testing::Test {
  protected:
+  /// The task that has made the mark "last" waits for "gone", which comes when no file is left.
+  std::jthread let_the_last_go_on() {
+    return std::jthread([this] {
+      ground.wait_for_mark("last");
+      until([&] { return ground.files().empty(); });
+      ground.make_mark("gone");
+    });
+  }
+
   Ground ground;
   ParallelOptions options = ground.parallel(BackendKind::processes, 2);
 };
@@ -50,11 +59,7 @@ TEST_F(Files, of_an_array_that_is_kept_go_with_its_last_task_B10) {
   Parallel parallel(ground.session, ground.functions, options);
   const Array kept = array_of(large);
   // The last task runs as long as the file is there.
-  std::jthread watcher([&] {
-    ground.wait_for_mark("last");
-    until([&] { return ground.files().empty(); });
-    ground.make_mark("gone");
-  });
+  const std::jthread watcher = let_the_last_go_on();
   const List results =
       must_be(parallel.run({{"mark_and_wait", {ground.mark("last"), ground.mark("gone"), 5}},
                             {"sum", {kept}},
@@ -68,11 +73,7 @@ TEST_F(Files, of_an_array_that_is_kept_go_when_no_task_is_to_come_B10) {
   Parallel parallel(ground.session, ground.functions, options);
   const Array kept = array_of(large);
   // Its last task is done before the source has said that it has no more.
-  std::jthread watcher([&] {
-    ground.wait_for_mark("last");
-    until([&] { return ground.files().empty(); });
-    ground.make_mark("gone");
-  });
+  const std::jthread watcher = let_the_last_go_on();
   std::vector<Task> tasks(6, Task{"echo", {1}});
   tasks.front() = {"sum", {kept}};
   tasks.back() = {"mark_and_wait", {ground.mark("last"), ground.mark("gone"), 5}};
