@@ -14,6 +14,7 @@
 
 #include <lastref/call.hpp>
 #include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
 
 namespace lastref {
 
@@ -76,7 +77,8 @@ class InstrumentedOsTest : public testing::TestWithParam<Call> {
   /// Makes one call of that row. Whatever it needs is made behind the gates; the answer of the real
   /// call matters to nobody.
   Answer perform(Call call);
-  Answer on_files(Call call);
+  Answer on_paths(Call call);
+  Answer on_descriptors(Call call);
   Answer on_memory(Call call);
   Answer on_names(Call call);
   Answer on_sockets(Call call);
@@ -96,22 +98,29 @@ Answer InstrumentedOsTest::perform(Call call) {
     case Call::open:
     case Call::close:
     case Call::read:
+    case Call::read_at:
     case Call::write:
     case Call::write_at:
+    case Call::sync:
+    case Call::punch_hole:
     case Call::status:
+    case Call::read_folder:
+    case Call::lock_range:
+    case Call::find_lock:
+      return on_descriptors(call);
     case Call::status_at:
     case Call::unlink:
     case Call::rename:
+    case Call::rename_new:
     case Call::make_folder:
     case Call::remove_folder:
-    case Call::read_folder:
     case Call::free_space:
+    case Call::file_system:
     case Call::working_folder:
+      return on_paths(call);
     case Call::map:
     case Call::unmap:
-    case Call::lock_range:
-    case Call::find_lock:
-      return on_files(call);
+      return on_memory(call);
     case Call::create_shm:
     case Call::unlink_shm:
     case Call::create_semaphore:
@@ -134,33 +143,33 @@ Answer InstrumentedOsTest::perform(Call call) {
   }
 }
 
-Answer InstrumentedOsTest::on_files(Call call) {
+Answer InstrumentedOsTest::on_paths(Call call) {
   const os::Place nowhere = "/nonexistent/lastref";
+  const os::Place elsewhere = "/nonexistent/elsewhere";
+  switch (call) {
+    case Call::status_at:
+      return answer_of(os_.status_at(nowhere));
+    case Call::unlink:
+      return answer_of(os_.unlink(nowhere));
+    case Call::rename:
+      return answer_of(os_.rename(nowhere, elsewhere));
+    case Call::rename_new:
+      return answer_of(os_.rename_new(nowhere, elsewhere));
+    case Call::make_folder:
+      return answer_of(os_.make_folder(nowhere, 0700));
+    case Call::remove_folder:
+      return answer_of(os_.remove_folder(nowhere));
+    case Call::free_space:
+      return answer_of(os_.free_space("/"));
+    case Call::file_system:
+      return answer_of(os_.file_system("/"));
+    default:
+      return answer_of(os_.working_folder());
+  }
+}
+
+Answer InstrumentedOsTest::on_descriptors(Call call) {
   std::array<std::byte, 4> bytes{};
-  if (call == Call::status_at) {
-    return answer_of(os_.status_at(nowhere));
-  }
-  if (call == Call::unlink) {
-    return answer_of(os_.unlink(nowhere));
-  }
-  if (call == Call::rename) {
-    return answer_of(os_.rename(nowhere, "/nonexistent/elsewhere"));
-  }
-  if (call == Call::free_space) {
-    return answer_of(os_.free_space("/"));
-  }
-  if (call == Call::working_folder) {
-    return answer_of(os_.working_folder());
-  }
-  if (call == Call::make_folder) {
-    return answer_of(os_.make_folder(nowhere, 0700));
-  }
-  if (call == Call::remove_folder) {
-    return answer_of(os_.remove_folder(nowhere));
-  }
-  if (call == Call::map || call == Call::unmap) {
-    return on_memory(call);
-  }
   if (call == Call::open) {
     const auto opened = os_.open("/", {.folder = true});
     if (opened) {
@@ -170,16 +179,22 @@ Answer InstrumentedOsTest::on_files(Call call) {
   }
   const auto folder = kernel_.open("/", {.folder = true});
   EXPECT_TRUE(folder);
-  Answer answer;
   if (call == Call::close) {
     return answer_of(os_.close(*folder));
   }
+  Answer answer;
   if (call == Call::read) {
     answer = answer_of(os_.read(*folder, bytes));
+  } else if (call == Call::read_at) {
+    answer = answer_of(os_.read_at(*folder, bytes, 0));
   } else if (call == Call::write) {
     answer = answer_of(os_.write(*folder, bytes));
   } else if (call == Call::write_at) {
     answer = answer_of(os_.write_at(*folder, bytes, 0));
+  } else if (call == Call::sync) {
+    answer = answer_of(os_.sync(*folder));
+  } else if (call == Call::punch_hole) {
+    answer = answer_of(os_.punch_hole(*folder, 0, 1));
   } else if (call == Call::status) {
     answer = answer_of(os_.status(*folder));
   } else if (call == Call::read_folder) {
@@ -385,81 +400,24 @@ TEST(InstrumentedOsTest, a_shortened_write_takes_half_of_the_bytes_but_at_least_
   EXPECT_TRUE(kernel.close(pipe->write));
 }
 
-TEST(InstrumentedOsTest, what_is_open_has_a_name_until_it_is_closed) {
+TEST(InstrumentedOsTest, what_is_at_an_offset_is_shortened_there) {
   os::KernelOs kernel;
-  Gate gate;
+  RecordingGate gate;
   InstrumentedOs os(kernel, gate);
-  const auto pipe = os.make_pipe();
-  const auto folder = os.open("/tmp/", {.folder = true});
-  ASSERT_TRUE(pipe);
-  ASSERT_TRUE(folder);
-  EXPECT_EQ(os.still_open().size(), 3U);
-  EXPECT_TRUE(os.close(pipe->read));
-  EXPECT_EQ(os.still_open(), (std::vector<std::string>{"pipe.write", "tmp"}));
-  EXPECT_TRUE(os.close(pipe->write));
-  EXPECT_TRUE(os.close(*folder));
-  EXPECT_TRUE(os.still_open().empty());
-}
-
-TEST(InstrumentedOsTest, what_is_mapped_has_a_name_until_it_is_unmapped) {
-  os::KernelOs kernel;
-  Gate gate;
-  InstrumentedOs os(kernel, gate);
-  const auto program = os.open("/bin/true", {});
-  ASSERT_TRUE(program);
-  const auto file = os.map({.file = *program, .size = 16});
-  const auto zeros = os.map({.size = 16, .kind = os::MapKind::shared});
+  const std::string path = testing::TempDir() + "instrumented_os_test_offsets";
+  const auto file = kernel.open(path, {.write = true, .create = true});
   ASSERT_TRUE(file);
-  ASSERT_TRUE(zeros);
-  EXPECT_TRUE(os.close(*program));
-  EXPECT_EQ(os.still_open(), (std::vector<std::string>{"map:anonymous", "map:true"}));
-  InstrumentedOs::arm(Call::unmap, ENOMEM);
-  EXPECT_FALSE(os.unmap(*file));
-  EXPECT_TRUE(os.unmap(*zeros));
-  EXPECT_EQ(os.still_open(), std::vector<std::string>{"map:true"});
-  EXPECT_TRUE(os.unmap(*file));
-  EXPECT_TRUE(os.still_open().empty());
-}
-
-/// Keeps what its crossings were about.
-class NamingGate final : public Gate {
- public:
-  Passage before(const Approach& approach) noexcept override {
-    objects.emplace_back(approach.object);
-    texts.emplace_back(approach.text);
-    return {};
-  }
-
-  std::vector<std::string> objects;
-  std::vector<std::string> texts;
-};
-
-TEST(InstrumentedOsTest, a_rename_is_about_its_target_and_what_is_below_moves_along) {
-  os::KernelOs kernel;
-  NamingGate gate;
-  InstrumentedOs os(kernel, gate);
-  const std::string base = testing::TempDir() + "instrumented_os_test_rename";
-  ASSERT_TRUE(kernel.make_folder(base, 0700));
-  ASSERT_TRUE(kernel.make_folder(base + "/a", 0700));
-  const auto folder = os.open(base + "/a", {.folder = true});
-  const auto file = os.open({*folder, "file"}, {.write = true, .create = true});
-  ASSERT_TRUE(file);
-  // A failure that is put in leaves the old state.
-  InstrumentedOs::arm(Call::rename, EIO);
-  EXPECT_EQ(os.rename(base + "/a", base + "/b").error().subject, base + "/b");
-  EXPECT_TRUE(kernel.status_at(base + "/a"));
-  EXPECT_TRUE(os.rename(base + "/a", base + "/b"));
-  EXPECT_EQ(gate.objects.back(), "b");
-  EXPECT_EQ(gate.texts.back(), base + "/b");
-  EXPECT_TRUE(os.close(*file));
-  EXPECT_EQ(gate.objects.back(), "file");
-  EXPECT_EQ(gate.texts.back(), base + "/b/file");
-  EXPECT_TRUE(os.unlink({*folder, "file"}));
-  EXPECT_EQ(gate.texts.back(), base + "/b/file");
-  EXPECT_TRUE(os.close(*folder));
-  EXPECT_EQ(gate.objects.back(), "a");
-  EXPECT_TRUE(kernel.remove_folder(base + "/b"));
-  EXPECT_TRUE(kernel.remove_folder(base));
+  EXPECT_TRUE(kernel.unlink(path));
+  EXPECT_TRUE(kernel.write(*file, os::bytes_of("0123456789")));
+  std::array<std::byte, 5> bytes{};
+  EXPECT_EQ(os.read_at(*file, bytes, 4), std::size_t{5});
+  EXPECT_EQ(bytes[0], std::byte{'4'});
+  gate.passage.shorten = true;
+  EXPECT_EQ(os.read_at(*file, bytes, 7), std::size_t{2});
+  EXPECT_EQ(bytes[0], std::byte{'7'});
+  EXPECT_EQ(bytes[2], std::byte{'6'});
+  EXPECT_EQ(os.read_at(*file, std::span(bytes).first(1), 0), std::size_t{1});
+  EXPECT_TRUE(kernel.close(*file));
 }
 
 TEST(InstrumentedOsTest, actions_for_the_end_run_when_it_is_told_of_the_end) {

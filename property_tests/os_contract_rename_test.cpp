@@ -92,6 +92,8 @@ TEST_P(RenameContract, what_is_missing_cannot_be_renamed_and_nothing_goes_where_
     EXPECT_TRUE(refused(scene, "missing/a", "b", missing));
     EXPECT_TRUE(refused(scene, "a/b", "b", std::errc::not_a_directory));
     EXPECT_TRUE(refused(scene, "a", "a/b", std::errc::not_a_directory));
+    EXPECT_TRUE(refused(scene, "missing", "a/", missing));
+    EXPECT_TRUE(refused(scene, "a/", "b", std::errc::not_a_directory));
     EXPECT_TRUE(refused(scene, "a", std::string(256, 'n'), std::errc::filename_too_long));
     EXPECT_TRUE(fails(scene.os().rename("", scene.path("b")), Call::rename, missing));
     EXPECT_TRUE(fails(scene.os().rename(scene.path("a"), ""), Call::rename, missing));
@@ -232,6 +234,141 @@ TEST_P(RenameContract, nothing_is_renamed_out_of_or_into_what_may_not_be_written
     for (const char* const name : {"shut", "stays", "into"}) {
       remove_folder(scene, name);
     }
+  });
+}
+
+class RenameNewContract : public contract::OsContract {};
+LASTREF_ON_EVERY_GROUND(RenameNewContract);
+
+Status rename_new(Scene& scene, const std::string& from, const std::string& to) {
+  return scene.os().rename_new(scene.path(from), scene.path(to));
+}
+
+testing::AssertionResult refused_new(Scene& scene,
+                                     const std::string& from,
+                                     const std::string& to,
+                                     std::errc code) {
+  return fails(rename_new(scene, from, to), Call::rename_new, code);
+}
+
+TEST_P(RenameNewContract, a_name_that_nobody_has_is_given_to_a_file_and_to_a_folder) {
+  act([](Scene& scene) {
+    scene.create("a", "text");
+    make_folder(scene, "folder");
+    scene.create("folder/b", "below");
+    const std::uint64_t inode = inode_of(scene, "a");
+    EXPECT_TRUE(worked(rename_new(scene, "a", "new")));
+    EXPECT_TRUE(worked(rename_new(scene, "folder", "other/")));
+    EXPECT_FALSE(scene.exists("a"));
+    EXPECT_FALSE(scene.exists("folder"));
+    EXPECT_EQ(inode_of(scene, "new"), inode);
+    EXPECT_EQ(scene.text_of("new"), "text");
+    EXPECT_EQ(scene.text_of("other/b"), "below");
+    scene.remove("new");
+    scene.remove("other/b");
+    remove_folder(scene, "other");
+  });
+}
+
+TEST_P(RenameNewContract, nothing_is_replaced_whatever_has_the_name) {
+  act([](Scene& scene) {
+    scene.create("a", "mine");
+    scene.create("file", "kept");
+    make_folder(scene, "folder");
+    make_folder(scene, "empty");
+    scene.ground().plant_symlink(scene.path("dangling"), "missing");
+    for (const char* const taken : {"a", "file", "file/", "folder", "dangling", "folder/.", ""}) {
+      EXPECT_TRUE(refused_new(scene, "a", taken, std::errc::file_exists)) << taken;
+    }
+    EXPECT_TRUE(refused_new(scene, "folder", "empty", std::errc::file_exists));
+    EXPECT_TRUE(refused_new(scene, "folder", "file", std::errc::file_exists));
+    EXPECT_TRUE(refused_new(scene, "folder/../a", "a", std::errc::file_exists));
+    EXPECT_EQ(rename_new(scene, "a", "file").error().subject, scene.path("file"));
+    EXPECT_EQ(scene.text_of("a"), "mine");
+    EXPECT_EQ(scene.text_of("file"), "kept");
+    EXPECT_EQ(value_of(scene.os().status_at(scene.path("dangling"))).kind, FileKind::symlink);
+    for (const char* const name : {"a", "file", "dangling"}) {
+      scene.remove(name);
+    }
+    remove_folder(scene, "folder");
+    remove_folder(scene, "empty");
+  });
+}
+
+TEST_P(RenameNewContract, only_one_of_two_is_given_the_name) {
+  act([](Scene& scene) {
+    scene.create("a", "first");
+    scene.create("b", "second");
+    EXPECT_TRUE(worked(rename_new(scene, "a", "new")));
+    EXPECT_TRUE(refused_new(scene, "b", "new", std::errc::file_exists));
+    EXPECT_EQ(scene.text_of("new"), "first");
+    EXPECT_EQ(scene.text_of("b"), "second");
+    scene.remove("new");
+    EXPECT_TRUE(worked(rename_new(scene, "b", "new")));
+    scene.remove("new");
+  });
+}
+
+TEST_P(RenameNewContract, a_symlink_is_moved_and_not_followed) {
+  act([](Scene& scene) {
+    scene.create("target", "kept");
+    scene.ground().plant_symlink(scene.path("link"), scene.path("target"));
+    EXPECT_TRUE(worked(rename_new(scene, "link", "moved")));
+    EXPECT_EQ(value_of(scene.os().status_at(scene.path("moved"))).kind, FileKind::symlink);
+    EXPECT_EQ(scene.text_of("target"), "kept");
+    scene.remove("moved");
+    scene.remove("target");
+  });
+}
+
+TEST_P(RenameNewContract, what_cannot_be_renamed_has_no_new_name_either) {
+  act([](Scene& scene) {
+    constexpr auto missing = std::errc::no_such_file_or_directory;
+    constexpr auto no_folder = std::errc::not_a_directory;
+    scene.create("a", "kept");
+    make_folder(scene, "folder");
+    EXPECT_TRUE(refused_new(scene, "missing", "b", missing));
+    // What is to be renamed is looked for first.
+    EXPECT_TRUE(refused_new(scene, "missing", "a", missing));
+    EXPECT_TRUE(refused_new(scene, "missing", "a/", missing));
+    EXPECT_TRUE(refused_new(scene, "a", "missing/b", missing));
+    EXPECT_TRUE(refused_new(scene, "a/b", "b", no_folder));
+    EXPECT_TRUE(refused_new(scene, "a", "a/b", no_folder));
+    EXPECT_TRUE(refused_new(scene, "a", "b/", no_folder));
+    EXPECT_TRUE(refused_new(scene, "a/", "b", no_folder));
+    EXPECT_TRUE(refused_new(scene, "a/", "folder", std::errc::file_exists));
+    EXPECT_TRUE(refused_new(scene, "folder", "folder/b", std::errc::invalid_argument));
+    EXPECT_TRUE(refused_new(scene, "folder/.", "b", std::errc::device_or_resource_busy));
+    EXPECT_TRUE(refused_new(scene, "folder/.", "a", std::errc::device_or_resource_busy));
+    EXPECT_TRUE(refused_new(scene, "a", std::string(256, 'n'), std::errc::filename_too_long));
+    EXPECT_TRUE(refused_new(scene, "a", std::string("b\0", 2), std::errc::invalid_argument));
+    EXPECT_TRUE(refused_new(scene, std::string("a\0", 2), "b", std::errc::invalid_argument));
+    EXPECT_EQ(scene.text_of("a"), "kept");
+    scene.remove("a");
+    remove_folder(scene, "folder");
+  });
+}
+
+TEST_P(RenameNewContract, a_place_is_relative_to_its_folder_at_either_end) {
+  act([](Scene& scene) {
+    make_folder(scene, "from");
+    make_folder(scene, "to");
+    scene.create("from/a", "text");
+    const UniqueFd from = scene.open(scene.path("from"), {.folder = true});
+    const UniqueFd to = scene.open(scene.path("to"), {.folder = true});
+    EXPECT_TRUE(worked(scene.os().rename_new({from.get(), "a"}, {to.get(), "b"})));
+    EXPECT_EQ(scene.text_of("to/b"), "text");
+    constexpr auto bad = std::errc::bad_file_descriptor;
+    EXPECT_TRUE(
+        fails(scene.os().rename_new({Fd{9999}, "b"}, {to.get(), "c"}), Call::rename_new, bad));
+    EXPECT_TRUE(
+        fails(scene.os().rename_new({to.get(), "b"}, {Fd{9999}, "c"}), Call::rename_new, bad));
+    remove_folder(scene, "from");
+    EXPECT_TRUE(fails(scene.os().rename_new({to.get(), "b"}, {from.get(), "c"}),
+                      Call::rename_new,
+                      std::errc::no_such_file_or_directory));
+    scene.remove("to/b");
+    remove_folder(scene, "to");
   });
 }
 

@@ -128,6 +128,14 @@ Result<std::size_t> InstrumentedOs::read(os::Fd fd, os::Buffer into) noexcept {
   });
 }
 
+Result<std::size_t> InstrumentedOs::read_at(os::Fd fd,
+                                            os::Buffer into,
+                                            std::uint64_t offset) noexcept {
+  return cross(Call::read_at, of(fd), [&](auto&, auto& passage) {
+    return inner_.read_at(fd, part_of(into, passage), offset);
+  });
+}
+
 Result<std::size_t> InstrumentedOs::write(os::Fd fd, os::Bytes bytes) noexcept {
   return cross(Call::write, of(fd), [&](auto&, auto& passage) {
     return inner_.write(fd, part_of(bytes, passage));
@@ -140,6 +148,15 @@ Result<std::size_t> InstrumentedOs::write_at(os::Fd fd,
   return cross(Call::write_at, of(fd), [&](auto&, auto& passage) {
     return inner_.write_at(fd, part_of(bytes, passage), offset);
   });
+}
+
+Status InstrumentedOs::sync(os::Fd fd) noexcept {
+  return cross(Call::sync, of(fd), [&](auto&, auto&) { return inner_.sync(fd); });
+}
+
+Status InstrumentedOs::punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  return cross(
+      Call::punch_hole, of(fd), [&](auto&, auto&) { return inner_.punch_hole(fd, offset, size); });
 }
 
 Status InstrumentedOs::remove(Call call, const Subject& subject, const Removal& removal) noexcept {
@@ -176,16 +193,25 @@ Status InstrumentedOs::unlink(const os::Place& place) noexcept {
   });
 }
 
-Status InstrumentedOs::rename(const os::Place& from, const os::Place& to) noexcept {
+template <typename Act>
+Status InstrumentedOs::move(Call call, const os::Place& from, const os::Place& to, Act act) {
   const std::string old_path = names_.path_of(from);
   const std::string path = names_.path_of(to);
-  return cross(Call::rename, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
-    Status renamed = inner_.rename(from, to);
-    if (renamed) {
+  return cross(call, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
+    Status moved = act();
+    if (moved) {
       names_.move(old_path, path);
     }
-    return renamed;
+    return moved;
   });
+}
+
+Status InstrumentedOs::rename(const os::Place& from, const os::Place& to) noexcept {
+  return move(Call::rename, from, to, [&] { return inner_.rename(from, to); });
+}
+
+Status InstrumentedOs::rename_new(const os::Place& from, const os::Place& to) noexcept {
+  return move(Call::rename_new, from, to, [&] { return inner_.rename_new(from, to); });
 }
 
 Status InstrumentedOs::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
@@ -210,6 +236,12 @@ Result<std::vector<os::FolderEntry>> InstrumentedOs::read_folder(os::Fd folder) 
 Result<std::uint64_t> InstrumentedOs::free_space(const std::string& path) noexcept {
   return cross(Call::free_space, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
     return inner_.free_space(path);
+  });
+}
+
+Result<std::uint64_t> InstrumentedOs::file_system(const std::string& path) noexcept {
+  return cross(Call::file_system, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
+    return inner_.file_system(path);
   });
 }
 

@@ -1,8 +1,6 @@
 // Files and folders of the simulated kernel.
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <limits>
 
 #include "harness/sim/sim_access.hpp"
 #include "harness/sim/sim_kernel.hpp"
@@ -17,8 +15,6 @@ constexpr int links_max = 40;                // path_resolution(7)
 // up to 8, and "." and ".." come first. getdents64(2).
 constexpr std::size_t folder_buffer_size = 8192;
 constexpr std::size_t dots_size = 48;
-constexpr std::size_t page_size = 4096;
-constexpr std::uint64_t first_device = 1;
 
 std::size_t size_of_entry(const std::string& name) {
   return (19 + name.size() + 1 + 7) / 8 * 8;
@@ -92,7 +88,7 @@ Answer<void> SimKernel::follow(const Task& task, Walk& at, int& links) const {
   return descend(task, at, target, links);
 }
 
-Answer<SimKernel::Walk> SimKernel::walk(const Task& task, const os::Place& place) const {
+Answer<SimKernel::Walk> SimKernel::walk_to_name(const Task& task, const os::Place& place) const {
   const std::string& path = place.path;
   if (path.size() >= path_size_max) {
     return refused(ENAMETOOLONG);
@@ -119,7 +115,12 @@ Answer<SimKernel::Walk> SimKernel::walk(const Task& task, const os::Place& place
   if (auto done = descend(task, at, path, links); !done) {
     return refused(done.error());
   }
-  if (at.slash && at.found && at.found->kind != os::FileKind::folder) {
+  return at;
+}
+
+Answer<SimKernel::Walk> SimKernel::walk(const Task& task, const os::Place& place) const {
+  auto at = walk_to_name(task, place);
+  if (at && at->slash && at->found && at->found->kind != os::FileKind::folder) {
     return refused(ENOTDIR);
   }
   return at;
@@ -165,7 +166,8 @@ void SimKernel::unlink_at(const Walk& at) {
   at.found->linked = false;
   at.folder->entries.erase(at.name);
   inodes_ -= at.found->device == first_device ? 1U : 0U;
-  give_pages_back(*at.found);  // Early for a file that is still open; nobody counts that here.
+  // Early for a file that is still open; nobody counts that here.
+  give_pages_back(*at.found, 0, at.found->pages.size());
 }
 
 Answer<void> SimKernel::may_remove(const Task& task, const Walk& at) const {
@@ -223,72 +225,6 @@ Answer<os::Fd> SimKernel::open(Task& task, const os::Place& place, const os::Ope
   }
   description->inode = at->found;
   return install(task, std::move(description));
-}
-
-/// How many of the bytes there is room for; their pages are taken.
-std::size_t SimKernel::take_pages(Inode& inode, std::uint64_t offset, std::size_t size) {
-  if (inode.device != first_device) {
-    return size;
-  }
-  const std::uint64_t last = (offset + size - 1) / page_size;
-  inode.pages.resize(std::max<std::size_t>(inode.pages.size(), last + 1));
-  for (std::uint64_t page = offset / page_size; page <= last; ++page) {
-    if (inode.pages[page]) {
-      continue;
-    }
-    if (bytes_ + page_size > limits.bytes) {
-      return page * page_size > offset ? page * page_size - offset : 0;
-    }
-    inode.pages[page] = true;
-    bytes_ += page_size;
-  }
-  return size;
-}
-
-void SimKernel::give_pages_back(Inode& inode) {
-  bytes_ -= page_size * static_cast<std::size_t>(std::ranges::count(inode.pages, true));
-  inode.pages.clear();
-}
-
-Answer<std::size_t> SimKernel::put(const Task& task,
-                                   Inode& inode,
-                                   os::Bytes bytes,
-                                   std::uint64_t offset) {
-  if (bytes.empty()) {
-    return 0;
-  }
-  if (offset >= task.file_size_max) {
-    return refused(EFBIG);
-  }
-  const std::size_t wanted = std::min<std::uint64_t>(bytes.size(), task.file_size_max - offset);
-  if (offset + wanted > inode.bytes.capacity() && !inode.pinned.expired()) {
-    return refused(ENOSPC);
-  }
-  const std::size_t size = take_pages(inode, offset, wanted);
-  if (size == 0) {
-    return refused(ENOSPC);
-  }
-  inode.bytes.resize(std::max<std::size_t>(inode.bytes.size(), offset + size));
-  std::memcpy(inode.bytes.data() + offset, bytes.data(), size);
-  return size;
-}
-
-Answer<std::size_t> SimKernel::write_at(Task& task,
-                                        os::Fd fd,
-                                        os::Bytes bytes,
-                                        std::uint64_t offset) {
-  const auto open = description(task, fd);
-  if (!open) {
-    return refused(EBADF);
-  }
-  if (open->kind != DescriptionKind::file) {
-    return refused(ESPIPE);
-  }
-  if (!open->writable) {
-    return refused(EBADF);
-  }
-  // Linux appends whatever the offset says. pwrite(2), BUGS.
-  return put(task, *open->inode, bytes, open->append ? open->inode->bytes.size() : offset);
 }
 
 Answer<os::FileStatus> SimKernel::status(Task& task, os::Fd fd) {
@@ -428,27 +364,6 @@ Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(Task& task, os::Fd f
     open->offset = 1;  // At the end of an empty folder: what comes later is not seen.
   }
   return entries;
-}
-
-Answer<std::uint64_t> SimKernel::free_space(Task& task, const std::string& path) const {
-  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-  auto at = walk(task, path);
-  int links = 0;
-  while (at && at->found && at->found->kind == os::FileKind::symlink) {
-    if (auto followed = follow(task, *at, links); !followed) {
-      return refused(followed.error());
-    }
-  }
-  if (!at) {
-    return refused(at.error());
-  }
-  if (!at->found) {
-    return refused(ENOENT);
-  }
-  if (at->found->device != first_device) {
-    return most;
-  }
-  return std::min<std::uint64_t>(limits.bytes - std::min(limits.bytes, bytes_), most);
 }
 
 void SimKernel::keep_what_is_there() {

@@ -34,6 +34,9 @@ inline tl::unexpected<int> refused(int error) {
   return tl::unexpected<int>(error);
 }
 
+/// The one whose storage is limited.
+inline constexpr std::uint64_t first_device = 1;
+
 struct Task;
 struct Socket;
 struct Description;
@@ -56,7 +59,7 @@ struct Inode {
   os::FileKind kind = os::FileKind::regular;
   std::uint32_t mode = 0;
   std::uint32_t owner = 0;
-  std::uint64_t device = 1;  ///< Only the first has limits.
+  std::uint64_t device = first_device;
   bool linked = true;
   std::string bytes;        ///< Content, or the target of a symlink
   std::vector<bool> pages;  ///< Which of the content have been written to; the others cost nothing.
@@ -206,16 +209,21 @@ class SimKernel {
   Answer<os::Fd> open(Task& task, const os::Place& place, const os::OpenOptions& options);
   Answer<void> close(Task& task, os::Fd fd);
   Answer<std::size_t> read(Task& task, os::Fd fd, os::Buffer into);
+  Answer<std::size_t> read_at(Task& task, os::Fd fd, os::Buffer into, std::uint64_t offset);
   Answer<std::size_t> write(Task& task, os::Fd fd, os::Bytes bytes);
   Answer<std::size_t> write_at(Task& task, os::Fd fd, os::Bytes bytes, std::uint64_t offset);
+  Answer<void> sync(Task& task, os::Fd fd);
+  Answer<void> punch_hole(Task& task, os::Fd fd, std::uint64_t offset, std::uint64_t size);
   Answer<os::FileStatus> status(Task& task, os::Fd fd);
   Answer<os::FileStatus> status_at(Task& task, const os::Place& place);
   Answer<void> unlink(Task& task, const os::Place& place);
   Answer<void> rename(Task& task, const os::Place& from, const os::Place& to);
+  Answer<void> rename_new(Task& task, const os::Place& from, const os::Place& to);
   Answer<void> make_folder(Task& task, const os::Place& place, std::uint32_t mode);
   Answer<void> remove_folder(Task& task, const os::Place& place);
   Answer<std::vector<os::FolderEntry>> read_folder(Task& task, os::Fd folder);
   Answer<std::uint64_t> free_space(Task& task, const std::string& path) const;
+  Answer<std::uint64_t> file_system(Task& task, const std::string& path) const;
   Answer<void> make_symlink(Task& task, const os::Place& place, const std::string& target);
 
   // For the harness alone; sim_outside.cpp.
@@ -288,6 +296,10 @@ class SimKernel {
   };
 
   Answer<Walk> walk(const Task& task, const os::Place& place) const;
+  /// Does not mind a slash behind the name of what is no folder.
+  Answer<Walk> walk_to_name(const Task& task, const os::Place& place) const;
+  /// To something that is there, and is no symlink.
+  Answer<Walk> walk_through(const Task& task, const std::string& path) const;
   Answer<void> descend(const Task& task, Walk& at, std::string_view path, int& links) const;
   Answer<void> follow(const Task& task, Walk& at, int& links) const;
   Answer<Walk> place_for_new(const Task& task, const os::Place& place) const;
@@ -297,10 +309,16 @@ class SimKernel {
                               os::FileKind kind,
                               std::uint32_t mode);
   void unlink_at(const Walk& at);
+  enum class Target : std::uint8_t { any, fresh };
+  Answer<void> rename_to(Task& task,
+                         const os::Place& from_place,
+                         const os::Place& to_place,
+                         Target target);
   Answer<void> may_rename(const Task& task, const Walk& from, const Walk& to) const;
   Answer<std::size_t> put(const Task& task, Inode& inode, os::Bytes bytes, std::uint64_t offset);
   std::size_t take_pages(Inode& inode, std::uint64_t offset, std::size_t size);
-  void give_pages_back(Inode& inode);
+  /// Those from `first` on and before `end`.
+  void give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t end);
   Answer<std::size_t> write_pipe(Pipe& pipe, os::Bytes bytes);
   static Answer<os::Fd> install(Task& task, std::shared_ptr<Description> description);
   static void install_at(Task& task, int number, std::shared_ptr<Description> description);

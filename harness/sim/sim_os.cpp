@@ -130,12 +130,24 @@ Result<std::size_t> SimOs::read(os::Fd fd, os::Buffer into) noexcept {
   return told(machine_.kernel.read(*task_, fd, into), Call::read, fd);
 }
 
+Result<std::size_t> SimOs::read_at(os::Fd fd, os::Buffer into, std::uint64_t offset) noexcept {
+  return told(machine_.kernel.read_at(*task_, fd, into, offset), Call::read_at, fd);
+}
+
 Result<std::size_t> SimOs::write(os::Fd fd, os::Bytes bytes) noexcept {
   return told(machine_.kernel.write(*task_, fd, bytes), Call::write, fd);
 }
 
 Result<std::size_t> SimOs::write_at(os::Fd fd, os::Bytes bytes, std::uint64_t offset) noexcept {
   return told(machine_.kernel.write_at(*task_, fd, bytes, offset), Call::write_at, fd);
+}
+
+Status SimOs::sync(os::Fd fd) noexcept {
+  return told(machine_.kernel.sync(*task_, fd), Call::sync, fd);
+}
+
+Status SimOs::punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  return told(machine_.kernel.punch_hole(*task_, fd, offset, size), Call::punch_hole, fd);
 }
 
 Result<os::FileStatus> SimOs::status(os::Fd fd) noexcept {
@@ -154,6 +166,10 @@ Status SimOs::rename(const os::Place& from, const os::Place& to) noexcept {
   return told(machine_.kernel.rename(*task_, from, to), Call::rename, to.path);
 }
 
+Status SimOs::rename_new(const os::Place& from, const os::Place& to) noexcept {
+  return told(machine_.kernel.rename_new(*task_, from, to), Call::rename_new, to.path);
+}
+
 Status SimOs::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
   return told(machine_.kernel.make_folder(*task_, place, mode), Call::make_folder, place.path);
 }
@@ -168,6 +184,10 @@ Result<std::vector<os::FolderEntry>> SimOs::read_folder(os::Fd folder) noexcept 
 
 Result<std::uint64_t> SimOs::free_space(const std::string& path) noexcept {
   return told(machine_.kernel.free_space(*task_, path), Call::free_space, path);
+}
+
+Result<std::uint64_t> SimOs::file_system(const std::string& path) noexcept {
+  return told(machine_.kernel.file_system(*task_, path), Call::file_system, path);
 }
 
 Result<std::string> SimOs::working_folder() noexcept {

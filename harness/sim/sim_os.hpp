@@ -59,16 +59,21 @@ class SimOs final : public os::Os {
   Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override;
   Status close(os::Fd fd) noexcept override;
   Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override;
+  Result<std::size_t> read_at(os::Fd fd, os::Buffer into, std::uint64_t offset) noexcept override;
   Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override;
   Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t offset) noexcept override;
+  Status sync(os::Fd fd) noexcept override;
+  Status punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) noexcept override;
   Result<os::FileStatus> status(os::Fd fd) noexcept override;
   Result<os::FileStatus> status_at(const os::Place& place) noexcept override;
   Status unlink(const os::Place& place) noexcept override;
   Status rename(const os::Place& from, const os::Place& to) noexcept override;
+  Status rename_new(const os::Place& from, const os::Place& to) noexcept override;
   Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const os::Place& place) noexcept override;
   Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
   Result<std::uint64_t> free_space(const std::string& path) noexcept override;
+  Result<std::uint64_t> file_system(const std::string& path) noexcept override;
   Result<std::string> working_folder() noexcept override;
 
   Result<os::Buffer> map(const os::MapOptions& options) noexcept override;

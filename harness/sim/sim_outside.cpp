@@ -68,7 +68,7 @@ Answer<std::size_t> SimKernel::replace_file(Task& task, const os::Place& place, 
     default:
       return refused(ENXIO);
   }
-  give_pages_back(*file);
+  give_pages_back(*file, 0, file->pages.size());
   file->bytes.clear();
   return put(task, *file, bytes, 0);
 }

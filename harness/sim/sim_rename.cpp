@@ -41,32 +41,47 @@ Answer<void> SimKernel::may_rename(const Task& task, const Walk& from, const Wal
   if (is_folder && from.folder != to.folder && !may(task, *from.found, to_write)) {
     return refused(EACCES);
   }
+  // What is mounted stays where it is.
+  if (from.found->device != from.folder->device ||
+      (to.found && to.found->device != to.folder->device)) {
+    return refused(EBUSY);
+  }
   if (to.found && !to.found->entries.empty()) {
     return refused(ENOTEMPTY);
   }
   return {};
 }
 
-Answer<void> SimKernel::rename(Task& task, const os::Place& from_place, const os::Place& to_place) {
-  const auto from = walk(task, from_place);
+Answer<void> SimKernel::rename_to(Task& task,
+                                  const os::Place& from_place,
+                                  const os::Place& to_place,
+                                  Target target) {
+  const auto from = walk_to_name(task, from_place);
   if (!from) {
     return refused(from.error());
   }
-  const auto to = walk(task, to_place);
+  const auto to = walk_to_name(task, to_place);
   if (!to) {
     return refused(to.error());
   }
-  if (from->last != Last::normal || to->last != Last::normal) {
+  const bool must_be_new = target == Target::fresh;
+  if (from->folder->device != to->folder->device) {
+    return refused(EXDEV);
+  }
+  if (from->last != Last::normal) {
     return refused(EBUSY);
+  }
+  if (to->last != Last::normal) {
+    return refused(must_be_new ? EEXIST : EBUSY);
   }
   if (!from->found || !to->folder->linked) {
     return refused(ENOENT);
   }
-  if (to->slash && from->found->kind != os::FileKind::folder) {
-    return refused(ENOTDIR);
+  if (must_be_new && to->found) {
+    return refused(EEXIST);
   }
-  if (from->found->device != to->folder->device) {
-    return refused(EXDEV);
+  if ((from->slash || to->slash) && from->found->kind != os::FileKind::folder) {
+    return refused(ENOTDIR);
   }
   if (is_above(*from->found, to->folder)) {
     return refused(EINVAL);
@@ -87,6 +102,14 @@ Answer<void> SimKernel::rename(Task& task, const os::Place& from_place, const os
   to->folder->entries[to->name] = {.inode = from->found, .order = next_order_++};
   from->found->parent = to->folder;
   return {};
+}
+
+Answer<void> SimKernel::rename(Task& task, const os::Place& from, const os::Place& to) {
+  return rename_to(task, from, to, Target::any);
+}
+
+Answer<void> SimKernel::rename_new(Task& task, const os::Place& from, const os::Place& to) {
+  return rename_to(task, from, to, Target::fresh);
 }
 
 }  // namespace lastref::harness::sim

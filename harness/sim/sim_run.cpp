@@ -274,6 +274,7 @@ Reach SimGate::reach_of(const Approach& approach) const {
     case Call::entropy:
     case Call::peer_of:
     case Call::working_folder:
+    case Call::sync:
       return Reach::process;
     case Call::read:
     case Call::write:

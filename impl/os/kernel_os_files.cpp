@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <ctime>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 #include <lastref/kernel_os.hpp>
 
@@ -183,6 +185,14 @@ Result<std::size_t> KernelOs::read(Fd fd, Buffer into) noexcept {
   return static_cast<std::size_t>(count);
 }
 
+Result<std::size_t> KernelOs::read_at(Fd fd, Buffer into, std::uint64_t offset) noexcept {
+  const ssize_t count = ::pread(number(fd), into.data(), into.size(), static_cast<off_t>(offset));
+  if (count < 0) {
+    return failed(Call::read_at, fd);
+  }
+  return static_cast<std::size_t>(count);
+}
+
 Result<std::size_t> KernelOs::write(Fd fd, Bytes bytes) noexcept {
   WithoutSigpipe without;
   const ssize_t count = ::write(number(fd), bytes.data(), bytes.size());
@@ -202,6 +212,18 @@ Result<std::size_t> KernelOs::write_at(Fd fd, Bytes bytes, std::uint64_t offset)
     return failed(Call::write_at, fd);
   }
   return static_cast<std::size_t>(count);
+}
+
+Status KernelOs::sync(Fd fd) noexcept {
+  return status_of(::fdatasync(number(fd)), Call::sync, fd);
+}
+
+Status KernelOs::punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  const int result = ::fallocate(number(fd),
+                                 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                 static_cast<off_t>(offset),
+                                 static_cast<off_t>(size));
+  return status_of(result, Call::punch_hole, fd);
 }
 
 Result<FileStatus> KernelOs::status(Fd fd) noexcept {
@@ -237,6 +259,19 @@ Status KernelOs::rename(const Place& from, const Place& to) noexcept {
       ::renameat(number(from.folder), from.path.c_str(), number(to.folder), to.path.c_str()),
       Call::rename,
       to.path);
+}
+
+Status KernelOs::rename_new(const Place& from, const Place& to) noexcept {
+  if (!is_path(from.path) || !is_path(to.path)) {
+    return failed(Call::rename_new, to.path);
+  }
+  return status_of(::renameat2(number(from.folder),
+                               from.path.c_str(),
+                               number(to.folder),
+                               to.path.c_str(),
+                               RENAME_NOREPLACE),
+                   Call::rename_new,
+                   to.path);
 }
 
 Status KernelOs::make_folder(const Place& place, std::uint32_t mode) noexcept {
@@ -281,6 +316,15 @@ Result<std::uint64_t> KernelOs::free_space(const std::string& path) noexcept {
   // Some file systems without a limit of their own tell the highest number of blocks that there is.
   const std::uint64_t block_size = std::max<std::uint64_t>(system.f_frsize, 1);
   return system.f_bavail > most / block_size ? most : system.f_bavail * block_size;
+}
+
+Result<std::uint64_t> KernelOs::file_system(const std::string& path) noexcept {
+  struct statfs system {};
+  if (!is_path(path) || ::statfs(path.c_str(), &system) < 0) {
+    return failed(Call::file_system, path);
+  }
+  // The highest bit of some is set, and where a word has 32 bits they look negative.
+  return static_cast<std::make_unsigned_t<decltype(system.f_type)>>(system.f_type);
 }
 
 Result<std::string> KernelOs::working_folder() noexcept {

@@ -86,6 +86,10 @@ Result<std::size_t> DirectedOs::read(os::Fd fd, os::Buffer into) noexcept {
   return cross(Call::read, "", [&] { return KernelOs::read(fd, into); });
 }
 
+Result<std::size_t> DirectedOs::read_at(os::Fd fd, os::Buffer into, std::uint64_t offset) noexcept {
+  return cross(Call::read_at, "", [&] { return KernelOs::read_at(fd, into, offset); });
+}
+
 Result<std::size_t> DirectedOs::write(os::Fd fd, os::Bytes bytes) noexcept {
   if (fd == os::Fd::standard_error) {
     const std::lock_guard held(guard_);
@@ -103,6 +107,14 @@ Result<std::size_t> DirectedOs::write_at(os::Fd fd,
   return cross(Call::write_at, "", [&] { return KernelOs::write_at(fd, bytes, offset); });
 }
 
+Status DirectedOs::sync(os::Fd fd) noexcept {
+  return cross(Call::sync, "", [&] { return KernelOs::sync(fd); });
+}
+
+Status DirectedOs::punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  return cross(Call::punch_hole, "", [&] { return KernelOs::punch_hole(fd, offset, size); });
+}
+
 Result<os::FileStatus> DirectedOs::status(os::Fd fd) noexcept {
   return cross(Call::status, "", [&] { return KernelOs::status(fd); });
 }
@@ -117,6 +129,11 @@ Status DirectedOs::unlink(const os::Place& place) noexcept {
 
 Status DirectedOs::rename(const os::Place& from, const os::Place& to) noexcept {
   return cross(Call::rename, to.path, [&] { return KernelOs::rename(real(from), real(to)); });
+}
+
+Status DirectedOs::rename_new(const os::Place& from, const os::Place& to) noexcept {
+  return cross(
+      Call::rename_new, to.path, [&] { return KernelOs::rename_new(real(from), real(to)); });
 }
 
 Status DirectedOs::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
@@ -137,6 +154,10 @@ Result<std::uint64_t> DirectedOs::free_space(const std::string& path) noexcept {
   return cross(Call::free_space, path, [&] {
     return free ? Result<std::uint64_t>(*free) : KernelOs::free_space(real(path));
   });
+}
+
+Result<std::uint64_t> DirectedOs::file_system(const std::string& path) noexcept {
+  return cross(Call::file_system, path, [&] { return KernelOs::file_system(real(path)); });
 }
 
 Result<os::Buffer> DirectedOs::map(const os::MapOptions& options) noexcept {

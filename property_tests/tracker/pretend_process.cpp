@@ -151,6 +151,17 @@ Result<std::size_t> PretendProcess::read(Fd fd, os::Buffer into) noexcept {
   return KernelOs::read(fd, into);
 }
 
+Result<std::size_t> PretendProcess::read_at(Fd fd, os::Buffer into, std::uint64_t offset) noexcept {
+  const Decision decision = decide(Call::read_at, "fd");
+  if (decision.fate == Fate::fail) {
+    return failure(decision.code, "fd", Call::read_at);
+  }
+  if (decision.fate == Fate::shorten) {
+    into = into.first(decision.passed(into.size()));
+  }
+  return KernelOs::read_at(fd, into, offset);
+}
+
 Result<std::size_t> PretendProcess::write(Fd fd, os::Bytes bytes) noexcept {
   return cross(Call::write, "fd", [&]() -> Result<std::size_t> {
     if (fd != Fd::standard_error) {
@@ -180,6 +191,14 @@ Result<std::size_t> PretendProcess::write_at(Fd fd,
   return written;
 }
 
+Status PretendProcess::sync(Fd fd) noexcept {
+  return cross(Call::sync, "fd", [&] { return KernelOs::sync(fd); });
+}
+
+Status PretendProcess::punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  return cross(Call::punch_hole, "fd", [&] { return KernelOs::punch_hole(fd, offset, size); });
+}
+
 Result<os::FileStatus> PretendProcess::status(Fd fd) noexcept {
   return cross(Call::status, "fd", [&] { return KernelOs::status(fd); });
 }
@@ -194,6 +213,11 @@ Status PretendProcess::unlink(const os::Place& place) noexcept {
 
 Status PretendProcess::rename(const os::Place& from, const os::Place& to) noexcept {
   return cross(Call::rename, to.path, [&] { return KernelOs::rename(real(from), real(to)); });
+}
+
+Status PretendProcess::rename_new(const os::Place& from, const os::Place& to) noexcept {
+  return cross(
+      Call::rename_new, to.path, [&] { return KernelOs::rename_new(real(from), real(to)); });
 }
 
 Status PretendProcess::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
@@ -212,6 +236,10 @@ Result<std::vector<os::FolderEntry>> PretendProcess::read_folder(Fd folder) noex
 
 Result<std::uint64_t> PretendProcess::free_space(const std::string& path) noexcept {
   return cross(Call::free_space, path, [&] { return KernelOs::free_space(real(path).path); });
+}
+
+Result<std::uint64_t> PretendProcess::file_system(const std::string& path) noexcept {
+  return cross(Call::file_system, path, [&] { return KernelOs::file_system(real(path).path); });
 }
 
 Status PretendProcess::unlink_shm(const std::string& name) noexcept {

@@ -40,16 +40,21 @@ class KernelOs : public Os {
   Result<Fd> open(const Place& place, const OpenOptions& options) noexcept override;
   Status close(Fd fd) noexcept override;
   Result<std::size_t> read(Fd fd, Buffer into) noexcept override;
+  Result<std::size_t> read_at(Fd fd, Buffer into, std::uint64_t offset) noexcept override;
   Result<std::size_t> write(Fd fd, Bytes bytes) noexcept override;
   Result<std::size_t> write_at(Fd fd, Bytes bytes, std::uint64_t offset) noexcept override;
+  Status sync(Fd fd) noexcept override;
+  Status punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept override;
   Result<FileStatus> status(Fd fd) noexcept override;
   Result<FileStatus> status_at(const Place& place) noexcept override;
   Status unlink(const Place& place) noexcept override;
   Status rename(const Place& from, const Place& to) noexcept override;
+  Status rename_new(const Place& from, const Place& to) noexcept override;
   Status make_folder(const Place& place, std::uint32_t mode) noexcept override;
   Status remove_folder(const Place& place) noexcept override;
   Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept override;
   Result<std::uint64_t> free_space(const std::string& path) noexcept override;
+  Result<std::uint64_t> file_system(const std::string& path) noexcept override;
   Result<std::string> working_folder() noexcept override;
 
   Result<Buffer> map(const MapOptions& options) noexcept override;

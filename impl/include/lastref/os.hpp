@@ -233,8 +233,18 @@ class Os {
   virtual Result<Fd> open(const Place& place, const OpenOptions& options) noexcept = 0;
   virtual Status close(Fd fd) noexcept = 0;
   virtual Result<std::size_t> read(Fd fd, Buffer into) noexcept = 0;
+  /// Of a file, from `offset` on; where `read` goes on stays. None behind the end. pread(2).
+  virtual Result<std::size_t> read_at(Fd fd, Buffer into, std::uint64_t offset) noexcept = 0;
   virtual Result<std::size_t> write(Fd fd, Bytes bytes) noexcept = 0;
   virtual Result<std::size_t> write_at(Fd fd, Bytes bytes, std::uint64_t offset) noexcept = 0;
+  /// What was written to the file, by whoever and through maps too, is on its device. Its name is
+  /// in its folder, which can be synced as well. After an error some of it may be lost, though the
+  /// next call may say that all is well. fdatasync(2); fsync(2), "ERRORS".
+  virtual Status sync(Fd fd) noexcept = 0;
+  /// These bytes of the file are zeros from now on, in its read and shared maps too, and the whole
+  /// pages among them are free space. The file's size stays. Some file systems cannot do it:
+  /// operation_not_supported. fallocate(2), "Deallocating file space".
+  virtual Status punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept = 0;
   virtual Result<FileStatus> status(Fd fd) noexcept = 0;
   /// Of the place itself: a symlink is not followed.
   virtual Result<FileStatus> status_at(const Place& place) noexcept = 0;
@@ -243,6 +253,9 @@ class Os {
   /// it is replaced, an empty folder by a folder; a symlink is not followed at either end. An error
   /// names `to`.
   virtual Status rename(const Place& from, const Place& to) noexcept = 0;
+  /// As rename, but nothing is replaced: file_exists if anything has the new name, be it the same
+  /// file. Some file systems cannot do it: invalid_argument. renameat2(2), RENAME_NOREPLACE.
+  virtual Status rename_new(const Place& from, const Place& to) noexcept = 0;
   virtual Status make_folder(const Place& place, std::uint32_t mode) noexcept = 0;
   virtual Status remove_folder(const Place& place) noexcept = 0;
   /// The next entries of an open folder, without "." and ".."; none at its end. At least one and at
@@ -251,6 +264,8 @@ class Os {
   /// Bytes that an ordinary user could still write on the file system of `path`, and never more
   /// than the highest std::int64_t. A symlink is followed.
   virtual Result<std::uint64_t> free_space(const std::string& path) noexcept = 0;
+  /// Which kind of file system has `path`, by the numbers of statfs(2). A symlink is followed.
+  virtual Result<std::uint64_t> file_system(const std::string& path) noexcept = 0;
   /// The absolute path where relative ones start.
   virtual Result<std::string> working_folder() noexcept = 0;
 

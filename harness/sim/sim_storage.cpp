@@ -1,0 +1,227 @@
+// Bytes of files in the simulated kernel: at which offset they are read and written, and the room
+// that they take.
+//
+// The order of checks is that of fs/read_write.c, fs/sync.c and fs/open.c in Linux; what takes room
+// is as in mm/shmem.c.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "harness/sim/sim_bytes.hpp"
+#include "harness/sim/sim_kernel.hpp"
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::uint64_t page_size = 4096;
+/// Of offsets and sizes, which are signed numbers to the kernel.
+constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
+/// As statfs(2) tells them. What has no limits here is a disk.
+constexpr std::uint64_t tmpfs_magic = 0x01021994;
+constexpr std::uint64_t ext4_magic = 0xef53;
+
+/// What is open, if it has offsets; it is looked at after the offset.
+Answer<std::shared_ptr<Description>> file_with_offsets(const Task& task,
+                                                       os::Fd fd,
+                                                       std::uint64_t offset) {
+  if (offset > offset_max) {
+    return refused(EINVAL);
+  }
+  auto open = SimKernel::description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  switch (open->kind) {
+    case DescriptionKind::file:
+      return open;
+    case DescriptionKind::process:
+      return refused(EINVAL);  // A file with offsets and no content: Linux 6.9.
+    default:
+      return refused(ESPIPE);
+  }
+}
+
+/// Whether a hole can be made in what is open, were it somewhere else.
+Answer<void> may_have_holes(const Description& open) {
+  switch (open.kind) {
+    case DescriptionKind::file:
+      return open.writable ? Answer<void>() : refused(EBADF);
+    case DescriptionKind::pipe_read:
+      return refused(EBADF);
+    case DescriptionKind::pipe_write:
+      return refused(ESPIPE);
+    case DescriptionKind::socket:
+    case DescriptionKind::stream:
+      return refused(ENODEV);
+    case DescriptionKind::process:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+/// How many of the bytes there is room for; their pages are taken.
+std::size_t SimKernel::take_pages(Inode& inode, std::uint64_t offset, std::size_t size) {
+  if (inode.device != first_device) {
+    return size;
+  }
+  const std::uint64_t last = (offset + size - 1) / page_size;
+  inode.pages.resize(std::max<std::size_t>(inode.pages.size(), last + 1));
+  for (std::uint64_t page = offset / page_size; page <= last; ++page) {
+    if (inode.pages[page]) {
+      continue;
+    }
+    if (bytes_ + page_size > limits.bytes) {
+      return page * page_size > offset ? page * page_size - offset : 0;
+    }
+    inode.pages[page] = true;
+    bytes_ += page_size;
+  }
+  return size;
+}
+
+void SimKernel::give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t end) {
+  for (std::uint64_t page = first; page < std::min<std::uint64_t>(end, inode.pages.size());
+       ++page) {
+    bytes_ -= inode.pages[page] ? page_size : 0;
+    inode.pages[page] = false;
+  }
+}
+
+Answer<std::size_t> SimKernel::put(const Task& task,
+                                   Inode& inode,
+                                   os::Bytes bytes,
+                                   std::uint64_t offset) {
+  if (bytes.empty()) {
+    return 0;
+  }
+  if (offset >= task.file_size_max) {
+    return refused(EFBIG);
+  }
+  const std::size_t wanted = std::min<std::uint64_t>(bytes.size(), task.file_size_max - offset);
+  if (offset + wanted > inode.bytes.capacity() && !inode.pinned.expired()) {
+    return refused(ENOSPC);
+  }
+  const std::size_t size = take_pages(inode, offset, wanted);
+  if (size == 0) {
+    return refused(ENOSPC);
+  }
+  inode.bytes.resize(std::max<std::size_t>(inode.bytes.size(), offset + size));
+  std::memcpy(inode.bytes.data() + offset, bytes.data(), size);
+  return size;
+}
+
+Answer<std::size_t> SimKernel::write_at(Task& task,
+                                        os::Fd fd,
+                                        os::Bytes bytes,
+                                        std::uint64_t offset) {
+  const auto found = file_with_offsets(task, fd, offset);
+  if (!found) {
+    return refused(found.error());
+  }
+  const Description& open = **found;
+  if (!open.writable) {
+    return refused(EBADF);
+  }
+  if (bytes.size() > offset_max - offset) {
+    return refused(EINVAL);
+  }
+  // Linux appends whatever the offset says. pwrite(2), BUGS.
+  return put(task, *open.inode, bytes, open.append ? open.inode->bytes.size() : offset);
+}
+
+Answer<std::size_t> SimKernel::read_at(Task& task,
+                                       os::Fd fd,
+                                       os::Buffer into,
+                                       std::uint64_t offset) {
+  const auto found = file_with_offsets(task, fd, offset);
+  if (!found) {
+    return refused(found.error());
+  }
+  if (into.size() > offset_max - offset) {
+    return refused(EINVAL);
+  }
+  const Inode& inode = *(*found)->inode;
+  if (inode.kind == os::FileKind::folder) {
+    return refused(EISDIR);
+  }
+  const std::string_view bytes = inode.bytes;
+  return copy_out(bytes.substr(std::min<std::uint64_t>(offset, bytes.size())), into);
+}
+
+Answer<void> SimKernel::sync(Task& task, os::Fd fd) {
+  const auto open = description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  // Nothing to do: here, what was written outlives everything.
+  return open->kind == DescriptionKind::file ? Answer<void>() : refused(EINVAL);
+}
+
+Answer<void> SimKernel::punch_hole(Task& task,
+                                   os::Fd fd,
+                                   std::uint64_t offset,
+                                   std::uint64_t size) {
+  const auto open = description(task, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (offset > offset_max || size == 0 || size > offset_max) {
+    return refused(EINVAL);
+  }
+  if (auto possible = may_have_holes(*open); !possible) {
+    return possible;
+  }
+  if (size > offset_max - offset) {
+    return refused(EFBIG);
+  }
+  if (open->kind != DescriptionKind::file) {
+    return refused(EOPNOTSUPP);
+  }
+  Inode& inode = *open->inode;
+  const std::uint64_t end = offset + size;
+  if (offset < inode.bytes.size()) {
+    // In place: maps see it.
+    std::memset(
+        inode.bytes.data() + offset, 0, std::min<std::uint64_t>(end, inode.bytes.size()) - offset);
+  }
+  give_pages_back(inode, (offset + page_size - 1) / page_size, end / page_size);
+  return {};
+}
+
+Answer<SimKernel::Walk> SimKernel::walk_through(const Task& task, const std::string& path) const {
+  auto at = walk(task, path);
+  int links = 0;
+  while (at && at->found && at->found->kind == os::FileKind::symlink) {
+    if (auto followed = follow(task, *at, links); !followed) {
+      return refused(followed.error());
+    }
+  }
+  if (at && !at->found) {
+    return refused(ENOENT);
+  }
+  return at;
+}
+
+Answer<std::uint64_t> SimKernel::free_space(Task& task, const std::string& path) const {
+  const auto at = walk_through(task, path);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (at->found->device != first_device) {
+    return offset_max;
+  }
+  return std::min<std::uint64_t>(limits.bytes - std::min(limits.bytes, bytes_), offset_max);
+}
+
+Answer<std::uint64_t> SimKernel::file_system(Task& task, const std::string& path) const {
+  const auto at = walk_through(task, path);
+  if (!at) {
+    return refused(at.error());
+  }
+  return at->found->device == first_device ? tmpfs_magic : ext4_magic;
+}
+
+}  // namespace lastref::harness::sim

@@ -1,0 +1,164 @@
+// instrumented_os_names_test: what an instrumented process calls its files, folders and maps while
+// they are open and when they move.
+#include <array>
+#include <cerrno>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lastref/call.hpp>
+#include <lastref/kernel_os.hpp>
+
+#include "harness/instrument/instrumented_os.hpp"
+
+namespace lastref::harness {
+namespace {
+
+TEST(InstrumentedOsNames, what_is_open_has_a_name_until_it_is_closed) {
+  os::KernelOs kernel;
+  Gate gate;
+  InstrumentedOs os(kernel, gate);
+  const auto pipe = os.make_pipe();
+  const auto folder = os.open("/tmp/", {.folder = true});
+  ASSERT_TRUE(pipe);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(os.still_open().size(), 3U);
+  EXPECT_TRUE(os.close(pipe->read));
+  EXPECT_EQ(os.still_open(), (std::vector<std::string>{"pipe.write", "tmp"}));
+  EXPECT_TRUE(os.close(pipe->write));
+  EXPECT_TRUE(os.close(*folder));
+  EXPECT_TRUE(os.still_open().empty());
+}
+
+TEST(InstrumentedOsNames, what_is_mapped_has_a_name_until_it_is_unmapped) {
+  os::KernelOs kernel;
+  Gate gate;
+  InstrumentedOs os(kernel, gate);
+  const auto program = os.open("/bin/true", {});
+  ASSERT_TRUE(program);
+  const auto file = os.map({.file = *program, .size = 16});
+  const auto zeros = os.map({.size = 16, .kind = os::MapKind::shared});
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(zeros);
+  EXPECT_TRUE(os.close(*program));
+  EXPECT_EQ(os.still_open(), (std::vector<std::string>{"map:anonymous", "map:true"}));
+  InstrumentedOs::arm(Call::unmap, ENOMEM);
+  EXPECT_FALSE(os.unmap(*file));
+  EXPECT_TRUE(os.unmap(*zeros));
+  EXPECT_EQ(os.still_open(), std::vector<std::string>{"map:true"});
+  EXPECT_TRUE(os.unmap(*file));
+  EXPECT_TRUE(os.still_open().empty());
+}
+
+/// Keeps what its crossings were about.
+class NamingGate final : public Gate {
+ public:
+  Passage before(const Approach& approach) noexcept override {
+    objects.emplace_back(approach.object);
+    texts.emplace_back(approach.text);
+    return {};
+  }
+
+  std::vector<std::string> objects;
+  std::vector<std::string> texts;
+};
+
+/// A way to rename, and its row.
+struct Renaming {
+  Call call;
+  Status (os::Os::*rename)(const os::Place& from, const os::Place& to) noexcept;
+};
+
+void PrintTo(const Renaming& renaming, std::ostream* out) {
+  *out << name_of(renaming.call);
+}
+
+class InstrumentedRenames : public testing::TestWithParam<Renaming> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(kernel_.make_folder(base_, 0700));
+    ASSERT_TRUE(kernel_.make_folder(path_of("a"), 0700));
+  }
+  void TearDown() override { EXPECT_TRUE(kernel_.remove_folder(base_)); }
+
+  std::string path_of(const std::string& name) const { return base_ + '/' + name; }
+  Status rename(const std::string& from, const std::string& to) {
+    return (os_.*GetParam().rename)(path_of(from), path_of(to));
+  }
+
+  const std::string base_ =
+      testing::TempDir() + "instrumented_os_names_test_" + std::string(name_of(GetParam().call));
+  os::KernelOs kernel_;
+  NamingGate gate_;
+  InstrumentedOs os_{kernel_, gate_};
+};
+
+constexpr Renaming renamings[] = {{Call::rename, &os::Os::rename},
+                                  {Call::rename_new, &os::Os::rename_new}};
+INSTANTIATE_TEST_SUITE_P(Every,
+                         InstrumentedRenames,
+                         testing::ValuesIn(renamings),
+                         [](const auto& row) { return std::string(name_of(row.param.call)); });
+
+TEST_P(InstrumentedRenames, are_about_their_target_and_what_is_below_moves_along) {
+  const auto folder = os_.open(path_of("a"), {.folder = true});
+  const auto file = os_.open({*folder, "file"}, {.write = true, .create = true});
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(rename("a", "b"));
+  EXPECT_EQ(gate_.objects.back(), "b");
+  EXPECT_EQ(gate_.texts.back(), path_of("b"));
+  EXPECT_TRUE(os_.close(*file));
+  EXPECT_EQ(gate_.objects.back(), "file");
+  EXPECT_EQ(gate_.texts.back(), path_of("b/file"));
+  EXPECT_TRUE(os_.unlink({*folder, "file"}));
+  EXPECT_EQ(gate_.texts.back(), path_of("b/file"));
+  EXPECT_TRUE(os_.close(*folder));
+  EXPECT_EQ(gate_.objects.back(), "a");
+  EXPECT_TRUE(kernel_.remove_folder(path_of("b")));
+}
+
+TEST_P(InstrumentedRenames, leave_the_old_state_when_they_fail) {
+  ASSERT_TRUE(kernel_.make_folder(path_of("full"), 0700));
+  ASSERT_TRUE(kernel_.make_folder(path_of("full/below"), 0700));
+  const auto folder = os_.open(path_of("a"), {.folder = true});
+  ASSERT_TRUE(folder);
+  for (const int error : row_of(GetParam().call).errnos) {
+    InstrumentedOs::arm(GetParam().call, error);
+    const Status failed = rename("a", "b");
+    EXPECT_EQ(failed.error().code, std::errc{error});
+    EXPECT_EQ(failed.error().subject, path_of("b"));
+    EXPECT_TRUE(failed.error().injected);
+    EXPECT_TRUE(kernel_.status_at(path_of("a")));
+    EXPECT_FALSE(kernel_.status_at(path_of("b")));
+  }
+  EXPECT_FALSE(rename("a", "full"));
+  EXPECT_TRUE(os_.status(*folder));
+  EXPECT_EQ(gate_.texts.back(), path_of("a"));
+  EXPECT_TRUE(os_.close(*folder));
+  for (const char* const name : {"full/below", "full", "a"}) {
+    EXPECT_TRUE(kernel_.remove_folder(path_of(name)));
+  }
+}
+
+TEST(InstrumentedOsNames, what_is_done_to_a_file_is_about_the_file) {
+  os::KernelOs kernel;
+  NamingGate gate;
+  InstrumentedOs os(kernel, gate);
+  const auto program = os.open("/bin/true", {});
+  ASSERT_TRUE(program);
+  gate.objects.clear();
+  gate.texts.clear();
+  std::array<std::byte, 4> bytes{};
+  EXPECT_EQ(os.read_at(*program, bytes, 0), bytes.size());
+  EXPECT_TRUE(os.sync(*program));
+  EXPECT_FALSE(os.punch_hole(*program, 0, 1)) << "it may not be written";
+  EXPECT_TRUE(os.file_system("/bin/true"));
+  EXPECT_EQ(gate.objects, std::vector<std::string>(4, "true"));
+  EXPECT_EQ(gate.texts, std::vector<std::string>(4, "/bin/true"));
+  EXPECT_TRUE(os.close(*program));
+}
+
+}  // namespace
+}  // namespace lastref::harness
