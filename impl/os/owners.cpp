@@ -20,6 +20,21 @@ Status write_pieces(Bytes bytes, const std::string& subject, Call call, WriteSom
   return ok();
 }
 
+/// Fills `into` by `read_some(rest, how many went before)`, up to the end of the file.
+template <typename ReadSome>
+Result<std::size_t> read_pieces(Buffer into, ReadSome read_some) {
+  std::size_t size = 0;
+  while (size < into.size()) {
+    const auto attempt = [&] { return read_some(into.subspan(size), size); };
+    LASTREF_TRY(count, retry_interrupted(attempt));
+    if (count == 0) {
+      break;
+    }
+    size += count;
+  }
+  return size;
+}
+
 std::string text_of(Fd fd) {
   return "fd " + std::to_string(static_cast<int>(fd));
 }
@@ -85,15 +100,16 @@ Result<UniqueMap> map_memory(Os& os, const MapOptions& options) noexcept {
 }
 
 Result<std::size_t> read_until_full(Os& os, Fd fd, Buffer into) noexcept {
-  std::size_t size = 0;
-  while (size < into.size()) {
-    LASTREF_TRY(count, retry_interrupted([&] { return os.read(fd, into.subspan(size)); }));
-    if (count == 0) {
-      break;
-    }
-    size += count;
-  }
-  return size;
+  return read_pieces(into, [&](Buffer rest, std::size_t) { return os.read(fd, rest); });
+}
+
+Result<std::size_t> read_until_full_at(Os& os, Fd fd, Buffer into, std::uint64_t offset) noexcept {
+  return read_pieces(
+      into, [&](Buffer rest, std::size_t before) { return os.read_at(fd, rest, offset + before); });
+}
+
+Status sync_file(Os& os, Fd fd) noexcept {
+  return retry_interrupted([&] { return os.sync(fd); });
 }
 
 Status write_all(Os& os, Fd fd, Bytes bytes) noexcept {

@@ -157,7 +157,12 @@ Result<std::uint64_t> DirectedOs::free_space(const std::string& path) noexcept {
 }
 
 Result<std::uint64_t> DirectedOs::file_system(const std::string& path) noexcept {
-  return cross(Call::file_system, path, [&] { return KernelOs::file_system(real(path)); });
+  return cross(Call::file_system, path, [&]() -> Result<std::uint64_t> {
+    if (file_system_kind) {
+      return *file_system_kind;
+    }
+    return KernelOs::file_system(real(path));
+  });
 }
 
 Result<os::Buffer> DirectedOs::map(const os::MapOptions& options) noexcept {
@@ -188,6 +193,12 @@ std::optional<std::string> DirectedOs::environment(const std::string& name) noex
 std::unique_ptr<os::ExitHook> DirectedOs::at_exit(std::function<void()> action) noexcept {
   hooks_->actions.push_back(std::move(action));
   return std::make_unique<Hook>(hooks_, std::prev(hooks_->actions.end()));
+}
+
+void DirectedOs::step(Step step) noexcept {
+  if (at_step) {
+    at_step(step);
+  }
 }
 
 DirectedOs::Director fail_kth(std::size_t k, std::errc code, Call call) {

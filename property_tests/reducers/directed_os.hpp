@@ -37,9 +37,11 @@ class DirectedOs final : public os::KernelOs {
   std::map<std::string, std::string> mounts;
   std::vector<Crossed> crossed;
   std::function<void(const Crossed&)> after;  ///< Told of each call that was made.
+  std::function<void(Step)> at_step;          ///< Told of each step, before what it is about.
   std::string said;                           ///< On standard error.
   os::Instant clock{0};
   std::optional<std::uint64_t> free = {};  ///< What free_space says, if not what the kernel does.
+  std::optional<std::uint64_t> file_system_kind = {};  ///< The same for file_system.
   os::Pid pid;
   std::uint32_t user;
 
@@ -78,6 +80,7 @@ class DirectedOs final : public os::KernelOs {
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
+  void step(Step step) noexcept override;
 
  private:
   struct Hooks;

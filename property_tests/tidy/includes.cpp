@@ -17,14 +17,20 @@ struct Room {
 };
 
 const std::vector<Room>& rooms() {
-  static const std::vector<std::string_view> all_of_impl = {
-      "impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers", "impl/backends"};
+  static const std::vector<std::string_view> all_of_impl = {"impl/os",
+                                                            "impl/array",
+                                                            "impl/tracker",
+                                                            "impl/resources",
+                                                            "impl/reducers",
+                                                            "impl/backends",
+                                                            "impl/cache"};
   static const std::vector<std::string_view> everything = {"impl/os",
                                                            "impl/array",
                                                            "impl/tracker",
                                                            "impl/resources",
                                                            "impl/reducers",
                                                            "impl/backends",
+                                                           "impl/cache",
                                                            "harness",
                                                            "fault_scenarios"};
   static const std::vector<Room> table = {
@@ -37,6 +43,9 @@ const std::vector<Room>& rooms() {
       {.path = "impl/reducers",
        .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources"},
        .inside = {"impl/os", "impl/array"}},
+      {.path = "impl/cache",
+       .doors = {"impl/os", "impl/tracker", "impl/resources"},
+       .inside = {"impl/os"}},
       {.path = "impl/backends",
        .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers"},
        .inside = {"impl/os"}},
@@ -65,6 +74,7 @@ constexpr std::array doors = {
     Door{"resource.hpp", "impl/os"},
     Door{"array.hpp", "impl/array"},
     Door{"backend.hpp", "impl/backends"},
+    Door{"cache.hpp", "impl/cache"},
     Door{"dtype.hpp", "impl/array"},
     Door{"memory.hpp", "impl/array"},
     Door{"npy.hpp", "impl/array"},

@@ -35,11 +35,11 @@ const std::vector<Word>& words() {
       {.names = {"assert"}, .instead = "LASTREF_ASSERT, which stays on", .only_called = true},
       {.names = {"std::views*", "std::ranges::views*"},
        .instead = "a loop, for clang 14 cannot read the views of libstdc++ 12"},
-      // What a task throws is caught where it runs.
+      // What a task throws is caught where it runs; a vector has no other word for too much.
       {.names = {"throw", "try", "catch"},
        .instead = "Result",
        .where = product,
-       .but = {"impl/backends/task.cpp"}},
+       .but = {"impl/backends/task.cpp", "impl/cache/copy.hpp"}},
       {.names =
            {"std::thread", "std::jthread", "std::mutex", "std::condition_variable", "pthread_*"},
        .instead = "Os::start_thread and Os::make_monitor",
@@ -63,8 +63,9 @@ const std::vector<Word>& words() {
        .where = product,
        .but = {"impl/include/lastref/error.hpp", "impl/os/"}},
       {.names = {"std::atomic_ref"},
-       .instead = "a named step: a word in shared memory is raced on",
-       .where = product},
+       .instead = "SharedWord: what processes race on is stepped through",
+       .where = product,
+       .but = {"impl/os/shared_word.hpp"}},
   };
   return table;
 }

@@ -87,11 +87,16 @@ Result<UniqueMap> map_memory(Os& os, const MapOptions& options) noexcept;
 
 /// Reads until `into` is full or the file ends; says how much there was. Not for pipes.
 Result<std::size_t> read_until_full(Os& os, Fd fd, Buffer into) noexcept;
+/// The same from `offset` on.
+Result<std::size_t> read_until_full_at(Os& os, Fd fd, Buffer into, std::uint64_t offset) noexcept;
 
 /// Writes all of it to a file or pipe that never stays full, or says why not. On an error some part
 /// may have been written.
 Status write_all(Os& os, Fd fd, Bytes bytes) noexcept;
 Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept;
+
+/// fdatasync(2), retried when interrupted.
+Status sync_file(Os& os, Fd fd) noexcept;
 
 /// One message to people on standard error; errors are swallowed, for there is nobody to tell.
 void report_quietly(Os& os, std::string_view line) noexcept;

@@ -1,0 +1,73 @@
+// Leased: something that threads use without a lock, and that goes with the last of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace lastref::cache {
+
+/// Opened once, shut once. Who is inside when it is shut goes on; who comes later finds nothing.
+/// Whoever leaves last destroys it. A fork while a thread is inside leaves the copy as it is.
+template <typename T>
+class Leased {
+ public:
+  class Use {
+   public:
+    explicit Use(Leased& leased) noexcept : leased_(leased), is_inside_(leased.enter()) {}
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() { leased_.leave(); }
+
+    explicit operator bool() const noexcept { return is_inside_; }
+    T& operator*() const noexcept { return *leased_.value_; }
+    T* operator->() const noexcept { return leased_.value_.get(); }
+
+   private:
+    Leased& leased_;
+    bool is_inside_;
+  };
+
+  Leased() = default;
+  Leased(const Leased&) = delete;
+  Leased& operator=(const Leased&) = delete;
+  ~Leased() = default;
+
+  /// By one thread, once.
+  void open(std::unique_ptr<T> value) noexcept {
+    value_ = std::move(value);
+    state_.fetch_and(~(shut_bit | gone_bit), std::memory_order_release);
+  }
+
+  /// Whether it was open until now.
+  bool shut() noexcept {
+    state_.fetch_add(1, std::memory_order_acquire);
+    const bool was_open = (state_.fetch_or(shut_bit, std::memory_order_acq_rel) & shut_bit) == 0;
+    leave();
+    return was_open;
+  }
+
+ private:
+  static constexpr std::uint64_t shut_bit = std::uint64_t{1} << 63U;
+  static constexpr std::uint64_t gone_bit = std::uint64_t{1} << 62U;
+
+  bool enter() noexcept { return (state_.fetch_add(1, std::memory_order_acquire) & shut_bit) == 0; }
+
+  void leave() noexcept {
+    if (state_.fetch_sub(1, std::memory_order_acq_rel) != (shut_bit | 1U)) {
+      return;
+    }
+    // Somebody may have come in since, to find it shut: then they are the last.
+    std::uint64_t expected = shut_bit;
+    if (state_.compare_exchange_strong(
+            expected, shut_bit | gone_bit, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      value_.reset();
+    }
+  }
+
+  std::atomic<std::uint64_t> state_{shut_bit | gone_bit};  // and how many are inside
+  std::unique_ptr<T> value_;
+};
+
+}  // namespace lastref::cache

@@ -1,0 +1,306 @@
+#include <atomic>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <lastref/cache.hpp>
+
+#include "impl/cache/copy.hpp"
+#include "impl/cache/leased.hpp"
+#include "impl/cache/live_file.hpp"
+#include "impl/cache/owner.hpp"
+#include "impl/cache/snapshot.hpp"
+
+namespace lastref {
+namespace {
+
+using Copied = std::optional<std::vector<std::byte>>;
+using Viewed = std::optional<CachedBytes>;
+
+constexpr std::string_view live_word = "live";
+constexpr std::string_view preserved_word = "preserved";
+
+Result<Copied> copy_of(const std::optional<os::Bytes>& found) {
+  if (!found) {
+    return Copied();
+  }
+  LASTREF_TRY(copy, cache::copy_of(*found));
+  return Copied(std::move(copy));
+}
+
+/// "live:<id>:<path>" or "preserved:<length>:<path>".
+struct Handle {
+  bool is_live = true;
+  std::string id;            ///< of a live one
+  std::uint64_t length = 0;  ///< of a preserved one
+  std::string path;
+};
+
+std::string to_text(const Handle& handle) {
+  return std::string(handle.is_live ? live_word : preserved_word) + ':' +
+         (handle.is_live ? handle.id : std::to_string(handle.length)) + ':' + handle.path;
+}
+
+Result<Handle> parse_handle(const std::string& text) {
+  const std::size_t word_end = text.find(':');
+  const std::size_t end = word_end == std::string::npos ? word_end : text.find(':', word_end + 1);
+  if (end == std::string::npos) {
+    return failure(std::errc::invalid_argument, "no handle of a cache: " + text);
+  }
+  const std::string_view all = text;
+  const std::string_view word = all.substr(0, word_end);
+  const std::string_view which = all.substr(word_end + 1, end - word_end - 1);
+  Handle handle{.is_live = word == live_word, .id = {}, .path = std::string(all.substr(end + 1))};
+  bool is_right = handle.path.starts_with('/');
+  if (handle.is_live) {
+    handle.id = which;
+  } else {
+    const auto parsed = std::from_chars(which.begin(), which.end(), handle.length);
+    is_right = is_right && word == preserved_word && parsed.ec == std::errc() &&
+               parsed.ptr == which.end() && handle.length > 0;
+  }
+  if (!is_right) {
+    return failure(std::errc::invalid_argument, "no handle of a cache: " + text);
+  }
+  return handle;
+}
+
+/// What is there under a name that somebody else told us, if it is our own user's.
+Result<os::UniqueFd> open_own(os::Os& os, const std::string& path, bool write) {
+  LASTREF_TRY(file, os::open_file(os, path, {.write = write}));
+  LASTREF_TRY(status, os.status(file.get()));
+  if (status.owner != os.user_id()) {
+    return failure(std::errc::permission_denied, path + " (another user's)");
+  }
+  return file;
+}
+
+class FileOfMany final : public MultiprocessFileCache {
+ public:
+  FileOfMany(os::Os& os,
+             std::shared_ptr<References> references,
+             CacheOptions options,
+             std::uint64_t length)
+      : owner_(os, std::move(references), std::move(options)), length_(length) {}
+  FileOfMany(const FileOfMany&) = delete;
+  FileOfMany& operator=(const FileOfMany&) = delete;
+  ~FileOfMany() override { static_cast<void>(FileOfMany::close()); }
+
+  /// Before anybody else has this.
+  void open_live(std::unique_ptr<cache::LiveFile> live, std::string path) {
+    live_handle_ =
+        to_text({.is_live = true, .id = live->id(), .length = 0, .path = std::move(path)});
+    live_.open(std::move(live));
+  }
+
+  /// Once.
+  void open_loaded(std::unique_ptr<cache::Snapshot> snapshot, std::string path) {
+    loaded_handle_ =
+        to_text({.is_live = false, .id = {}, .length = length_, .path = std::move(path)});
+    loaded_.open(std::move(snapshot));
+  }
+
+  void own(cache::OwnFile file) {
+    own_file_.emplace(std::move(file));
+    owner_.tell("made " + own_file_->path());
+  }
+
+  Result<bool> put(std::uint64_t slot, os::Bytes value) override {
+    const Live live(live_);
+    if (!live || live->is_frozen()) {
+      return false;
+    }
+    LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+    LASTREF_TRY(outcome, live->put(slot, value));
+    if (outcome == cache::Put::no_room) {
+      owner_.warn_of_room(slot, value.size());
+    }
+    return outcome == cache::Put::stored;
+  }
+
+  Result<Copied> get(std::uint64_t slot) override {
+    if (const Live live(live_); live) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      LASTREF_TRY(found, live->find(slot));
+      return copy_of(found);
+    }
+    if (const Loaded loaded(loaded_); loaded) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      return copy_of(loaded->find(slot));
+    }
+    return Copied();
+  }
+
+  Result<Viewed> view(std::uint64_t slot) override {
+    if (const Live live(live_); live) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      return live->view(slot);
+    }
+    if (const Loaded loaded(loaded_); loaded) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      return loaded->view(slot);
+    }
+    return Viewed();
+  }
+
+  Result<Copied> get_checked(std::uint64_t slot) override {
+    if (const Live live(live_); live) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      return live->read(slot);
+    }
+    if (const Loaded loaded(loaded_); loaded) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      return loaded->read(slot);
+    }
+    return Copied();
+  }
+
+  Result<bool> preserve(const std::string& name, bool overwrite) override {
+    LASTREF_CHECK(check_owner("preserve"));
+    if (const Live live(live_); live) {
+      return owner_.preserve(
+          name,
+          overwrite,
+          [&] { live->seal(); },
+          [&](os::Fd file) {
+            return cache::write_snapshot(
+                owner_.os(), file, length_, [&](std::uint64_t slot) { return live->find(slot); });
+          });
+    }
+    if (const Loaded loaded(loaded_); loaded) {
+      return owner_.preserve(
+          name,
+          overwrite,
+          [] {},
+          [&](os::Fd file) {
+            return cache::write_snapshot(
+                owner_.os(),
+                file,
+                length_,
+                [&](std::uint64_t slot) -> Result<std::optional<os::Bytes>> {
+                  return loaded->find(slot);
+                });
+          });
+    }
+    return false;
+  }
+
+  Result<bool> preload(const std::string& name) override {
+    LASTREF_CHECK(check_owner("preload"));
+    const Live live(live_);
+    if (!live || live->is_frozen() || is_loading_.exchange(true)) {
+      owner_.tell("not loaded, for the cache is frozen or closed: " + name);
+      return false;
+    }
+    auto loaded = load(name, *live);
+    if (!loaded || !*loaded) {
+      is_loading_ = false;
+    }
+    return loaded;
+  }
+
+  Status close() override {
+    const bool was_live = live_.shut();
+    loaded_.shut();
+    return was_live && own_file_ ? own_file_->remove() : ok();
+  }
+
+  std::string handle() const override {
+    if (const Live live(live_); live) {
+      return live_handle_;
+    }
+    const Loaded loaded(loaded_);
+    return loaded ? loaded_handle_ : "";
+  }
+
+  std::uint64_t size() const noexcept override { return length_; }
+  bool is_multiprocess_safe() const noexcept override { return true; }
+  bool is_multithread_safe() const noexcept override { return true; }
+
+ private:
+  using Live = cache::Leased<cache::LiveFile>::Use;
+  using Loaded = cache::Leased<cache::Snapshot>::Use;
+
+  /// Those who have attached the cache have not made it, in whatever process.
+  Status check_owner(const char* word) const {
+    if (!own_file_) {
+      return failure(std::errc::operation_not_permitted,
+                     std::string(word) + " is for the cache that made the file");
+    }
+    return owner_.check_process(word);
+  }
+
+  Result<bool> load(const std::string& name, cache::LiveFile& live) {
+    LASTREF_TRY(file, owner_.find_preserved(name));
+    if (!file) {
+      return false;
+    }
+    LASTREF_TRY(snapshot, cache::Snapshot::load(owner_.os(), std::move(file), length_));
+    LASTREF_TRY(folder, owner_.folder());
+    // Whoever else has the old file puts no more into it.
+    live.freeze();
+    open_loaded(std::move(snapshot), folder + '/' + name);
+    if (!live_.shut()) {
+      // Somebody has closed the cache meanwhile, and with it the file.
+      loaded_.shut();
+      return false;
+    }
+    owner_.tell("loaded " + name + " in place of " + own_file_->path());
+    LASTREF_CHECK(own_file_->remove());
+    return true;
+  }
+
+  cache::Owner owner_;
+  const std::uint64_t length_;
+  std::optional<cache::OwnFile> own_file_;  // none of an attached cache
+  std::string live_handle_;
+  std::string loaded_handle_;
+  std::atomic<bool> is_loading_{false};
+  // What the cache is at the moment: the one or the other, or nothing.
+  mutable cache::Leased<cache::LiveFile> live_;
+  mutable cache::Leased<cache::Snapshot> loaded_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
+    os::Os& os, std::shared_ptr<References> references, std::int64_t length, CacheOptions options) {
+  LASTREF_TRY(numbers, cache::check_numbers(length, options));
+  LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
+  LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, ".cache"));
+  LASTREF_TRY(live,
+              cache::LiveFile::create(os,
+                                      own.take_open(),
+                                      {.length = numbers.length,
+                                       .size_limit = numbers.size_limit,
+                                       .is_durable = options.is_durable}));
+  auto made =
+      std::make_unique<FileOfMany>(os, std::move(references), std::move(options), numbers.length);
+  made->open_live(std::move(live), own.path());
+  made->own(std::move(own));
+  return made;
+}
+
+Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
+    os::Os& os, const std::string& handle) {
+  LASTREF_TRY(parsed, parse_handle(handle));
+  LASTREF_TRY(file, open_own(os, parsed.path, parsed.is_live));
+  if (!parsed.is_live) {
+    LASTREF_TRY(snapshot, cache::Snapshot::load(os, std::move(file), parsed.length));
+    auto attached = std::make_unique<FileOfMany>(os, nullptr, CacheOptions(), parsed.length);
+    attached->open_loaded(std::move(snapshot), parsed.path);
+    return attached;
+  }
+  LASTREF_TRY(live, cache::LiveFile::open(os, std::move(file)));
+  if (live->id() != parsed.id) {
+    return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
+  }
+  auto attached = std::make_unique<FileOfMany>(os, nullptr, CacheOptions(), live->shape().length);
+  attached->open_live(std::move(live), parsed.path);
+  return attached;
+}
+
+}  // namespace lastref

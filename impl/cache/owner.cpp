@@ -1,0 +1,98 @@
+#include "impl/cache/owner.hpp"
+
+#include "impl/cache/room.hpp"
+
+namespace lastref::cache {
+
+Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options) {
+  if (length <= 0) {
+    return failure(std::errc::invalid_argument,
+                   "the length of a cache is 1 or more, not " + std::to_string(length));
+  }
+  if (options.size_limit < 0) {
+    return failure(
+        std::errc::invalid_argument,
+        "the limit of a cache is 0 (none) or more, not " + std::to_string(options.size_limit));
+  }
+  const Numbers numbers = {.length = static_cast<std::uint64_t>(length),
+                           .size_limit = static_cast<std::uint64_t>(options.size_limit)};
+  if (numbers.length > length_max) {
+    return failure(
+        std::errc::value_too_large,
+        std::to_string(length) + " slots, where " + std::to_string(length_max) + " are the most");
+  }
+  return numbers;
+}
+
+Status Owner::check_process(const char* word) const {
+  if (os_.process_id() != process_) {
+    return failure(
+        std::errc::operation_not_permitted,
+        std::string(word) + " is for the process that made the cache, " + std::to_string(process_));
+  }
+  return ok();
+}
+
+Status Owner::check_slot(std::uint64_t slot, std::uint64_t length) {
+  if (slot >= length) {
+    return failure(std::errc::result_out_of_range,
+                   "slot " + std::to_string(slot) + " of " + std::to_string(length));
+  }
+  return ok();
+}
+
+void Owner::tell(const std::string& what) const {
+  if (options_.is_verbose) {
+    os::report_quietly(os_, "lastref cache: " + what);
+  }
+}
+
+void Owner::warn_of_room(std::uint64_t slot, std::size_t size) noexcept {
+  if (!has_warned_.exchange(true)) {
+    os::report_quietly(os_,
+                       "lastref cache: no room for the " + std::to_string(size) +
+                           " bytes of slot " + std::to_string(slot) + "; going on without");
+  }
+}
+
+Result<bool> Owner::preserve(const std::string& name,
+                             bool overwrite,
+                             const std::function<void()>& freeze,
+                             const std::function<Status(os::Fd)>& write) const {
+  LASTREF_CHECK(check_process("preserve"));
+  LASTREF_TRY(in, folder());
+  LASTREF_TRY(path, path_in(in, name));
+  if (!overwrite) {
+    const auto there = os_.status_at(path);
+    if (there) {
+      tell(path + " is there already");
+      return false;
+    }
+    if (there.error().code != std::errc::no_such_file_or_directory) {
+      return tl::unexpected<Error>(there.error());
+    }
+  }
+  freeze();
+  LASTREF_TRY(published,
+              publish(os_,
+                      references_,
+                      path,
+                      {.overwrite = overwrite, .is_durable = options_.is_durable},
+                      write));
+  tell(published ? "preserved as " + path : path + " is there already");
+  return published;
+}
+
+Result<os::UniqueFd> Owner::find_preserved(const std::string& name) const {
+  LASTREF_CHECK(check_process("preload"));
+  LASTREF_TRY(in, folder());
+  LASTREF_TRY(path, path_in(in, name));
+  auto open = os::open_file(os_, path, {});
+  if (!open && open.error().code == std::errc::no_such_file_or_directory) {
+    tell("there is no " + path);
+    return os::UniqueFd();
+  }
+  return open;
+}
+
+}  // namespace lastref::cache

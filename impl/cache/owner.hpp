@@ -1,0 +1,71 @@
+// Owner: what every cache does in the process that made it, and in no other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <lastref/cache.hpp>
+
+#include "impl/cache/place.hpp"
+
+namespace lastref::cache {
+
+/// The numbers of a cache, checked.
+struct Numbers {
+  std::uint64_t length = 0;
+  std::uint64_t size_limit = 0;
+};
+
+/// Errors          invalid_argument; value_too_large: more than length_max slots.
+Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options);
+
+class Owner {
+ public:
+  Owner(os::Os& os, std::shared_ptr<References> references, CacheOptions options)
+      : os_(os),
+        references_(std::move(references)),
+        options_(std::move(options)),
+        process_(os.process_id()) {}
+
+  os::Os& os() const noexcept { return os_; }
+  const std::shared_ptr<References>& references() const noexcept { return references_; }
+
+  /// The folder of the options, made if need be.
+  Result<std::string> folder() const { return cache_folder(os_, options_.folder); }
+
+  /// Errors          operation_not_permitted: this is not the process that made the cache.
+  Status check_process(const char* word) const;
+
+  /// Errors          result_out_of_range.
+  static Status check_slot(std::uint64_t slot, std::uint64_t length);
+
+  /// Of a verbose cache.
+  void tell(const std::string& what) const;
+  /// The first time only.
+  void warn_of_room(std::uint64_t slot, std::size_t size) noexcept;
+
+  /// preserve, of a cache that is open: `freeze` comes when nothing is in the way.
+  ///
+  /// Errors          see Cache::preserve.
+  Result<bool> preserve(const std::string& name,
+                        bool overwrite,
+                        const std::function<void()>& freeze,
+                        const std::function<Status(os::Fd)>& write) const;
+
+  /// The file of that name, open for reading; nothing if it is not there.
+  ///
+  /// Errors          see Cache::preload.
+  Result<os::UniqueFd> find_preserved(const std::string& name) const;
+
+ private:
+  os::Os& os_;
+  std::shared_ptr<References> references_;
+  CacheOptions options_;
+  os::Pid process_;
+  std::atomic<bool> has_warned_{false};
+};
+
+}  // namespace lastref::cache

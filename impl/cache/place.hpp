@@ -1,0 +1,88 @@
+// place: where the files of caches go, and how they go.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <lastref/owners.hpp>
+#include <lastref/references.hpp>
+
+namespace lastref::cache {
+
+/// The folder for files of caches, absolute, made if it is not there: `wanted`, or by default
+/// $XDG_CACHE_HOME/lastref, or ~/.cache/lastref.
+///
+/// Errors          no_such_file_or_directory: nobody says where; not_supported: it is on a network;
+///                 not_a_directory; permission_denied: everybody may replace what is in it; what
+///                 make_folder, status_at and file_system said.
+/// Source          XDG Base Directory Specification; pfio cache, _default_cache_path, _check_local.
+Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted);
+
+/// A path in the folder.
+///
+/// Errors          invalid_argument: `name` is no name of a file.
+Result<std::string> path_in(const std::string& folder, const std::string& name);
+
+/// A file that this process has made, and that goes with it: its name was counted before it was
+/// there. One thread at a time. In a forked child it is nobody's.
+class OwnFile {
+ public:
+  /// Makes an empty file, 0600, with a random name that starts with the pid and ends in `ending`.
+  ///
+  /// Errors          what entropy, register_name and open said; nothing is left.
+  static Result<OwnFile> make(os::Os& os,
+                              std::shared_ptr<References> references,
+                              const std::string& folder,
+                              const char* ending);
+
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+  OwnFile(OwnFile&& other) noexcept = default;
+  OwnFile& operator=(OwnFile&& other) = delete;
+  ~OwnFile() { static_cast<void>(remove()); }
+
+  const std::string& path() const noexcept { return reference_.resource().name; }
+  /// Once: the file, open for writing.
+  os::UniqueFd take_open() noexcept { return std::move(open_); }
+  bool is_ours() const noexcept { return os_->process_id() == process_; }
+
+  /// Removes the name, if it is still that of this file, and lets go of it. Twice is once.
+  ///
+  /// Errors          what unlink or release said: the tracker tries again.
+  Status remove() noexcept;
+  /// The name was given away, by a rename: nothing is to be removed.
+  void hand_over() noexcept;
+
+ private:
+  OwnFile(os::Os& os, std::shared_ptr<References> references, Resource resource)
+      : os_(&os),
+        references_(references),
+        reference_(std::move(references), std::move(resource)),
+        process_(os.process_id()) {}
+
+  os::Os* os_;
+  std::shared_ptr<References> references_;
+  Reference reference_;
+  os::UniqueFd open_;
+  os::FileStatus status_;
+  os::Pid process_;
+};
+
+struct PublishOptions {
+  bool overwrite = false;
+  bool is_durable = false;
+};
+
+/// A new file `path`, with what `write` writes: at every instant it is what it was, or whole. False
+/// if there is something of that name, and not `overwrite`.
+///
+/// Errors          what OwnFile::make, `write`, sync, close and renaming said: nothing is left.
+Result<bool> publish(os::Os& os,
+                     const std::shared_ptr<References>& references,
+                     const std::string& path,
+                     const PublishOptions& options,
+                     const std::function<Status(os::Fd)>& write);
+
+}  // namespace lastref::cache

@@ -1,0 +1,149 @@
+#include "impl/cache/snapshot.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "impl/os/wire.hpp"
+
+namespace lastref::cache {
+namespace {
+
+constexpr std::uint64_t entry_size = 16;
+constexpr std::uint64_t file_size_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t piece_size = std::size_t{1} << 18U;
+
+tl::unexpected<Error> malformed(std::string reason) {
+  return failure(std::errc::bad_message, std::move(reason));
+}
+
+/// Writes what it is given in few pieces.
+class Pieces {
+ public:
+  Pieces(os::Os& os, os::Fd file) noexcept : os_(os), file_(file) {}
+
+  Status add(os::Bytes bytes) {
+    if (bytes.size() >= piece_size) {
+      LASTREF_CHECK(flush());
+      return os::write_all(os_, file_, bytes);
+    }
+    waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
+    return waiting_.size() < piece_size ? ok() : flush();
+  }
+
+  Status flush() {
+    LASTREF_CHECK(os::write_all(os_, file_, waiting_));
+    waiting_.clear();
+    return ok();
+  }
+
+ private:
+  os::Os& os_;
+  os::Fd file_;
+  os::Packed waiting_;
+};
+
+}  // namespace
+
+Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const ValueOf& value_of) {
+  Pieces pieces(os, file);
+  std::uint64_t offset = length * entry_size;
+  os::Packed entry;
+  for (std::uint64_t slot = 0; slot < length; ++slot) {
+    LASTREF_TRY(value, value_of(slot));
+    entry.clear();
+    os::put(entry, value ? offset : std::uint64_t{0});
+    os::put(entry, value ? static_cast<std::int64_t>(value->size()) : std::int64_t{-1});
+    LASTREF_CHECK(pieces.add(entry));
+    offset += value ? value->size() : 0;
+    if (offset > file_size_max) {
+      return failure(std::errc::value_too_large, "more values than a file can have");
+    }
+  }
+  for (std::uint64_t slot = 0; slot < length; ++slot) {
+    LASTREF_TRY(value, value_of(slot));
+    if (value) {
+      LASTREF_CHECK(pieces.add(*value));
+    }
+  }
+  return pieces.flush();
+}
+
+Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
+                                                 os::UniqueFd file,
+                                                 std::uint64_t length) {
+  LASTREF_TRY(status, os.status(file.get()));
+  if (status.kind != os::FileKind::regular) {
+    return malformed("no regular file");
+  }
+  if (length > status.size / entry_size) {
+    return malformed("shorter than the entries of " + std::to_string(length) + " slots");
+  }
+  std::unique_ptr<Snapshot> snapshot(new Snapshot(os, std::move(file)));
+  const std::uint64_t values_at = length * entry_size;
+  snapshot->entries_.resize(static_cast<std::size_t>(length));
+  static_assert(sizeof(Entry) == entry_size);
+  LASTREF_TRY(
+      count,
+      os::read_until_full_at(
+          os, snapshot->file_.get(), std::as_writable_bytes(std::span(snapshot->entries_)), 0));
+  if (count != values_at) {
+    return malformed("cut short while it was read");
+  }
+  std::uint64_t end = 0;
+  for (std::uint64_t slot = 0; slot < length; ++slot) {
+    const Entry& entry = snapshot->entries_[static_cast<std::size_t>(slot)];
+    if (entry.size < 0) {
+      continue;
+    }
+    const auto size = static_cast<std::uint64_t>(entry.size);
+    if (entry.offset < values_at) {
+      return malformed("slot " + std::to_string(slot) + " points into the entries");
+    }
+    if (entry.offset > status.size || size > status.size - entry.offset) {
+      return malformed("slot " + std::to_string(slot) + " points behind the end of the file");
+    }
+    end = std::max(end, entry.offset + size);
+  }
+  if (end > 0) {
+    LASTREF_TRY(map,
+                os::map_memory(os,
+                               {.file = snapshot->file_.get(),
+                                .size = static_cast<std::size_t>(end),
+                                .kind = os::MapKind::read}));
+    snapshot->map_ = std::make_shared<const os::UniqueMap>(std::move(map));
+  }
+  return snapshot;
+}
+
+std::optional<os::Bytes> Snapshot::find(std::uint64_t slot) const noexcept {
+  const Entry& entry = entries_[static_cast<std::size_t>(slot)];
+  if (entry.size < 0) {
+    return std::nullopt;
+  }
+  const os::Bytes all = map_->get();
+  return all.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(entry.size));
+}
+
+std::optional<CachedBytes> Snapshot::view(std::uint64_t slot) const {
+  const auto found = find(slot);
+  return found ? std::optional(CachedBytes{.bytes = *found, .keeper = map_}) : std::nullopt;
+}
+
+Result<std::optional<std::vector<std::byte>>> Snapshot::read(std::uint64_t slot) const {
+  const Entry& entry = entries_[static_cast<std::size_t>(slot)];
+  if (entry.size < 0) {
+    return std::optional<std::vector<std::byte>>();
+  }
+  std::vector<std::byte> value(static_cast<std::size_t>(entry.size));
+  LASTREF_TRY(count, os::read_until_full_at(os_, file_.get(), value, entry.offset));
+  if (count != value.size()) {
+    return malformed("slot " + std::to_string(slot) + " is cut short");
+  }
+  return value;
+}
+
+}  // namespace lastref::cache
