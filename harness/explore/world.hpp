@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/oracle/finding.hpp"
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/points.hpp"
 #include "harness/scenario/scenario.hpp"
@@ -21,15 +22,6 @@ struct Plan {
   /// With a seed, questions past the end of `choices` are answered by chance.
   std::optional<std::uint64_t> seed;
   bool wants_crossings = false;  ///< Fill Outcome::crossings.
-};
-
-/// One thing that an oracle or the scenario found wrong.
-struct Finding {
-  std::string
-      claim;  ///< The oracle's name and the promise: "no-leak: every name created is removed"
-  std::string seen;
-
-  bool operator==(const Finding&) const = default;
 };
 
 /// One call or step as it was crossed.
