@@ -1,0 +1,15 @@
+// search: whether a small history has a lawful order, found by trying all of them.
+//
+// After Wing and Gong, "Testing and Verifying Concurrent Objects" (1993): what may come next is
+// whatever no other operation has returned before. It knows what one operation does to a cache, and
+// nothing of moments and bounds that the oracle reasons with.
+#pragma once
+
+#include "harness/oracle/history.hpp"
+
+namespace lastref::pretend {
+
+/// REQUIRES at most 16 operations, 4 slots and 14 values.
+bool has_lawful_order(const harness::oracle::History& history);
+
+}  // namespace lastref::pretend
