@@ -130,6 +130,10 @@ class Stage {
   /// Any other word of the product: notes `name` around `act`, and returns what `act` did. Words
   /// nest; those inside of it are noted as they come.
   Status word(std::string_view name, const std::function<Status()>& act);
+  /// The same for oracles that have to know more: notes what is asked, and what `act` answers.
+  Status word_with_answer(std::string_view name,
+                          const std::string& asked,
+                          const std::function<Result<std::string>()>& act);
   tracker::Client& client() noexcept { return *client_; }
   bool has_client() const noexcept { return client_ != nullptr; }
 
@@ -172,6 +176,8 @@ struct Scenario {
   bool kernel_only = false;  ///< Needs what a simulation has not: a real fork, address spaces.
   bool in_matrix = true;     ///< Its clean run is enumerated and failed point by point.
   bool in_gate = true;       ///< The canary is not.
+  /// Its caches meet limits and full disks: a put may be refused at any time.
+  bool caches_refuse = false;
   /// Its tracker keeps no ledger (loky mode): what it could not remove, or had when it was killed,
   /// stays.
   bool no_ledger = false;

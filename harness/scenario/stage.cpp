@@ -90,6 +90,16 @@ Status Stage::word(std::string_view name, const std::function<Status()>& act) {
   return noted(name, {}, act);
 }
 
+Status Stage::word_with_answer(std::string_view name,
+                               const std::string& asked,
+                               const std::function<Result<std::string>()>& act) {
+  note(name, asked, /*begins=*/true, 0);
+  const Result<std::string> answer = act();
+  const Status done = answer ? ok() : Status(tl::unexpected<Error>(answer.error()));
+  note(name, answer.value_or(asked), /*begins=*/false, errno_of(done));
+  return done;
+}
+
 bool Stage::must_exist(const Resource& resource) {
   std::string path = resource.name;
   if (resource.type == ResourceType::shm) {

@@ -1,0 +1,111 @@
+// caching: the histories of caches, as the words of a run tell them.
+//
+// A word "put", "get" or "freeze" begins with "<cache>", "<cache> <slot>" or "<cache> <slot>
+// <value>", and ends with its answer: true, false, none, or what was seen; or with an error. The
+// place of a record in the journal is its moment.
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "harness/oracle/history.hpp"
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+std::optional<OperationKind> kind_of(const Record& record) {
+  if (record.phase != Phase::word_begin && record.phase != Phase::word_end) {
+    return std::nullopt;
+  }
+  if (record.place == "put") {
+    return OperationKind::put;
+  }
+  if (record.place == "get") {
+    return OperationKind::get;
+  }
+  return record.place == "freeze" ? std::optional(OperationKind::freeze) : std::nullopt;
+}
+
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Takes the first word off.
+std::string_view take_word(std::string_view& text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
+void end(Operation& operation, const Record& record, Moment moment) {
+  operation.returned = moment;
+  const std::string_view answer = record.text.view();
+  if (record.error != 0) {
+    operation.ending = Ending::failed;
+  } else if (operation.kind != OperationKind::get) {
+    operation.ending = answer == "true" ? Ending::yes : Ending::no;
+  } else if (answer == "none") {
+    operation.ending = Ending::nothing;
+  } else {
+    operation.ending = Ending::value;
+    operation.value = number_of(answer);
+  }
+}
+
+/// Whether something has struck, or is meant to: then a put may be refused for want of room.
+bool may_refuse(const Evidence& evidence) {
+  return evidence.scenario.caches_refuse ||
+         std::ranges::any_of(evidence.records,
+                             [](const Record& record) { return is_fact(record, fact::fired); });
+}
+
+}  // namespace
+
+std::vector<Finding> linearizable(const Evidence& evidence) {
+  std::map<std::string, History, std::less<>> histories;
+  using Caller = std::pair<std::uint16_t, std::uint16_t>;
+  std::map<Caller, std::pair<History*, std::size_t>> under_way;
+  Moment moment = 0;
+  for (const Record& record : evidence.records) {
+    ++moment;
+    const auto kind = kind_of(record);
+    if (!kind) {
+      continue;
+    }
+    const Caller caller(record.process, record.actor);
+    if (record.phase == Phase::word_end) {
+      if (const auto found = under_way.find(caller); found != under_way.end()) {
+        end(found->second.first->operations[found->second.second], record, moment);
+        under_way.erase(found);
+      }
+      continue;
+    }
+    std::string_view asked = record.text.view();
+    History& history = histories[std::string(take_word(asked))];
+    Operation operation{.invoked = moment, .kind = *kind};
+    operation.slot = number_of(take_word(asked));
+    operation.value = number_of(asked);
+    operation.actor = static_cast<std::uint32_t>(history.actors.size());
+    history.actors.emplace_back(record.role.view());
+    under_way[caller] = {&history, history.operations.size()};
+    history.operations.push_back(operation);
+  }
+  std::vector<Finding> findings;
+  for (auto& [cache, history] : histories) {
+    history.refusals = may_refuse(evidence) ? Refusals::at_any_time : Refusals::when_frozen;
+    for (Finding& finding : linearizable(history)) {
+      findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle
