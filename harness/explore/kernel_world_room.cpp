@@ -118,28 +118,6 @@ bool enter_user_namespace() noexcept {
          write_text("/proc/self/gid_map", "0 " + group + " 1");
 }
 
-/// What is mounted in this namespace stays in it. False with errno.
-bool keep_mounts_private() noexcept {
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
-    return true;
-  }
-  // Below chroot(2), "/" is no mount. Joining the namespace that one is in leads to its real root;
-  // then back.
-  const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-  const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
-                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                    ::fchdir(here) == 0 && ::chroot(".") == 0;
-  const int code = errno;
-  for (const int fd : {here, own}) {
-    if (fd >= 0) {
-      ::close(fd);
-    }
-  }
-  errno = code;
-  return done;
-}
-
 std::string said(const char* what) {
   return std::string(what) + ": " + strerrordesc_np(errno);
 }
@@ -164,6 +142,27 @@ std::string said(const char* what) {
 }
 
 }  // namespace
+
+bool keep_mounts_private() noexcept {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    return true;
+  }
+  // Below chroot(2), "/" is no mount. Joining the namespace that one is in leads to its real root;
+  // then back.
+  const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
+                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                    ::fchdir(here) == 0 && ::chroot(".") == 0;
+  const int code = errno;
+  for (const int fd : {here, own}) {
+    if (fd >= 0) {
+      ::close(fd);
+    }
+  }
+  errno = code;
+  return done;
+}
 
 int fork_server(void (*body)(void* with, const std::string& missing), void* with) {
   // Only children get into a new process namespace, so this process changes where its next child

@@ -51,4 +51,8 @@ class KernelRoom {
 /// comes back. `missing` is what it has to do without. The pid, or -1.
 int fork_server(void (*body)(void* with, const std::string& missing), void* with);
 
+/// What this process, in a mount namespace of its own, mounts from now on is seen by nobody else.
+/// False with errno.
+bool keep_mounts_private() noexcept;
+
 }  // namespace lastref::harness

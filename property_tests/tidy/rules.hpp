@@ -15,12 +15,13 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 8> at_the_kernel = {
+inline constexpr std::array<std::string_view, 9> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/explore/kernel_world",
     "harness/instrument/",
     "harness/journal/",
+    "property_tests/attack/strangers",
     "property_tests/backends/process_words",
     "property_tests/examples/",  // As strangers write.
     "property_tests/process_group",

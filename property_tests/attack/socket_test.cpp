@@ -1,0 +1,150 @@
+// socket_test: a stranger speaks with the tracker, or in its place.
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lastref/owners.hpp>
+#include <lastref/tracker_client.hpp>
+
+#include "impl/tracker/codec.hpp"
+#include "property_tests/attack/ground.hpp"
+#include "property_tests/process_group.hpp"
+
+namespace lastref {
+namespace {
+
+using pretend::stranger_does;
+using testing::ElementsAre;
+using tracker::Message;
+using tracker::Verb;
+
+/// A tree of ours that holds a file, and whose tracker runs.
+class StrangersWords : public pretend::AttackGround {
+ protected:
+  void SetUp() override {
+    AttackGround::SetUp();
+    if (IsSkipped() || HasFatalFailure()) {
+      return;
+    }
+    pretend::adopt_orphans();
+    client_ = tracker::Client::lead(os);
+    const auto tree = client_->tree();
+    ASSERT_TRUE(tree) << describe(tree.error());
+    socket_ = *tree + "/socket";
+    ASSERT_TRUE(pretend::make_file(held_.name, "held"));
+    ASSERT_TRUE(client_->register_name(held_));
+    guard(held_.name);
+    before_ = client_->counts().value();
+  }
+
+  void TearDown() override {
+    if (client_) {
+      EXPECT_TRUE(client_->probe());
+      EXPECT_EQ(client_->counts().value(), before_);
+      AttackGround::TearDown();
+      client_.reset();
+      pretend::bury_all();
+      EXPECT_EQ(pretend::seen_at(held_.name), held_.name + ": nothing\n");
+    }
+  }
+
+  /// As whoever wants to be kind to a friend would do it.
+  void let_strangers_in() {
+    const std::string tree = socket_.substr(0, socket_.rfind('/'));
+    ASSERT_TRUE(pretend::change_mode(tree.substr(0, tree.rfind('/')), 0755));
+    ASSERT_TRUE(pretend::change_mode(tree, 0755));
+    ASSERT_TRUE(pretend::change_mode(socket_, 0777));
+  }
+
+  /// By a stranger: sends this and waits for the end of the connection. Whether nothing came
+  /// before.
+  bool is_refused(const std::vector<std::vector<std::byte>>& packets) const {
+    os::KernelOs own;
+    const auto socket = own.make_socket();
+    if (!socket || !own.connect(*socket, socket_)) {
+      return false;
+    }
+    const auto self = own.open_process(own.process_id());
+    for (const auto& packet : packets) {
+      // It may have been cut off meanwhile.
+      static_cast<void>(own.send(*socket, packet, std::span(&*self, 1)));
+    }
+    std::array items = {os::PollItem{.fd = *socket, .want_read = true}};
+    static_cast<void>(os::retry_interrupted([&] { return own.poll(items, std::nullopt); }));
+    std::array<std::byte, 64> answer{};
+    const auto received = own.receive(*socket, answer);
+    return received ? received->size == 0 : received.error().code == std::errc::connection_reset;
+  }
+
+  const Resource held_{.type = ResourceType::file, .name = "/dev/shm/held"};
+  std::string socket_;
+  std::unique_ptr<tracker::Client> client_;
+  std::vector<tracker::Count> before_;
+};
+
+std::vector<std::byte> packet(Verb verb, const std::vector<Resource>& resources = {}) {
+  Message message{.verb = verb, .id = 7, .entries = {}};
+  for (const Resource& resource : resources) {
+    message.entries.push_back({.resource = resource});
+  }
+  return tracker::encode(message);
+}
+
+TEST_F(StrangersWords, do_not_reach_the_socket_T2_R13) {
+  EXPECT_TRUE(stranger_does([this] {
+    os::KernelOs own;
+    const auto socket = own.make_socket();
+    const Status connected = own.connect(*socket, socket_);
+    return !connected && connected.error().code == std::errc::permission_denied;
+  }));
+}
+
+TEST_F(StrangersWords, that_are_well_formed_are_not_obeyed_T2_R13) {
+  let_strangers_in();
+  const Resource letter{.type = ResourceType::file, .name = precious_file};
+  const Resource folder{.type = ResourceType::folder, .name = precious};
+  EXPECT_TRUE(stranger_does([&] {
+    return is_refused({packet(Verb::announce),
+                       packet(Verb::register_, {letter, folder}),
+                       packet(Verb::release, {letter, folder}),
+                       packet(Verb::forget, {held_})});
+  }));
+  EXPECT_TRUE(stranger_does([&] {
+    // To have held it all along.
+    return is_refused({packet(Verb::announce, {held_, letter, folder}), packet(Verb::leave)});
+  }));
+  EXPECT_TRUE(stranger_does([&] { return is_refused({packet(Verb::counts)}); }));
+  EXPECT_TRUE(stranger_does([&] { return is_refused({packet(Verb::probe)}); }));
+}
+
+TEST_F(StrangersWords, that_are_malformed_end_nothing_but_themselves_T4_R13) {
+  let_strangers_in();
+  std::vector<std::byte> cut = packet(Verb::register_, {held_});
+  cut.pop_back();
+  std::vector<std::byte> unknown = packet(Verb::probe);
+  unknown[1] = std::byte{0xff};
+  const std::vector<std::byte> huge(60'000, std::byte{0xff});
+  EXPECT_TRUE(stranger_does([&] {
+    return is_refused({cut, unknown, huge, std::vector(1, std::byte{0})});
+  }));
+  EXPECT_TRUE(stranger_does([&] { return is_refused({}); }));
+}
+
+TEST_F(StrangersWords, of_hundreds_leave_the_tracker_to_us_T2_R13) {
+  let_strangers_in();
+  EXPECT_TRUE(stranger_does([&] {
+    for (int i = 0; i < 300; ++i) {
+      if (!is_refused({packet(Verb::announce)})) {
+        return false;
+      }
+    }
+    return true;
+  }));
+}
+
+}  // namespace
+}  // namespace lastref
