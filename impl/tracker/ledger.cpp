@@ -73,6 +73,9 @@ Result<Ledger> Ledger::open(os::Os& os, const os::Place& place) {
 
 Status Ledger::load() {
   LASTREF_TRY(status, os_->status(file_.get()));
+  if (status.owner != os_->user_id()) {
+    return failure(std::errc::permission_denied, "a ledger of another user", Call::open);
+  }
   std::vector<std::byte> bytes(status.size);
   std::size_t filled = 0;
   while (filled < bytes.size()) {

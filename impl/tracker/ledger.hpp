@@ -28,7 +28,8 @@ class Ledger {
  public:
   /// Reads what is there.
   ///
-  /// Errors          what open, status or read said.
+  /// Errors          what open, status or read said; permission_denied: another user wrote it, and
+  ///                 would have us delete what it names.
   static Result<Ledger> open(os::Os& os, const os::Place& place);
 
   /// Writes the name, unless it is there. On an error it is not.

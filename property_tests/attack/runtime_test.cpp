@@ -154,6 +154,26 @@ TEST_F(Runtime, of_a_stranger_with_a_dead_tree_that_names_a_precious_file_is_not
   EXPECT_TRUE(client->tree());
 }
 
+TEST_F(Runtime, that_is_swapped_for_a_strangers_after_it_was_looked_at_is_not_obeyed_M7) {
+  const pretend::ForgedTree forged(os, precious_file);
+  const std::string runtime = "/tmp/pub/ours/runtime";
+  ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0777));
+  ASSERT_TRUE(pretend::make_folder("/tmp/pub/ours", 0700));
+  ASSERT_TRUE(pretend::make_folder(runtime, 0700));
+  bool swapped = false;
+  os.when = Call::status_at;
+  os.where = runtime;
+  os.strike = [&] {
+    swapped = stranger_does([&] {
+      return pretend::move("/tmp/pub/ours", "/tmp/pub/away") &&
+             pretend::make_folder("/tmp/pub/ours", 0777) && pretend::make_folder(runtime, 0777) &&
+             forged.make_below(runtime);
+    });
+  };
+  EXPECT_FALSE(sweep(os, runtime));
+  EXPECT_TRUE(swapped);
+}
+
 TEST_F(Runtime, has_a_fifo_for_a_lock_or_a_ledger_and_sweeping_it_waits_for_nobody_M7) {
   const pretend::ForgedTree forged(os, precious_file);
   for (const std::string part : {"lock", "ledger"}) {
@@ -178,6 +198,19 @@ TEST_F(Runtime, is_not_read_through_a_tree_that_is_a_symlink_M7) {
   ASSERT_TRUE(pretend::make_symlink("/tmp/runtime/" + forged.name, "/tmp/his/" + forged.name));
   guard("/tmp/his");
   EXPECT_TRUE(sweep(os, "/tmp/runtime"));
+}
+
+TEST_F(Runtime, of_strangers_has_no_ledger_for_us_T6_M7) {
+  const pretend::ForgedTree forged(os, precious_file);
+  ASSERT_TRUE(pretend::make_folder("/tmp/runtime", 0700));
+  ASSERT_TRUE(forged.make_below("/tmp/runtime"));
+  const std::string ledger = "/tmp/runtime/" + forged.name + "/ledger";
+  ASSERT_TRUE(stranger_does([&] { return pretend::make_file("/tmp/his", forged.ledger, 0600); }));
+  ASSERT_TRUE(pretend::move("/tmp/his", ledger));
+  guard("/tmp/runtime");
+  const auto swept = sweep(os, "/tmp/runtime");
+  ASSERT_FALSE(swept);
+  EXPECT_EQ(swept.error().code, std::errc::permission_denied) << describe(swept.error());
 }
 
 }  // namespace
