@@ -212,6 +212,11 @@ Status Client::State::connect() {
   LASTREF_TRY(socket, os_.make_socket());
   os::UniqueFd owned(os_, socket);
   LASTREF_CHECK(os::retry_interrupted([&] { return os_.connect(socket, paths_.socket()); }));
+  // Before a word is said: a stranger may have put his own socket there.
+  LASTREF_TRY(peer, os_.peer_of(socket));
+  if (peer.user != os_.user_id() && peer.user != 0) {
+    return failure(std::errc::permission_denied, paths_.socket() + " (another user's)");
+  }
   link_ = std::make_unique<Link>(os_, std::move(owned));
   return ok();
 }

@@ -192,6 +192,10 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
 
 Result<os::UniqueFd> join_lock(os::Os& os, const TreePaths& paths) noexcept {
   LASTREF_TRY(lock, os::open_file(os, paths.lock(), {.write = true}));
+  LASTREF_TRY(status, os.status(lock.get()));
+  if (status.owner != os.user_id()) {
+    return failure(std::errc::permission_denied, paths.folder + " (another user's)");
+  }
   if (Status locked = lock_own_byte(os, lock.get()); !locked) {
     if (is(locked.error(), std::errc::resource_unavailable_try_again)) {
       // Only a sweep of a dead tree ever holds a byte that is not its own.

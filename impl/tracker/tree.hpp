@@ -50,7 +50,8 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
 
 /// Opens the lock of an existing tree and locks the byte of this process.
 ///
-/// Errors          no_such_file_or_directory: the tree has ended.
+/// Errors          no_such_file_or_directory: the tree has ended; permission_denied: it is another
+///                 user's.
 Result<os::UniqueFd> join_lock(os::Os& os, const TreePaths& paths) noexcept;
 
 /// Locks the tracker's byte.

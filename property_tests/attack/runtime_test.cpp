@@ -213,5 +213,18 @@ TEST_F(Runtime, of_strangers_has_no_ledger_for_us_T6_M7) {
   EXPECT_EQ(swept.error().code, std::errc::permission_denied) << describe(swept.error());
 }
 
+TEST_F(Runtime, of_a_stranger_is_not_joined_T2) {
+  const pretend::ForgedTree forged(os, precious_file);
+  const std::string tree = "/tmp/his/" + forged.name;
+  ASSERT_TRUE(stranger_does([&] {
+    return pretend::make_folder("/tmp/his", 0777) && forged.make_below("/tmp/his") &&
+           pretend::make_socket(tree + "/socket");
+  }));
+  guard("/tmp/his");
+  const auto joined = tracker::Client::join(os, tree);
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().code, std::errc::permission_denied) << describe(joined.error());
+}
+
 }  // namespace
 }  // namespace lastref

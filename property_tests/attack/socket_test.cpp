@@ -146,5 +146,44 @@ TEST_F(StrangersWords, of_hundreds_leave_the_tracker_to_us_T2_R13) {
   }));
 }
 
+/// The first byte; none at the end.
+std::string first_byte(os::Os& os, os::Fd fd) {
+  std::array items = {os::PollItem{.fd = fd, .want_read = true}};
+  static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
+  std::string byte(1, '\0');
+  byte.resize(os.read(fd, std::as_writable_bytes(std::span(byte))).value_or(0));
+  return byte;
+}
+
+TEST_F(StrangersWords, in_place_of_the_trackers_are_not_heard_and_told_nothing_T2_R13) {
+  ASSERT_TRUE(pretend::move(socket_, "/dev/shm/away"));
+  ASSERT_TRUE(pretend::make_folder("/dev/shm/his", 0777));
+  const auto ends = os.make_pipe().value();
+  const os::UniqueFd heard(os, ends.read);
+  os::UniqueFd tells(os, ends.write);
+  const auto forger = os.spawn({.entry = "forger",
+                                .arguments = {"/dev/shm/his/socket"},
+                                .fds = {{.here = tells.get(), .number_there = 3}},
+                                .blocked = {}});
+  ASSERT_TRUE(forger);
+  const os::UniqueFd process(os, forger->process);
+  tells.close_quietly();
+  ASSERT_EQ(first_byte(os, heard.get()), "+");
+  ASSERT_TRUE(pretend::move("/dev/shm/his/socket", socket_));
+
+  const auto joiner = os.spawn({.entry = "joiner",
+                                .arguments = {socket_.substr(0, socket_.rfind('/'))},
+                                .fds = {},
+                                .blocked = {}});
+  ASSERT_TRUE(joiner);
+  const os::UniqueFd joined(os, joiner->process);
+  std::array items = {os::PollItem{.fd = joined.get(), .want_read = true}};
+  ASSERT_TRUE(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
+  EXPECT_EQ(os.wait_child(joined.get()).value(),
+            (os::ChildExit{.code = static_cast<int>(std::errc::permission_denied)}));
+  ASSERT_TRUE(os.signal_process(process.get(), os::Signal::kill));
+  EXPECT_EQ(first_byte(os, heard.get()), "");
+}
+
 }  // namespace
 }  // namespace lastref

@@ -51,7 +51,8 @@ class Client {
   /// Joins the tree whose folder is `tree`, as `tree()` of the process that started us gave it.
   /// Connects at once.
   ///
-  /// Errors          connection_refused, no_such_file_or_directory: the tree has ended.
+  /// Errors          connection_refused, no_such_file_or_directory: the tree has ended;
+  ///                 permission_denied: it is another user's.
   static Result<std::unique_ptr<Client>> join(os::Os& os, const std::string& tree);
 
   Client(const Client&) = delete;
