@@ -131,9 +131,15 @@ Status remove_probes(os::Os& os, const std::string& place) {
       return ok();
     }
     for (const os::FolderEntry& entry : entries) {
-      if (entry.kind == os::FileKind::folder && entry.name.starts_with(probe_start)) {
+      if (entry.kind != os::FileKind::folder || !entry.name.starts_with(probe_start)) {
+        continue;
+      }
+      // Root may remove those of others, too; it is for them to say what they are worth.
+      const os::Place probe(folder->get(), entry.name);
+      const auto status = os.status_at(probe);
+      if (status && status->owner == os.user_id()) {
         // Only if it is empty: then it is worth nothing, even to one who lives.
-        static_cast<void>(os.remove_folder({folder->get(), entry.name}));
+        static_cast<void>(os.remove_folder(probe));
       }
     }
   }

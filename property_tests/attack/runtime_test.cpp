@@ -226,5 +226,24 @@ TEST_F(Runtime, of_a_stranger_is_not_joined_T2) {
   EXPECT_EQ(joined.error().code, std::errc::permission_denied) << describe(joined.error());
 }
 
+TEST_F(Runtime, probes_of_a_stranger_stay_M1) {
+  const std::string probe = "/lastref_probe_" + std::string(32, 'a');
+  for (const std::string place : {"/dev/shm", "/tmp"}) {
+    ASSERT_TRUE(stranger_does([&] {
+      return pretend::make_folder(place + probe, 0755) &&
+             pretend::make_symlink(place + probe + "b", "/dev/shm/empty") &&
+             pretend::make_file(place + probe + "c", "his");
+    }));
+    guard(place + probe);
+    guard(place + probe + "b");
+    guard(place + probe + "c");
+    ASSERT_TRUE(pretend::make_folder(place + probe + "d", 0700));
+  }
+  ASSERT_TRUE(pretend::make_folder("/dev/shm/empty", 0700));
+  guard("/dev/shm/empty");
+  EXPECT_TRUE(sweep(os, {}));
+  EXPECT_EQ(pretend::seen_at("/tmp" + probe + "d"), "/tmp" + probe + "d: nothing\n");
+}
+
 }  // namespace
 }  // namespace lastref

@@ -65,7 +65,7 @@ bool is_on_shared_memory(const std::string& path) noexcept;
 /// Source          joblib disk.py, delete_folder.
 Status delete_folder(os::Os& os, const std::string& path, bool allow_non_empty);
 
-/// Removes the folders that a killed process has left while it looked for a place.
+/// Removes the folders that a killed process of ours has left while it looked for a place.
 ///
 /// Errors          what opening or reading `place` said; that it is not there is none.
 Status remove_probes(os::Os& os, const std::string& place);
