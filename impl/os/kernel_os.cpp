@@ -1,4 +1,4 @@
-// kernel_os: errors, clock, chance, environment, and where an assertion ends.
+// kernel_os: errors, clock, chance, environment.
 #include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -11,17 +11,6 @@
 #include <lastref/kernel_os.hpp>
 
 #include "impl/os/kernel_os_error.hpp"
-
-namespace lastref {
-
-void assertion_failed(const char* condition, const char* file, int line) noexcept {
-  const std::string message = "lastref: assertion failed: " + std::string(condition) + " (" + file +
-                              ":" + std::to_string(line) + ")\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
-  std::abort();
-}
-
-}  // namespace lastref
 
 namespace lastref::os {
 

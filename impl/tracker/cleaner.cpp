@@ -115,8 +115,7 @@ Status Cleaner::remove(const Resource& resource) {
     case ResourceType::noop:
       return ok();
   }
-  LASTREF_ASSERT(!"a resource type");
-  return ok();
+  LASTREF_ASSERT(false);
 }
 
 void Cleaner::note(Job& job, const Status& status) {

@@ -51,20 +51,4 @@ std::shared_ptr<References> references_of(std::shared_ptr<tracker::LokyClient> c
   return std::make_shared<LokyReferences>(std::move(client));
 }
 
-Reference& Reference::operator=(Reference&& other) noexcept {
-  if (this != &other) {
-    static_cast<void>(release());
-    references_ = std::move(other.references_);
-    resource_ = std::move(other.resource_);
-    ended_ = std::move(other.ended_);
-  }
-  return *this;
-}
-
-Status Reference::release() noexcept {
-  const std::shared_ptr<References> references = std::exchange(references_, nullptr);
-  const bool is_counted = references && !(ended_ && *ended_);
-  return is_counted ? references->release(resource_) : ok();
-}
-
 }  // namespace lastref
