@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "harness/explore/jobs.hpp"
 #include "harness/program/program.hpp"
@@ -55,29 +54,6 @@ Error said_no(std::string_view what, const std::string& log) {
           .call = Call::none,
           .subject = fmt::format("{}; see {}", what, log),
           .injected = false};
-}
-
-std::string word_of(const nlohmann::json& object, const char* name) {
-  return object.value(name, std::string());
-}
-
-/// The names of the tests that failed, from what ctest says at its end.
-std::vector<std::string> failed_tests(const std::string& said) {
-  std::vector<std::string> names;
-  constexpr std::string_view heading = "The following tests FAILED:\n";
-  std::size_t at = said.find(heading);
-  at = at == std::string::npos ? said.size() : at + heading.size();
-  while (at < said.size()) {
-    const std::size_t end = std::min(said.find('\n', at), said.size());
-    const std::string line = said.substr(at, end - at);
-    const std::size_t name = line.find(" - ");
-    if (name == std::string::npos) {
-      break;
-    }
-    names.push_back(line.substr(name + 3, line.rfind(" (") - name - 3));
-    at = end + 1;
-  }
-  return names;
 }
 
 }  // namespace
@@ -187,29 +163,17 @@ Result<Trial> Workshop::try_gate(const std::string& row, const std::string& log)
   if (code && (Exit(*code) == Exit::clean || Exit(*code) == Exit::incomplete)) {
     return trial;
   }
+  if (auto reported = trial_of_gate(text_of(json))) {
+    return *std::move(reported);
+  }
+  if (code == 2 && text_of(log + ".gate.txt").find("no scenario matches") != std::string::npos) {
+    return trial;  // Tests alone are in charge of the row.
+  }
+  if (code == 2) {
+    return tl::unexpected(said_no("the gate cannot run", log + ".gate.txt"));
+  }
   trial.found = true;
-  const auto report = nlohmann::json::parse(text_of(json), nullptr, /*allow_exceptions=*/false);
-  if (!report.is_object()) {
-    if (code == 2 && text_of(log + ".gate.txt").find("no scenario matches") != std::string::npos) {
-      return Trial();  // Tests alone are in charge of the row.
-    }
-    if (code == 2) {
-      return tl::unexpected(said_no("the gate cannot run", log + ".gate.txt"));
-    }
-    trial.claim = code == out_of_time ? "the gate itself came to no end" : "the gate itself died";
-    return trial;
-  }
-  trial.runs = report.value("runs", std::size_t{0});
-  const auto violations = report.value("violations", nlohmann::json::array());
-  const auto differences = report.value("not_deterministic", nlohmann::json::array());
-  if (!violations.empty() || !differences.empty()) {
-    const auto& first = violations.empty() ? differences.front() : violations.front();
-    trial.scenario = word_of(first, "scenario");
-    trial.claim =
-        violations.empty() ? "two runs of one plan are the same" : word_of(first, "claim");
-    trial.seen = word_of(first, "seen");
-    trial.replay = word_of(first, "replay");
-  }
+  trial.claim = code == out_of_time ? "the gate itself came to no end" : "the gate itself died";
   return trial;
 }
 

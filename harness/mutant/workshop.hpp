@@ -17,19 +17,9 @@
 #include <lastref/owners.hpp>
 
 #include "harness/mutant/mutant.hpp"
+#include "harness/mutant/trial.hpp"
 
 namespace lastref::harness {
-
-/// How one side of the harness judged a build.
-struct Trial {
-  bool found = false;    ///< It says that the build is bad.
-  std::string scenario;  ///< that found it first; for tests, the name of the first
-  std::string claim;     ///< that does not hold
-  std::string seen;
-  std::string replay;            ///< The one command
-  std::size_t runs = 0;          ///< of the gate until then
-  std::size_t failed_tests = 0;  ///< The gate runs none.
-};
 
 struct Verdict {
   bool builds = false;
