@@ -11,6 +11,7 @@ constexpr std::byte forgotten_once{'!'};
 constexpr std::byte dead{'-'};
 constexpr std::byte nothing{0};
 constexpr std::size_t record_header_size = 12;
+constexpr std::size_t piece_size = std::size_t{64} * 1024;  // bytes, of the first read
 
 /// FNV-1a over the record's place and content: http://www.isthe.com/chongo/tech/comp/fnv/
 std::uint64_t check_of(std::uint64_t offset, std::byte type, os::Bytes name) noexcept {
@@ -76,28 +77,29 @@ Status Ledger::load() {
   if (status.owner != os_->user_id()) {
     return failure(std::errc::permission_denied, "a ledger of another user", Call::open);
   }
-  std::vector<std::byte> bytes(status.size);
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    LASTREF_TRY(more, os::retry_interrupted([&] {
-                  return os_->read(file_.get(), std::span(bytes).subspan(filled));
-                }));
-    if (more == 0) {
-      break;
-    }
-    filled += more;
+  touched_ = status.size;
+  // Piece by piece, and no further than records go: a file may be any size, and have nothing in it.
+  std::vector<std::byte> bytes;
+  bool goes_on = true;
+  while (goes_on && bytes.size() < status.size) {
+    const std::size_t before = bytes.size();
+    bytes.resize(std::min<std::uint64_t>(status.size, before + std::max(before, piece_size)));
+    const auto piece = std::span(bytes).subspan(before);
+    LASTREF_TRY(size, os::read_until_full(*os_, file_.get(), piece));
+    bytes.resize(before + size);
+    LASTREF_CHECK(parse(bytes, goes_on));
+    goes_on = goes_on && size == piece.size();
   }
-  touched_ = filled;
-  parse(os::Bytes(bytes).first(filled));
   return ok();
 }
 
-void Ledger::parse(os::Bytes bytes) {
+/// From `end_` on. `goes_on` becomes false where something is no record, or was cut short.
+Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
   while (bytes.size() - end_ >= record_header_size) {
     const os::Bytes record = bytes.subspan(end_);
     const std::size_t size = number_at(record.subspan(2), 2);
     if (record.size() < record_header_size + size) {
-      return;
+      return ok();
     }
     const os::Bytes name = record.subspan(record_header_size, size);
     if (record[0] == dead) {
@@ -110,14 +112,22 @@ void Ledger::parse(os::Bytes bytes) {
       }
       const bool possible = std::to_integer<std::size_t>(record[1]) < resource_types;
       if (!whole || !possible || !check_name(resource)) {
-        return;
+        goes_on = false;
+        return ok();
       }
-      (record[0] == alive ? alive_ : forgotten_)[resource] = end_;
+      Records& records = record[0] == alive ? alive_ : forgotten_;
+      if (!records.try_emplace(std::move(resource), end_).second) {
+        // Left alone it would be there again when the other record is dead.
+        LASTREF_CHECK(write_state(end_, dead));
+        spare_[size].push_back(end_);
+      }
     } else {
-      return;
+      goes_on = false;
+      return ok();
     }
     end_ += record_header_size + size;
   }
+  return ok();
 }
 
 Status Ledger::enter(const Resource& resource) {
@@ -166,6 +176,9 @@ Status Ledger::strike(const Resource& resource) {
 }
 
 Status Ledger::forget(const Resource& resource) {
+  if (forgotten_.contains(resource)) {
+    return strike(resource);
+  }
   const auto found = alive_.find(resource);
   if (found == alive_.end()) {
     return ok();

@@ -26,10 +26,11 @@ namespace lastref::tracker {
 
 class Ledger {
  public:
-  /// Reads what is there.
+  /// Reads what is there. If a name is there more than once, which only a stranger writes, all but
+  /// one of its records are dead from then on.
   ///
-  /// Errors          what open, status or read said; permission_denied: another user wrote it, and
-  ///                 would have us delete what it names.
+  /// Errors          what open, status, read or write_at said; permission_denied: another user wrote
+  ///                 it, and would have us delete what it names.
   static Result<Ledger> open(os::Os& os, const os::Place& place);
 
   /// Writes the name, unless it is there. On an error it is not.
@@ -64,7 +65,7 @@ class Ledger {
   Status load();
   Status write_state(std::uint64_t offset, std::byte state);
   Status end(Records& records, const Resource& resource);
-  void parse(os::Bytes bytes);
+  Status parse(os::Bytes bytes, bool& goes_on);
 
   os::Os* os_;
   os::UniqueFd file_;

@@ -422,6 +422,50 @@ INSTANTIATE_TEST_SUITE_P(Ledger, FailedEntry, testing::Bool(), [](const auto& ea
   return each.param ? "read_again" : "at_once";
 });
 
+TEST(Ledger, has_a_name_once_that_a_stranger_wrote_twice_T6) {
+  const Resource name{.type = ResourceType::file, .name = "a"};
+  const Resource other{.type = ResourceType::file, .name = "b"};
+  const auto text_with = [](const Resource& first, const Resource& second) {
+    Book book;
+    Ledger ledger = book.open();
+    LASTREF_ASSERT(ledger.enter(first).has_value());
+    LASTREF_ASSERT(ledger.enter(second).has_value());
+    return book.text();
+  };
+  const std::string front = text_with(name, other);
+  const std::string back = text_with(other, name);
+  Book book;
+  book.replace(front.substr(0, front.size() / 2) + back.substr(back.size() / 2));
+  Ledger ledger = book.open();
+  EXPECT_EQ(names_in(ledger), Names{name});
+  ASSERT_TRUE(ledger.strike(name));
+  EXPECT_EQ(names_in(book.open()), Names{});
+}
+
+TEST(Ledger, is_forgotten_once_T6) {
+  const Resource name{.type = ResourceType::file, .name = "a"};
+  Book book;
+  Ledger ledger = book.open();
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_TRUE(ledger.enter(name));
+    ASSERT_TRUE(ledger.forget(name));
+  }
+  ASSERT_TRUE(ledger.lay_to_rest(name));
+  EXPECT_TRUE(book.open().forgotten().empty());
+}
+
+TEST(Ledger, of_any_size_takes_no_more_memory_than_its_records_T6) {
+  const Resource name{.type = ResourceType::file, .name = "a"};
+  Book book;
+  ASSERT_TRUE(book.open().enter(name));
+  std::filesystem::resize_file(book.path(), std::uintmax_t{1} << 40U);
+  Ledger ledger = book.open();
+  EXPECT_EQ(names_in(ledger), Names{name});
+  const Resource later{.type = ResourceType::folder, .name = "later"};
+  ASSERT_TRUE(ledger.enter(later));
+  EXPECT_EQ(names_in(book.open()), (Names{name, later}));
+}
+
 TEST(Ledger, says_what_failed_when_it_cannot_be_read) {
   for (const Call call : {Call::open, Call::status, Call::read}) {
     Book book;
