@@ -135,12 +135,14 @@ Result<std::vector<Array>> take_arrays(Unpacker& unpacker, const Rebuild& rebuil
 class Decoder {
  public:
   Decoder(Unpacker& unpacker, const std::vector<Array>& arrays) noexcept
-      : unpacker_(unpacker), arrays_(arrays) {}
+      : unpacker_(unpacker), arrays_(arrays), room_(unpacker.left()) {}
 
   List take_all(std::size_t depth = 0) {
     List list;
     const std::size_t count = unpacker_.count();
-    list.reserve(std::min<std::size_t>(count, reserve_max));
+    const std::size_t reserved = std::min(count, room_);
+    room_ -= reserved;
+    list.reserve(reserved);
     while (list.size() < count && !unpacker_.failed()) {
       list.push_back(take(depth));
     }
@@ -148,9 +150,6 @@ class Decoder {
   }
 
  private:
-  /// values; a stranger may claim more than follow.
-  static constexpr std::size_t reserve_max = std::size_t{1} << 16U;
-
   Value take(std::size_t depth) {
     switch (unpacker_.number<Tag>()) {
       case tag_of<std::monostate>():
@@ -217,6 +216,9 @@ class Decoder {
 
   Unpacker& unpacker_;
   const std::vector<Array>& arrays_;
+  /// values, that may still be made room for: each takes a byte or more, but lists in lists may all
+  /// claim the same bytes.
+  std::size_t room_;
 };
 
 struct EncodeFailure {
@@ -280,6 +282,9 @@ Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce) {
   for (const Task& task : batch) {
     // Most batches have one name.
     if (before == nullptr || before->function != task.function) {
+      if (task.function.size() > function_name_size_max) {
+        return failure(std::errc::function_not_supported, task.function);
+      }
       const auto next = static_cast<std::uint32_t>(names.size());
       const auto [found, is_new] = numbers.try_emplace(task.function, next);
       if (is_new) {
@@ -318,6 +323,10 @@ Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild) {
   const std::size_t names_count = unpacker.count();
   while (names.size() < names_count && !unpacker.failed()) {
     names.push_back(unpacker.text());
+    // Each of many tasks, a dozen bytes of the message, has a copy of it.
+    if (names.back().size() > function_name_size_max) {
+      unpacker.fail("the name of a function that is too long");
+    }
   }
   LASTREF_TRY(arrays, take_arrays(unpacker, rebuild));
   Decoder decoder(unpacker, arrays);

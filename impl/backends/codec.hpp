@@ -26,8 +26,9 @@ struct Encoded {
   std::vector<Sent> sent;
 };
 
-/// Errors          value_too_large: lists in lists beyond depth_max; what `reduce` and the encoding
-///                 of a reduction said. Nothing is on its way.
+/// Errors          value_too_large: lists in lists beyond depth_max; function_not_supported: a name
+///                 that no function can have; what `reduce` and the encoding of a reduction said.
+///                 Nothing is on its way.
 Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce);
 Result<Encoded> encode(const List& results, const ArrayReducer& reduce);
 os::Packed encode(const Failure& failure);

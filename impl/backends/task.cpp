@@ -82,6 +82,9 @@ Status Functions::add(std::string name, TaskFunction function) {
   if (name.empty() || !function) {
     return failure(std::errc::invalid_argument, "a function needs a name and a body");
   }
+  if (name.size() > function_name_size_max) {
+    return failure(std::errc::invalid_argument, "the name of a function that is too long");
+  }
   const auto [added, is_new] = functions_.try_emplace(std::move(name));
   if (!is_new) {
     return failure(std::errc::file_exists, added->first);

@@ -85,6 +85,8 @@ class Unpacker {
   }
   bool failed() const noexcept { return reason_ != nullptr; }
   bool at_end() const noexcept { return bytes_.empty(); }
+  /// bytes
+  std::size_t left() const noexcept { return bytes_.size(); }
 
   /// Errors          bad_message, with the reason as subject: also if bytes are left.
   Status finish() const {

@@ -220,6 +220,21 @@ TEST(Codec, a_stranger_who_goes_deeper_is_refused_B5) {
   EXPECT_EQ(decode_results(bytes, from_value).error().code, std::errc::bad_message);
 }
 
+TEST(Codec, names_of_functions_are_so_long_and_no_longer_B5) {
+  const std::string longest(function_name_size_max, 'x');
+  Packed bytes = must(encode(Batch{{longest, {}}}, by_value)).bytes;
+  EXPECT_EQ(must(decode_batch(bytes, from_value)).front().function, longest);
+  EXPECT_EQ(encode(Batch{{longest + 'x', {}}}, by_value).error().code,
+            std::errc::function_not_supported);
+  // The size of the first name is the second number.
+  bytes.insert(bytes.begin() + 16, std::byte{'x'});
+  bytes[8] |= std::byte{1};
+  const auto stranger = decode_batch(bytes, from_value);
+  ASSERT_FALSE(stranger);
+  EXPECT_EQ(stranger.error().code, std::errc::bad_message);
+  EXPECT_EQ(stranger.error().subject, "the name of a function that is too long");
+}
+
 TEST(Codec, what_many_tasks_share_is_reduced_and_rebuilt_once_B5) {
   const Array shared = pretend::array_of(10);
   const Array other = pretend::array_of(10);  // The same in it, and not the same.

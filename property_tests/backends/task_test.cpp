@@ -21,6 +21,9 @@ TEST(Functions, have_a_name_a_body_and_no_namesake_B7) {
   EXPECT_EQ(functions.add("one", nothing).error().code, std::errc::file_exists);
   EXPECT_EQ(functions.add("", nothing).error().code, std::errc::invalid_argument);
   EXPECT_EQ(functions.add("two", {}).error().code, std::errc::invalid_argument);
+  const std::string longest(function_name_size_max, 'x');
+  EXPECT_TRUE(functions.add(longest, nothing).has_value());
+  EXPECT_EQ(functions.add(longest + 'x', nothing).error().code, std::errc::invalid_argument);
   EXPECT_NE(functions.find("one"), nullptr);
   EXPECT_EQ(functions.find("two"), nullptr);
   EXPECT_EQ(functions.find(""), nullptr);

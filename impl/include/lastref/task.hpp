@@ -44,10 +44,14 @@ struct TaskContext {
 
 using TaskFunction = std::function<Result<Value>(const TaskContext&, std::span<const Value>)>;
 
+/// bytes; what travels names the function of each task, so a name is short.
+inline constexpr std::size_t function_name_size_max = 512;
+
 /// What can be called. The same in a parent and its workers; not changed once there are any.
 class Functions {
  public:
-  /// Errors          invalid_argument: no name, or no function; file_exists: the name has one.
+  /// Errors          invalid_argument: no name, one that is too long, or no function; file_exists:
+  ///                 the name has one.
   Status add(std::string name, TaskFunction function);
 
   /// Null if nothing has that name.
