@@ -138,7 +138,8 @@ std::optional<Extent> extent_of(ShapeView shape, StridesView strides, std::size_
       return std::nullopt;
     }
   }
-  return extent;
+  // The way back from the lowest number is none.
+  return extent.low < -to_signed(bytes_max) ? std::nullopt : std::optional(extent);
 }
 
 Sliced slice_of(std::size_t length, const Slice& slice) {

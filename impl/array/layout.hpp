@@ -29,7 +29,7 @@ struct Extent {
   std::ptrdiff_t high = 0;
 };
 
-/// Both 0 if there are no elements; none if it cannot be counted.
+/// Both 0 if there are no elements; none if it cannot be counted, in either direction.
 std::optional<Extent> extent_of(ShapeView shape, StridesView strides, std::size_t itemsize);
 
 /// What a shape and strides become where a slice is taken.

@@ -2,6 +2,7 @@
 // what it sends on, or back.
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -231,6 +232,20 @@ TEST(Receiver, gives_back_what_does_not_repeat_as_it_was_told_R7) {
     EXPECT_FALSE(ground.receiver.is_temporary(hostile.filename));
     EXPECT_THAT(ground.counts.misuse, IsEmpty());
   }
+}
+
+TEST(Receiver, refuses_strides_that_reach_to_the_lowest_number_R3) {
+  SendGround ground;
+  const Sent sent = must(ground.forward->reduce(patterned(1000)));
+  constexpr std::ptrdiff_t lowest = std::numeric_limits<std::ptrdiff_t>::min();
+  const auto rebuilt = ground.receiver.rebuild(StridedFromMemmap{.filename = ground.file_of(sent),
+                                                                 .dtype = dtype_of("<f8"),
+                                                                 .offset = 128,
+                                                                 .shape = {3},
+                                                                 .strides = Strides{lowest / 2},
+                                                                 .total_buffer_len = 24});
+  ASSERT_FALSE(rebuilt);
+  EXPECT_EQ(rebuilt.error().code, std::errc::value_too_large);
 }
 
 TEST(Receiver, opens_nothing_that_it_could_not_hold_R7) {
