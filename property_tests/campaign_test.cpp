@@ -310,6 +310,22 @@ TEST_F(CampaignTest, does_not_read_a_line_that_was_cut) {
   EXPECT_EQ(resume(all_is_well).resumed, 2 * matrix_size);
 }
 
+TEST_F(CampaignTest, does_not_take_a_line_that_was_cut_for_a_place) {
+  std::string why;
+  {
+    ProgressFile first;
+    ASSERT_TRUE(first.open(path(), 1, why)) << why;
+    first.add_place("open");
+    first.add_place("unlink");
+  }
+  std::filesystem::resize_file(path(), std::filesystem::file_size(path()) - 3);
+  for (int gate = 0; gate < 2; ++gate) {
+    ProgressFile later;
+    ASSERT_TRUE(later.open(path(), 1, why)) << why;
+    EXPECT_EQ(later.places(), std::set<std::string>{"open"});
+  }
+}
+
 TEST_F(CampaignTest, leaves_a_file_that_is_something_else_alone) {
   std::ofstream(path()) << "dear diary\n";
   ProgressFile memory;

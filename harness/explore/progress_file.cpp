@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view title = "lastref gate, build ";
 constexpr std::string_view place_word = "place ";
 constexpr std::string_view fault_word = "fault ";
+/// Put behind a line that was cut, so that it says nothing.
+constexpr std::string_view cut_mark = " (cut)";
 
 std::string line_of(std::string_view scenario, const Fault& fault) {
   return fmt::format("{} {}", scenario, to_text(fault));
@@ -33,11 +35,12 @@ bool ProgressFile::open(const std::string& path, std::uint64_t build, std::strin
   }
   const bool goes_on = text.starts_with(first);
   outdated_ = !text.empty() && !goes_on;
-  // A line that was cut is made one that says nothing.
   out_.open(path, goes_on ? std::ios::app | std::ios::binary : std::ios::trunc | std::ios::binary);
   if (goes_on) {
     read(std::string_view(text).substr(first.size()));
-    out_ << (text.ends_with('\n') ? "" : " (cut)\n");
+    if (!text.ends_with('\n')) {
+      out_ << cut_mark << '\n';
+    }
   } else {
     out_ << first;
   }
@@ -53,6 +56,9 @@ void ProgressFile::read(std::string_view text) {
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
+    if (line.ends_with(cut_mark)) {
+      continue;
+    }
     if (line.starts_with(fault_word)) {
       faults_.emplace(line.substr(fault_word.size()));
     } else if (line.starts_with(place_word)) {
