@@ -14,7 +14,7 @@ set(analyzer_alone "--checks=-*,clang-analyzer-*,-clang-analyzer-deadcode.DeadSt
 string(APPEND analyzer_alone ",-clang-analyzer-optin.performance.Padding")
 set(stamps)
 set(stamps_of_test)
-foreach(room IN LISTS rooms ITEMS property_tests/examples)
+foreach(room IN LISTS rooms ITEMS property_tests/examples property_tests/fuzz)
   get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/${room} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(sources ${target} SOURCES)

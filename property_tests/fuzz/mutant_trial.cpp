@@ -1,0 +1,56 @@
+// mutant_trial: what the gate and ctest of a build with a bug in it said, which may be anything.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/mutant/trial.hpp"
+#include "property_tests/fuzz/fuzz.hpp"
+
+namespace lastref::fuzz {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string to_report(const harness::Trial& trial) {
+  const Json violation = {{"scenario", trial.scenario},
+                          {"claim", trial.claim},
+                          {"seen", trial.seen},
+                          {"replay", trial.replay}};
+  const Json report = {{"runs", trial.runs}, {"violations", Json::array({violation})}};
+  return report.dump();
+}
+
+void check_gate(os::Bytes input) {
+  // A number of one byte becomes a node of a list, and an empty object one of a map.
+  const auto trial = in_proportion(input, [&] { return harness::trial_of_gate(text_of(input)); });
+  if (!trial) {
+    return;
+  }
+  expect(trial->found, "a gate that reports has found something");
+  const auto again = harness::trial_of_gate(to_report(*trial));
+  expect(again.has_value(), "what was read can be written");
+  expect(again->runs == trial->runs, "runs arrive");
+  expect(again->scenario == trial->scenario, "a scenario arrives");
+  expect(again->claim == trial->claim, "a claim arrives");
+  expect(again->seen == trial->seen, "what was seen arrives");
+  expect(again->replay == trial->replay, "a command arrives");
+}
+
+void check_tests(os::Bytes input) {
+  const auto names = in_proportion(input, [&] { return harness::failed_tests(text_of(input)); });
+  std::string said = "The following tests FAILED:\n";
+  for (const std::string& name : names) {
+    expect(name.find('\n') == std::string::npos, "a name is in one line");
+    said += "\t  1 - " + name + " (Failed)\n";
+  }
+  expect(harness::failed_tests(said) == names, "names that were read can be written");
+}
+
+}  // namespace
+
+void check(os::Bytes input) {
+  check_gate(input);
+  check_tests(input);
+}
+
+}  // namespace lastref::fuzz

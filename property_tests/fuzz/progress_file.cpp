@@ -1,0 +1,73 @@
+// progress_file: the file of `gate --resume`, of whatever was put in its place.
+#include "harness/explore/progress_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "property_tests/fuzz/fuzz.hpp"
+
+namespace lastref::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using harness::ProgressFile;
+
+constexpr std::uint64_t build = 0x0123456789abcdef;
+
+/// A folder of this process alone.
+class OwnFolder {
+ public:
+  OwnFolder() {
+    const fs::path start = fs::temp_directory_path();
+    for (std::size_t number = 0; path_.empty(); ++number) {
+      const fs::path path = start / ("lastref_fuzz_" + std::to_string(number));
+      path_ = fs::create_directory(path) ? path : fs::path();
+    }
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+  ~OwnFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  std::string file() const { return path_ / "progress"; }
+
+ private:
+  fs::path path_;
+};
+
+const harness::Fault struck{.point = {.role = "root", .place = "open", .object = "a(b)#1", .k = 3},
+                            .kind = harness::FaultKind::shorten};
+constexpr std::string_view scenario = "family/a_sentence";
+
+}  // namespace
+
+void check(os::Bytes input) {
+  static const OwnFolder folder;
+  const std::string path = folder.file();
+  // Anew, for what is written over a file that was emptied is flushed by some file systems.
+  fs::remove(path);
+  std::ofstream(path, std::ios::binary) << text_of(input);
+  ProgressFile first;
+  std::string why;
+  if (!first.open(path, build, why)) {
+    expect(!why.empty(), "what is refused is refused with a reason");
+    expect(fs::file_size(path) == input.size(), "a file of somebody else stays as it is");
+    return;
+  }
+  const auto places = first.places();
+  expect(places.empty() || !first.outdated(), "nothing is known of another build");
+  first.add(scenario, struck);
+  first.add_place("a_place");
+  first.flush();
+  ProgressFile second;
+  expect(second.open(path, build, why), "what was written is a progress file");
+  expect(!second.outdated(), "it is of the same build");
+  expect(second.has(scenario, struck), "what was added is known");
+  auto wanted = places;
+  wanted.insert("a_place");
+  expect(second.places() == wanted, "places are kept, and no other is known");
+}
+
+}  // namespace lastref::fuzz
