@@ -1,7 +1,6 @@
 // gate: the main job. Everything in the catalog, clean, failed at every point, and at random.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -9,6 +8,7 @@
 
 #include "harness/cli/names.hpp"
 #include "harness/cli/scenarios.hpp"
+#include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/campaign.hpp"
 #include "harness/journal/record.hpp"
@@ -18,8 +18,6 @@
 
 namespace lastref::harness {
 namespace {
-
-constexpr std::string_view standard_output = "-";
 
 struct GateOptions {
   double budget = 60;
@@ -33,39 +31,6 @@ struct GateOptions {
   std::vector<std::string> required;
   unsigned worlds = 0;
   std::string world = "kernel";
-};
-
-/// A report for machines: a file, or standard output.
-class Target {
- public:
-  explicit Target(std::string path) : path_(std::move(path)) {}
-
-  /// Now rather than after the run. False if it cannot be written.
-  bool open() {
-    if (!path_.empty() && path_ != standard_output) {
-      file_.open(path_, std::ios::binary | std::ios::trunc);
-      return file_.is_open();
-    }
-    return true;
-  }
-  bool write(const std::string& text) {
-    if (path_ == standard_output) {
-      std::cout << text << std::flush;
-      return std::cout.good();
-    }
-    if (!path_.empty()) {
-      file_ << text << std::flush;
-      return file_.good();
-    }
-    return true;
-  }
-  bool takes_standard_output() const { return path_ == standard_output; }
-  bool wanted() const { return !path_.empty(); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  std::ofstream file_;
 };
 
 /// Those that the pattern names. The ones that are not in the gate have to be named letter by

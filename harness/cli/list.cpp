@@ -1,7 +1,7 @@
-// list: what there is. Scenarios, rows of the specification, rows of the table of calls.
+// list: what there is. Scenarios, rows of the specification with those who show them, rows of the
+// table of calls.
 #include <cstring>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,7 +11,12 @@
 
 #include <lastref/call.hpp>
 
+#include "harness/cli/checkout.hpp"
+#include "harness/cli/names.hpp"
+#include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/mutant/mutant.hpp"
+#include "harness/rows/rows_text.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
@@ -19,7 +24,10 @@ namespace {
 
 struct ListOptions {
   bool points = false;
-  bool rows = false;
+  std::string rows;  ///< A pattern; empty: all of them, without the names of their parts.
+  bool markdown = false;
+  std::string json;
+  std::string checkout;
 };
 
 std::string_view word_of(Traits traits) {
@@ -55,29 +63,6 @@ std::string text_of_points() {
   return text;
 }
 
-/// "T10" after "T9".
-struct ByNumber {
-  bool operator()(const std::string& one, const std::string& other) const {
-    return std::pair(one.size(), one) < std::pair(other.size(), other);
-  }
-};
-
-std::string text_of_rows() {
-  std::map<std::string, std::vector<std::string>, ByNumber> rows;
-  for (const Scenario& scenario : catalog()) {
-    for (const std::string& row : scenario.rows) {
-      rows[row].push_back(scenario.name);
-    }
-  }
-  std::string text;
-  for (const auto& [row, names] : rows) {
-    for (const std::string& name : names) {
-      text += fmt::format("{:<5} {}\n", &name == names.data() ? row : "", name);
-    }
-  }
-  return text;
-}
-
 std::string text_of_scenarios() {
   std::string text;
   for (const Scenario& scenario : catalog()) {
@@ -91,6 +76,89 @@ std::string text_of_scenarios() {
   return text;
 }
 
+class RowList {
+ public:
+  RowList(const ListOptions& options, Session& session)
+      : options_(options), session_(session), json_(options.json) {}
+
+  void run() {
+    if (!json_.open()) {
+      session_.refuse("cannot write " + json_.path());
+      return;
+    }
+    if (const Status read = read_checkout(); !read) {
+      session_.refuse("list: " + describe(read.error()));
+      return;
+    }
+    listing_.proof =
+        prove(all_rows(), {.tests = tests_, .scenarios = catalog(), .mutants = mutants_});
+    if (!choose()) {
+      return;
+    }
+    session_.end(Exit::clean);
+    give();
+  }
+
+ private:
+  Status read_checkout() {
+    const std::string checkout =
+        options_.checkout.empty() ? checkout_of_program() : options_.checkout;
+    if (checkout.empty()) {
+      return ok();
+    }
+    LASTREF_TRY(tests, read_tests(checkout + "/" + tests_folder));
+    LASTREF_TRY(mutants, read_mutants(checkout + "/" + mutants_folder));
+    tests_ = std::move(tests);
+    mutants_ = std::move(mutants);
+    listing_.checkout = checkout;
+    return ok();
+  }
+
+  /// Leaves the rows that are wanted.
+  bool choose() {
+    if (options_.rows.empty()) {
+      return true;
+    }
+    std::erase_if(listing_.proof.rows,
+                  [this](const RowParts& parts) { return !matches(options_.rows, parts.row.id); });
+    if (listing_.proof.rows.empty()) {
+      session_.refuse(fmt::format("no row {}", options_.rows));
+    }
+    return !listing_.proof.rows.empty();
+  }
+
+  void give() {
+    if (json_.wanted() && !json_.write(to_json(listing_))) {
+      session_.refuse("cannot write " + json_.path());
+    }
+    std::ostream& out = json_.takes_standard_output() ? std::cerr : std::cout;
+    if (options_.markdown) {
+      if (listing_.checkout) {
+        out << to_markdown(listing_.proof) << std::flush;
+      } else {
+        session_.refuse("list: this program does not lie in a checkout; give --checkout");
+      }
+      return;
+    }
+    out << (options_.rows.empty() ? to_text(listing_) : names_to_text(listing_)) << std::flush;
+    if (!listing_.checkout) {
+      std::cerr << "lastref: this program does not lie in a checkout: tests and mutants are not "
+                   "seen; give --checkout\n";
+      return;
+    }
+    for (const std::string& complaint : complaints(listing_.proof)) {
+      std::cerr << "lastref: " << complaint << '\n';
+    }
+  }
+
+  const ListOptions& options_;
+  Session& session_;
+  Target json_;
+  std::vector<std::string> tests_;
+  std::vector<Mutant> mutants_;
+  RowListing listing_;
+};
+
 }  // namespace
 
 void add_list(CLI::App& app, Session& session) {
@@ -98,13 +166,27 @@ void add_list(CLI::App& app, Session& session) {
   CLI::App* verb = app.add_subcommand("list", "The scenarios, with what each shows");
   CLI::Option* points =
       verb->add_flag("--points", options->points, "The table of calls, with the errnos tried");
-  verb->add_flag("--rows", options->rows, "Rows of the specification, with their scenarios")
-      ->excludes(points);
-  verb->callback([options, &session] {
-    std::cout << (options->points ? text_of_points()
-                  : options->rows ? text_of_rows()
-                                  : text_of_scenarios())
-              << std::flush;
+  CLI::Option* rows =
+      verb->add_option("--rows",
+                       options->rows,
+                       "Rows of the specification, and how many tests, scenarios and mutants show "
+                       "each; with a pattern, which ones")
+          ->type_name("[GLOB]")
+          ->expected(0, 1)
+          ->excludes(points);
+  verb->add_flag("--markdown", options->markdown, "As a table of a page")->needs(rows);
+  verb->add_option("--json", options->json, "For machines; - is standard output")
+      ->type_name("FILE")
+      ->needs(rows);
+  verb->add_option("--checkout", options->checkout, "The one around this program if not given")
+      ->check(CLI::ExistingDirectory)
+      ->needs(rows);
+  verb->callback([options, rows, &session] {
+    if (rows->count() > 0) {
+      RowList(*options, session).run();
+      return;
+    }
+    std::cout << (options->points ? text_of_points() : text_of_scenarios()) << std::flush;
     session.end(Exit::clean);
   });
 }

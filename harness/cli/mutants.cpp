@@ -1,7 +1,6 @@
 // mutants: proof that the harness sees planted bugs. Each patch is applied to a copy of the
 // checkout, which is built and given to the gate and to the tests of the patch's row.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/checkout.hpp"
 #include "harness/cli/names.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/mutant/workshop.hpp"
@@ -16,10 +16,7 @@
 namespace lastref::harness {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr const char* patches = "fault_scenarios/mutants";
 
 struct MutantsOptions {
   std::vector<std::string> names;
@@ -31,19 +28,6 @@ struct MutantsOptions {
   bool list = false;
   bool check = false;
 };
-
-/// The checkout that this program was built in: the nearest folder above it that has mutants.
-std::string checkout_of_program() {
-  std::error_code error;
-  fs::path folder = fs::read_symlink("/proc/self/exe", error);
-  while (!folder.empty() && folder != folder.root_path()) {
-    folder = folder.parent_path();
-    if (fs::is_directory(folder / patches, error)) {
-      return folder;
-    }
-  }
-  return {};
-}
 
 std::string_view word_of(const Verdict& verdict) {
   return !verdict.builds     ? "DOES NOT BUILD"
@@ -127,7 +111,7 @@ class Hunt {
       session_.refuse("mutants: this program does not lie in a checkout; give --checkout");
       return false;
     }
-    auto read = read_mutants(checkout_ + "/" + patches);
+    auto read = read_mutants(checkout_ + "/" + mutants_folder);
     if (!read) {
       session_.refuse("mutants: " + describe(read.error()));
       return false;

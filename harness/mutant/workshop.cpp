@@ -14,6 +14,7 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/program/program.hpp"
 #include "harness/report/report.hpp"
+#include "harness/rows/rows.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -179,7 +180,7 @@ Result<Trial> Workshop::try_gate(const std::string& row, const std::string& log)
 
 Result<Trial> Workshop::try_tests(const std::string& row, const std::string& log) {
   const std::string chosen =
-      row.empty() ? "-LE 'lint|package|bench'" : fmt::format("-R '_{}([_/]|$)'", row);
+      row.empty() ? "-LE 'lint|package|bench'" : fmt::format("-R '{}'", pattern_of_tests(row));
   const std::string said = log + ".tests.txt";
   LASTREF_TRY(code, say("ctest --preset ci " + chosen, said, patience_for_tests));
   const std::vector<std::string> failed = failed_tests(text_of(said));

@@ -1,0 +1,26 @@
+// Target: where a report for machines goes.
+#pragma once
+
+#include <fstream>
+#include <string>
+
+namespace lastref::harness {
+
+/// A file, or standard output if its name is "-"; nowhere if it has none.
+class Target {
+ public:
+  explicit Target(std::string path);
+
+  /// Now rather than after the run. False if it cannot be written.
+  bool open();
+  bool write(const std::string& text);
+  bool takes_standard_output() const;
+  bool wanted() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+}  // namespace lastref::harness
