@@ -78,7 +78,8 @@ std::shared_ptr<References> references_of(Stage& stage) {
 
 Parent::Parent(Stage& stage,
                TemporaryResourcesOptions options,
-               std::shared_ptr<const Receiver> receiver)
+               std::shared_ptr<const Receiver> receiver,
+               const ForwardOptions& arrays)
     : stage_(stage) {
   if (!options.context) {
     options.context = "call";
@@ -90,7 +91,7 @@ Parent::Parent(Stage& stage,
     return ok();
   }));
   reducer_ = std::make_unique<ForwardReducer>(
-      stage.os(), references, resources_, ForwardOptions{.max_nbytes = large}, std::move(receiver));
+      stage.os(), references, resources_, arrays, std::move(receiver));
 }
 
 Status Parent::send(const std::string& word, const Array& array) {

@@ -48,7 +48,8 @@ class Parent {
  public:
   explicit Parent(Stage& stage,
                   TemporaryResourcesOptions options = {},
-                  std::shared_ptr<const Receiver> receiver = nullptr);
+                  std::shared_ptr<const Receiver> receiver = nullptr,
+                  const ForwardOptions& arrays = {.max_nbytes = large});
 
   /// False if the manager could not be made.
   explicit operator bool() const noexcept { return resources_ != nullptr; }

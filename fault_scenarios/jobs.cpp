@@ -1,5 +1,7 @@
 #include "fault_scenarios/jobs.hpp"
 
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -120,6 +122,38 @@ std::vector<Task> squares(std::size_t count) {
     tasks.push_back({.function = "square", .arguments = {static_cast<std::int64_t>(at)}});
   }
   return tasks;
+}
+
+void must_call_back_once(Stage& stage, ParallelBackend& backend) {
+  constexpr std::size_t batches = 4;
+  constexpr std::size_t tasks = 3;
+  std::array<std::atomic<int>, batches> calls{};
+  std::array<bool, batches> taken{};
+  static_cast<void>(stage.word("run batches", [&] {
+    std::vector<FuturePtr> futures;
+    Outcome<List> last = List();
+    for (std::size_t at = 0; at < batches; ++at) {
+      auto sent = backend.apply_async(squares(tasks), [&calls, at](BatchOutcome&) { ++calls[at]; });
+      taken[at] = sent.has_value();
+      if (sent) {
+        futures.push_back(*std::move(sent));
+      } else {
+        last = tl::unexpected(std::move(sent).error());
+      }
+    }
+    for (const FuturePtr& future : futures) {
+      must_be_squares(stage, future->get());
+      last = future->get() ? std::move(last) : future->get();
+    }
+    return status_of(last);
+  }));
+  static_cast<void>(stage.word("terminate", [&] { return backend.terminate(); }));
+  for (std::size_t at = 0; at < batches; ++at) {
+    if (calls[at] != (taken[at] ? 1 : 0)) {
+      stage.refute("B1: a batch that was taken calls back once, and no other does",
+                   std::to_string(calls[at]) + " calls");
+    }
+  }
 }
 
 void must_be_sums(Stage& stage, const Outcome<List>& outcome, const std::vector<Array>& arrays) {

@@ -49,6 +49,10 @@ std::vector<Task> sums_of(const std::vector<Array>& arrays, std::size_t count);
 /// Squares of 0, 1, 2, ...
 std::vector<Task> squares(std::size_t count);
 
+/// Sends batches to a backend that is configured, waits for them, and ends it. Refutes that each has
+/// called back once, and that one which was not taken has called back.
+void must_call_back_once(Stage& stage, ParallelBackend& backend);
+
 /// Refutes results that are there and not what they should be.
 void must_be_sums(Stage& stage, const Outcome<List>& outcome, const std::vector<Array>& arrays);
 void must_be_squares(Stage& stage, const Outcome<List>& outcome);
