@@ -206,6 +206,16 @@ TEST_P(FilesContract, an_appended_write_goes_to_the_end_whoever_wrote_before) {
   });
 }
 
+TEST_P(FilesContract, a_write_of_nothing_moves_nothing) {
+  act([](Scene& scene) {
+    scene.create("a", "kept");
+    const UniqueFd log = scene.open(scene.path("a"), {.write = true, .append = true});
+    EXPECT_EQ(value_of(scene.os().write(log.get(), {})), 0U);
+    EXPECT_EQ(value_of(scene.os().read(log.get(), buffer)), 4U);
+    scene.remove("a");
+  });
+}
+
 TEST_P(FilesContract, write_at_leaves_the_position_alone_and_holes_are_zero) {
   act([](Scene& scene) {
     const UniqueFd file = scene.create("a", "ab");

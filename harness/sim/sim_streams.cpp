@@ -159,6 +159,9 @@ Answer<std::size_t> SimKernel::write(Task& task, os::Fd fd, os::Bytes bytes) {
       if (!open->writable) {
         return refused(EBADF);
       }
+      if (bytes.empty()) {
+        return 0;  // Not even to the end.
+      }
       const std::uint64_t offset = open->append ? open->inode->bytes.size() : open->offset;
       const auto size = put(task, *open->inode, bytes, offset);
       if (size) {
