@@ -75,13 +75,6 @@ class Story {
     records_.back().injected = true;
     return *this;
   }
-  /// A file got its final name.
-  Story& renamed(std::uint16_t process, const char* target, int error = 0) {
-    Record& record = add(process, Phase::end, "rename");
-    record.text.assign(target);
-    record.error = error;
-    return *this;
-  }
   Story& with_mode(std::int64_t mode) {
     records_.back().value = mode;
     return *this;

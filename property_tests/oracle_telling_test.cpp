@@ -48,16 +48,20 @@ constexpr const char* arrays = "/dev/shm/lastref_memmapping_folder_1_ab_fit";
 constexpr const char* array = "/dev/shm/lastref_memmapping_folder_1_ab_fit/1-2-ab.npy";
 constexpr const char* part = "/dev/shm/lastref_memmapping_folder_1_ab_fit/1-2-ab.npy.part";
 
+constexpr Call renames[] = {Call::rename, Call::rename_new};
+
 TEST_F(OracleTest, a_file_that_is_renamed_when_it_is_whole_is_right) {
-  const Story story = Story()
-                          .crossed(root, Call::make_folder, arrays)
-                          .with_mode(0700)
-                          .crossed(root, Call::open, part)
-                          .with_mode(0600)
-                          .renamed(root, array)
-                          .crossed(client, Call::open, array)
-                          .with_mode(-1);
-  EXPECT_THAT(judged(oracle::no_corruption, story), IsEmpty());
+  for (const Call rename : renames) {
+    const Story story = Story()
+                            .crossed(root, Call::make_folder, arrays)
+                            .with_mode(0700)
+                            .crossed(root, Call::open, part)
+                            .with_mode(0600)
+                            .crossed(root, rename, array)
+                            .crossed(client, Call::open, array)
+                            .with_mode(-1);
+    EXPECT_THAT(judged(oracle::no_corruption, story), IsEmpty()) << name_of(rename);
+  }
 }
 
 TEST_F(OracleTest, a_file_that_is_created_under_its_final_name_is_found) {
@@ -65,7 +69,8 @@ TEST_F(OracleTest, a_file_that_is_created_under_its_final_name_is_found) {
   const auto findings = judged(oracle::no_corruption, story);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].seen, HasSubstr("1-2-ab.npy was created by root"));
-  const Story again = Story().renamed(root, array).crossed(root, Call::open, array).with_mode(0600);
+  const Story again =
+      Story().crossed(root, Call::rename, array).crossed(root, Call::open, array).with_mode(0600);
   EXPECT_THAT(judged(oracle::no_corruption, again), SizeIs(1));
 }
 
@@ -73,13 +78,17 @@ TEST_F(OracleTest, a_file_that_has_its_final_name_without_a_rename_is_found) {
   const Story story = Story().crossed(client, Call::open, array).with_mode(-1);
   EXPECT_THAT(judged(oracle::no_corruption, story), SizeIs(1));
   const Story gone = Story()
-                         .renamed(root, array)
+                         .crossed(root, Call::rename, array)
                          .crossed(tracker, Call::unlink, array)
                          .crossed(client, Call::open, array);
   EXPECT_THAT(judged(oracle::no_corruption, Story(gone).with_mode(-1)), SizeIs(1));
-  const Story failed =
-      Story().renamed(root, array, ENOSPC).crossed(client, Call::open, array).with_mode(-1);
-  EXPECT_THAT(judged(oracle::no_corruption, failed), SizeIs(1));
+  for (const Call rename : renames) {
+    const Story failed = Story()
+                             .crossed(root, rename, array, ENOSPC)
+                             .crossed(client, Call::open, array)
+                             .with_mode(-1);
+    EXPECT_THAT(judged(oracle::no_corruption, failed), SizeIs(1)) << name_of(rename);
+  }
 }
 
 TEST_F(OracleTest, a_final_name_is_not_that_of_others_files_failures_and_outside_parties) {
@@ -107,6 +116,18 @@ TEST_F(OracleTest, an_error_that_nobody_hears_of_is_found) {
   EXPECT_THAT(judged(oracle::error_surfaced, swallowed), SizeIs(1));
   const Story unsaid = Story().injected(tracker, Call::write_at, ENOSPC).all_end();
   EXPECT_THAT(judged(oracle::error_surfaced, unsaid), SizeIs(1));
+}
+
+TEST_F(OracleTest, that_somebody_else_took_the_name_first_is_for_nobody_to_hear) {
+  const auto story = [](int error) {
+    return Story()
+        .begins(client, "register")
+        .injected(client, Call::rename_new, error)
+        .ends(client, "register")
+        .all_end();
+  };
+  EXPECT_THAT(judged(oracle::error_surfaced, story(EEXIST)), IsEmpty());
+  EXPECT_THAT(judged(oracle::error_surfaced, story(ENOSPC)), SizeIs(1));
 }
 
 TEST_F(OracleTest, an_error_that_is_retried_away_is_fine) {

@@ -6,7 +6,6 @@
 namespace lastref::harness::oracle {
 namespace {
 
-constexpr std::string_view rename_crossing = "rename";
 constexpr std::string_view folder_start = "/lastref_memmapping_folder_";
 constexpr std::string_view final_end = ".npy";
 
@@ -15,6 +14,10 @@ bool is_final(std::string_view path) noexcept {
   const std::size_t folder = path.find(folder_start);
   return path.ends_with(final_end) && folder != std::string_view::npos &&
          path.find('/', folder + folder_start.size()) != std::string_view::npos;
+}
+
+bool is_rename(const Record& record) noexcept {
+  return record.call == Call::rename || record.call == Call::rename_new;
 }
 
 }  // namespace
@@ -40,7 +43,7 @@ std::vector<Finding> no_corruption(const Evidence& evidence) {
     }
     if (record.call == Call::unlink) {
       given.erase(path);
-    } else if (is_open || is_outside || record.place == rename_crossing) {
+    } else if (is_open || is_outside || is_rename(record)) {
       given.insert(path);
     }
   }

@@ -33,6 +33,7 @@ constexpr Harmless harmless[] = {
     {Call::shut_down, ENOTCONN},
     {Call::peer_of, ENOTCONN},
     {Call::make_folder, EEXIST},
+    {Call::rename_new, EEXIST},
     // Who cannot tell how much room there is takes the next place, as documented.
     {Call::free_space, EACCES},
     {Call::free_space, EIO},
