@@ -1,5 +1,6 @@
 // sim_files_test: what the contract cannot ask of the simulated kernel for want of other users and
 // of a small file system.
+#include <array>
 #include <cerrno>
 #include <string>
 
@@ -33,6 +34,14 @@ class SimFiles : public testing::Test {
   int rename(const std::shared_ptr<Task>& task, const std::string& from, const std::string& to) {
     const auto renamed = kernel_.rename(*task, from, to);
     return renamed ? 0 : renamed.error();
+  }
+  int rename_new(const std::string& from, const std::string& to) {
+    const auto renamed = kernel_.rename_new(*root_, from, to);
+    return renamed ? 0 : renamed.error();
+  }
+  int punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) {
+    const auto punched = kernel_.punch_hole(*root_, fd, offset, size);
+    return punched ? 0 : punched.error();
   }
   std::uint64_t free_space() { return kernel_.free_space(*root_, "/tmp").value_or(0); }
 
@@ -107,6 +116,95 @@ TEST_F(SimFiles, a_renamed_file_is_the_newest_of_its_folder) {
     names += entry.name;
   }
   EXPECT_EQ(names, "dcb");
+}
+
+TEST_F(SimFiles, a_hole_gives_back_the_whole_pages_in_it_and_a_write_takes_them_again) {
+  constexpr std::uint64_t page = 4096;
+  constexpr std::uint64_t before = 20 * page;
+  kernel_.limits.bytes = before;
+  const auto fd = kernel_.open(*root_, "/tmp/a", {.write = true, .create = true});
+  ASSERT_TRUE(fd);
+  const std::string text(4 * page + 1, 'x');
+  EXPECT_EQ(kernel_.write(*root_, *fd, os::bytes_of(text)), text.size());
+  EXPECT_EQ(free_space(), before - 5 * page);
+  // Zeros alone give nothing back.
+  EXPECT_EQ(punch_hole(*fd, 1, page), 0);
+  EXPECT_EQ(punch_hole(*fd, 0, page - 1), 0);
+  EXPECT_EQ(free_space(), before - 5 * page);
+  EXPECT_EQ(punch_hole(*fd, 1, 3 * page - 1), 0);
+  EXPECT_EQ(free_space(), before - 3 * page);
+  EXPECT_EQ(punch_hole(*fd, page, 2 * page), 0) << "again";
+  EXPECT_EQ(free_space(), before - 3 * page);
+  // The last page ends behind the file.
+  EXPECT_EQ(punch_hole(*fd, 4 * page, 1), 0);
+  EXPECT_EQ(free_space(), before - 3 * page);
+  EXPECT_EQ(punch_hole(*fd, 4 * page, 100 * page), 0);
+  EXPECT_EQ(free_space(), before - 2 * page);
+  EXPECT_EQ(kernel_.write_at(*root_, *fd, os::bytes_of("y"), 2 * page), 1U);
+  EXPECT_EQ(free_space(), before - 3 * page);
+  EXPECT_EQ(kernel_.status(*root_, *fd)->size, text.size());
+  EXPECT_TRUE(kernel_.unlink(*root_, "/tmp/a"));
+  EXPECT_EQ(free_space(), before);
+}
+
+TEST_F(SimFiles, what_is_punched_out_is_room_for_others) {
+  constexpr std::uint64_t page = 4096;
+  kernel_.limits.bytes = 2 * page;
+  const auto fd = kernel_.open(*root_, "/tmp/a", {.write = true, .create = true});
+  ASSERT_TRUE(fd);
+  EXPECT_EQ(kernel_.write(*root_, *fd, os::bytes_of(std::string(2 * page, 'x'))), 2 * page);
+  const auto late = kernel_.open(*root_, "/tmp/b", {.write = true, .create = true});
+  ASSERT_TRUE(late);
+  EXPECT_EQ(kernel_.write(*root_, *late, os::bytes_of("1")).error(), ENOSPC);
+  EXPECT_EQ(punch_hole(*fd, 0, page), 0);
+  EXPECT_EQ(kernel_.write(*root_, *late, os::bytes_of("1")), 1U);
+  EXPECT_EQ(kernel_.write_at(*root_, *fd, os::bytes_of("x"), 0).error(), ENOSPC);
+}
+
+TEST_F(SimFiles, a_rename_stays_on_its_file_system_whatever_has_the_new_name) {
+  ASSERT_TRUE(kernel_.make_folder(*root_, "/tmp/mounted", 0700));
+  kernel_.mount("/tmp/mounted");
+  create(root_, "/tmp/a", "1");
+  create(root_, "/tmp/mounted/b", "2");
+  EXPECT_EQ(rename(root_, "/tmp/a", "/tmp/mounted/new"), EXDEV);
+  EXPECT_EQ(rename(root_, "/tmp/missing", "/tmp/mounted/new"), EXDEV);
+  EXPECT_EQ(rename_new("/tmp/a", "/tmp/mounted/b"), EXDEV);
+  EXPECT_EQ(rename_new("/tmp/mounted/b", "/tmp/mounted/c"), 0);
+  // Nor does what it is mounted on go anywhere.
+  EXPECT_EQ(rename_new("/tmp/mounted", "/tmp/new"), EBUSY);
+  EXPECT_EQ(rename(root_, "/tmp/mounted", "/tmp/new"), EBUSY);
+}
+
+TEST_F(SimFiles, a_new_name_is_given_by_whoever_may_rename) {
+  create(one_, "/tmp/one's", "1");
+  const auto renamed = kernel_.rename_new(*other_, "/tmp/one's", "/tmp/new");
+  ASSERT_FALSE(renamed);
+  EXPECT_EQ(renamed.error(), EPERM);
+  create(other_, "/tmp/other's", "2");
+  // That there is something of the name is said first, as to whom it belongs.
+  EXPECT_EQ(kernel_.rename_new(*other_, "/tmp/one's", "/tmp/other's").error(), EEXIST);
+}
+
+TEST_F(SimFiles, another_file_system_is_of_another_kind) {
+  kernel_.mount("/tmp");
+  EXPECT_NE(kernel_.file_system(*root_, "/tmp"), kernel_.file_system(*root_, "/dev/shm"));
+  create(root_, "/tmp/a", "");
+  EXPECT_EQ(kernel_.file_system(*root_, "/tmp/a"), kernel_.file_system(*root_, "/tmp"));
+}
+
+TEST_F(SimFiles, processes_and_standard_streams_are_not_files) {
+  const auto process = kernel_.open_process(*root_, root_->pid);
+  ASSERT_TRUE(process);
+  std::array<std::byte, 1> byte{};
+  // A file with offsets and without content: Linux 6.9.
+  EXPECT_EQ(kernel_.read_at(*root_, *process, byte, 0).error(), EINVAL);
+  EXPECT_EQ(kernel_.write_at(*root_, *process, byte, 0).error(), EINVAL);
+  EXPECT_EQ(punch_hole(*process, 0, 1), EOPNOTSUPP);
+  EXPECT_EQ(punch_hole(*process, 1, ~std::uint64_t{0} / 2), EFBIG);
+  const os::Fd stream = os::Fd::standard_error;
+  EXPECT_EQ(kernel_.read_at(*root_, stream, byte, 0).error(), ESPIPE);
+  EXPECT_EQ(punch_hole(stream, 0, 1), ENODEV);
+  EXPECT_EQ(kernel_.sync(*root_, stream).error(), EINVAL);
 }
 
 TEST_F(SimFiles, free_space_is_never_less_than_none_nor_more_than_a_signed_number) {
