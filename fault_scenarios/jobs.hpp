@@ -49,8 +49,8 @@ std::vector<Task> sums_of(const std::vector<Array>& arrays, std::size_t count);
 /// Squares of 0, 1, 2, ...
 std::vector<Task> squares(std::size_t count);
 
-/// Sends batches to a backend that is configured, waits for them, and ends it. Refutes that each has
-/// called back once, and that one which was not taken has called back.
+/// Sends batches to a backend that is configured, waits for them, and ends it. Refutes that one has
+/// not called back once that was taken, or has called back that was not.
 void must_call_back_once(Stage& stage, ParallelBackend& backend);
 
 /// Refutes results that are there and not what they should be.
