@@ -1,6 +1,6 @@
 // The real tracker, in a process of its own, against a model that keeps one number for each name
-// and holder: real processes register, hold, release, forget, leave and are killed, and so is the
-// tracker. After each of these the tracker's counts are those of the model, and what is held is
+// and holder: real processes register, hold, release, forget, fork, leave and are killed, and so is
+// the tracker. After each of these the tracker's counts are those of the model, and what is held is
 // there; in the end, what was not forgotten is gone.
 //
 // Has a main of its own: this program is also the tracker and the processes that hold.
@@ -26,6 +26,7 @@
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
 
+#include "property_tests/backends/process_words.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
 
 namespace lastref {
@@ -36,9 +37,11 @@ constexpr const char* killer_entry = "killer";
 constexpr const char* witness_entry = "witness";
 constexpr os::Fd orders{3};
 constexpr os::Fd answers{4};
+constexpr os::Fd life{5};
 constexpr int names = 4;
 constexpr int holders = 3;  // besides the root
 constexpr std::size_t order_size = 2;
+constexpr int killed_by = 9;
 
 std::string this_program() {
   return std::filesystem::read_symlink("/proc/self/exe");
@@ -64,7 +67,57 @@ bool read_all(os::Os& os, os::Fd fd, os::Buffer into) {
 }
 
 /// What a process that holds can be told: a letter, and for some the number of a name.
-enum Order : char { take = 't', hold = 'h', release = 'r', forget = 'f', leave = 'l' };
+enum Order : char {
+  take = 't',
+  hold = 'h',
+  release = 'r',
+  forget = 'f',
+  speak = 's',
+  leave_stranger = 'k',
+  leave = 'l'
+};
+
+/// The exit code, when it has ended.
+int wait_for(os::Os& os, os::Fd process) {
+  std::array items = {os::PollItem{.fd = process, .want_read = true}};
+  static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
+  const auto ended = os.wait_child(process);
+  return ended && *ended ? (*ended)->code : -1;
+}
+
+/// A copy of this process takes the name through the client that it was born with, and is killed.
+bool speak_in_a_child(os::Os& os, tracker::Client& client, const Resource& resource) {
+  const auto told = os.make_pipe();
+  if (!told) {
+    return false;
+  }
+  const os::UniqueFd read(os, told->read);
+  os::UniqueFd write(os, told->write);
+  const os::Pid child = pretend::fork_here();
+  if (child == 0) {
+    const bool done = client.register_name(resource) && client.probe();
+    static_cast<void>(os::write_all(os, write.get(), os::bytes_of(done ? "+" : "-")));
+    pretend::hang();
+  }
+  write.close_quietly();
+  const auto opened = os.open_process(child);
+  const os::UniqueFd process(os, opened ? *opened : os::Fd{});
+  std::array<std::byte, 1> answer{};
+  const bool spoke = read_all(os, read.get(), answer) && static_cast<char>(answer[0]) == '+';
+  pretend::send_signal(child, killed_by);
+  wait_for(os, process.get());
+  return spoke;
+}
+
+/// A copy of this process says nothing, keeps all that it was born with, and ends with the test.
+bool leave_stranger_here(os::Os& os) {
+  if (pretend::fork_here() == 0) {
+    std::array<std::byte, 1> never{};
+    read_all(os, life, never);
+    pretend::send_signal(os.process_id(), killed_by);
+  }
+  return true;
+}
 
 /// Whether it was done.
 bool obey(os::Os& os, tracker::Client& client, const std::string& folder, char order, int name) {
@@ -83,6 +136,10 @@ bool obey(os::Os& os, tracker::Client& client, const std::string& folder, char o
       return client.release(resource).has_value();
     case forget:
       return client.forget(resource).has_value();
+    case speak:
+      return speak_in_a_child(os, client, resource);
+    case leave_stranger:
+      return leave_stranger_here(os);
     default:
       return false;
   }
@@ -129,14 +186,6 @@ int be_witness(os::Os& os, const std::vector<std::string>& arguments) {
   return os::retry_interrupted([&] { return os.poll(items, std::nullopt); }) ? 0 : 1;
 }
 
-/// The exit code, when it has ended.
-int wait_for(os::Os& os, os::Fd process) {
-  std::array items = {os::PollItem{.fd = process, .want_read = true}};
-  static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-  const auto ended = os.wait_child(process);
-  return ended && *ended ? (*ended)->code : -1;
-}
-
 /// A process that holds, as seen from the root.
 struct Holder {
   os::Pid pid = 0;
@@ -163,7 +212,17 @@ void must(int line, bool holds, const std::function<std::string()>& describe = {
 /// One step: what, who (0 is the root) and which name.
 using Step = std::tuple<int, int, int>;
 
-enum What : int { to_take, to_hold, to_release, to_forget, to_leave, to_kill, to_kill_tracker };
+enum What : int {
+  to_take,
+  to_hold,
+  to_release,
+  to_forget,
+  to_speak_in_a_child,
+  to_fork,
+  to_leave,
+  to_kill,
+  to_kill_tracker
+};
 
 class Play {
  public:
@@ -174,6 +233,10 @@ class Play {
     tree_ = root_->tree().value();
     files_ = folder_.path("files");
     folder_.make_folder("files");
+    const auto strangers = os_.make_pipe();
+    must(__LINE__, strangers.has_value());
+    life_ = os::UniqueFd(os_, strangers->read);
+    end_of_life_ = os::UniqueFd(os_, strangers->write);
   }
 
   void perform(const Step& step) {
@@ -202,6 +265,16 @@ class Play {
           counts_.erase(name);
           forgotten_.insert(name);
         }
+        break;
+      case to_speak_in_a_child:
+        // What the child took was its own, and went with it.
+        must(__LINE__, tell(who, speak, name));
+        if (!counts_.contains(name)) {
+          forgotten_.erase(name);
+        }
+        break;
+      case to_fork:
+        must(__LINE__, who == 0 || tell(who, leave_stranger, name));
         break;
       case to_leave:
         end(who, [&](const Holder& holder) { send(holder, leave, 0); });
@@ -281,11 +354,12 @@ class Play {
     must(__LINE__, up.has_value());
     const os::UniqueFd read(os_, down->read);
     const os::UniqueFd write(os_, up->write);
-    const auto child = os_.spawn(
-        {.entry = entry,
-         .arguments = {tree_, files_},
-         .fds = {{.here = read.get(), .number_there = 3}, {.here = write.get(), .number_there = 4}},
-         .blocked = {}});
+    const auto child = os_.spawn({.entry = entry,
+                                  .arguments = {tree_, files_},
+                                  .fds = {{.here = read.get(), .number_there = 3},
+                                          {.here = write.get(), .number_there = 4},
+                                          {.here = life_.get(), .number_there = 5}},
+                                  .blocked = {}});
     must(__LINE__, child.has_value());
     Holder started{.pid = child->pid,
                    .process = os::UniqueFd(os_, child->process),
@@ -341,6 +415,9 @@ class Play {
   std::unique_ptr<tracker::Client> root_;
   std::string tree_;
   std::string files_;
+  /// Strangers live as long as this can be written to: longer than the tree.
+  os::UniqueFd life_;
+  os::UniqueFd end_of_life_;
   std::map<int, Holder> holders_;
   std::map<int, std::map<os::Pid, std::uint64_t>> counts_;  ///< name, holder: the model
   std::set<int> forgotten_;
@@ -352,6 +429,8 @@ rc::Gen<Step> any_step() {
                                                        {4, to_hold},
                                                        {5, to_release},
                                                        {1, to_forget},
+                                                       {1, to_speak_in_a_child},
+                                                       {1, to_fork},
                                                        {1, to_leave},
                                                        {2, to_kill},
                                                        {1, to_kill_tracker}}),
@@ -360,7 +439,7 @@ rc::Gen<Step> any_step() {
 }
 
 RC_GTEST_PROP(RealTracker,
-              counts_what_processes_hold_that_work_leave_and_are_killed_T3_T6_T9_T11,
+              counts_what_processes_hold_that_work_fork_leave_and_are_killed_T3_T6_T8_T9_T11,
               ()) {
   const auto steps = *rc::gen::container<std::vector<Step>>(any_step());
   Play play;
