@@ -40,7 +40,14 @@ answers(2 "is not a file of" gate --world sim --resume diary)
 
 answers(0 "canary/always_fails" list)
 answers(0 "unlink +os/fs/unlink +plain +EACCES EPERM" list --points)
-answers(0 "T2 " list --rows)
+answers(0 "T2 +[^\n]+ [1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]*\n" list --rows)
+answers(0 "T10 .*T11 .*scenarios +[a-z]+/[a-z_]+\n.*T12 " list --rows T1?)
+answers(0 "^. Row .*. T2 . [^\n]+ . [1-9]" list --rows --markdown)
+answers(0 "\"row\": \"T9\"" list --rows T9 --json -)
+answers(2 "no row T99" list --rows T99)
+answers(2 "cannot write no/folder.json" list --rows --json no/folder.json)
+answers(2 "--markdown requires --rows" list --markdown)
+answers(2 "list: ${FOLDER}/property_tests" list --rows --checkout ${FOLDER})
 answers(2 "excludes" list --rows --points)
 
 answers(0 "T7 +enoent_is_tried_again" mutants --list)
@@ -64,8 +71,15 @@ answers(2 "--world" replay canary/always_fails --world moon)
 answers(1 "VIOLATION canary/always_fails.*repeat  lastref replay canary/always_fails --world sim"
   replay canary/always_fails --world sim)
 
-# The fork server keeps its descriptors from 400 on: here it cannot start.
+# A program that lies elsewhere sees no sources.
 set(program ${PROGRAM})
+set(PROGRAM sh -c "folder=$(mktemp -d) && trap 'rm -r \"$folder\"' EXIT && \
+cp \"$0\" \"$folder/lastref\" && \"$folder/lastref\" \"$@\"" ${program})
+answers(0 "T2 [^\n]+ [?] +[1-9][0-9]* +[?]\n.*not lie in a checkout: tests and mutants are not seen"
+  list --rows)
+answers(2 "not lie in a checkout; give --checkout" list --rows --markdown)
+
+# The fork server keeps its descriptors from 400 on: here it cannot start.
 set(PROGRAM sh -c "ulimit -n 256 && exec \"$0\" \"$@\"" ${program})
 answers(2 "the kernel world cannot run here: the fork server does not start"
   gate --scenario canary/always_fails --budget 0.2)
