@@ -1,4 +1,4 @@
-// kernel_os_assertion: where an assertion ends. Apart, for it is all that code without a kernel needs.
+// kernel_os_assertion: where an assertion ends. Apart, because parsers need no more of a kernel.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// reference: one that somebody answers for. Apart from references, which knows the trackers' clients.
+// reference: one that somebody answers for. Apart from what knows the clients of trackers.
 #include <utility>
 
 #include <lastref/references.hpp>
