@@ -11,7 +11,8 @@
 namespace lastref {
 namespace {
 
-constexpr std::size_t written_at_once = std::size_t{256} * 1024;  // bytes
+constexpr std::size_t written_at_once = std::size_t{256} * 1024;   // bytes
+constexpr std::size_t text_read_at_once = std::size_t{16} * 1024;  // bytes
 
 tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
@@ -79,9 +80,15 @@ Result<NpyHeader> read_npy_header(os::Os& os, os::Fd fd) {
     bytes.resize(count + more);
   }
   LASTREF_TRY(start, array::parse_npy_start(bytes));
-  bytes.resize(start.size + start.text_size);
-  LASTREF_TRY(text_size, os::read_until_full(os, fd, os::Buffer(bytes).subspan(start.size)));
-  bytes.resize(start.size + text_size);
+  // A stranger may claim more text than there is.
+  for (std::size_t left = start.text_size; left > 0;) {
+    const std::size_t before = bytes.size();
+    const std::size_t wanted = std::min(left, text_read_at_once);
+    bytes.resize(before + wanted);
+    LASTREF_TRY(size, os::read_until_full(os, fd, os::Buffer(bytes).subspan(before)));
+    bytes.resize(before + size);
+    left = size < wanted ? 0 : left - wanted;
+  }
   return parse_npy_header(bytes);
 }
 
