@@ -68,7 +68,7 @@ void root_that_preserves(Stage& stage) {
 void worker_that_puts(Stage& stage) {
   StageCache cache(stage, "cache");
   if (stage.join() && attach_sent(stage, cache)) {
-    for (const std::uint64_t slot : {1, 2}) {
+    for (std::uint64_t slot = 1; slot <= 2; ++slot) {
       const auto stored = cache.put(slot, value_of(slot, stage.role()));
       if (stored) {
         must_have(stage,
@@ -121,7 +121,7 @@ void worker_with_the_old_one(Stage& stage) {
   const bool has_it = stage.join() && attach_sent(stage, cache);
   stage.tell("worker has it");
   StageCache loaded(stage, "loaded");
-  if (has_it && attach_sent(stage, loaded, "loaded")) {
+  if (has_it && attach_loaded(stage, loaded, "loaded")) {
     must_have(stage, cache, 0, value_of(0, "root"));
     must_have(stage, loaded, 1, value_of(1, "first"));
   }

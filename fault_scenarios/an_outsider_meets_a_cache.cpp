@@ -107,7 +107,7 @@ Scenario a_hostile_file_is_not_loaded() {
       .sentence = "Files that are no preserved cache, and links, are refused; the cache goes on.",
       .rows = {"C7"},
       .roles = {{"root", root_of_hostile_files}},
-      .failing_words = {"preload"},
+      .failing_words = {"freeze"},
       .in_matrix = false,
   };
 }

@@ -50,7 +50,8 @@ Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
   });
 }
 
-Status StageCache::attach(const std::string& handle) {
+Status StageCache::attach(const std::string& handle, bool is_loaded) {
+  is_loaded_ = is_loaded;
   return stage_.word("attach a cache", [&]() -> Status {
     LASTREF_TRY(attached, MultiprocessFileCache::attach(stage_.os(), handle));
     many_ = attached.get();
@@ -74,7 +75,8 @@ std::optional<std::string> StageCache::noted_get(std::uint64_t slot,
                                                  const std::function<Result<Copied>()>& act) {
   std::optional<std::string> seen;
   const std::string asked = name_ + ' ' + std::to_string(slot);
-  static_cast<void>(stage_.word_with_answer("get", asked, [&]() -> Result<std::string> {
+  const char* const word = is_loaded_ ? "get what was loaded" : "get";
+  static_cast<void>(stage_.word_with_answer(word, asked, [&]() -> Result<std::string> {
     LASTREF_TRY(found, act());
     if (!found) {
       return std::string("none");
@@ -105,14 +107,12 @@ std::optional<bool> StageCache::preserve(const std::string& name, bool overwrite
 
 std::optional<bool> StageCache::preload(const std::string& name) {
   std::optional<bool> said;
-  static_cast<void>(stage_.word("preload", [&]() -> Status {
+  static_cast<void>(stage_.word_with_answer("freeze", name_, [&]() -> Result<std::string> {
     LASTREF_TRY(loaded, cache_->preload(name));
     said = loaded;
-    return ok();
+    return answer(loaded);
   }));
-  if (said.value_or(false)) {
-    name_ += "'";  // Another cache from now on.
-  }
+  is_loaded_ = is_loaded_ || said.value_or(false);
   return said;
 }
 
@@ -146,6 +146,11 @@ void must_have(Stage& stage,
 bool attach_sent(Stage& stage, StageCache& cache, const std::string& word) {
   const std::optional<std::string> handle = stage.receive(word);
   return handle && cache.attach(*handle).has_value();
+}
+
+bool attach_loaded(Stage& stage, StageCache& cache, const std::string& word) {
+  const std::optional<std::string> handle = stage.receive(word);
+  return handle && cache.attach(*handle, /*is_loaded=*/true).has_value();
 }
 
 }  // namespace lastref::harness

@@ -24,7 +24,8 @@ class StageCache {
 
   Status make(std::int64_t length, CacheOptions options = {});
   Status make_file_cache(std::int64_t length, CacheOptions options = {});
-  Status attach(const std::string& handle);
+  /// `is_loaded` says that the other one has loaded what it has.
+  Status attach(const std::string& handle, bool is_loaded = false);
   /// False if there is none.
   explicit operator bool() const noexcept { return cache_ != nullptr; }
   std::string handle() const { return many_ == nullptr ? "" : many_->handle(); }
@@ -51,6 +52,7 @@ class StageCache {
 
   Stage& stage_;
   std::string name_;
+  bool is_loaded_ = false;  // What it has, another cache was told: that is no history of this one.
   std::unique_ptr<Cache> cache_;
   MultiprocessFileCache* many_ = nullptr;  // the same, if it is one
 };
@@ -72,5 +74,6 @@ void must_have(Stage& stage,
 
 /// The handle that was sent with the word, attached; false if it cannot be.
 bool attach_sent(Stage& stage, StageCache& cache, const std::string& word = "cache");
+bool attach_loaded(Stage& stage, StageCache& cache, const std::string& word);
 
 }  // namespace lastref::harness

@@ -90,7 +90,7 @@ std::string claimed(std::string_view claim) {
 bool could_not_unmap(const Evidence& evidence, const Record& left) {
   return std::ranges::any_of(evidence.records, [&](const Record& record) {
     return record.call == Call::unmap && record.injected && record.process == left.process &&
-           left.object.view() == "map:" + std::string(record.object.view());
+           left.object == ObjectText("map:" + std::string(record.object.view())).view();
   });
 }
 

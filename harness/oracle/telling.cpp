@@ -144,7 +144,10 @@ bool told(const Record& failed, const Record& later) noexcept {
   const bool says_so =
       later.phase == Phase::end && later.place == "write" && later.object == "stderr";
   const bool died = is_fact(later, fact::died) && (later.text != fact::ended || later.value != 0);
-  return word_failed || says_so || died;
+  // Of a cache that finds no room, false is the answer; only the first time it says more.
+  const bool refused = later.phase == Phase::word_end && later.place == "put" &&
+                       later.text == "false" && failed.error == ENOSPC;
+  return word_failed || says_so || died || refused;
 }
 
 std::string name_of_error(int error) {

@@ -249,7 +249,7 @@ class FileOfMany final : public MultiprocessFileCache {
       return false;
     }
     owner_.tell("loaded " + name + " in place of " + own_file_->path());
-    LASTREF_CHECK(own_file_->remove());
+    own_file_->remove_quietly();
     return true;
   }
 

@@ -139,9 +139,20 @@ Status OwnFile::remove() noexcept {
     hand_over();
     return ok();
   }
-  const Status removed = os::discard(*os_, path());
+  Status removed = ok();
+  if (there) {
+    removed = os::discard(*os_, path());
+  } else if (!is(there.error(), std::errc::no_such_file_or_directory)) {
+    removed = tl::unexpected<Error>(there.error());
+  }
   const Status released = reference_.release();
   return removed ? released : removed;
+}
+
+void OwnFile::remove_quietly() noexcept {
+  if (const Status removed = remove(); !removed) {
+    os::report_quietly(*os_, "lastref cache: left to the tracker: " + describe(removed.error()));
+  }
 }
 
 void OwnFile::hand_over() noexcept {

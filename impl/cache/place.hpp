@@ -41,7 +41,7 @@ class OwnFile {
   OwnFile& operator=(const OwnFile&) = delete;
   OwnFile(OwnFile&& other) noexcept = default;
   OwnFile& operator=(OwnFile&& other) = delete;
-  ~OwnFile() { static_cast<void>(remove()); }
+  ~OwnFile() { remove_quietly(); }
 
   const std::string& path() const noexcept { return reference_.resource().name; }
   /// Once: the file, open for writing.
@@ -52,6 +52,8 @@ class OwnFile {
   ///
   /// Errors          what unlink or release said: the tracker tries again.
   Status remove() noexcept;
+  /// The same, which says on standard error what went wrong.
+  void remove_quietly() noexcept;
   /// The name was given away, by a rename: nothing is to be removed.
   void hand_over() noexcept;
 
