@@ -1,4 +1,5 @@
 // dying_test: workers that are killed, leave, stop, fork or mistreat their descriptors, for real.
+#include <array>
 #include <atomic>
 
 #include <gmock/gmock.h>
@@ -37,6 +38,37 @@ class KillsOs final : public os::KernelOs {
   }
 
   std::atomic<int> kills = 0;
+};
+
+/// The kernel, in which a worker dies as soon as it has answered, and is heard a few bytes at a time:
+/// the process is known to be dead when most of its answer is still in the pipe.
+class LastWordsOs final : public os::KernelOs {
+ public:
+  LastWordsOs() : KernelOs({.program = this_program}) {}
+
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override {
+    auto ready = KernelOs::poll(items, timeout);
+    // The wake pipe, and for each worker its process, its results and its jobs.
+    for (std::size_t at = 1; is_armed && ready && at + 2 < items.size(); at += 3) {
+      os::PollItem& process = items[at];
+      if (items[at + 1].readable && !process.readable) {
+        is_armed = false;
+        is_short = true;
+        static_cast<void>(KernelOs::signal_process(process.fd, os::Signal::kill));
+        std::array died = {process};
+        ready = KernelOs::poll(died, std::nullopt);
+        process.readable = died[0].readable;
+      }
+    }
+    return ready;
+  }
+  Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override {
+    return KernelOs::read(fd, is_short.exchange(false) ? into.first(10) : into);
+  }
+
+  std::atomic<bool> is_armed = false;
+  std::atomic<bool> is_short = false;
 };
 
 class Workers : public testing::Test {
@@ -124,6 +156,21 @@ TEST_F(Workers, that_die_after_their_results_have_given_them_B9) {
     EXPECT_EQ(must_be(good->get()), List{ByteString(50'000, std::byte{7})});
     terminated(send({{"leave_with", {1}}}));
   }
+}
+
+TEST(LastWords, of_a_worker_count_when_it_is_known_to_be_dead_B9) {
+  LastWordsOs os;
+  Ground ground;
+  ground.session = Session::lead(os);
+  {
+    const auto backend = ground.make(BackendKind::processes);
+    must(backend->configure(ground.options(2)));
+    os.is_armed = true;
+    const FuturePtr good = must_be(backend->apply_async({{"make_bytes", {1000}}}, {}));
+    EXPECT_EQ(must_be(good->get()), List{ByteString(1000, std::byte{7})});
+    EXPECT_FALSE(os.is_armed);
+  }
+  ground.session = {};
 }
 
 TEST_F(Workers, that_are_stopped_do_not_stop_an_abort_B8) {

@@ -12,6 +12,7 @@ namespace {
 
 using pretend::array_of;
 using pretend::Ground;
+using pretend::must;
 using pretend::must_be;
 using pretend::until;
 
@@ -98,6 +99,19 @@ TEST_F(Files, of_a_call_that_fails_are_gone_with_it_B10) {
     EXPECT_FALSE(parallel.run({{"sum", {kept}}, {"refuse", {""}}, {"sum", {kept}}}).has_value());
     until([&] { return ground.files().empty(); });
     EXPECT_EQ(must_be(parallel.run({{"is_mapped", {kept}}})), List{true});
+  }
+}
+
+TEST_F(Files, of_a_call_that_nobody_leads_go_at_its_end_B10) {
+  const auto backend = ground.make(BackendKind::processes);
+  must(backend->configure(ground.options(2)));
+  const Array kept = array_of(large);
+  for (int calls = 0; calls < 3; ++calls) {
+    must(backend->start_call());
+    EXPECT_EQ(must_be(must_be(backend->apply_async({{"sum", {kept}}}, {}))->get()), List{large});
+    EXPECT_FALSE(ground.files().empty());
+    must(backend->stop_call());
+    until([&] { return ground.files().empty(); });
   }
 }
 
