@@ -1,7 +1,6 @@
 // mutant_trial: what the gate and ctest of a build with a bug in it said, which may be anything.
-#include <algorithm>
-
-#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "harness/mutant/trial.hpp"
 #include "property_tests/fuzz/fuzz.hpp"
@@ -9,15 +8,26 @@
 namespace lastref::fuzz {
 namespace {
 
-using Json = nlohmann::json;
+/// By hand, for the library takes long to compile. What is read is UTF-8 already.
+std::string quoted(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string json = "\"";
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < 0x20 || letter == '"' || letter == '\\') {
+      json += std::string("\\u00") + digits[byte / 16U] + digits[byte % 16U];
+    } else {
+      json += letter;
+    }
+  }
+  return json + '"';
+}
 
 std::string to_report(const harness::Trial& trial) {
-  const Json violation = {{"scenario", trial.scenario},
-                          {"claim", trial.claim},
-                          {"seen", trial.seen},
-                          {"replay", trial.replay}};
-  const Json report = {{"runs", trial.runs}, {"violations", Json::array({violation})}};
-  return report.dump();
+  return "{\"runs\": " + std::to_string(trial.runs) +
+         ", \"violations\": [{\"scenario\": " + quoted(trial.scenario) +
+         ", \"claim\": " + quoted(trial.claim) + ", \"seen\": " + quoted(trial.seen) +
+         ", \"replay\": " + quoted(trial.replay) + "}]}";
 }
 
 void check_gate(os::Bytes input) {
