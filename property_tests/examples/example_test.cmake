@@ -6,10 +6,11 @@ cmake_minimum_required(VERSION 3.25)
 # Not below the build tree: the name of a socket has room for 107 characters. unix(7).
 string(RANDOM LENGTH 12 name)
 set(folder /tmp/lastref-example-${name})
-file(MAKE_DIRECTORY ${folder}/runtime ${folder}/temp)
+file(MAKE_DIRECTORY ${folder}/runtime ${folder}/temp ${folder}/cache)
 file(CHMOD ${folder}/runtime PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 set(ENV{LASTREF_RUNTIME_FOLDER} ${folder}/runtime)
 set(ENV{LASTREF_TEMP_FOLDER} ${folder}/temp)
+set(ENV{XDG_CACHE_HOME} ${folder}/cache)
 execute_process(COMMAND ${PROGRAM}
   TIMEOUT 30
   RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
@@ -25,7 +26,9 @@ string(TIMESTAMP now "%s")
 math(EXPR deadline "${now} + 20")
 set(left ${folder})
 while(left AND now LESS deadline)
-  file(GLOB_RECURSE left LIST_DIRECTORIES true ${folder}/runtime/* ${folder}/temp/*)
+  # The folder for caches stays, for the next one.
+  file(GLOB_RECURSE left LIST_DIRECTORIES true
+    ${folder}/runtime/* ${folder}/temp/* ${folder}/cache/lastref/*)
   string(TIMESTAMP now "%s")
 endwhile()
 if(left)

@@ -1,0 +1,62 @@
+// a_shared_cache: what one worker has computed, no other computes again.
+//
+// The cache is a file that both workers map; it goes when the root is done with it.
+#include <cstdio>
+#include <cstring>
+
+#include <lastref/cache.hpp>
+#include <lastref/kernel_os.hpp>
+#include <lastref/parallel.hpp>
+#include <lastref/worker.hpp>
+
+using lastref::MultiprocessFileCache;
+using lastref::Result;
+using lastref::Value;
+
+/// How many steps it takes from `number` to 1 (Collatz), out of the cache if somebody knows it.
+Result<Value> steps_from(const lastref::TaskContext& context, std::span<const Value> arguments) {
+  LASTREF_TRY(handle, arguments[0].as<std::string>());
+  LASTREF_TRY(number, arguments[1].as<std::int64_t>());
+  LASTREF_TRY(cache, MultiprocessFileCache::attach(*context.session.os, handle));
+  const auto slot = static_cast<std::uint64_t>(number);
+  std::int64_t steps = 0;
+  LASTREF_TRY(known, cache->get(slot));
+  if (known) {
+    std::memcpy(&steps, known->data(), sizeof steps);
+    return steps;
+  }
+  for (std::int64_t at = number; at != 1; ++steps) {
+    at = at % 2 == 0 ? at / 2 : 3 * at + 1;
+  }
+  LASTREF_TRY(stored, cache->put(slot, std::as_bytes(std::span(&steps, 1))));
+  static_cast<void>(stored);  // False if the other worker was faster, with the same.
+  return steps;
+}
+
+int main(int argc, char** argv) {
+  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
+  const auto functions = std::make_shared<lastref::Functions>();
+  functions->add("steps_from", steps_from);
+  const std::vector<std::string> arguments(argv, argv + argc);
+  if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
+    return *code;  // It was a worker.
+  }
+
+  const auto session = lastref::Session::lead(os);
+  const auto cache = MultiprocessFileCache::make(os, session.references, 1000);
+  if (!cache) {
+    std::fprintf(stderr, "no cache: %s\n", describe(cache.error()).c_str());
+    return 1;
+  }
+  lastref::Parallel parallel(session, functions, {.n_jobs = 2});
+  std::vector<lastref::Task> tasks;
+  for (const std::int64_t number : {27, 97, 27, 97, 871, 27}) {
+    tasks.push_back({"steps_from", {(*cache)->handle(), number}});
+  }
+  const auto steps = parallel.run(std::move(tasks));
+  for (const Value& each : steps.value()) {
+    std::printf("%lld\n", static_cast<long long>(each.as<std::int64_t>().value()));
+  }
+  std::printf("27 is%s in the cache\n", (*cache)->get(27).value() ? "" : " not");
+  return 0;
+}
