@@ -88,9 +88,10 @@ class InstrumentedRenames : public testing::TestWithParam<Renaming> {
     return (os_.*GetParam().rename)(path_of(from), path_of(to));
   }
 
-  const std::string base_ =
-      testing::TempDir() + "instrumented_os_names_test_" + std::string(name_of(GetParam().call));
   os::KernelOs kernel_;
+  // Other tests run beside this one.
+  const std::string base_ =
+      testing::TempDir() + "instrumented_os_names_test_" + std::to_string(kernel_.process_id());
   NamingGate gate_;
   InstrumentedOs os_{kernel_, gate_};
 };

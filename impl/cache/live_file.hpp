@@ -1,8 +1,8 @@
 // LiveFile: the file of a cache that many processes write to and read from, without a lock.
 //
 // Layout, little-endian:
-//   0    "lastrefC"; version 1 (4 bytes); 0 (4 bytes); number of slots; limit in bytes or 0; 1 if it
-//        is durable; the cache's id (32 hexadecimal digits, random)
+//   0    "lastrefC"; version 1 (4 bytes); 0 (4 bytes); number of slots; limit in bytes or 0; 1 if
+//        it is durable; the cache's id (32 hexadecimal digits, random)
 //   128  the end: where the next value goes
 //   192  1 if it is frozen
 //   256  the slots, 8 bytes each: 0, or 1 if it is sealed, or where its record starts

@@ -29,8 +29,8 @@ class Ledger {
   /// Reads what is there. If a name is there more than once, which only a stranger writes, all but
   /// one of its records are dead from then on.
   ///
-  /// Errors          what open, status, read or write_at said; permission_denied: another user wrote
-  ///                 it, and would have us delete what it names.
+  /// Errors          what open, status, read or write_at said; permission_denied: another user
+  ///                 wrote it, and would have us delete what it names.
   static Result<Ledger> open(os::Os& os, const os::Place& place);
 
   /// Writes the name, unless it is there. On an error it is not.

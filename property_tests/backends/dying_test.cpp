@@ -40,8 +40,8 @@ class KillsOs final : public os::KernelOs {
   std::atomic<int> kills = 0;
 };
 
-/// The kernel, in which a worker dies as soon as it has answered, and is heard a few bytes at a time:
-/// the process is known to be dead when most of its answer is still in the pipe.
+/// The kernel, in which a worker dies as soon as it has answered, and is heard a few bytes at a
+/// time: the process is known to be dead when most of its answer is still in the pipe.
 class LastWordsOs final : public os::KernelOs {
  public:
   LastWordsOs() : KernelOs({.program = this_program}) {}

@@ -1,9 +1,5 @@
 // many_test: the cache that many processes share: its order of writes, step by step, with others
 // in between.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -14,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "property_tests/cache/cache_ground.hpp"
+#include "property_tests/cache/forked.hpp"
 
 namespace lastref {
 namespace {
@@ -131,33 +128,28 @@ TEST(ManyWriters, killed_at_any_moment_leave_no_value_or_all_of_it_C3_C4) {
   const auto cache = ground.make_many(200);
   std::size_t died = 0;
   for (std::uint64_t n = 0;; ++n) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const pretend::ForkedEnd end = pretend::run_forked([&] {
       std::uint64_t moment = 0;
-      const auto die = [&] {
+      const auto count = [&] {
         if (moment++ == n) {
-          ::kill(::getpid(), SIGKILL);
+          pretend::die();
         }
       };
       ground.os.director = [&](const Crossed&) -> std::optional<std::errc> {
-        die();
+        count();
         return std::nullopt;
       };
-      ground.os.at_step = [&](Step) { die(); };
-      ::_exit(put(*cache, n, value) ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    const bool was_killed = WIFSIGNALED(status);
+      ground.os.at_step = [&](Step) { count(); };
+      return put(*cache, n, value);
+    });
     const Value found = get_all_ways(*cache, n);
     EXPECT_THAT(found, AnyOf(Value(), Value(value)));
     // Nobody has to wait, and what was not published is free.
     EXPECT_EQ(put(*cache, n, "after"), !found);
     EXPECT_EQ(get(*cache, n), found ? value : "after");
-    died += was_killed ? 1 : 0;
-    if (!was_killed) {
-      EXPECT_EQ(WEXITSTATUS(status), 0);
+    died += end.was_killed ? 1 : 0;
+    if (!end.was_killed) {
+      EXPECT_TRUE(end.said);
       EXPECT_EQ(found, value);
       break;
     }
@@ -338,17 +330,13 @@ TEST(ManyFile, goes_with_the_process_that_made_it_alone_C6) {
   }
   EXPECT_THAT(ground.folder.names(), SizeIs(1));
   // A forked child has a copy of the object, and ends it.
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ground.os.pid = ::getpid();
+  const pretend::ForkedEnd end = pretend::run_forked([&] {
+    ground.os.pid = ground.os.KernelOs::process_id();
     const bool is_right = get(*cache, 0) == "zero" && cache->close() && !put(*cache, 0, "late");
     cache.reset();
-    ::_exit(is_right ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return is_right;
+  });
+  EXPECT_TRUE(end.said);
   EXPECT_THAT(ground.folder.names(), SizeIs(1));
   EXPECT_EQ(get(*cache, 0), "zero");
   cache.reset();

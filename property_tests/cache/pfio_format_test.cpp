@@ -85,9 +85,8 @@ class PfioFormat : public testing::TestWithParam<CacheKind> {
     const auto cache = ground_.make(GetParam(), length);
     ASSERT_TRUE(must(cache->preload("kept")));
     for (std::uint64_t slot = 0; slot < length; ++slot) {
-      const auto found = values().find(slot);
       EXPECT_EQ(get_all_ways(*cache, slot),
-                found == values().end() ? std::nullopt : std::optional(values().at(slot)));
+                values().contains(slot) ? std::optional(values().at(slot)) : std::nullopt);
     }
   }
 

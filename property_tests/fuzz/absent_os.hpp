@@ -34,7 +34,14 @@ class AbsentOs : public os::Os {
   Result<os::FileStatus> status(os::Fd) noexcept override { return absent(); }
   Result<os::FileStatus> status_at(const os::Place&) noexcept override { return absent(); }
   Status unlink(const os::Place&) noexcept override { return absent(); }
+  Result<std::size_t> read_at(os::Fd, os::Buffer, std::uint64_t) noexcept override {
+    return absent();
+  }
+  Status sync(os::Fd) noexcept override { return absent(); }
+  Status punch_hole(os::Fd, std::uint64_t, std::uint64_t) noexcept override { return absent(); }
   Status rename(const os::Place&, const os::Place&) noexcept override { return absent(); }
+  Status rename_new(const os::Place&, const os::Place&) noexcept override { return absent(); }
+  Result<std::uint64_t> file_system(const std::string&) noexcept override { return absent(); }
   Status make_folder(const os::Place&, std::uint32_t) noexcept override { return absent(); }
   Status remove_folder(const os::Place&) noexcept override { return absent(); }
   Result<std::vector<os::FolderEntry>> read_folder(os::Fd) noexcept override { return absent(); }

@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 9> at_the_kernel = {
+inline constexpr std::array<std::string_view, 10> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/explore/kernel_world",
@@ -23,6 +23,7 @@ inline constexpr std::array<std::string_view, 9> at_the_kernel = {
     "harness/journal/",
     "property_tests/attack/strangers",
     "property_tests/backends/process_words",
+    "property_tests/cache/forked",
     "property_tests/examples/",  // As strangers write.
     "property_tests/process_group",
 };

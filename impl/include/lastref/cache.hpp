@@ -1,8 +1,8 @@
 // cache: numbered slots of bytes, each written once and then read by many.
 //
 // Three of them with one interface. MultiprocessFileCache is a file that any number of processes
-// and threads put into and get from at the same time; FileCache is a file of one process; NaiveCache
-// is memory. What one of them preserves, each of them loads.
+// and threads put into and get from at the same time; a file cache is a file of one process; a
+// naive cache is memory. What one of them preserves, each of them loads.
 //
 // What a newcomer would get wrong:
 // - A value stays what it is: `put` into a slot that has one is `false`, and no error. An empty
@@ -43,7 +43,8 @@ struct CacheOptions {
   std::optional<std::string> folder = {};
   /// bytes; what would make the file longer freezes the cache. 0 is no limit.
   std::int64_t size_limit = 0;
-  /// When `put` or `preserve` returns, all of it is on its device; a value is before anybody sees it.
+  /// When `put` or `preserve` returns, all of it is on its device; a value is so before anybody
+  /// sees it.
   bool is_durable = false;
   /// Of a FileCache or NaiveCache: any thread may call. The other one is always so.
   bool is_thread_safe = false;
@@ -63,8 +64,8 @@ class Cache {
   /// True if the value is in its slot now. False if the slot has one, or the cache is frozen or
   /// closed, or there is no room: of that one warning is said, and nothing has changed.
   ///
-  /// Errors          result_out_of_range; what writing said: nothing has changed. In a durable cache
-  ///                 also what syncing said: then the value may be there, and may not survive.
+  /// Errors          result_out_of_range; what writing said: nothing has changed. In a durable
+  ///                 cache also what syncing said: the value may be there, and may not survive.
   virtual Result<bool> put(std::uint64_t slot, os::Bytes value) = 0;
 
   /// A copy of the value; none if the slot is empty or the cache is closed.
@@ -85,8 +86,8 @@ class Cache {
   virtual Result<std::optional<std::vector<std::byte>>> get_checked(std::uint64_t slot) = 0;
 
   /// Freezes the cache and writes what it has to `name` in its folder, in pfio's format: at every
-  /// instant the name is what it was, or the whole. False if there is something of that name
-  /// and not `overwrite` (if it is there from the start, the cache goes on), or the cache is closed.
+  /// instant the name is what it was, or the whole. False if there is something of that name and
+  /// not `overwrite` (if it is there from the start, the cache goes on), or the cache is closed.
   ///
   /// Errors          operation_not_permitted: not in the process that made the cache;
   ///                 invalid_argument: no name of a file; what writing said: nothing of it is left,
@@ -98,7 +99,7 @@ class Cache {
   /// was frozen already, is closed, or there is no such file.
   ///
   /// Errors          operation_not_permitted, invalid_argument, as preserve; bad_message, with the
-  ///                 reason as subject: no preserved cache of that length. The cache is what it was.
+  ///                 reason as subject: no preserved cache of that length. The cache goes on.
   /// Source          pfio multiprocess_file_cache.py, preload.
   virtual Result<bool> preload(const std::string& name) = 0;
 
@@ -132,7 +133,7 @@ class MultiprocessFileCache : public Cache {
   /// Errors          invalid_argument: a length that is not positive, a negative limit;
   ///                 value_too_large: more than 2^32 slots; not_supported: the folder is
   ///                 on a network; permission_denied: others may put their own files in place of
-  ///                 those in the folder; what the tracker's client or a call said. Nothing is left.
+  ///                 those in the folder; what the tracker's client or a call said. Nothing stays.
   static Result<std::unique_ptr<MultiprocessFileCache>> make(os::Os& os,
                                                              std::shared_ptr<References> references,
                                                              std::int64_t length,

@@ -1,0 +1,30 @@
+#include "property_tests/cache/forked.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <stdexcept>
+
+namespace lastref::pretend {
+
+ForkedEnd run_forked(const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child < 0) {
+    throw std::runtime_error("cannot fork");
+  }
+  if (child == 0) {
+    ::_exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) {
+    throw std::runtime_error("a copy that cannot be waited for");
+  }
+  return {.was_killed = WIFSIGNALED(status), .said = WIFEXITED(status) && WEXITSTATUS(status) == 0};
+}
+
+void die() {
+  ::kill(::getpid(), SIGKILL);
+}
+
+}  // namespace lastref::pretend
