@@ -261,7 +261,7 @@ class CacheOfOne final : public Cache {
 Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
                                                std::shared_ptr<References> references,
                                                std::int64_t length,
-                                               CacheOptions options) {
+                                               const CacheOptions& options) {
   LASTREF_TRY(numbers, cache::check_numbers(length, options));
   LASTREF_TRY(slots, cache::new_vector<FileStore::Entry>(numbers.length));
   LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
@@ -277,7 +277,7 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
 Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
                                                 std::shared_ptr<References> references,
                                                 std::int64_t length,
-                                                CacheOptions options) {
+                                                const CacheOptions& options) {
   LASTREF_TRY(numbers, cache::check_numbers(length, options));
   LASTREF_TRY(slots, cache::new_vector<Kept>(numbers.length));
   auto store = std::make_unique<MemoryStore>(std::move(slots));

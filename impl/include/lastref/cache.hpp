@@ -159,7 +159,7 @@ class MultiprocessFileCache : public Cache {
 Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
                                                std::shared_ptr<References> references,
                                                std::int64_t length,
-                                               CacheOptions options = {});
+                                               const CacheOptions& options = {});
 
 /// Memory of one process. Only what it preserves needs the folder, and it is looked for then.
 ///
@@ -168,7 +168,7 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
 Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
                                                 std::shared_ptr<References> references,
                                                 std::int64_t length,
-                                                CacheOptions options = {});
+                                                const CacheOptions& options = {});
 
 /// How values of a type become bytes, and back.
 template <typename T>
