@@ -188,7 +188,9 @@ struct Entry {
 
 std::string file_of(const std::vector<Entry>& entries, const std::string& values) {
   std::string bytes(entries.size() * sizeof(Entry), '\0');
-  std::memcpy(bytes.data(), entries.data(), bytes.size());
+  if (!entries.empty()) {
+    std::memcpy(bytes.data(), entries.data(), bytes.size());
+  }
   return bytes + values;
 }
 
