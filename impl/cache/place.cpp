@@ -118,8 +118,9 @@ Result<OwnFile> OwnFile::make(os::Os& os,
     made.status_ = *status;
     return made;
   } else {
+    // It is ours, and of no use. What cannot be removed here the tracker removes.
     static_cast<void>(os::discard(os, made.path()));
-    made.hand_over();
+    static_cast<void>(made.reference_.release());
     return tl::unexpected<Error>(std::move(status).error());
   }
 }

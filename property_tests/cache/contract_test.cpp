@@ -273,13 +273,23 @@ TEST_P(CacheContract, another_error_of_writing_is_told_and_nothing_changes_C4) {
   EXPECT_EQ(get_all_ways(*cache, 0), "zero");
 }
 
+/// The k-th call fails, and whatever would remove a file, if `no_unlink`.
+pretend::DirectedOs::Director fail_making(std::size_t k, std::errc code, bool no_unlink) {
+  return [kth = pretend::fail_kth(k, code), code, no_unlink](const pretend::Crossed& crossed) {
+    const auto failed = kth(crossed);
+    return no_unlink && crossed.call == Call::unlink ? code : failed;
+  };
+}
+
 TEST_P(CacheContract, nothing_is_left_when_it_cannot_be_made_C6) {
   std::size_t failed = 0;
-  for (const std::errc code : {std::errc::permission_denied, std::errc::no_space_on_device}) {
+  for (const auto& [code, no_unlink] : {std::pair(std::errc::permission_denied, false),
+                                        std::pair(std::errc::no_space_on_device, false),
+                                        std::pair(std::errc::permission_denied, true)}) {
     for (std::size_t at = 0;; ++at) {
       SCOPED_TRACE(at);
       const std::size_t before = ground_.os.crossed.size();
-      ground_.os.director = pretend::fail_kth(at, code);
+      ground_.os.director = fail_making(at, code, no_unlink);
       auto cache = ground_.try_make(GetParam(), 4, ground_.options());
       const std::size_t crossed = ground_.os.crossed.size() - before;
       ground_.os.director = nullptr;
