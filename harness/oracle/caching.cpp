@@ -4,6 +4,7 @@
 // <value>", and ends with its answer: true, false, none, or what was seen; or with an error. The
 // place of a record in the journal is its moment.
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -60,16 +61,17 @@ void end(Operation& operation, const Record& record, Moment moment) {
   }
 }
 
-/// Whether something has struck, or is meant to: then a put may be refused for want of room.
+/// Whether a put may be refused for want of room.
 bool may_refuse(const Evidence& evidence) {
   return evidence.scenario.caches_refuse ||
-         std::ranges::any_of(evidence.records,
-                             [](const Record& record) { return is_fact(record, fact::fired); });
+         std::ranges::any_of(evidence.records, [](const Record& record) {
+           return record.injected && record.error == ENOSPC;
+         });
 }
 
 }  // namespace
 
-std::vector<Finding> linearizable(const Evidence& evidence) {
+std::vector<Finding> caches_are_linearizable(const Evidence& evidence) {
   std::map<std::string, History, std::less<>> histories;
   using Caller = std::pair<std::uint16_t, std::uint16_t>;
   std::map<Caller, std::pair<History*, std::size_t>> under_way;

@@ -10,9 +10,6 @@ namespace {
 
 using Oracle = std::vector<Finding> (*)(const Evidence&);
 
-// Of the two of that name, the one that reads a journal.
-constexpr Oracle linearizable_of_caches = oracle::linearizable;
-
 constexpr std::array<Oracle, 14> oracles = {oracle::refuted,
                                             oracle::no_crash,
                                             oracle::no_hang,
@@ -22,7 +19,7 @@ constexpr std::array<Oracle, 14> oracles = {oracle::refuted,
                                             oracle::no_fd_leak,
                                             oracle::no_stray_process,
                                             oracle::no_corruption,
-                                            linearizable_of_caches,
+                                            oracle::caches_are_linearizable,
                                             oracle::is_private,
                                             oracle::error_surfaced,
                                             oracle::quiet,

@@ -47,7 +47,7 @@ std::vector<Finding> is_private(const Evidence& evidence);
 std::vector<Finding> no_corruption(const Evidence& evidence);
 
 /// What callers of a cache were told has an order that write-once slots allow.
-std::vector<Finding> linearizable(const Evidence& evidence);
+std::vector<Finding> caches_are_linearizable(const Evidence& evidence);
 
 /// An error that was put in is retried away, handled as documented, or told to somebody.
 std::vector<Finding> error_surfaced(const Evidence& evidence);
