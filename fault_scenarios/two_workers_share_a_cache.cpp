@@ -7,20 +7,25 @@ namespace {
 constexpr std::int64_t length = 4;
 constexpr std::uint64_t shared = 3;
 
-void root(Stage& stage) {
-  if (!stage.lead()) {
-    return;
-  }
-  StageCache cache(stage, "cache");
-  if (!cache.make(length)) {
-    return;
+/// Makes the cache, which two workers have until they are done. False if it went otherwise.
+bool share(Stage& stage, StageCache& cache, std::int64_t slots) {
+  if (!stage.lead() || !cache.make(slots)) {
+    return false;
   }
   stage.send("cache", cache.handle());
   if (!stage.start("worker_1") || !stage.start("worker_2")) {
-    return;
+    return false;
   }
   stage.await("worker_1 is done");
   stage.await("worker_2 is done");
+  return true;
+}
+
+void root(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (!share(stage, cache, length)) {
+    return;
+  }
   must_have(stage, cache, 1, value_of(1, "worker_1"));
   must_have(stage, cache, 2, value_of(2, "worker_2"));
   must_be(stage, "C4: one of two writers has the slot", cache.get(shared).has_value(), "no value");
@@ -58,15 +63,9 @@ void racer(Stage& stage) {
 
 void root_of_racers(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(1)) {
+  if (!share(stage, cache, 1)) {
     return;
   }
-  stage.send("cache", cache.handle());
-  if (!stage.start("worker_1") || !stage.start("worker_2")) {
-    return;
-  }
-  stage.await("worker_1 is done");
-  stage.await("worker_2 is done");
   must_be(stage, "C3: one of two writers has the slot", cache.get(0).has_value(), "no value");
   static_cast<void>(cache.close());
 }
