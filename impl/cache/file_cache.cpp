@@ -1,6 +1,7 @@
 // The caches of one process: a file without a name, and memory.
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,7 +19,6 @@ namespace {
 
 using Copied = std::optional<std::vector<std::byte>>;
 using Viewed = std::optional<CachedBytes>;
-using Kept = std::shared_ptr<const std::vector<std::byte>>;
 
 /// Where the values of a cache of one process are.
 class Store {
@@ -32,13 +32,16 @@ class Store {
   /// bytes; with all that is there, as the limit counts.
   virtual std::uint64_t end() const noexcept = 0;
   virtual Status put(std::uint64_t slot, os::Bytes value) = 0;
-  /// Of a slot that has one.
-  virtual Result<Kept> get(std::uint64_t slot) = 0;
+  /// Of a slot that has one, as are the next.
+  virtual Result<std::vector<std::byte>> read(std::uint64_t slot) const = 0;
+  virtual Result<CachedBytes> view(std::uint64_t slot) const = 0;
 };
 
 class MemoryStore final : public Store {
  public:
-  explicit MemoryStore(std::vector<Kept> slots) : values_(std::move(slots)) {}
+  using Slots = std::vector<std::shared_ptr<const std::vector<std::byte>>>;
+
+  explicit MemoryStore(Slots slots) : values_(std::move(slots)) {}
 
   bool has(std::uint64_t slot) const noexcept override { return values_[slot] != nullptr; }
   std::uint64_t end() const noexcept override { return end_; }
@@ -50,10 +53,16 @@ class MemoryStore final : public Store {
     return ok();
   }
 
-  Result<Kept> get(std::uint64_t slot) override { return values_[slot]; }
+  Result<std::vector<std::byte>> read(std::uint64_t slot) const override {
+    return cache::copy_of(*values_[slot]);
+  }
+
+  Result<CachedBytes> view(std::uint64_t slot) const override {
+    return CachedBytes{.bytes = *values_[slot], .keeper = values_[slot]};
+  }
 
  private:
-  std::vector<Kept> values_;
+  Slots values_;
   std::uint64_t end_ = 0;
 };
 
@@ -82,14 +91,20 @@ class FileStore final : public Store {
     return ok();
   }
 
-  Result<Kept> get(std::uint64_t slot) override {
+  Result<std::vector<std::byte>> read(std::uint64_t slot) const override {
     const Entry& entry = entries_[slot];
     LASTREF_TRY(bytes, cache::new_vector<std::byte>(entry.size));
     LASTREF_TRY(count, os::read_until_full_at(os_, file_.get(), bytes, entry.offset));
     if (count != bytes.size()) {
       return failure(std::errc::bad_message, "slot " + std::to_string(slot) + " is cut short");
     }
-    return std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    return bytes;
+  }
+
+  Result<CachedBytes> view(std::uint64_t slot) const override {
+    LASTREF_TRY(bytes, read(slot));
+    const auto keeper = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    return CachedBytes{.bytes = *keeper, .keeper = keeper};
   }
 
  private:
@@ -97,26 +112,6 @@ class FileStore final : public Store {
   os::UniqueFd file_;
   std::vector<Entry> entries_;
   std::uint64_t end_ = 0;
-};
-
-/// Holds a monitor if there is one.
-class MaybeHeld {
- public:
-  explicit MaybeHeld(os::Monitor* monitor) noexcept : monitor_(monitor) {
-    if (monitor_ != nullptr) {
-      monitor_->lock();
-    }
-  }
-  MaybeHeld(const MaybeHeld&) = delete;
-  MaybeHeld& operator=(const MaybeHeld&) = delete;
-  ~MaybeHeld() {
-    if (monitor_ != nullptr) {
-      monitor_->unlock();
-    }
-  }
-
- private:
-  os::Monitor* monitor_;
 };
 
 class CacheOfOne final : public Cache {
@@ -132,7 +127,7 @@ class CacheOfOne final : public Cache {
         store_(std::move(store)) {}
 
   Result<bool> put(std::uint64_t slot, os::Bytes value) override {
-    const MaybeHeld held(monitor_.get());
+    const Held held = hold();
     if (is_frozen_ || !store_) {
       return false;
     }
@@ -154,48 +149,39 @@ class CacheOfOne final : public Cache {
   }
 
   Result<Copied> get(std::uint64_t slot) override {
-    LASTREF_TRY(found, view(slot));
-    if (!found) {
-      return Copied();
-    }
-    LASTREF_TRY(copy, cache::copy_of(found->bytes));
-    return Copied(std::move(copy));
+    return look_up<Copied>(
+        slot,
+        [&]() -> Result<Copied> {
+          LASTREF_TRY(found, loaded_->find(slot));
+          if (!found) {
+            return Copied();
+          }
+          return cache::copy_of(*found);
+        },
+        [&]() -> Result<Copied> { return store_->read(slot); });
   }
 
   Result<Viewed> view(std::uint64_t slot) override {
-    const MaybeHeld held(monitor_.get());
-    if (is_closed()) {
-      return Viewed();
-    }
-    LASTREF_CHECK(cache::Owner::check_slot(slot, numbers_.length));
-    if (loaded_) {
-      return loaded_->view(slot);
-    }
-    if (!store_->has(slot)) {
-      return Viewed();
-    }
-    LASTREF_TRY(kept, store_->get(slot));
-    return CachedBytes{.bytes = *kept, .keeper = kept};
+    return look_up<Viewed>(
+        slot,
+        [&] { return loaded_->view(slot); },
+        [&]() -> Result<Viewed> { return store_->view(slot); });
   }
 
   Result<Copied> get_checked(std::uint64_t slot) override {
-    {
-      const MaybeHeld held(monitor_.get());
-      if (loaded_) {
-        LASTREF_CHECK(cache::Owner::check_slot(slot, numbers_.length));
-        return loaded_->read(slot);
-      }
-    }
-    return get(slot);
+    return look_up<Copied>(
+        slot,
+        [&] { return loaded_->read(slot); },
+        [&]() -> Result<Copied> { return store_->read(slot); });
   }
 
   Result<bool> preserve(const std::string& name, bool overwrite) override {
-    const MaybeHeld held(monitor_.get());
+    const Held held = hold();
     LASTREF_CHECK(owner_.check_process("preserve"));
     if (is_closed()) {
       return false;
     }
-    Kept kept;
+    CachedBytes last;
     const auto value_of = [&](std::uint64_t slot) -> Result<std::optional<os::Bytes>> {
       if (loaded_) {
         return loaded_->find(slot);
@@ -203,9 +189,9 @@ class CacheOfOne final : public Cache {
       if (!store_->has(slot)) {
         return std::optional<os::Bytes>();
       }
-      LASTREF_TRY(found, store_->get(slot));
-      kept = std::move(found);
-      return std::optional<os::Bytes>(*kept);
+      LASTREF_TRY(found, store_->view(slot));
+      last = std::move(found);
+      return std::optional<os::Bytes>(last.bytes);
     };
     return owner_.preserve(
         name,
@@ -217,16 +203,17 @@ class CacheOfOne final : public Cache {
   }
 
   Result<bool> preload(const std::string& name) override {
-    const MaybeHeld held(monitor_.get());
+    const Held held = hold();
     LASTREF_CHECK(owner_.check_process("preload"));
     if (is_frozen_ || is_closed()) {
       return false;
     }
-    LASTREF_TRY(file, owner_.find_preserved(name));
-    if (!file) {
+    LASTREF_TRY(preserved, owner_.find_preserved(name));
+    if (!preserved) {
       return false;
     }
-    LASTREF_TRY(snapshot, cache::Snapshot::load(owner_.os(), std::move(file), numbers_.length));
+    LASTREF_TRY(snapshot,
+                cache::Snapshot::load(owner_.os(), std::move(preserved->file), numbers_.length));
     loaded_ = std::move(snapshot);
     store_.reset();
     is_frozen_ = true;
@@ -235,7 +222,7 @@ class CacheOfOne final : public Cache {
   }
 
   Status close() override {
-    const MaybeHeld held(monitor_.get());
+    const Held held = hold();
     store_.reset();
     loaded_.reset();
     return ok();
@@ -246,6 +233,24 @@ class CacheOfOne final : public Cache {
   bool is_multithread_safe() const noexcept override { return monitor_ != nullptr; }
 
  private:
+  using Held = std::unique_lock<os::Monitor>;
+
+  Held hold() const { return monitor_ ? Held(*monitor_) : Held(); }
+
+  /// What is in the slot, by either way; nothing if it is empty or the cache is closed.
+  template <typename Found, typename OfLoaded, typename OfStore>
+  Result<Found> look_up(std::uint64_t slot, OfLoaded of_loaded, OfStore of_store) const {
+    const Held held = hold();
+    if (is_closed()) {
+      return Found();
+    }
+    LASTREF_CHECK(cache::Owner::check_slot(slot, numbers_.length));
+    if (loaded_) {
+      return of_loaded();
+    }
+    return store_->has(slot) ? of_store() : Found();
+  }
+
   bool is_closed() const noexcept { return !store_ && !loaded_; }
 
   cache::Owner owner_;
@@ -279,7 +284,7 @@ Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
                                                 std::int64_t length,
                                                 const CacheOptions& options) {
   LASTREF_TRY(numbers, cache::check_numbers(length, options));
-  LASTREF_TRY(slots, cache::new_vector<Kept>(numbers.length));
+  LASTREF_TRY(slots, cache::new_vector<MemoryStore::Slots::value_type>(numbers.length));
   auto store = std::make_unique<MemoryStore>(std::move(slots));
   return std::make_unique<CacheOfOne>(
       os, std::move(references), options, numbers, std::move(store));

@@ -23,14 +23,6 @@ using Viewed = std::optional<CachedBytes>;
 constexpr std::string_view live_word = "live";
 constexpr std::string_view preserved_word = "preserved";
 
-Result<Copied> copy_of(const std::optional<os::Bytes>& found) {
-  if (!found) {
-    return Copied();
-  }
-  LASTREF_TRY(copy, cache::copy_of(*found));
-  return Copied(std::move(copy));
-}
-
 /// "live:<id>:<path>" or "preserved:<length>:<path>".
 struct Handle {
   bool is_live = true;
@@ -87,7 +79,7 @@ class FileOfMany final : public MultiprocessFileCache {
       : owner_(os, std::move(references), std::move(options)), length_(length) {}
   FileOfMany(const FileOfMany&) = delete;
   FileOfMany& operator=(const FileOfMany&) = delete;
-  ~FileOfMany() override { static_cast<void>(FileOfMany::close()); }
+  ~FileOfMany() override = default;  // What maps the file goes before the file itself.
 
   /// Before anybody else has this.
   void open_live(std::unique_ptr<cache::LiveFile> live, std::string path) {
@@ -122,68 +114,31 @@ class FileOfMany final : public MultiprocessFileCache {
   }
 
   Result<Copied> get(std::uint64_t slot) override {
-    if (const Live live(live_); live) {
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      LASTREF_TRY(found, live->find(slot));
-      return copy_of(found);
-    }
-    if (const Loaded loaded(loaded_); loaded) {
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      return copy_of(loaded->find(slot));
-    }
-    return Copied();
+    return look_up<Copied>(slot, [slot](auto& source) -> Result<Copied> {
+      LASTREF_TRY(found, source.find(slot));
+      if (!found) {
+        return Copied();
+      }
+      LASTREF_TRY(copy, cache::copy_of(*found));
+      return Copied(std::move(copy));
+    });
   }
 
   Result<Viewed> view(std::uint64_t slot) override {
-    if (const Live live(live_); live) {
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      return live->view(slot);
-    }
-    if (const Loaded loaded(loaded_); loaded) {
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      return loaded->view(slot);
-    }
-    return Viewed();
+    return look_up<Viewed>(slot, [slot](auto& source) { return source.view(slot); });
   }
 
   Result<Copied> get_checked(std::uint64_t slot) override {
-    if (const Live live(live_); live) {
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      return live->read(slot);
-    }
-    if (const Loaded loaded(loaded_); loaded) {
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      return loaded->read(slot);
-    }
-    return Copied();
+    return look_up<Copied>(slot, [slot](auto& source) { return source.read(slot); });
   }
 
   Result<bool> preserve(const std::string& name, bool overwrite) override {
     LASTREF_CHECK(check_owner("preserve"));
     if (const Live live(live_); live) {
-      return owner_.preserve(
-          name,
-          overwrite,
-          [&] { live->seal(); },
-          [&](os::Fd file) {
-            return cache::write_snapshot(
-                owner_.os(), file, length_, [&](std::uint64_t slot) { return live->find(slot); });
-          });
+      return preserve_all_of(*live, name, overwrite, [&] { live->seal(); });
     }
     if (const Loaded loaded(loaded_); loaded) {
-      return owner_.preserve(
-          name,
-          overwrite,
-          [] {},
-          [&](os::Fd file) {
-            return cache::write_snapshot(
-                owner_.os(),
-                file,
-                length_,
-                [&](std::uint64_t slot) -> Result<std::optional<os::Bytes>> {
-                  return loaded->find(slot);
-                });
-          });
+      return preserve_all_of(*loaded, name, overwrite, [] {});
     }
     return false;
   }
@@ -233,16 +188,40 @@ class FileOfMany final : public MultiprocessFileCache {
     return owner_.check_process(word);
   }
 
+  /// What `act` says of whichever there is; nothing if the cache is closed.
+  template <typename Found, typename Act>
+  Result<Found> look_up(std::uint64_t slot, Act act) {
+    if (const Live live(live_); live) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      return act(*live);
+    }
+    if (const Loaded loaded(loaded_); loaded) {
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      return act(*loaded);
+    }
+    return Found();
+  }
+
+  template <typename Source>
+  Result<bool> preserve_all_of(Source& source,
+                               const std::string& name,
+                               bool overwrite,
+                               const std::function<void()>& freeze) const {
+    return owner_.preserve(name, overwrite, freeze, [&](os::Fd file) {
+      return cache::write_snapshot(
+          owner_.os(), file, length_, [&](std::uint64_t slot) { return source.find(slot); });
+    });
+  }
+
   Result<bool> load(const std::string& name, cache::LiveFile& live) {
-    LASTREF_TRY(file, owner_.find_preserved(name));
-    if (!file) {
+    LASTREF_TRY(preserved, owner_.find_preserved(name));
+    if (!preserved) {
       return false;
     }
-    LASTREF_TRY(snapshot, cache::Snapshot::load(owner_.os(), std::move(file), length_));
-    LASTREF_TRY(folder, owner_.folder());
+    LASTREF_TRY(snapshot, cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_));
     // Whoever else has the old file puts no more into it.
     live.freeze();
-    open_loaded(std::move(snapshot), folder + '/' + name);
+    open_loaded(std::move(snapshot), std::move(preserved->path));
     if (!live_.shut()) {
       // Somebody has closed the cache meanwhile, and with it the file.
       loaded_.shut();

@@ -55,13 +55,17 @@ void Owner::warn_of_room(std::uint64_t slot, std::size_t size) noexcept {
   }
 }
 
+Result<std::string> Owner::path_of(const std::string& name) const {
+  LASTREF_TRY(folder, cache_folder(os_, options_.folder));
+  return path_in(folder, name);
+}
+
 Result<bool> Owner::preserve(const std::string& name,
                              bool overwrite,
                              const std::function<void()>& freeze,
                              const std::function<Status(os::Fd)>& write) const {
   LASTREF_CHECK(check_process("preserve"));
-  LASTREF_TRY(in, folder());
-  LASTREF_TRY(path, path_in(in, name));
+  LASTREF_TRY(path, path_of(name));
   if (!overwrite) {
     const auto there = os_.status_at(path);
     if (there) {
@@ -83,16 +87,16 @@ Result<bool> Owner::preserve(const std::string& name,
   return published;
 }
 
-Result<os::UniqueFd> Owner::find_preserved(const std::string& name) const {
+Result<std::optional<Preserved>> Owner::find_preserved(const std::string& name) const {
   LASTREF_CHECK(check_process("preload"));
-  LASTREF_TRY(in, folder());
-  LASTREF_TRY(path, path_in(in, name));
+  LASTREF_TRY(path, path_of(name));
   auto open = os::open_file(os_, path, {});
   if (!open && open.error().code == std::errc::no_such_file_or_directory) {
     tell("there is no " + path);
-    return os::UniqueFd();
+    return std::optional<Preserved>();
   }
-  return open;
+  LASTREF_TRY(file, std::move(open));
+  return Preserved{.file = std::move(file), .path = std::move(path)};
 }
 
 }  // namespace lastref::cache

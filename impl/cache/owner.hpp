@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,6 +24,12 @@ struct Numbers {
 /// Errors          invalid_argument; value_too_large: more than length_max slots.
 Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options);
 
+/// A preserved cache that is open for reading.
+struct Preserved {
+  os::UniqueFd file;
+  std::string path;
+};
+
 class Owner {
  public:
   Owner(os::Os& os, std::shared_ptr<References> references, CacheOptions options)
@@ -31,10 +39,6 @@ class Owner {
         process_(os.process_id()) {}
 
   os::Os& os() const noexcept { return os_; }
-  const std::shared_ptr<References>& references() const noexcept { return references_; }
-
-  /// The folder of the options, made if need be.
-  Result<std::string> folder() const { return cache_folder(os_, options_.folder); }
 
   /// Errors          operation_not_permitted: this is not the process that made the cache.
   Status check_process(const char* word) const;
@@ -55,12 +59,15 @@ class Owner {
                         const std::function<void()>& freeze,
                         const std::function<Status(os::Fd)>& write) const;
 
-  /// The file of that name, open for reading; nothing if it is not there.
+  /// The file of that name; nothing if it is not there.
   ///
   /// Errors          see Cache::preload.
-  Result<os::UniqueFd> find_preserved(const std::string& name) const;
+  Result<std::optional<Preserved>> find_preserved(const std::string& name) const;
 
  private:
+  /// In the folder of the options, which is made if need be.
+  Result<std::string> path_of(const std::string& name) const;
+
   os::Os& os_;
   std::shared_ptr<References> references_;
   CacheOptions options_;

@@ -7,6 +7,8 @@
 
 #include <lastref/temp_folder.hpp>
 
+#include "impl/os/folders.hpp"
+
 namespace lastref::cache {
 namespace {
 
@@ -53,12 +55,7 @@ Result<std::string> default_folder(os::Os& os) {
 Status make_folders(os::Os& os, const std::string& path) {
   Status made = os.make_folder(path, private_folder);
   if (!made && is(made.error(), std::errc::no_such_file_or_directory)) {
-    for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-      Status parent = os.make_folder(path.substr(0, at), private_folder);
-      if (!parent && !is(parent.error(), std::errc::file_exists)) {
-        return parent;
-      }
-    }
+    LASTREF_CHECK(os::make_parents(os, path));
     made = os.make_folder(path, private_folder);
   }
   return !made && is(made.error(), std::errc::file_exists) ? ok() : made;

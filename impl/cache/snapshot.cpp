@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "impl/cache/copy.hpp"
 #include "impl/os/wire.hpp"
 
 namespace lastref::cache {
 namespace {
 
-constexpr std::uint64_t entry_size = 16;
+constexpr std::uint64_t entry_size = sizeof(Entry);
+static_assert(entry_size == 16);
 constexpr std::uint64_t file_size_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t piece_size = std::size_t{1} << 18U;
 
@@ -20,56 +22,59 @@ tl::unexpected<Error> malformed(std::string reason) {
   return failure(std::errc::bad_message, std::move(reason));
 }
 
-/// Writes what it is given in few pieces.
+/// Writes what it is given in few pieces, one behind the other.
 class Pieces {
  public:
-  Pieces(os::Os& os, os::Fd file) noexcept : os_(os), file_(file) {}
+  Pieces(os::Os& os, os::Fd file, std::uint64_t at) noexcept : os_(os), file_(file), at_(at) {}
 
   Status add(os::Bytes bytes) {
     if (bytes.size() >= piece_size) {
       LASTREF_CHECK(flush());
-      return os::write_all(os_, file_, bytes);
+      return write(bytes);
     }
     waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
     return waiting_.size() < piece_size ? ok() : flush();
   }
 
   Status flush() {
-    LASTREF_CHECK(os::write_all(os_, file_, waiting_));
+    LASTREF_CHECK(write(waiting_));
     waiting_.clear();
     return ok();
   }
 
  private:
+  Status write(os::Bytes bytes) {
+    LASTREF_CHECK(os::write_all_at(os_, file_, bytes, at_));
+    at_ += bytes.size();
+    return ok();
+  }
+
   os::Os& os_;
   os::Fd file_;
+  std::uint64_t at_;
   os::Packed waiting_;
 };
 
 }  // namespace
 
 Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const ValueOf& value_of) {
-  Pieces pieces(os, file);
-  std::uint64_t offset = length * entry_size;
-  os::Packed entry;
+  std::uint64_t end = length * entry_size;
+  LASTREF_TRY(entries, new_vector<Entry>(static_cast<std::size_t>(length)));
+  Pieces values(os, file, end);
   for (std::uint64_t slot = 0; slot < length; ++slot) {
     LASTREF_TRY(value, value_of(slot));
-    entry.clear();
-    os::put(entry, value ? offset : std::uint64_t{0});
-    os::put(entry, value ? static_cast<std::int64_t>(value->size()) : std::int64_t{-1});
-    LASTREF_CHECK(pieces.add(entry));
-    offset += value ? value->size() : 0;
-    if (offset > file_size_max) {
+    if (!value) {
+      continue;
+    }
+    if (value->size() > file_size_max - end) {
       return failure(std::errc::value_too_large, "more values than a file can have");
     }
+    entries[slot] = {.offset = end, .size = static_cast<std::int64_t>(value->size())};
+    LASTREF_CHECK(values.add(*value));
+    end += value->size();
   }
-  for (std::uint64_t slot = 0; slot < length; ++slot) {
-    LASTREF_TRY(value, value_of(slot));
-    if (value) {
-      LASTREF_CHECK(pieces.add(*value));
-    }
-  }
-  return pieces.flush();
+  LASTREF_CHECK(values.flush());
+  return os::write_all_at(os, file, std::as_bytes(std::span(entries)), 0);
 }
 
 Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
@@ -84,8 +89,8 @@ Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
   }
   std::unique_ptr<Snapshot> snapshot(new Snapshot(os, std::move(file)));
   const std::uint64_t values_at = length * entry_size;
-  snapshot->entries_.resize(static_cast<std::size_t>(length));
-  static_assert(sizeof(Entry) == entry_size);
+  LASTREF_TRY(entries, new_vector<Entry>(static_cast<std::size_t>(length)));
+  snapshot->entries_ = std::move(entries);
   LASTREF_TRY(
       count,
       os::read_until_full_at(
@@ -119,17 +124,17 @@ Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
   return snapshot;
 }
 
-std::optional<os::Bytes> Snapshot::find(std::uint64_t slot) const noexcept {
+Result<std::optional<os::Bytes>> Snapshot::find(std::uint64_t slot) const noexcept {
   const Entry& entry = entries_[static_cast<std::size_t>(slot)];
   if (entry.size < 0) {
-    return std::nullopt;
+    return std::optional<os::Bytes>();
   }
   const os::Bytes all = map_->get();
   return all.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(entry.size));
 }
 
-std::optional<CachedBytes> Snapshot::view(std::uint64_t slot) const {
-  const auto found = find(slot);
+Result<std::optional<CachedBytes>> Snapshot::view(std::uint64_t slot) const {
+  LASTREF_TRY(found, find(slot));
   return found ? std::optional(CachedBytes{.bytes = *found, .keeper = map_}) : std::nullopt;
 }
 

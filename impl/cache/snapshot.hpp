@@ -18,11 +18,16 @@
 
 namespace lastref::cache {
 
+/// Where the value of a slot is, as the file has it.
+struct Entry {
+  std::uint64_t offset = 0;
+  std::int64_t size = -1;
+};
+
 /// The value of a slot, as long as nobody asks for the next; none if it is empty.
 using ValueOf = std::function<Result<std::optional<os::Bytes>>(std::uint64_t slot)>;
 
-/// Writes all of it to a new file that is open. `value_of` is asked twice for each slot and has to
-/// say the same.
+/// Writes all of it to a new file that is open.
 ///
 /// Errors          value_too_large: more than a file can have; what value_of and write said.
 Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const ValueOf& value_of);
@@ -38,20 +43,15 @@ class Snapshot {
                                                 os::UniqueFd file,
                                                 std::uint64_t length);
 
-  /// `slot` is below the length. None if it is empty.
-  std::optional<os::Bytes> find(std::uint64_t slot) const noexcept;
-  std::optional<CachedBytes> view(std::uint64_t slot) const;
+  /// `slot` is below the length. None if it is empty. No error, but as a live file has them.
+  Result<std::optional<os::Bytes>> find(std::uint64_t slot) const noexcept;
+  Result<std::optional<CachedBytes>> view(std::uint64_t slot) const;
   /// The value, read from the file.
   ///
   /// Errors          bad_message: it is not all there; what read_at said.
   Result<std::optional<std::vector<std::byte>>> read(std::uint64_t slot) const;
 
  private:
-  struct Entry {
-    std::uint64_t offset = 0;
-    std::int64_t size = -1;
-  };
-
   Snapshot(os::Os& os, os::UniqueFd file) : os_(os), file_(std::move(file)) {}
 
   os::Os& os_;

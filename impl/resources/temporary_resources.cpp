@@ -3,6 +3,7 @@
 
 #include <lastref/temporary_resources.hpp>
 
+#include "impl/os/folders.hpp"
 #include "impl/resources/contexts.hpp"
 
 namespace lastref {
@@ -129,24 +130,13 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
   return *context->place;
 }
 
-/// The folders that somebody named, and that are not there: they stay, for they are not ours alone.
-Status TemporaryResources::make_parents(const std::string& path) {
-  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-    Status made = os_.make_folder(path.substr(0, at), private_folder);
-    if (!made && !is(made.error(), std::errc::file_exists)) {
-      return made;
-    }
-  }
-  return ok();
-}
-
 /// Makes the folder and opens it. What is in the way is taken if it is as private as ours;
 /// `is_strange` says that it is not, nor an earlier life's that the tracker has yet to delete.
 Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& place,
                                                                 bool& is_strange) {
   Status made = os_.make_folder(place.path, private_folder);
   if (!made && is(made.error(), std::errc::no_such_file_or_directory) && !place.use_shared_mem) {
-    LASTREF_CHECK(make_parents(place.path));
+    LASTREF_CHECK(os::make_parents(os_, place.path));
     made = os_.make_folder(place.path, private_folder);
   }
   if (!made && !is(made.error(), std::errc::file_exists)) {

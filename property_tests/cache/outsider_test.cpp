@@ -207,9 +207,9 @@ Result<std::unique_ptr<cache::Snapshot>> load(CacheGround& ground,
 TEST(Snapshot, takes_what_pfio_writes_C7) {
   CacheGround ground;
   const auto snapshot = must(load(ground, file_of({{48, 3}, {0, -1}, {51, 0}}, "abc"), 3));
-  EXPECT_EQ(text_of(snapshot->view(0)), "abc");
-  EXPECT_EQ(text_of(snapshot->view(1)), std::nullopt);
-  EXPECT_EQ(text_of(snapshot->view(2)), "");
+  EXPECT_EQ(text_of(must(snapshot->view(0))), "abc");
+  EXPECT_EQ(text_of(must(snapshot->view(1))), std::nullopt);
+  EXPECT_EQ(text_of(must(snapshot->view(2))), "");
   EXPECT_EQ(text_of(must(snapshot->read(0))), "abc");
   EXPECT_EQ(text_of(must(snapshot->read(1))), std::nullopt);
 }
@@ -263,7 +263,7 @@ RC_GTEST_PROP(Snapshot, of_any_bytes_is_refused_or_read_within_them_C7, ()) {
     return;
   }
   for (std::uint64_t slot = 0; slot < length; ++slot) {
-    const auto value = text_of((*snapshot)->view(slot));
+    const auto value = text_of(must((*snapshot)->view(slot)));
     RC_ASSERT(text_of(must((*snapshot)->read(slot))) == value);
     if (value) {
       RC_ASSERT(*value == bytes.substr(entries[slot].offset, value->size()));

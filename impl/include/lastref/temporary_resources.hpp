@@ -173,7 +173,6 @@ class TemporaryResources {
   void take_back(Context& context);
   Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& at_place);
   Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& place, bool& is_strange);
-  Status make_parents(const std::string& path);
   void abandon(Context& context);
   std::vector<ContextPtr> take_contexts(const std::optional<std::string>& id);
   Status let_go_of_files(Folder& folder);
