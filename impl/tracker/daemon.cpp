@@ -12,6 +12,8 @@ constexpr int aborted_max = 64;
 /// A call of the loop itself may fail so often in a row before the tracker gives up its life.
 constexpr int failures_max = 10;
 constexpr std::chrono::milliseconds pause_after_failure{50};
+/// So that a stranger cannot fill the disk that standard error goes to.
+constexpr std::uint64_t refusals_told_max = 10;
 
 }  // namespace
 
@@ -190,7 +192,9 @@ Status Daemon::accept_all() {
     os::UniqueFd accepted(os_, *socket);
     const auto peer = os_.peer_of(accepted.get());
     if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
-      os::report_quietly(os_, "lastref tracker: refused a connection of another user");
+      if (++refused_ <= refusals_told_max) {
+        os::report_quietly(os_, "lastref tracker: refused a connection of another user");
+      }
       continue;
     }
     const ConnectionId id = ++last_connection_;

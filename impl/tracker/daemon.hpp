@@ -124,6 +124,7 @@ class Daemon {
   bool round_was_full_ = true;
   bool was_settled_ = false;
   int accept_failures_ = 0;
+  std::uint64_t refused_ = 0;  // connections of other users
   int poll_failures_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -31,6 +32,8 @@ class StrangersWords : public pretend::AttackGround {
       return;
     }
     pretend::adopt_orphans();
+    testing::internal::CaptureStderr();
+    is_captured_ = true;
     client_ = tracker::Client::lead(os);
     const auto tree = client_->tree();
     ASSERT_TRUE(tree) << describe(tree.error());
@@ -42,6 +45,7 @@ class StrangersWords : public pretend::AttackGround {
   }
 
   void TearDown() override {
+    said();
     if (client_) {
       EXPECT_TRUE(client_->probe());
       EXPECT_EQ(client_->counts().value(), before_);
@@ -50,6 +54,11 @@ class StrangersWords : public pretend::AttackGround {
       pretend::bury_all();
       EXPECT_EQ(pretend::seen_at(held_.name), held_.name + ": nothing\n");
     }
+  }
+
+  /// What our processes have said by now.
+  std::string said() {
+    return std::exchange(is_captured_, false) ? testing::internal::GetCapturedStderr() : "";
   }
 
   /// As whoever wants to be kind to a friend would do it.
@@ -84,6 +93,9 @@ class StrangersWords : public pretend::AttackGround {
   std::string socket_;
   std::unique_ptr<tracker::Client> client_;
   std::vector<tracker::Count> before_;
+
+ private:
+  bool is_captured_ = false;
 };
 
 std::vector<std::byte> packet(Verb verb, const std::vector<Resource>& resources = {}) {
@@ -144,6 +156,9 @@ TEST_F(StrangersWords, of_hundreds_leave_the_tracker_to_us_T2_R13) {
     }
     return true;
   }));
+  EXPECT_TRUE(client_->probe());
+  // They must not fill our log either.
+  EXPECT_THAT(said(), testing::SizeIs(testing::Lt(2000U)));
 }
 
 /// The first byte; none at the end.
