@@ -265,7 +265,7 @@ TEST(RealTree, nothing_of_it_is_open_to_others_at_any_instant_R13) {
   pretend::FreshFolder folder;
   folder.make_folder("files");
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
-  std::filesystem::permissions(folder.path("files"), std::filesystem::perms(0777));
+  std::filesystem::permissions(folder.path("files"), std::filesystem::perms(01777));
   std::vector<Running> watchers;
   for (const char* who : {"nobody", "owner"}) {
     watchers.push_back(start(os, {watcher_entry, {who, folder.path("files")}}));

@@ -13,8 +13,6 @@ namespace lastref::cache {
 namespace {
 
 constexpr std::uint32_t private_folder = 0700;
-constexpr std::uint32_t others_may_write = 0002;
-constexpr std::uint32_t sticky = 01000;
 constexpr std::size_t name_length_max = 255;  // NAME_MAX
 
 /// File systems whose maps and record locks end at this machine. Numbers of statfs(2).
@@ -71,14 +69,7 @@ Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& w
   }
   LASTREF_TRY(folder, absolute_path(os, named));
   LASTREF_CHECK(make_folders(os, folder));
-  // Opened for its own status: what has the name may be a link to the folder.
-  LASTREF_TRY(status, os.status_at(folder + "/."));
-  if (status.kind != os::FileKind::folder) {
-    return failure(std::errc::not_a_directory, folder);
-  }
-  if ((status.mode & others_may_write) != 0 && (status.mode & sticky) == 0) {
-    return failure(std::errc::permission_denied, folder + " (everybody may replace what is in it)");
-  }
+  LASTREF_CHECK(os::check_is_safe(os, folder));
   LASTREF_TRY(kind, os.file_system(folder));
   if (std::ranges::find(on_a_network, kind) != on_a_network.end()) {
     return failure(std::errc::not_supported, folder + " (on a network)");

@@ -1,4 +1,4 @@
-// folders: what is missing above a folder.
+// folders: what is above a path, and whether the path can go on to mean what it does.
 #pragma once
 
 #include <string>
@@ -10,14 +10,23 @@ namespace lastref::os {
 /// Makes the folders above `path` that are not there, 0700. They stay, for they are not ours alone.
 ///
 /// Errors          what make_folder said, but for file_exists.
-inline Status make_parents(Os& os, const std::string& path) noexcept {
-  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-    Status made = os.make_folder(path.substr(0, at), 0700);
-    if (!made && made.error().code != std::errc::file_exists) {
-      return made;
-    }
-  }
-  return ok();
-}
+/// Crossings       make_folder.
+Status make_parents(Os& os, const std::string& path) noexcept;
+
+/// Whether only root, its owner and the folder's owner can rename or replace what is in `folder`:
+/// it is not open to all, or is sticky. Where anybody may rename, a stranger can put a folder of
+/// ours that is precious where one is that we shall delete.
+///
+/// Limits          looks at one folder, through symlinks on the way to it, and not at those above.
+///
+/// Errors          permission_denied; not_a_directory; what status_at said.
+/// Crossings       status_at.
+Status check_is_safe(Os& os, const std::string& folder) noexcept;
+
+/// The same of the folder that `path` is in.
+///
+/// Errors          as check_is_safe.
+/// Crossings       status_at.
+Status check_parent(Os& os, const std::string& path) noexcept;
 
 }  // namespace lastref::os

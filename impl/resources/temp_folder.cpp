@@ -3,6 +3,8 @@
 #include <lastref/owners.hpp>
 #include <lastref/temp_folder.hpp>
 
+#include "impl/os/folders.hpp"
+
 namespace lastref {
 namespace {
 
@@ -26,8 +28,9 @@ std::string without_tilde(os::Os& os, const std::string& path) {
   return home && !home->empty() ? *home + path.substr(1) : path;
 }
 
-/// Whether a folder can be made there, and removed.
+/// Whether a folder can be made there, and removed, and by nobody else.
 Status probe(os::Os& os, const std::string& place) {
+  LASTREF_CHECK(os::check_is_safe(os, place));
   LASTREF_TRY(chance, os::random_hex(os));
   const std::string path = join(place, std::string(probe_start) + chance);
   LASTREF_CHECK(os.make_folder(path, private_folder));

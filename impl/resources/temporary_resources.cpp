@@ -148,6 +148,9 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
   auto open = os::open_file(os_, place.path, {.folder = true});
   Status usable = open ? check_private(os_, open->get(), place.path)
                        : Status(tl::unexpected<Error>(open.error()));
+  if (usable) {
+    usable = os::check_parent(os_, place.path);
+  }
   if (!usable) {
     is_strange = !made && !made_.contains(place.path);
     if (made) {

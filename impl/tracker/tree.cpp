@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "impl/os/folders.hpp"
 #include "impl/tracker/ledger.hpp"
 
 namespace lastref::tracker {
@@ -146,7 +147,7 @@ Status check_private(os::Os& os, const std::string& path) noexcept {
   if ((status.mode & 077U) != 0) {
     return failure(std::errc::permission_denied, path + " (open to others)");
   }
-  return ok();
+  return os::check_parent(os, path);
 }
 
 Result<std::string> runtime_folder(os::Os& os, const std::string& wanted) noexcept {

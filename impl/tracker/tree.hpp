@@ -35,7 +35,7 @@ struct OwnTree {
 /// Where trees may live, the best place first.
 std::vector<std::string> runtime_places(os::Os& os, const std::string& wanted) noexcept;
 
-/// Whether `path` is a folder of ours that nobody else can enter, and no symlink.
+/// Whether `path` is a folder of ours that nobody else can enter or replace, and no symlink.
 Status check_private(os::Os& os, const std::string& path) noexcept;
 
 /// The first runtime folder that is usable, made if need be: 0700, ours, no symlink.

@@ -137,6 +137,19 @@ TEST_F(StrangersFiles, cannot_be_made_in_our_folder_nor_ours_be_read_or_linked_R
   EXPECT_FALSE(stranger_does([&] { return os::KernelOs().open(parent, {}).has_value(); }));
 }
 
+TEST_F(StrangersFiles, below_a_folder_in_which_anybody_may_rename_nothing_is_made_R13) {
+  ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0777));
+  ASSERT_TRUE(stranger_does([] { return pretend::make_symlink("/tmp/link", "/tmp/pub"); }));
+  guard("/tmp/pub");
+  for (const char* root : {"/tmp/pub", "/tmp/link"}) {
+    manage(root);
+    const auto file = publish();
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code, std::errc::permission_denied) << describe(file.error());
+    manager_.reset();
+  }
+}
+
 TEST_F(StrangersFiles, put_where_our_folder_was_take_nothing_along_M3_M6) {
   // The parent is opened to all when we are in it.
   ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0700));

@@ -174,6 +174,18 @@ TEST_F(Runtime, that_is_swapped_for_a_strangers_after_it_was_looked_at_is_not_ob
   EXPECT_TRUE(swapped);
 }
 
+TEST_F(Runtime, below_a_folder_in_which_anybody_may_rename_is_refused_R13_T2) {
+  ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0777));
+  ASSERT_TRUE(stranger_does([] { return pretend::make_symlink("/tmp/link", "/tmp/pub"); }));
+  for (const char* path : {"/tmp/pub/runtime", "/tmp/link/runtime"}) {
+    const auto client = tracker::Client::lead(os, {.runtime_folder = path});
+    const auto tree = client->tree();
+    ASSERT_FALSE(tree);
+    EXPECT_EQ(tree.error().code, std::errc::permission_denied) << describe(tree.error());
+    EXPECT_EQ(pretend::seen_at(path), std::string(path) + ": nothing\n");
+  }
+}
+
 TEST_F(Runtime, has_a_fifo_for_a_lock_or_a_ledger_and_sweeping_it_waits_for_nobody_M7) {
   const pretend::ForgedTree forged(os, precious_file);
   for (const std::string part : {"lock", "ledger"}) {

@@ -27,6 +27,7 @@ class Places final : public os::KernelOs {
   std::map<std::string, std::string> variables;
   std::set<std::string> usable;       ///< Folders can be made and removed there.
   std::set<std::string> unremovable;  ///< Made, and not removed.
+  std::set<std::string> renamable;    ///< Anybody may rename what is in it.
   std::optional<std::uint64_t> free;  ///< On shared memory; none: statvfs fails.
   std::set<std::string> made;         ///< Folders that are there now.
   std::vector<std::uint32_t> modes;
@@ -47,6 +48,15 @@ class Places final : public os::KernelOs {
     }
     made.erase(place.path);
     return ok();
+  }
+  /// Of a folder through the dot in it.
+  Result<os::FileStatus> status_at(const os::Place& place) noexcept override {
+    const std::string folder = parent_of(place.path);
+    if (!usable.contains(folder) && !unremovable.contains(folder)) {
+      return failure(std::errc::no_such_file_or_directory, place.path, Call::status_at);
+    }
+    return os::FileStatus{.mode = renamable.contains(folder) ? 0777U : 01777U,
+                          .kind = os::FileKind::folder};
   }
   Result<std::uint64_t> free_space(const std::string& path) noexcept override {
     return path == "/dev/shm" && free
@@ -110,14 +120,18 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
                      [](std::string each) { return std::optional(std::move(each)); })}});
   for (const char* place :
        {"/dev/shm", "/a", "/b", "/a/b", "/users/me", "/tmp", "/var/tmp", "/usr/tmp", "/here/now"}) {
-    switch (*rc::gen::weightedElement<int>({{3, 0}, {2, 1}, {1, 2}})) {
+    switch (*rc::gen::weightedElement<int>({{3, 0}, {2, 1}, {1, 2}, {1, 3}})) {
       case 0:
         break;
       case 1:
         os.usable.insert(place);
         break;
-      default:
+      case 2:
         os.unremovable.insert(place);
+        break;
+      default:
+        os.usable.insert(place);
+        os.renamable.insert(place);
     }
   }
   const auto least = *rc::gen::element<std::uint64_t>(2'000'000'000, 0, 1000);
@@ -125,6 +139,9 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
       std::nullopt, least, least + 1, 2'000'000'001, UINT64_MAX >> 1U);
   const bool tries = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
 
+  const auto serves = [&os](const std::string& place) {
+    return os.usable.contains(place) && !os.renamable.contains(place);
+  };
   std::optional<TempFolder> expected;
   std::optional<std::string> named = root;
   for (const char* variable : {"LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER"}) {
@@ -134,7 +151,7 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
   }
   if (named) {
     expected = TempFolder{.path = below(spellings.at(*named))};
-  } else if (tries && os.free && *os.free > least && os.usable.contains("/dev/shm")) {
+  } else if (tries && os.free && *os.free > least && serves("/dev/shm")) {
     expected = TempFolder{.path = "/dev/shm/name", .use_shared_mem = true};
   } else {
     std::vector<std::string> candidates;
@@ -146,8 +163,7 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
     for (const char* place : {"/tmp", "/var/tmp", "/usr/tmp", "/here/now"}) {
       candidates.emplace_back(place);
     }
-    const auto found = std::ranges::find_if(
-        candidates, [&](const std::string& each) { return os.usable.contains(each); });
+    const auto found = std::ranges::find_if(candidates, serves);
     if (found != candidates.end()) {
       expected = TempFolder{.path = below(*found)};
     }

@@ -35,11 +35,12 @@ struct TempFolderOptions {
 /// `name` in the folder for temporary files: in `root` if it is given; else in the one that a
 /// variable names; else on shared memory if there is enough, and a folder can be made and removed;
 /// else in the first of $TMPDIR, $TEMP, $TMP, /tmp, /var/tmp, /usr/tmp and the working folder where
-/// that can be done. "~" is $HOME. What is in a way with the folder itself, nobody asks: nothing is
-/// created that stays.
+/// that can be done, and where not anybody may rename what is ours. "~" is $HOME. What is in a way
+/// with the folder itself, nobody asks: nothing is created that stays.
 ///
 /// Errors          no_such_file_or_directory: there is no usable folder; what working_folder said.
-/// Crossings       environment, free_space, entropy, make_folder, remove_folder, working_folder.
+/// Crossings       environment, free_space, status_at, entropy, make_folder, remove_folder,
+///                 working_folder.
 /// Source          joblib _memmapping_reducer.py, _get_temp_dir; Python tempfile.py,
 ///                 _candidate_tempdir_list.
 Result<TempFolder> temp_dir(os::Os& os,

@@ -106,12 +106,13 @@ class TemporaryResources {
   /// again, and `write` is called again.
   ///
   /// Errors          operation_canceled: the context is, or meanwhile was, cleaned up;
-  ///                 permission_denied, not_a_directory: a stranger's folder is in the way; what
+  ///                 permission_denied, not_a_directory: a stranger's folder is in the way, or
+  ///                 would be if he liked, for anybody may rename in the folder above; what
   ///                 register_name, `write`, make_folder, open, close or rename said. For shared
   ///                 memory that we chose, with the variable to set as part of the subject.
-  /// Crossings       those of temp_dir; make_folder, open, status, process_id, thread_id, entropy,
-  ///                 write, close, rename; unlink on an error. Register before make_folder, and
-  ///                 before open.
+  /// Crossings       those of temp_dir; make_folder, open, status, status_at, process_id,
+  ///                 thread_id, entropy, write, close, rename; unlink on an error. Register before
+  ///                 make_folder, and before open.
   Result<std::shared_ptr<const TemporaryFile>> publish(const std::function<Status(os::Fd)>& write);
 
   /// One more reference of this process, for a receiver; none if the manager has let go of the
