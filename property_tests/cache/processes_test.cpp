@@ -1,0 +1,254 @@
+// Processes with threads that share one cache, write down what they ask it and what they are told,
+// and may be killed while they do: what was told has an order that write-once slots allow.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <lastref/cache.hpp>
+#include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
+
+#include "harness/journal/history_log.hpp"
+#include "harness/oracle/history_text.hpp"
+#include "property_tests/array/model.hpp"
+#include "property_tests/reducers/counts.hpp"
+#include "property_tests/tracker/fresh_folder.hpp"
+
+namespace lastref {
+namespace {
+
+using harness::HistoryLog;
+using harness::oracle::OperationKind;
+using harness::oracle::Refusals;
+using pretend::must;
+
+constexpr std::string_view entry = "cache_user";
+constexpr std::uint64_t slots = 24;
+constexpr int operations_of_a_thread = 200;
+constexpr std::uint32_t operations_max = 4096;
+constexpr std::size_t log_at = 64;
+constexpr std::size_t memory_size = log_at + (std::size_t{1} << 19U);
+/// What nobody puts.
+constexpr std::uint64_t torn = 0;
+
+/// The bytes of a value, all of which say which one it is.
+std::vector<std::byte> bytes_of(std::uint64_t value) {
+  std::vector<std::byte> bytes(8 + value % 9000);
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    std::memcpy(&bytes[at], &value, std::min<std::size_t>(8, bytes.size() - at));
+  }
+  return bytes;
+}
+
+std::uint64_t value_of(os::Bytes bytes) {
+  std::uint64_t value = torn;
+  if (bytes.size() >= sizeof(value)) {
+    std::memcpy(&value, bytes.data(), sizeof(value));
+  }
+  return std::ranges::equal(bytes, bytes_of(value)) ? value : torn;
+}
+
+/// The value of the slot, in one of the ways there are.
+Result<std::optional<std::uint64_t>> look(Cache& cache, std::uint64_t slot, std::uint64_t way) {
+  if (way == 0) {
+    LASTREF_TRY(seen, cache.view(slot));
+    return seen ? std::optional(value_of(seen->bytes)) : std::nullopt;
+  }
+  LASTREF_TRY(copied, way == 1 ? cache.get(slot) : cache.get_checked(slot));
+  return copied ? std::optional(value_of(*copied)) : std::nullopt;
+}
+
+/// Memory that all have: how many operations have ended, and the log of them.
+class Ground {
+ public:
+  explicit Ground(std::span<std::byte> memory) noexcept
+      : ended_(*reinterpret_cast<std::uint64_t*>(memory.data())), log_(memory.subspan(log_at)) {}
+
+  HistoryLog& log() noexcept { return log_; }
+  std::uint64_t ended() noexcept { return std::atomic_ref(ended_).load(); }
+
+  void use(Cache& cache, const std::string& actor, std::uint64_t seed) {
+    std::mt19937_64 chance(seed);
+    for (int at = 0; at < operations_of_a_thread; ++at) {
+      // The slots that most are at now: there is something to race for all the time.
+      const std::uint64_t slot =
+          (static_cast<std::uint64_t>(at) * slots / operations_of_a_thread + chance() % 3) % slots;
+      if (chance() % 2 == 0) {
+        put(cache, actor, slot, chance() | 1U);
+      } else {
+        get(cache, actor, slot, chance() % 3);
+      }
+      std::atomic_ref(ended_).fetch_add(1);
+    }
+  }
+
+  void put(Cache& cache, const std::string& actor, std::uint64_t slot, std::uint64_t value) {
+    const std::vector<std::byte> bytes = bytes_of(value);
+    const auto asked =
+        log_.invoke({.actor = actor, .kind = OperationKind::put, .slot = slot, .value = value});
+    if (const auto done = cache.put(slot, bytes)) {
+      asked.answered(*done);
+    } else {
+      asked.failed();
+    }
+  }
+
+  void get(Cache& cache, const std::string& actor, std::uint64_t slot, std::uint64_t way) {
+    const auto asked =
+        log_.invoke({.actor = actor, .kind = OperationKind::get, .slot = slot, .value = 0});
+    if (const auto seen = look(cache, slot, way)) {
+      asked.saw(*seen);
+    } else {
+      asked.failed();
+    }
+  }
+
+ private:
+  std::uint64_t& ended_;
+  HistoryLog log_;
+};
+
+void use_with_threads(Ground& ground, Cache& cache, const std::string& actor, std::uint64_t seed) {
+  std::vector<std::jthread> threads;
+  for (int at = 0; at < 2; ++at) {
+    threads.emplace_back([&ground, &cache, actor, seed, at] {
+      ground.use(cache, actor + ".thread_" + std::to_string(at), seed + static_cast<unsigned>(at));
+    });
+  }
+}
+
+/// {handle, actor, seed}, with the ground's descriptor as its 3.
+int be_user(std::span<const std::string> arguments) {
+  os::KernelOs os;
+  const auto memory =
+      os.map({.file = os::Fd{3}, .offset = 0, .size = memory_size, .kind = os::MapKind::shared});
+  const auto cache = MultiprocessFileCache::attach(os, arguments[0]);
+  if (!memory || !cache) {
+    return 1;
+  }
+  Ground ground(*memory);
+  use_with_threads(ground, **cache, arguments[1], std::stoull(arguments[2]));
+  return 0;
+}
+
+/// One cache, and the processes that have it.
+class Users {
+ public:
+  explicit Users(std::int64_t size_limit)
+      : cache_(must(
+            MultiprocessFileCache::make(os_,
+                                        counts_.party("maker"),
+                                        slots,
+                                        {.folder = folder_.path(), .size_limit = size_limit}))) {
+    static std::atomic<int> grounds = 0;
+    const std::string name = "/lastref_users_" + std::to_string(os_.process_id()) + '_' +
+                             std::to_string(grounds.fetch_add(1));
+    file_ = os::UniqueFd(os_, must(os_.create_shm(name, 0600)));
+    EXPECT_TRUE(os_.unlink_shm(name));
+    const std::byte end{0};
+    must(os_.write_at(file_.get(), std::span(&end, 1), memory_size - 1));
+    map_ = os::UniqueMap(
+        os_,
+        must(os_.map(
+            {.file = file_.get(), .offset = 0, .size = memory_size, .kind = os::MapKind::shared})));
+    ground_.emplace(map_.get());
+  }
+
+  Ground& ground() { return *ground_; }
+  MultiprocessFileCache& cache() { return *cache_; }
+  os::KernelOs& os() { return os_; }
+
+  /// Which freezes the cache.
+  bool preserve() {
+    const bool preserved = must(cache_->preserve("kept", false));
+    folder_.remove("kept");
+    return preserved;
+  }
+
+  os::UniqueFd start(const std::string& actor, std::uint64_t seed) {
+    const auto child = must(os_.spawn({.entry = std::string(entry),
+                                       .arguments = {cache_->handle(), actor, std::to_string(seed)},
+                                       .fds = {{.here = file_.get(), .number_there = 3}},
+                                       .blocked = {}}));
+    return {os_, child.process};
+  }
+
+  os::ChildExit wait_for(const os::UniqueFd& process) {
+    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
+    EXPECT_TRUE(os::retry_interrupted([&] { return os_.poll(items, std::nullopt); }));
+    return must(os_.wait_child(process.get())).value();
+  }
+
+ private:
+  os::KernelOs os_{{.program = "/proc/self/exe"}};
+  pretend::FreshFolder folder_;
+  pretend::Counts counts_;
+  std::unique_ptr<MultiprocessFileCache> cache_;
+  os::UniqueFd file_;
+  os::UniqueMap map_;
+  std::optional<Ground> ground_;
+};
+
+RC_GTEST_PROP(CacheUsers,
+              of_many_processes_and_threads_are_told_what_has_an_order_C2_C3_C4,
+              (std::uint64_t seed)) {
+  // Of what is put, some eighty thousand bytes would fit into as many slots.
+  const bool is_limited = *rc::gen::arbitrary<bool>();
+  const auto killed_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 4);
+  // The six threads that are not killed do so many.
+  const auto preserved_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 6);
+  Users users(is_limited ? 40'000 : 0);
+  std::vector<os::UniqueFd> processes;
+  for (std::uint64_t at = 0; at < 3; ++at) {
+    processes.push_back(users.start("process_" + std::to_string(at), seed + 10 * at));
+  }
+  std::jthread here([&] { use_with_threads(users.ground(), users.cache(), "maker", seed + 100); });
+  while (users.ground().ended() < killed_after) {
+    std::this_thread::yield();
+  }
+  RC_ASSERT(users.os().signal_process(processes[0].get(), os::Signal::kill).has_value());
+  const os::ChildExit end = users.wait_for(processes[0]);
+  RC_ASSERT(end.killed || end.code == 0);
+  while (users.ground().ended() < preserved_after) {
+    std::this_thread::yield();
+  }
+  {
+    const auto asked = users.ground().log().invoke(
+        {.actor = "maker", .kind = OperationKind::freeze, .slot = 0, .value = 0});
+    asked.answered(users.preserve());
+  }
+  here.join();
+  for (std::size_t at : {1U, 2U}) {
+    RC_ASSERT(users.wait_for(processes[at]) == (os::ChildExit{.code = 0, .killed = false}));
+  }
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    users.ground().get(users.cache(), "maker", slot, slot % 3);
+  }
+  const auto history =
+      must(users.ground().log().history(is_limited ? Refusals::at_a_limit : Refusals::when_frozen));
+  RC_ASSERT(history.operations.size() > operations_of_a_thread * 6);
+  for (const harness::Finding& finding : harness::oracle::linearizable(history)) {
+    RC_FAIL(finding.seen + "\n" + harness::oracle::to_text(history));
+  }
+}
+
+}  // namespace
+}  // namespace lastref
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  if (words.size() == 5 && words[1] == lastref::entry) {
+    return lastref::be_user(std::span(words).subspan(2));
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
