@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +21,7 @@
 #include <lastref/parallel.hpp>
 #include <lastref/worker.hpp>
 
+#include "bench/comparison.hpp"
 #include "bench/other_process.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
@@ -31,9 +32,11 @@ using lastref::BackendKind;
 using lastref::Parallel;
 using lastref::Result;
 using lastref::Value;
+using lastref::bench::compare;
+using lastref::bench::Measure;
 using lastref::bench::OtherProcess;
+using lastref::bench::Others;
 using lastref::bench::seconds;
-using lastref::bench::Times;
 using lastref::bench::Tree;
 
 constexpr unsigned two_jobs = 2;
@@ -59,7 +62,7 @@ const std::shared_ptr<const lastref::Functions>& functions() {
   return all;
 }
 
-/// The others. Neither is there if nobody asks.
+/// The others' processes. Neither is there if nobody asks.
 OtherProcess& joblib() {
   static OtherProcess python({LASTREF_PYTHON, LASTREF_JOBLIB_BACKENDS});
   return python;
@@ -74,49 +77,13 @@ OtherProcess& echo() {
   return child;
 }
 
-/// Who takes how long: what stands in the table, and what joblib_backends.py is asked.
-using Questions = std::map<std::string, std::string>;
-
-class Comparison {
- public:
-  Comparison(benchmark::State& state, Questions questions, std::size_t round_trips = 0)
-      : state_(state), questions_(std::move(questions)), round_trips_(round_trips) {}
-
-  /// One iteration.
-  void add(double ours) {
-    constexpr benchmark::IterationCount looks_max = 7;
-    state_.SetIterationTime(ours);
-    ours_.add(ours);
-    if (iterations_++ % std::max<benchmark::IterationCount>(state_.max_iterations / looks_max, 1) !=
-        0) {
-      return;
-    }
-    for (const auto& [name, question] : questions_) {
-      if (const auto answer = joblib().ask(question)) {
-        others_[name].add(std::strtod(answer->c_str(), nullptr));
-      }
-    }
-    if (round_trips_ > 0) {
-      others_["pipe"].add(seconds([&] { echo().ping_pong(round_trips_); }));
-    }
-  }
-
-  void finish(std::int64_t tasks) {
-    const double median = ours_.median();
-    for (auto& [name, times] : others_) {
-      state_.counters[name] = times.median() / median;
-    }
-    state_.counters["tasks/s"] = static_cast<double>(tasks) / median;
-  }
-
- private:
-  benchmark::State& state_;
-  Questions questions_;
-  std::size_t round_trips_;
-  benchmark::IterationCount iterations_ = 0;
-  Times ours_;
-  std::map<std::string, Times> others_;
-};
+/// What joblib_backends.py says.
+Measure asks_joblib(const std::string& question) {
+  return [question]() -> std::optional<double> {
+    const auto answer = joblib().ask(question);
+    return answer ? std::optional(std::strtod(answer->c_str(), nullptr)) : std::nullopt;
+  };
+}
 
 lastref::Outcome<lastref::List> run(Parallel& parallel, std::int64_t tasks) {
   return parallel.run([&, left = tasks]() mutable -> std::optional<lastref::Task> {
@@ -125,15 +92,17 @@ lastref::Outcome<lastref::List> run(Parallel& parallel, std::int64_t tasks) {
 }
 
 /// What joblib calls them; loky beside our processes too.
-Questions questions_for(BackendKind kind, const std::string& what, const std::string& count = {}) {
-  const auto ask = [&](const std::string& backend) { return what + ' ' + backend + ' ' + count; };
+Others others_of(BackendKind kind, const std::string& what, const std::string& count = {}) {
+  const auto ask = [&](const std::string& backend) {
+    return asks_joblib(what + ' ' + backend + ' ' + count);
+  };
   switch (kind) {
     case BackendKind::processes:
-      return {{"loky", ask("loky")}, {"multiprocessing", ask("multiprocessing")}};
+      return {.seldom = {{"loky", ask("loky")}, {"multiprocessing", ask("multiprocessing")}}};
     case BackendKind::threads:
-      return {{"threading", ask("threading")}};
+      return {.seldom = {{"threading", ask("threading")}}};
     case BackendKind::sequential:
-      return {{"sequential", ask("sequential")}};
+      return {.seldom = {{"sequential", ask("sequential")}}};
   }
   LASTREF_ASSERT(false);
 }
@@ -153,18 +122,19 @@ void warm_calls(benchmark::State& state,
     static_cast<void>(run(parallel, 1000));
   }
   const auto count = state.range(0);
-  const bool crosses = kind == BackendKind::processes && batch_size == std::size_t{1};
-  Comparison comparison(state,
-                        questions_for(kind, what, std::to_string(count)),
-                        crosses ? static_cast<std::size_t>(count) : 0);
-  for (auto _ : state) {
-    comparison.add(seconds([&] {
-      if (!run(parallel, count)) {
-        state.SkipWithError("no results");
-      }
-    }));
+  Others others = others_of(kind, what, std::to_string(count));
+  if (kind == BackendKind::processes && batch_size == std::size_t{1}) {
+    others.seldom["pipe"] = [count] {
+      return seconds([&] { echo().ping_pong(static_cast<std::size_t>(count)); });
+    };
   }
-  comparison.finish(count);
+  const auto ours = [&]() -> std::optional<double> {
+    bool has_results = false;
+    const double spent = seconds([&] { has_results = run(parallel, count).has_value(); });
+    return has_results ? std::optional(spent) : std::nullopt;
+  };
+  const double median = compare(state, ours, others);
+  state.counters["tasks/s"] = static_cast<double>(count) / median;
 }
 
 /// Grows with the number of tasks: each is a message there and a message back.
@@ -187,14 +157,13 @@ void start_up(benchmark::State& state, BackendKind kind) {
   if (!tree.ready(state)) {
     return;
   }
-  Comparison comparison(state, questions_for(kind, "start"));
-  for (auto _ : state) {
-    comparison.add(seconds([&] {
+  const auto ours = [&] {
+    return seconds([&] {
       Parallel parallel(tree.session(), functions(), {.n_jobs = two_jobs, .backend = kind});
       static_cast<void>(run(parallel, 2));
-    }));
-  }
-  comparison.finish(2);
+    });
+  };
+  state.counters["tasks/s"] = 2 / compare(state, ours, others_of(kind, "start"));
 }
 
 /// From the SIGKILL of a busy worker to the error in the hands of the caller, when all that was of
@@ -206,8 +175,7 @@ void a_worker_is_killed(benchmark::State& state) {
     return;
   }
   Parallel parallel(tree.session(), functions(), {.n_jobs = two_jobs, .batch_size = 1});
-  Comparison comparison(state, {{"loky", "killed loky"}});
-  for (auto _ : state) {
+  const auto ours = [&]() -> std::optional<double> {
     std::chrono::steady_clock::time_point killed;
     std::thread killer([&] {
       pid_t worker = 0;
@@ -223,13 +191,13 @@ void a_worker_is_killed(benchmark::State& state) {
     const auto told = std::chrono::steady_clock::now();
     killer.join();
     if (outcome) {
-      state.SkipWithError("a dead worker had results");
-      break;
+      return std::nullopt;  // A dead worker had results.
     }
-    comparison.add(std::chrono::duration<double>(told - killed).count());
-  }
+    return std::chrono::duration<double>(told - killed).count();
+  };
+  const double median = compare(state, ours, {.seldom = {{"loky", asks_joblib("killed loky")}}});
   ::unlink(path.c_str());
-  comparison.finish(1);
+  state.counters["tasks/s"] = 1 / median;
 }
 
 BENCHMARK_CAPTURE(one_task_a_message, processes, BackendKind::processes)
