@@ -5,7 +5,7 @@
     preserve FOLDER NAME LENGTH [SLOT HEX]...    the same as write, by pfio itself
     preload FOLDER NAME LENGTH INTO              the same as read, by pfio itself
 
-Exit code 77: there is no pfio to be imported.
+Exit code 77: there is no pfio to be imported. As a module: what finds pfio's own cache.
 """
 import importlib
 import os
@@ -55,7 +55,7 @@ def read(path, length, into):
 
 
 def pfio_cache():
-    """Its class, without what the rest of the package asks for."""
+    """Its class, without what the rest of the package asks for; None if there is no pfio."""
     for folder in sys.path:
         if os.path.isdir(os.path.join(folder, "pfio", "cache")):
             package = types.ModuleType("pfio")
@@ -65,18 +65,22 @@ def pfio_cache():
             nothing.deprecated = lambda *_, **__: lambda function: function
             sys.modules.setdefault("deprecation", nothing)
             return importlib.import_module("pfio.cache").MultiprocessFileCache
-    sys.exit(77)
+    return None
+
+
+def pfio_or_exit():
+    return pfio_cache() or sys.exit(77)
 
 
 def preserve(folder, name, length, *words):
-    with pfio_cache()(int(length), dir=folder) as cache:
+    with pfio_or_exit()(int(length), dir=folder) as cache:
         for slot, value in values_of(words).items():
             assert cache.put(slot, value)
         assert cache.preserve(name)
 
 
 def preload(folder, name, length, into):
-    with pfio_cache()(int(length), dir=folder) as cache:
+    with pfio_or_exit()(int(length), dir=folder) as cache:
         assert cache.preload(name)
         save([cache.get(slot) for slot in range(int(length))], into)
 
