@@ -1,0 +1,356 @@
+// What a put and a get of MultiprocessFileCache cost, beside the bare calls and other caches.
+//
+// Each row deals with a fixed number of slots; all lies on shared memory, and nobody syncs. Its
+// counters are our operations a second, our system calls for one, and how many times as long the
+// others take for the same, as ratios of medians: that is what to compare. Two processes are two
+// forks that begin together and take half of the slots each, by the clock from the first beginning
+// to the last end; the others are asked for the same with two.
+//
+// Ours promises: a value is seen by all processes when put returns, whole or not at all and for
+// good; no kill at whichever moment takes that away; nobody waits for anybody. The others promise:
+// - pwrite, pread, memcpy out of a map: nothing. The place of a value is known, and nobody asks
+//   whether it is there: what the machine asks for moving the bytes.
+// - LMDB: more, for there are keys in order, values that change and go, transactions over many, and
+//   a file that may stay. Less, for a writer waits for the other, also for one that is stopped, and
+//   a value stays where it is only until the transaction ends. A put is a transaction, for only
+//   then do others see it (`lmdb_batches`: a thousand in one). A get looks at the newest state.
+// - diskcache (Python): more, for there is any key, expiry, eviction, a folder that may stay. Less,
+//   for a writer waits for the other. Here it neither evicts nor syncs.
+// - pfio (Python): the same slots. Less, for all wait for a lock, and a kill between the two writes
+//   of a put leaves a value that is not there. It syncs each put, which costs nothing here.
+// - `python`: pwrite and pread by Python, for how much of the two before is Python's own.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "bench/cache_keepers.hpp"
+#include "bench/comparison.hpp"
+#include "bench/in_step.hpp"
+#include "bench/other_process.hpp"
+#include "bench/times.hpp"
+#include "bench/tree.hpp"
+#include "harness/instrument/instrumented_os.hpp"
+
+namespace {
+
+using lastref::bench::compare;
+using lastref::bench::Lmdb;
+using lastref::bench::Load;
+using lastref::bench::Measure;
+using lastref::bench::Measures;
+using lastref::bench::OtherProcess;
+using lastref::bench::Others;
+using lastref::bench::OurCache;
+using lastref::bench::PlainFile;
+using lastref::bench::seconds;
+using lastref::bench::ShmFolder;
+using lastref::bench::Slots;
+using lastref::bench::Tree;
+
+template <typename Keeper>
+using Deed = bool (Keeper::*)(Slots);
+
+constexpr std::int64_t small = 100;
+constexpr std::int64_t page = 4096;
+constexpr std::int64_t large = 1 << 20U;
+
+/// So many that a row takes milliseconds, and that two processes begin together as seen from there.
+std::uint64_t slots_for(std::int64_t size) {
+  return size <= small ? 20'000 : size <= page ? 10'000 : 64;
+}
+
+class CountingGate final : public lastref::harness::Gate {
+ public:
+  lastref::harness::Passage before(const lastref::harness::Approach& approach) noexcept override {
+    calls_ += approach.call == lastref::Call::none ? 0 : 1;
+    return {};
+  }
+  double calls() const noexcept { return calls_; }
+
+ private:
+  double calls_ = 0;
+};
+
+/// What cache_peers.py says; seconds are for `scale` times as much as it was asked for.
+Measure asks_python(const std::string& question, double scale = 1) {
+  return [question, scale]() -> std::optional<double> {
+    static OtherProcess python({LASTREF_PYTHON, LASTREF_CACHE_PEERS});
+    const auto answer = python.ask(question);
+    return answer && *answer != "none"
+               ? std::optional(std::strtod(answer->c_str(), nullptr) * scale)
+               : std::nullopt;
+  };
+}
+
+/// What all rows of one size and one number of processes have.
+class Ground {
+ public:
+  Ground(benchmark::State& state, bool in_order)
+      : load_{.slots = slots_for(state.range(0)), .size = static_cast<std::size_t>(state.range(0))},
+        parts_(static_cast<std::size_t>(state.range(1))),
+        references_(lastref::references_of(tree_.shared_client())) {
+    all_.resize(load_.slots);
+    std::iota(all_.begin(), all_.end(), 0);
+    if (!in_order) {
+      std::shuffle(all_.begin(), all_.end(), std::mt19937_64(1));
+    }
+    for (std::size_t at = 0; at < all_.size(); ++at) {
+      parts_[at % parts_.size()].push_back(all_[at]);
+    }
+  }
+
+  bool is_ready(benchmark::State& state) {
+    const auto free = tree_.os().free_space("/dev/shm");
+    if (!free || *free < 8 * load_.slots * (load_.size + page)) {
+      state.SkipWithError("no room on /dev/shm");
+      return false;
+    }
+    return tree_.ready(state);
+  }
+
+  const Load& load() const noexcept { return load_; }
+
+  OurCache our_cache(const ShmFolder& folder) { return {tree_.os(), references_, folder, load_}; }
+
+  /// Of a cache that has been filled and read by this process, or of an empty one.
+  template <typename Keeper>
+  std::optional<double> seconds_of(Keeper& keeper, Deed<Keeper> deed, bool is_filled) const {
+    if (parts_.size() == 1) {
+      bool is_done = false;
+      const double spent = seconds([&] { is_done = (keeper.*deed)(all_); });
+      return is_done ? std::optional(spent) : std::nullopt;
+    }
+    return lastref::bench::seconds_in_step(
+        static_cast<unsigned>(parts_.size()),
+        [&](unsigned index) {
+          keeper.in_a_child();
+          return !is_filled || (keeper.*deed)(parts_[index]);
+        },
+        [&](unsigned index) { return (keeper.*deed)(parts_[index]); });
+  }
+
+  /// A new one each time.
+  template <typename Keeper>
+  Measure puts(Deed<Keeper> put) {
+    return [this, put]() {
+      const ShmFolder folder;
+      if constexpr (std::is_same_v<Keeper, OurCache>) {
+        OurCache keeper = our_cache(folder);
+        return seconds_of(keeper, put, /*is_filled=*/false);
+      } else {
+        Keeper keeper(folder, load_);
+        return seconds_of(keeper, put, /*is_filled=*/false);
+      }
+    };
+  }
+
+  template <typename Keeper>
+  Measure gets(Keeper& keeper, Deed<Keeper> get) const {
+    return [this, &keeper, get] { return seconds_of(keeper, get, /*is_filled=*/true); };
+  }
+
+  template <typename Keeper>
+  bool fill(Keeper& keeper, Deed<Keeper> put, Deed<Keeper> get) const {
+    return (keeper.*put)(all_) && (keeper.*get)(all_);
+  }
+
+  /// Python does fewer small ones, and is taken to need as long for each of the rest.
+  Measures python(const std::string& what, const std::vector<std::string>& peers) const {
+    const std::uint64_t slots = std::min<std::uint64_t>(load_.slots, 4000);
+    const double scale = static_cast<double>(load_.slots) / static_cast<double>(slots);
+    Measures measures;
+    for (const std::string& peer : peers) {
+      std::string question = what;
+      question.append(" ").append(peer);
+      for (const std::uint64_t number : {slots, std::uint64_t{load_.size}, parts_.size()}) {
+        question += ' ' + std::to_string(number);
+      }
+      measures[peer] = asks_python(question, scale);
+    }
+    return measures;
+  }
+
+  /// Our system calls for one operation, of the first thousand.
+  double calls_of(Deed<OurCache> deed) {
+    CountingGate gate;
+    lastref::harness::InstrumentedOs os(tree_.os(), gate);
+    const ShmFolder folder;
+    OurCache keeper(os, references_, folder, load_);
+    const Slots some = Slots(all_).first(std::min<std::size_t>(all_.size(), 1000));
+    if (deed != &OurCache::put_all && !(keeper.put_all(some) && (keeper.*deed)(some))) {
+      return -1;
+    }
+    const double before = gate.calls();
+    const bool is_done = (keeper.*deed)(some);
+    return is_done ? (gate.calls() - before) / static_cast<double>(some.size()) : -1;
+  }
+
+  void finish(benchmark::State& state, Deed<OurCache> deed, double median) {
+    state.counters["ops/s"] = static_cast<double>(load_.slots) / median;
+    state.counters["calls"] = calls_of(deed);
+  }
+
+ private:
+  Tree tree_;
+  Load load_;
+  std::vector<std::uint64_t> all_;
+  std::vector<std::vector<std::uint64_t>> parts_;
+  std::shared_ptr<lastref::References> references_;
+};
+
+/// Each slot once, in order: memory for the file is most of it.
+void put(benchmark::State& state) {
+  Ground ground(state, /*in_order=*/true);
+  if (!ground.is_ready(state)) {
+    return;
+  }
+  const Others others = {.always = {{"pwrite", ground.puts(&PlainFile::put_all)},
+                                    {"lmdb", ground.puts(&Lmdb::put_all)},
+                                    {"lmdb_batches", ground.puts(&Lmdb::put_in_batches)}},
+                         .seldom = ground.python("put", {"diskcache", "pfio", "python"})};
+  const double median = compare(state, ground.puts(&OurCache::put_all), others);
+  ground.finish(state, &OurCache::put_all, median);
+}
+
+/// Caches that are full, and all that has been read once.
+struct Filled {
+  Filled(Ground& with, Deed<OurCache> our_get)
+      : ground(with),
+        ours(ground.our_cache(folder)),
+        plain(folder, ground.load()),
+        lmdb(folder, ground.load()),
+        is_filled(ground.fill(ours, &OurCache::put_all, our_get) &&
+                  ground.fill(plain, &PlainFile::put_all, &PlainFile::read_mapped) &&
+                  ground.fill(lmdb, &Lmdb::put_in_batches, &Lmdb::read_views)) {}
+
+  Ground& ground;
+  ShmFolder folder;
+  OurCache ours;
+  PlainFile plain;
+  Lmdb lmdb;
+  bool is_filled;
+};
+
+/// Slots in random order, as in all that follows.
+template <typename MakeOthers>
+void get_by(benchmark::State& state, Deed<OurCache> get, MakeOthers others_of) {
+  Ground ground(state, /*in_order=*/false);
+  if (!ground.is_ready(state)) {
+    return;
+  }
+  Filled filled(ground, get);
+  if (!filled.is_filled) {
+    state.SkipWithError("nothing to get");
+    return;
+  }
+  const double median = compare(state, ground.gets(filled.ours, get), others_of(ground, filled));
+  ground.finish(state, get, median);
+}
+
+/// `pread` reads to the same place each time, `pread_new` into memory that is new, as we do.
+void get_copy(benchmark::State& state) {
+  get_by(state, &OurCache::copy_all, [](const Ground& ground, Filled& filled) -> Others {
+    return {.always = {{"pread", ground.gets(filled.plain, &PlainFile::read_all)},
+                       {"pread_new", ground.gets(filled.plain, &PlainFile::copy_all)},
+                       {"lmdb", ground.gets(filled.lmdb, &Lmdb::copy_all)}},
+            .seldom = ground.python("get", {"diskcache", "pfio", "python"})};
+  });
+}
+
+void get_checked(benchmark::State& state) {
+  get_by(state, &OurCache::check_all, [](const Ground& ground, Filled& filled) -> Others {
+    return {.always = {{"pread", ground.gets(filled.plain, &PlainFile::read_all)},
+                       {"pread_new", ground.gets(filled.plain, &PlainFile::copy_all)}},
+            .seldom = ground.python("get", {"pfio"})};
+  });
+}
+
+/// The bytes of the view are copied to the same place each time.
+void get_view(benchmark::State& state) {
+  get_by(state, &OurCache::read_views, [](const Ground& ground, Filled& filled) -> Others {
+    return {.always = {{"mapped", ground.gets(filled.plain, &PlainFile::read_mapped)},
+                       {"lmdb", ground.gets(filled.lmdb, &Lmdb::read_views)}}};
+  });
+}
+
+/// No byte of the value is touched; what grows is how far apart values lie.
+void find_view(benchmark::State& state) {
+  get_by(state, &OurCache::find_all, [](const Ground& ground, Filled& filled) -> Others {
+    return {.always = {{"lmdb", ground.gets(filled.lmdb, &Lmdb::find_all)}}};
+  });
+}
+
+/// `pwrite` is as many bytes, in large pieces. What LMDB and diskcache make is empty at any length.
+void make_and_close(benchmark::State& state) {
+  Tree tree;
+  if (!tree.ready(state)) {
+    return;
+  }
+  const auto references = lastref::references_of(tree.shared_client());
+  const ShmFolder folder;
+  const Load load{.slots = static_cast<std::uint64_t>(state.range(0)), .size = 1};
+  const auto write_words = [&] {
+    const std::vector<std::uint64_t> zeros(131'072);
+    const std::string path = folder.path() + "/words";
+    const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    for (std::uint64_t left = load.slots; left > 0;) {
+      const std::uint64_t count = std::min<std::uint64_t>(left, zeros.size());
+      benchmark::DoNotOptimize(::write(fd, zeros.data(), count * sizeof(std::uint64_t)));
+      left -= count;
+    }
+    ::close(fd);
+    ::unlink(path.c_str());
+  };
+  const auto open_lmdb = [&] {
+    const ShmFolder fresh;
+    return seconds([&] { const Lmdb lmdb(fresh, load); });
+  };
+  const std::string slots = ' ' + std::to_string(load.slots);
+  const Others others = {
+      .always = {{"pwrite", [&] { return seconds(write_words); }}, {"lmdb", open_lmdb}},
+      .seldom = {{"pfio", asks_python("make pfio" + slots)},
+                 {"diskcache", asks_python("make diskcache" + slots)}}};
+  const auto ours = [&] {
+    return seconds([&] { const OurCache cache(tree.os(), references, folder, load); });
+  };
+  compare(state, ours, others);
+
+  CountingGate gate;
+  lastref::harness::InstrumentedOs os(tree.os(), gate);
+  {
+    const OurCache cache(os, references, folder, load);
+    state.counters["bytes"] = static_cast<double>(folder.bytes_on_disk());
+  }
+  state.counters["calls"] = gate.calls();
+  if (const auto bytes = asks_python("bytes pfio" + slots)()) {
+    state.counters["pfio_bytes"] = *bytes;
+  }
+}
+
+void all_sizes(benchmark::internal::Benchmark* row) {
+  row->ArgNames({"bytes", "processes"})
+      ->ArgsProduct({{small, page, large}, {1, 2}})
+      ->UseManualTime();
+}
+
+BENCHMARK(put)->Apply(all_sizes);
+BENCHMARK(get_copy)->Apply(all_sizes);
+BENCHMARK(get_view)->Apply(all_sizes);
+BENCHMARK(get_checked)->Apply(all_sizes);
+BENCHMARK(find_view)
+    ->ArgNames({"bytes", "processes"})
+    ->ArgsProduct({{small, page}, {1}})
+    ->UseManualTime();
+BENCHMARK(make_and_close)->ArgName("slots")->Arg(1'000'000)->UseManualTime();
+
+}  // namespace
