@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "impl/cache/copy.hpp"
 #include "impl/cache/room.hpp"
 #include "impl/os/wire.hpp"
 
@@ -41,6 +42,11 @@ constexpr std::uint64_t records_at(std::uint64_t length) noexcept {
 
 constexpr std::uint64_t record_size(std::uint64_t value_size) noexcept {
   return round_up(record_head_size + value_size);
+}
+
+/// Whether a record may start there.
+constexpr bool is_place(std::uint64_t at, std::uint64_t length) noexcept {
+  return at % record_alignment == 0 && at >= records_at(length) && at <= place_max;
 }
 
 tl::unexpected<Error> malformed(const char* reason) {
@@ -155,11 +161,17 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os, os::UniqueFd file) 
   shape.is_durable = durable == 1;
   const os::Bytes id = head.rest();
   static_assert(head_size - id_size == 40);
-  return map_head(
-      os,
-      std::move(file),
-      shape,
-      std::string(static_cast<const char*>(static_cast<const void*>(id.data())), id.size()));
+  LASTREF_TRY(live,
+              map_head(os,
+                       std::move(file),
+                       shape,
+                       std::string(static_cast<const char*>(static_cast<const void*>(id.data())),
+                                   id.size())));
+  // Where a put would write over the slots.
+  if (!is_place(live->end_word().load(), shape.length)) {
+    return malformed("an end that is none");
+  }
+  return live;
 }
 
 os::SharedWord LiveFile::end_word() const noexcept {
@@ -268,16 +280,18 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   if (known != nullptr && end <= known->end.load(std::memory_order_relaxed)) {
     return known;
   }
-  const std::uint64_t taken = end_word().load();
-  if (end > taken || taken > place_max) {
+  // Both numbers are an outsider's as well, and what is touched behind the file is SIGBUS.
+  LASTREF_TRY(status, os_.status(file_.get()));
+  const std::uint64_t there = std::min(end_word().load(), status.size);
+  if (end > there) {
     return malformed("a record behind the end");
   }
-  if (known != nullptr && taken <= known->bytes().size()) {
-    known->end.store(taken, std::memory_order_relaxed);
+  if (known != nullptr && there <= known->bytes().size()) {
+    known->end.store(there, std::memory_order_relaxed);
     return known;
   }
   // Longer than what is there, so that it is mapped anew as rarely as the file doubles.
-  const std::uint64_t size = std::bit_ceil(std::max(taken, os::map_alignment));
+  const std::uint64_t size = std::bit_ceil(std::max(there, os::map_alignment));
   LASTREF_TRY(map,
               os::map_memory(os_,
                              {.file = file_.get(),
@@ -285,7 +299,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
                               .kind = os::MapKind::read}));
   auto made = std::make_unique<Reach>();
   made->map = std::make_shared<const os::UniqueMap>(std::move(map));
-  made->end.store(taken, std::memory_order_relaxed);
+  made->end.store(there, std::memory_order_relaxed);
   made->shorter = known;
   while (!reach_.compare_exchange_weak(
       made->shorter, made.get(), std::memory_order_acq_rel, std::memory_order_acquire)) {
@@ -298,7 +312,7 @@ Result<std::optional<LiveFile::Found>> LiveFile::locate(std::uint64_t slot) {
   if (at == empty || at == sealed) {
     return std::optional<Found>();
   }
-  if (at % record_alignment != 0 || at < records_at(shape_.length) || at > place_max) {
+  if (!is_place(at, shape_.length)) {
     return malformed("a slot that points at no record");
   }
   LASTREF_TRY(start, reach(at + record_head_size));
@@ -340,7 +354,7 @@ Result<std::optional<std::vector<std::byte>>> LiveFile::read(std::uint64_t slot)
   }
   // Read again, for nobody promises that the eight bytes were read in one go: now they are written.
   LASTREF_TRY(at, read_slot(slot));
-  if (at < records_at(shape_.length) || at > place_max) {
+  if (!is_place(at, shape_.length)) {
     return malformed("a slot that points at no record");
   }
   LASTREF_TRY(status, os_.status(file_.get()));
@@ -354,7 +368,7 @@ Result<std::optional<std::vector<std::byte>>> LiveFile::read(std::uint64_t slot)
   if (starts_at > status.size || head.size > status.size - starts_at) {
     return malformed("a record behind the end of the file");
   }
-  std::vector<std::byte> value(static_cast<std::size_t>(head.size));
+  LASTREF_TRY(value, new_vector<std::byte>(static_cast<std::size_t>(head.size)));
   LASTREF_TRY(count, os::read_until_full_at(os_, file_.get(), value, starts_at));
   if (count != value.size()) {
     return malformed("a record behind the end of the file");

@@ -88,13 +88,13 @@ class LiveFile {
 
   /// The value in a map, as long as this is there; none if the slot is empty.
   ///
-  /// Errors          bad_message: there is no such record; what map said.
+  /// Errors          bad_message: there is no such record; what status or map said.
   Result<std::optional<os::Bytes>> find(std::uint64_t slot);
   /// The same with a keeper.
   Result<std::optional<CachedBytes>> view(std::uint64_t slot);
   /// The value, read from the file.
   ///
-  /// Errors          as find, and what read_at said.
+  /// Errors          as find, and what read_at said; not_enough_memory.
   Result<std::optional<std::vector<std::byte>>> read(std::uint64_t slot);
 
  private:

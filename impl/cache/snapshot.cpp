@@ -143,7 +143,7 @@ Result<std::optional<std::vector<std::byte>>> Snapshot::read(std::uint64_t slot)
   if (entry.size < 0) {
     return std::optional<std::vector<std::byte>>();
   }
-  std::vector<std::byte> value(static_cast<std::size_t>(entry.size));
+  LASTREF_TRY(value, new_vector<std::byte>(static_cast<std::size_t>(entry.size)));
   LASTREF_TRY(count, os::read_until_full_at(os_, file_.get(), value, entry.offset));
   if (count != value.size()) {
     return malformed("slot " + std::to_string(slot) + " is cut short");

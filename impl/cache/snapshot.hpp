@@ -48,7 +48,7 @@ class Snapshot {
   Result<std::optional<CachedBytes>> view(std::uint64_t slot) const;
   /// The value, read from the file.
   ///
-  /// Errors          bad_message: it is not all there; what read_at said.
+  /// Errors          bad_message: it is not all there; not_enough_memory; what read_at said.
   Result<std::optional<std::vector<std::byte>>> read(std::uint64_t slot) const;
 
  private:

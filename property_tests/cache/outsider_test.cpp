@@ -136,6 +136,53 @@ TEST(Outsider, who_writes_to_the_file_is_noticed_and_nobody_crashes_C7) {
   EXPECT_EQ(get_all_ways(*cache, 1), "one");
 }
 
+TEST(Outsider, who_moves_the_end_behind_that_of_the_file_is_noticed_and_nobody_crashes_C7) {
+  CacheGround ground;
+  const auto cache = ground.make_many(4);
+  ASSERT_TRUE(put(*cache, 0, "zero"));
+  ASSERT_TRUE(put(*cache, 1, "one"));
+  const Outsider outsider(ground);
+  const std::uint64_t one = outsider.word(slots_at + 8);
+  constexpr std::uint64_t far = std::uint64_t{1} << 30U;
+  const auto expect_noticed = [&](std::uint64_t slot) {
+    EXPECT_EQ(code_of(cache->get(slot)), std::errc::bad_message);
+    EXPECT_EQ(code_of(cache->view(slot)), std::errc::bad_message);
+    EXPECT_EQ(code_of(cache->get_checked(slot)), std::errc::bad_message);
+  };
+  for (const std::uint64_t end : {2 * far, std::uint64_t{1} << 62U, ~std::uint64_t{0}}) {
+    SCOPED_TRACE(end);
+    outsider.set_word(end_at, end);
+    outsider.set_word(slots_at + 2 * 8, far);
+    expect_noticed(2);
+    outsider.set_word(one, far);
+    expect_noticed(1);
+    outsider.set_word(one, 3);
+    EXPECT_EQ(get_all_ways(*cache, 0), "zero");
+    EXPECT_EQ(get_all_ways(*cache, 1), "one");
+  }
+}
+
+/// Whose files are said to be as long as any file can be.
+class BoastfulOs final : public os::KernelOs {
+ public:
+  Result<os::FileStatus> status(os::Fd fd) noexcept override {
+    LASTREF_TRY(status, KernelOs::status(fd));
+    status.size = ~std::uint64_t{0};
+    return status;
+  }
+};
+
+TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) {
+  CacheGround ground;
+  const auto cache = ground.make_many(1);
+  ASSERT_TRUE(put(*cache, 0, "zero"));
+  const Outsider outsider(ground);
+  BoastfulOs os;
+  const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
+  outsider.set_word(outsider.word(slots_at), std::uint64_t{1} << 63U);
+  EXPECT_EQ(code_of(attached->get_checked(0)), std::errc::not_enough_memory);
+}
+
 TEST(Outsider, who_cuts_the_file_off_is_survived_by_get_checked_C7) {
   CacheGround ground;
   const auto cache = ground.make_many(4);
@@ -170,7 +217,11 @@ TEST(Outsider, who_writes_to_the_head_is_noticed_by_whoever_attaches_C7) {
                                                             {16, 1000},
                                                             {16, ~std::uint64_t{0}},
                                                             {32, 2},
-                                                            {40, 1}}) {
+                                                            {40, 1},
+                                                            {end_at, 0},
+                                                            {end_at, slots_at},
+                                                            {end_at, slots_at + 4 * 8 + 8},
+                                                            {end_at, ~std::uint64_t{15}}}) {
     SCOPED_TRACE(at);
     const std::uint64_t before = outsider.word(at);
     outsider.set_word(at, value);
