@@ -1,7 +1,8 @@
 // FileOs: an Os with one file in memory, whatever its name.
 //
-// A map is a copy that ends where the mapped bytes end, on the heap: with AddressSanitizer, what
-// looks beyond is seen. What is stored in one is not in the file.
+// A map is a copy on the heap that ends where the mapped bytes end, or the file: with
+// AddressSanitizer, what looks beyond is seen. What is written to the file is seen in maps, and what
+// is stored in a shared map is in the file; there is one of these at a time.
 #pragma once
 
 #include <map>
@@ -15,27 +16,45 @@ namespace lastref::fuzz {
 
 class FileOs final : public AbsentOs {
  public:
-  explicit FileOs(os::Bytes bytes) : content(bytes.begin(), bytes.end()) {}
+  explicit FileOs(os::Bytes bytes) : content_(bytes.begin(), bytes.end()) {}
 
-  std::vector<std::byte> content;
   std::size_t read_most = ~std::size_t{0};  ///< bytes that one read gives
-  std::vector<std::string> opened;          ///< Every name that was opened, and
-  std::size_t written = 0;                  ///< how often something was written.
+  /// bytes; a write that would make the file longer is refused as file_too_large.
+  std::uint64_t size_most = ~std::uint64_t{0};
+  bool grows = false;               ///< Writes may start behind the end, and maps may end there.
+  std::vector<std::string> opened;  ///< Every name that was opened, and
+  std::size_t written = 0;          ///< how often something was written.
 
+  /// The file as it is now.
+  const std::vector<std::byte>& content() noexcept;
   /// Whether everything that was opened or mapped was given back.
   bool is_at_rest() const noexcept { return positions_.empty() && maps_.empty(); }
 
   Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override;
   Status close(os::Fd fd) noexcept override;
   Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override;
+  Result<std::size_t> read_at(os::Fd fd, os::Buffer into, std::uint64_t offset) noexcept override;
   Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t offset) noexcept override;
+  Status sync(os::Fd fd) noexcept override;
+  Status punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) noexcept override;
   Result<os::FileStatus> status(os::Fd fd) noexcept override;
   Result<os::Buffer> map(const os::MapOptions& options) noexcept override;
   Status unmap(os::Buffer mapped) noexcept override;
 
  private:
+  struct Map {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t offset = 0;
+    std::size_t size = 0;      ///< What of it is in the file,
+    std::size_t size_max = 0;  ///< and could be, if the file were longer.
+    bool is_shared = false;
+  };
+  std::size_t copy_to(os::Buffer into, std::uint64_t offset) noexcept;
+  void show(Map& map) const noexcept;
+
+  std::vector<std::byte> content_;  // as it was before something was stored in the shared map
   std::map<os::Fd, std::size_t> positions_;
-  std::map<std::byte*, std::unique_ptr<std::byte[]>> maps_;
+  std::map<std::byte*, Map> maps_;
 };
 
 }  // namespace lastref::fuzz
