@@ -9,8 +9,12 @@ namespace {
 constexpr std::size_t suggestions_max = 3;
 constexpr std::size_t mistakes_max = 2;  // in a short word; in a long one, a third of it
 
-/// Insertions, deletions and changes that make one word of the other. Levenshtein 1966.
-std::size_t distance(std::string_view one, std::string_view other) {
+/// Insertions, deletions and changes that make one word of the other, or something above `most` if
+/// there are more. Levenshtein 1966.
+std::size_t distance(std::string_view one, std::string_view other, std::size_t most) {
+  if (std::max(one.size(), other.size()) - std::min(one.size(), other.size()) > most) {
+    return most + 1;
+  }
   std::vector<std::size_t> row(other.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) {
     row[j] = j;
@@ -21,6 +25,9 @@ std::size_t distance(std::string_view one, std::string_view other) {
       const std::size_t change = diagonal + (one[i - 1] == other[j - 1] ? 0 : 1);
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+    if (*std::ranges::min_element(row) > most) {
+      return most + 1;
     }
   }
   return row.back();
@@ -54,9 +61,10 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& name : names) {
     const bool within = !word.empty() && name.find(word) != std::string::npos;
-    const std::size_t away = within ? 0 : distance(word, name);
     const std::size_t size = std::max(word.size(), name.size());
-    if (away <= std::max(mistakes_max, size / 3) && away < size) {
+    const std::size_t most = std::max(mistakes_max, size / 3);
+    const std::size_t away = within ? 0 : distance(word, name, most);
+    if (away <= most && away < size) {
       near.emplace_back(away, name);
     }
   }
