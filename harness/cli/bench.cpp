@@ -1,6 +1,5 @@
 // bench: runs the benchmarks, a program of their own beside this one.
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,11 +13,6 @@ namespace {
 
 constexpr const char* bench_program = "lastref_bench";
 
-struct BenchOptions {
-  std::string json;
-  std::string filter;
-};
-
 std::vector<std::string> words_of(const BenchOptions& options) {
   std::vector<std::string> words = {"--benchmark_counters_tabular=true"};
   if (!options.filter.empty()) {
@@ -30,6 +24,8 @@ std::vector<std::string> words_of(const BenchOptions& options) {
   }
   return words;
 }
+
+}  // namespace
 
 void run(const BenchOptions& options, Session& session) {
   std::error_code error;
@@ -48,17 +44,6 @@ void run(const BenchOptions& options, Session& session) {
   } else {
     session.exit = **code;
   }
-}
-
-}  // namespace
-
-void add_bench(CLI::App& app, Session& session) {
-  auto options = std::make_shared<BenchOptions>();
-  CLI::App* verb = app.add_subcommand("bench", "Measures the product beside the machine's limits");
-  verb->add_option("--json", options->json, "Google Benchmark's report for machines")
-      ->type_name("FILE");
-  verb->add_option("--filter", options->filter, "Only benchmarks that match")->type_name("REGEX");
-  verb->callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace lastref::harness

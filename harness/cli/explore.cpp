@@ -1,6 +1,5 @@
 // explore: every order of one scenario in the simulated kernel, within a bound of preemptions.
 #include <iostream>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -13,17 +12,6 @@
 
 namespace lastref::harness {
 namespace {
-
-struct ExploreOptions {
-  std::string name;
-  std::uint32_t preemptions = 1;
-  std::uint64_t runs = ~std::uint64_t{0};
-  double budget = 0;
-  std::string ask_after;
-  std::vector<std::string> faults;
-  bool split_deaths = false;
-  bool all = false;
-};
 
 void print(const Scenario& scenario, const ExhaustiveOptions& bounds, const Exhausted& found) {
   for (const Counterexample& example : found.counterexamples) {
@@ -59,6 +47,8 @@ Exit exit_of(const Exhausted& found) {
                                 : Exit::clean;
 }
 
+}  // namespace
+
 void run(const ExploreOptions& options, Session& session) {
   const Scenario* scenario = find_scenario(options.name, session);
   if (scenario == nullptr) {
@@ -82,30 +72,6 @@ void run(const ExploreOptions& options, Session& session) {
       exhaust(*scenario, bounds, [end](const Outcome&) { return end == 0 || seconds_now() < end; });
   print(*scenario, bounds, found);
   session.end(exit_of(found));
-}
-
-}  // namespace
-
-void add_explore(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ExploreOptions>();
-  CLI::App* verb = app.add_subcommand(
-      "explore", "Every order of one scenario in the simulated kernel, within a bound");
-  verb->add_option("scenario", options->name, "Its name, as list gives it")->required();
-  verb->add_option("--preemptions", options->preemptions, "Most switches that nobody had to make")
-      ->check(whole_number())
-      ->capture_default_str();
-  verb->add_option("--runs", options->runs, "At most so many")->check(whole_number());
-  verb->add_option("--budget", options->budget, "Seconds")->check(above_zero());
-  verb->add_option(
-          "--ask-after", options->ask_after, "All goes the usual way until every role said it")
-      ->type_name("WORD");
-  verb->add_option("--fault", options->faults, "A fault in every run; as often as needed")
-      ->type_name("TEXT")
-      ->expected(1)
-      ->take_all();
-  verb->add_flag("--split-deaths", options->split_deaths, "A death is two steps");
-  verb->add_flag("--all", options->all, "Goes on behind the first that finds something");
-  verb->callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace lastref::harness

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -18,20 +17,6 @@
 
 namespace lastref::harness {
 namespace {
-
-struct GateOptions {
-  double budget = 60;
-  std::string scenario;
-  std::string row;
-  bool first = false;
-  std::string json;
-  std::string junit;
-  std::string resume;
-  std::uint64_t seed = 1;
-  std::vector<std::string> required;
-  unsigned worlds = 0;
-  std::string world = "kernel";
-};
 
 /// Those that the pattern names. The ones that are not in the gate have to be named letter by
 /// letter.
@@ -173,35 +158,8 @@ class Gate {
 
 }  // namespace
 
-void add_gate(CLI::App& app, Session& session) {
-  auto options = std::make_shared<GateOptions>();
-  CLI::App* verb = app.add_subcommand(
-      "gate", "The main job: every scenario, clean, failed at every point, and at random");
-  verb->add_option("--budget", options->budget, "Seconds; what is left after the matrix is random")
-      ->check(above_zero())
-      ->capture_default_str();
-  verb->add_option("--scenario", options->scenario, "Only those whose names match")
-      ->type_name("GLOB");
-  verb->add_option("--row", options->row, "Only those that show this row of the specification");
-  verb->add_flag("--first", options->first, "Stops at the first violation");
-  verb->add_option("--json", options->json, "Report for machines; - is standard output")
-      ->type_name("FILE");
-  verb->add_option("--junit", options->junit, "Report for CI systems; - is standard output")
-      ->type_name("FILE");
-  verb->add_option("--seed", options->seed, "Of the random runs")
-      ->check(whole_number())
-      ->capture_default_str();
-  verb->add_option("--require", options->required, "Worlds that have to be all there, else exit 2")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"kernel", "sim"}));
-  verb->add_option("--worlds", options->worlds, "Side by side; one a core if not given")
-      ->check(CLI::Range(1, 64));
-  verb->add_option("--world", options->world, "Where to run")
-      ->check(CLI::IsMember({"kernel", "sim"}))
-      ->capture_default_str();
-  verb->add_option("--resume", options->resume, "Goes on where the gate that wrote it stopped")
-      ->type_name("FILE");
-  verb->callback([options, &session] { Gate(*options, session).run(); });
+void run(const GateOptions& options, Session& session) {
+  Gate(options, session).run();
 }
 
 }  // namespace lastref::harness

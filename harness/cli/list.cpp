@@ -2,7 +2,6 @@
 // table of calls.
 #include <cstring>
 #include <iostream>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -21,14 +20,6 @@
 
 namespace lastref::harness {
 namespace {
-
-struct ListOptions {
-  bool points = false;
-  std::string rows;  ///< A pattern; empty: all of them, without the names of their parts.
-  bool markdown = false;
-  std::string json;
-  std::string checkout;
-};
 
 std::string_view word_of(Traits traits) {
   switch (traits) {
@@ -161,34 +152,13 @@ class RowList {
 
 }  // namespace
 
-void add_list(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ListOptions>();
-  CLI::App* verb = app.add_subcommand("list", "The scenarios, with what each shows");
-  CLI::Option* points =
-      verb->add_flag("--points", options->points, "The table of calls, with the errnos tried");
-  CLI::Option* rows =
-      verb->add_option("--rows",
-                       options->rows,
-                       "Rows of the specification, and how many tests, scenarios and mutants show "
-                       "each; with a pattern, which ones")
-          ->type_name("[GLOB]")
-          ->expected(0, 1)
-          ->excludes(points);
-  verb->add_flag("--markdown", options->markdown, "As a table of a page")->needs(rows);
-  verb->add_option("--json", options->json, "For machines; - is standard output")
-      ->type_name("FILE")
-      ->needs(rows);
-  verb->add_option("--checkout", options->checkout, "The one around this program if not given")
-      ->check(CLI::ExistingDirectory)
-      ->needs(rows);
-  verb->callback([options, rows, &session] {
-    if (rows->count() > 0) {
-      RowList(*options, session).run();
-      return;
-    }
-    std::cout << (options->points ? text_of_points() : text_of_scenarios()) << std::flush;
-    session.end(Exit::clean);
-  });
+void run(const ListOptions& options, Session& session) {
+  if (options.wants_rows) {
+    RowList(options, session).run();
+    return;
+  }
+  std::cout << (options.points ? text_of_points() : text_of_scenarios()) << std::flush;
+  session.end(Exit::clean);
 }
 
 }  // namespace lastref::harness

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,17 +16,6 @@ namespace lastref::harness {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct MutantsOptions {
-  std::vector<std::string> names;
-  std::string row;
-  std::string checkout;
-  std::string json;
-  double budget = 20;
-  std::uint64_t seed = 1;
-  bool list = false;
-  bool check = false;
-};
 
 std::string_view word_of(const Verdict& verdict) {
   return !verdict.builds     ? "DOES NOT BUILD"
@@ -201,24 +189,8 @@ class Hunt {
 
 }  // namespace
 
-void add_mutants(CLI::App& app, Session& session) {
-  auto options = std::make_shared<MutantsOptions>();
-  CLI::App* verb = app.add_subcommand(
-      "mutants", "Proof that planted bugs are seen: apply, build, run the gate and the tests");
-  verb->add_option("names", options->names, "Only those whose names match")->type_name("GLOB");
-  verb->add_option("--row", options->row, "Only those of this row of the specification");
-  verb->add_option("--checkout", options->checkout, "The one around this program if not given")
-      ->check(CLI::ExistingDirectory);
-  verb->add_option("--budget", options->budget, "Seconds for the gate on each")
-      ->check(above_zero())
-      ->capture_default_str();
-  verb->add_option("--seed", options->seed, "Of the gate's random runs")
-      ->check(whole_number())
-      ->capture_default_str();
-  verb->add_option("--json", options->json, "The verdicts for machines")->type_name("FILE");
-  CLI::Option* list = verb->add_flag("--list", options->list, "What there is");
-  verb->add_flag("--check", options->check, "Only whether the patches still fit")->excludes(list);
-  verb->callback([options, &session] { Hunt(*options, session).run(); });
+void run(const MutantsOptions& options, Session& session) {
+  Hunt(options, session).run();
 }
 
 }  // namespace lastref::harness

@@ -1,8 +1,6 @@
 // replay: one run of one scenario, with the faults and answers that are given.
 #include <algorithm>
 #include <iostream>
-#include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -15,15 +13,6 @@
 
 namespace lastref::harness {
 namespace {
-
-struct ReplayOptions {
-  std::string name;
-  std::vector<std::string> faults;
-  std::string choices;
-  std::optional<std::uint64_t> seed;
-  std::string world = "kernel";
-  bool trace = false;
-};
 
 class Replay {
  public:
@@ -125,25 +114,8 @@ class Replay {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ReplayOptions>();
-  CLI::App* verb = app.add_subcommand(
-      "replay",
-      "One run again. Exit 0 clean, 1 violation, 125 if a fault's point is not reached any more");
-  verb->add_option("scenario", options->name, "Its name, as list gives it")->required();
-  verb->add_option("--fault", options->faults, "A fault, as reports give it; as often as needed")
-      ->type_name("TEXT")
-      ->expected(1)
-      ->take_all();
-  verb->add_option("--choices", options->choices, "Who goes on, answer by answer: 1.0.2")
-      ->type_name("LIST");
-  verb->add_option("--seed", options->seed, "Answers by chance, after those of the list")
-      ->check(whole_number());
-  verb->add_option("--world", options->world, "Where to run")
-      ->check(CLI::IsMember({"kernel", "sim"}))
-      ->capture_default_str();
-  verb->add_flag("--trace", options->trace, "Prints every crossing");
-  verb->callback([options, &session] { Replay(*options, session).run(); });
+void run(const ReplayOptions& options, Session& session) {
+  Replay(options, session).run();
 }
 
 }  // namespace lastref::harness

@@ -1,11 +1,9 @@
-// Verbs: what the program can be told to do. One file each.
+// Verbs: what the program does when it is told to. One file each.
 #pragma once
 
-#include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
-
+#include "harness/cli/command_line.hpp"
 #include "harness/cli/worlds.hpp"
 #include "harness/report/report.hpp"
 
@@ -23,19 +21,13 @@ struct Session {
   bool has_worlds();
 };
 
-// Each adds its verb and options; the verb runs when the command line names it.
-void add_gate(CLI::App& app, Session& session);
-void add_explore(CLI::App& app, Session& session);
-void add_list(CLI::App& app, Session& session);
-void add_replay(CLI::App& app, Session& session);
-void add_sweep(CLI::App& app, Session& session);
-void add_tracker(CLI::App& app, Session& session);
-void add_mutants(CLI::App& app, Session& session);
-void add_bench(CLI::App& app, Session& session);
-
-/// Refuses what is no number above 0.
-CLI::Validator above_zero();
-/// Refuses what is no whole number from 0 on; the parser itself lets -1 pass for a very big one.
-CLI::Validator whole_number();
+void run(const BenchOptions& options, Session& session);
+void run(const ExploreOptions& options, Session& session);
+void run(const GateOptions& options, Session& session);
+void run(const ListOptions& options, Session& session);
+void run(const MutantsOptions& options, Session& session);
+void run(const ReplayOptions& options, Session& session);
+void run(const SweepOptions& options, Session& session);
+void run(const TrackerOptions& options, Session& session);
 
 }  // namespace lastref::harness

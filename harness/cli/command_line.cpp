@@ -1,0 +1,297 @@
+#include "harness/cli/command_line.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "harness/cli/names.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::string_view codes =
+    "Exit codes: 0 clean, 1 violation, 2 bad usage or cannot run, 3 incomplete, 4 the same plan "
+    "gave\n"
+    "different runs.";
+constexpr int fd_most = 1 << 20;
+
+/// Refuses what is no number above 0.
+CLI::Validator above_zero() {
+  return {[](const std::string& text) {
+            double number = 0;
+            const bool good =
+                CLI::detail::lexical_cast(text, number) && std::isfinite(number) && number > 0;
+            return good ? std::string() : text + " is not a number above 0";
+          },
+          "NUMBER > 0"};
+}
+
+/// Refuses what is no whole number from 0 on; the parser itself lets -1 pass for a very big one.
+CLI::Validator whole_number() {
+  return {[](const std::string& text) {
+            std::uint64_t number = 0;
+            const char* const end = text.data() + text.size();
+            const auto [at, error] = std::from_chars(text.data(), end, number);
+            const bool good = error == std::errc{} && at == end;
+            return good ? std::string() : text + " is not a whole number from 0 on";
+          },
+          "NUMBER"};
+}
+
+CLI::App* add_gate(CLI::App& app, GateOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "gate", "The main job: every scenario, clean, failed at every point, and at random");
+  verb->add_option("--budget", options.budget, "Seconds; what is left after the matrix is random")
+      ->check(above_zero())
+      ->capture_default_str();
+  verb->add_option("--scenario", options.scenario, "Only those whose names match")
+      ->type_name("GLOB");
+  verb->add_option("--row", options.row, "Only those that show this row of the specification");
+  verb->add_flag("--first", options.first, "Stops at the first violation");
+  verb->add_option("--json", options.json, "Report for machines; - is standard output")
+      ->type_name("FILE");
+  verb->add_option("--junit", options.junit, "Report for CI systems; - is standard output")
+      ->type_name("FILE");
+  verb->add_option("--seed", options.seed, "Of the random runs")
+      ->check(whole_number())
+      ->capture_default_str();
+  verb->add_option("--require", options.required, "Worlds that have to be all there, else exit 2")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"kernel", "sim"}));
+  verb->add_option("--worlds", options.worlds, "Side by side; one a core if not given")
+      ->check(CLI::Range(1, 64));
+  verb->add_option("--world", options.world, "Where to run")
+      ->check(CLI::IsMember({"kernel", "sim"}))
+      ->capture_default_str();
+  verb->add_option("--resume", options.resume, "Goes on where the gate that wrote it stopped")
+      ->type_name("FILE");
+  return verb;
+}
+
+CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "explore", "Every order of one scenario in the simulated kernel, within a bound");
+  verb->add_option("scenario", options.name, "Its name, as list gives it")->required();
+  verb->add_option("--preemptions", options.preemptions, "Most switches that nobody had to make")
+      ->check(whole_number())
+      ->capture_default_str();
+  verb->add_option("--runs", options.runs, "At most so many")->check(whole_number());
+  verb->add_option("--budget", options.budget, "Seconds")->check(above_zero());
+  verb->add_option(
+          "--ask-after", options.ask_after, "All goes the usual way until every role said it")
+      ->type_name("WORD");
+  verb->add_option("--fault", options.faults, "A fault in every run; as often as needed")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->take_all();
+  verb->add_flag("--split-deaths", options.split_deaths, "A death is two steps");
+  verb->add_flag("--all", options.all, "Goes on behind the first that finds something");
+  return verb;
+}
+
+CLI::App* add_list(CLI::App& app, ListOptions& options) {
+  CLI::App* verb = app.add_subcommand("list", "The scenarios, with what each shows");
+  CLI::Option* points =
+      verb->add_flag("--points", options.points, "The table of calls, with the errnos tried");
+  CLI::Option* rows =
+      verb->add_option("--rows",
+                       options.rows,
+                       "Rows of the specification, and how many tests, scenarios and mutants show "
+                       "each; with a pattern, which ones")
+          ->type_name("[GLOB]")
+          ->expected(0, 1)
+          ->excludes(points);
+  verb->add_flag("--markdown", options.markdown, "As a table of a page")->needs(rows);
+  verb->add_option("--json", options.json, "For machines; - is standard output")
+      ->type_name("FILE")
+      ->needs(rows);
+  verb->add_option("--checkout", options.checkout, "The one around this program if not given")
+      ->check(CLI::ExistingDirectory)
+      ->needs(rows);
+  verb->parse_complete_callback([&options, rows] { options.wants_rows = rows->count() > 0; });
+  return verb;
+}
+
+CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "replay",
+      "One run again. Exit 0 clean, 1 violation, 125 if a fault's point is not reached any more");
+  verb->add_option("scenario", options.name, "Its name, as list gives it")->required();
+  verb->add_option("--fault", options.faults, "A fault, as reports give it; as often as needed")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->take_all();
+  verb->add_option("--choices", options.choices, "Who goes on, answer by answer: 1.0.2")
+      ->type_name("LIST");
+  verb->add_option("--seed", options.seed, "Answers by chance, after those of the list")
+      ->check(whole_number());
+  verb->add_option("--world", options.world, "Where to run")
+      ->check(CLI::IsMember({"kernel", "sim"}))
+      ->capture_default_str();
+  verb->add_flag("--trace", options.trace, "Prints every crossing");
+  return verb;
+}
+
+CLI::App* add_sweep(CLI::App& app, SweepOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "sweep", "Removes what trees left behind of which every process was killed");
+  verb->add_option("--runtime", options.runtime, "Folder of the trees, if it is not the usual one")
+      ->type_name("FOLDER");
+  return verb;
+}
+
+CLI::App* add_tracker(CLI::App& app, TrackerOptions& options) {
+  CLI::App* verb = app.add_subcommand("tracker", "The daemon that counts; the product starts it");
+  CLI::Option* tree = verb->add_option("tree", options.tree, "Folder of its tree");
+  CLI::Option* loky =
+      verb->add_option("--loky-fd", options.loky_fd, "Speak loky's line protocol on this pipe")
+          ->check(CLI::Range(0, fd_most));
+  tree->excludes(loky);
+  return verb;
+}
+
+CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "mutants", "Proof that planted bugs are seen: apply, build, run the gate and the tests");
+  verb->add_option("names", options.names, "Only those whose names match")->type_name("GLOB");
+  verb->add_option("--row", options.row, "Only those of this row of the specification");
+  verb->add_option("--checkout", options.checkout, "The one around this program if not given")
+      ->check(CLI::ExistingDirectory);
+  verb->add_option("--budget", options.budget, "Seconds for the gate on each")
+      ->check(above_zero())
+      ->capture_default_str();
+  verb->add_option("--seed", options.seed, "Of the gate's random runs")
+      ->check(whole_number())
+      ->capture_default_str();
+  verb->add_option("--json", options.json, "The verdicts for machines")->type_name("FILE");
+  CLI::Option* list = verb->add_flag("--list", options.list, "What there is");
+  verb->add_flag("--check", options.check, "Only whether the patches still fit")->excludes(list);
+  return verb;
+}
+
+CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
+  CLI::App* verb = app.add_subcommand("bench", "Measures the product beside the machine's limits");
+  verb->add_option("--json", options.json, "Google Benchmark's report for machines")
+      ->type_name("FILE");
+  verb->add_option("--filter", options.filter, "Only benchmarks that match")->type_name("REGEX");
+  return verb;
+}
+
+const CLI::App* verb_of(const CLI::App& app, std::string_view name) {
+  const auto found =
+      app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+std::vector<std::string> names_of_verbs(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!verb->get_group().empty()) {
+      names.push_back(verb->get_name());
+    }
+  }
+  return names;
+}
+
+/// The options of the verb that was named, for a suggestion.
+std::vector<std::string> names_of_options(const CLI::App& app, std::string_view verb) {
+  std::vector<std::string> names;
+  const CLI::App* named = verb_of(app, verb);
+  if (named == nullptr) {
+    return names;
+  }
+  for (const CLI::Option* option : named->get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// A word on the command line that nobody takes, with what may have been meant.
+std::string about_unknown(const CLI::App& app, std::span<const char* const> words) {
+  const std::string_view verb = words[1];
+  const std::vector<std::string> names = names_of_options(app, verb);
+  for (const std::string_view word : words.subspan(2)) {
+    const std::string_view name = word.substr(0, word.find('='));
+    if (name.starts_with("--") && std::ranges::find(names, name) == names.end()) {
+      return fmt::format("{} has no option {}{}", verb, name, suggestion(name, names));
+    }
+  }
+  return {};
+}
+
+tl::unexpected<Answer> refusal(std::string why) {
+  return tl::unexpected(Answer{.text = std::move(why), .exit = Exit::unusable});
+}
+
+}  // namespace
+
+struct CommandLine::Grammar {
+  CLI::App app{"The last reference unlinks the file.", "lastref"};
+  std::tuple<BenchOptions,
+             ExploreOptions,
+             GateOptions,
+             ListOptions,
+             MutantsOptions,
+             ReplayOptions,
+             SweepOptions,
+             TrackerOptions>
+      options;
+  std::optional<Command> command;
+
+  /// A verb, whose options become the command when the command line names it.
+  template <typename Options>
+  void offer(CLI::App* (*add)(CLI::App&, Options&)) {
+    auto& own = std::get<Options>(options);
+    add(app, own)->callback([&own, this] { command = own; });
+  }
+};
+
+CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
+  grammar_->app.require_subcommand(1);
+  grammar_->app.footer(std::string(codes));
+  grammar_->offer(add_gate);
+  grammar_->offer(add_explore);
+  grammar_->offer(add_list);
+  grammar_->offer(add_replay);
+  grammar_->offer(add_sweep);
+  grammar_->offer(add_tracker);
+  grammar_->offer(add_mutants);
+  grammar_->offer(add_bench);
+}
+
+CommandLine::~CommandLine() = default;
+
+tl::expected<Command, Answer> CommandLine::parse(std::span<const char* const> words) {
+  CLI::App& app = grammar_->app;
+  grammar_->options = {};
+  grammar_->command.reset();
+  if (words.size() > 1 && !std::string_view(words[1]).starts_with('-') &&
+      verb_of(app, words[1]) == nullptr) {
+    return refusal(
+        fmt::format("no verb {}{}", words[1], suggestion(words[1], names_of_verbs(app))));
+  }
+  try {
+    app.parse(static_cast<int>(words.size()), words.data());
+  } catch (const CLI::Success& asked) {
+    std::ostringstream help;
+    app.exit(asked, help, help);
+    return tl::unexpected(Answer{.text = help.str(), .exit = Exit::clean});
+  } catch (const CLI::ExtrasError& error) {
+    const std::string unknown = words.size() > 2 ? about_unknown(app, words) : std::string();
+    return refusal(unknown.empty() ? error.what() : unknown);
+  } catch (const CLI::ParseError& error) {
+    return refusal(error.what());
+  }
+  return *std::move(grammar_->command);
+}
+
+}  // namespace lastref::harness

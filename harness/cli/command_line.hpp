@@ -1,0 +1,119 @@
+// Command line: what the program is told to do. Nothing here runs a verb or prints.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "harness/report/report.hpp"
+
+namespace lastref::harness {
+
+struct BenchOptions {
+  std::string json;
+  std::string filter;
+};
+
+struct ExploreOptions {
+  std::string name;
+  std::uint32_t preemptions = 1;
+  std::uint64_t runs = ~std::uint64_t{0};
+  double budget = 0;  ///< seconds; 0 is no limit
+  std::string ask_after;
+  std::vector<std::string> faults;
+  bool split_deaths = false;
+  bool all = false;
+};
+
+struct GateOptions {
+  double budget = 60;  ///< seconds
+  std::string scenario;
+  std::string row;
+  bool first = false;
+  std::string json;
+  std::string junit;
+  std::string resume;
+  std::uint64_t seed = 1;
+  std::vector<std::string> required;
+  unsigned worlds = 0;  ///< 0: one a core
+  std::string world = "kernel";
+};
+
+struct ListOptions {
+  bool points = false;
+  bool wants_rows = false;
+  std::string rows;  ///< A pattern; empty: all of them, without the names of their parts.
+  bool markdown = false;
+  std::string json;
+  std::string checkout;
+};
+
+struct MutantsOptions {
+  std::vector<std::string> names;
+  std::string row;
+  std::string checkout;
+  std::string json;
+  double budget = 20;  ///< seconds
+  std::uint64_t seed = 1;
+  bool list = false;
+  bool check = false;
+};
+
+struct ReplayOptions {
+  std::string name;
+  std::vector<std::string> faults;
+  std::string choices;
+  std::optional<std::uint64_t> seed;
+  std::string world = "kernel";
+  bool trace = false;
+};
+
+struct SweepOptions {
+  std::string runtime;
+};
+
+struct TrackerOptions {
+  std::optional<std::string> tree;
+  std::optional<int> loky_fd;
+};
+
+/// A verb with its options.
+using Command = std::variant<BenchOptions,
+                             ExploreOptions,
+                             GateOptions,
+                             ListOptions,
+                             MutantsOptions,
+                             ReplayOptions,
+                             SweepOptions,
+                             TrackerOptions>;
+
+/// What there is to say where there is nothing to run.
+struct Answer {
+  std::string text;
+  Exit exit = Exit::unusable;  ///< clean: help, that was asked for
+};
+
+/// All that the program understands. One may parse many command lines, one after the other.
+class CommandLine {
+ public:
+  CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+  ~CommandLine();
+
+  /// `words` start with that of the program. What names a scenario, a fault or a file is not looked
+  /// up, but for folders.
+  tl::expected<Command, Answer> parse(std::span<const char* const> words);
+
+ private:
+  struct Grammar;
+  std::unique_ptr<Grammar> grammar_;
+};
+
+}  // namespace lastref::harness
