@@ -1,7 +1,7 @@
 // FileOs: an Os with one file in memory, whatever its name.
 //
 // A map is a copy on the heap that ends where the mapped bytes end, or the file: with
-// AddressSanitizer, what looks beyond is seen. What is written to the file is seen in maps, and what
+// AddressSanitizer, what looks beyond is seen. What is written to the file is in its maps, and what
 // is stored in a shared map is in the file; there is one of these at a time.
 #pragma once
 

@@ -1,0 +1,143 @@
+// command_line: what the program is told to do, by any words; no verb runs.
+//
+// Each line of the input, or what ends with a zero, is a word behind the program's name.
+#include "harness/cli/command_line.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "property_tests/fuzz/fuzz.hpp"
+
+namespace lastref::fuzz {
+namespace {
+
+using harness::Exit;
+
+constexpr unsigned worlds_most = 64;
+constexpr int fd_most = 1 << 20;
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words = {"lastref"};
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(std::string_view("\n\0", 2)), text.size());
+    words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+/// That the options of each verb are within the bounds that those who run it count on.
+class Bounds {
+ public:
+  explicit Bounds(const std::vector<std::string>& words) : words_(words) {}
+
+  void operator()(const harness::BenchOptions& options) const {
+    expect_said(options.json);
+    expect_said(options.filter);
+  }
+
+  void operator()(const harness::ExploreOptions& options) const {
+    expect_said(options.name);
+    expect(options.budget == 0 || is_time(options.budget), "a budget is a time");
+    expect_said(options.ask_after);
+    std::ranges::for_each(options.faults, [this](const auto& fault) { expect_said(fault); });
+  }
+
+  void operator()(const harness::GateOptions& options) const {
+    expect(is_time(options.budget), "a budget is a time");
+    expect_said(options.scenario);
+    expect_said(options.row);
+    expect_said(options.json);
+    expect_said(options.junit);
+    expect_said(options.resume);
+    expect(options.worlds <= worlds_most, "there are not more worlds");
+    expect(is_world(options.world), "a world is known");
+    expect(std::ranges::all_of(options.required, is_world), "what is required is a world");
+  }
+
+  void operator()(const harness::ListOptions& options) const {
+    expect(!options.points || !options.wants_rows, "points and rows exclude each other");
+    expect(options.wants_rows || (options.rows.empty() && !options.markdown &&
+                                  options.json.empty() && options.checkout.empty()),
+           "what is about rows needs them");
+    expect_said(options.rows);
+    expect_said(options.json);
+    expect_said(options.checkout);
+  }
+
+  void operator()(const harness::MutantsOptions& options) const {
+    expect(is_time(options.budget), "a budget is a time");
+    std::ranges::for_each(options.names, [this](const auto& name) { expect_said(name); });
+    expect_said(options.row);
+    expect_said(options.checkout);
+    expect_said(options.json);
+    expect(!options.list || !options.check, "a list and a check exclude each other");
+  }
+
+  void operator()(const harness::ReplayOptions& options) const {
+    expect_said(options.name);
+    std::ranges::for_each(options.faults, [this](const auto& fault) { expect_said(fault); });
+    expect_said(options.choices);
+    expect(is_world(options.world), "a world is known");
+  }
+
+  void operator()(const harness::SweepOptions& options) const { expect_said(options.runtime); }
+
+  void operator()(const harness::TrackerOptions& options) const {
+    expect(!options.tree || !options.loky_fd, "a tree and loky's pipe exclude each other");
+    if (options.tree) {
+      expect_said(*options.tree);
+    }
+    if (options.loky_fd) {
+      expect(*options.loky_fd >= 0, "a descriptor is not negative");
+      expect(*options.loky_fd <= fd_most, "a descriptor can be one");
+    }
+  }
+
+ private:
+  static bool is_time(double seconds) { return std::isfinite(seconds) && seconds > 0; }
+  static bool is_world(const std::string& name) { return name == "kernel" || name == "sim"; }
+
+  void expect_said(const std::string& text) const {
+    const auto has_it = [&](const std::string& word) {
+      return word.find(text) != std::string::npos;
+    };
+    expect(text.empty() || std::any_of(words_.begin() + 1, words_.end(), has_it),
+           "what an option says was said");
+  }
+
+  const std::vector<std::string>& words_;
+};
+
+bool asks_for_help(const std::string& word) {
+  return word.starts_with("-h") || word.starts_with("--help");
+}
+
+}  // namespace
+
+void check(os::Bytes input) {
+  static harness::CommandLine command_line;  // To make one takes longer than to parse.
+  const std::vector<std::string> texts = words_of(text_of(input));
+  std::vector<const char*> words;
+  for (const std::string& text : texts) {
+    words.push_back(text.c_str());
+  }
+  const auto command = command_line.parse(words);
+  if (command) {
+    const Bounds bounds(texts);
+    std::visit(bounds, *command);
+    return;
+  }
+  const harness::Answer& answer = command.error();
+  expect(!answer.text.empty(), "where nothing runs there is something to say");
+  if (answer.exit == Exit::clean) {
+    expect(std::ranges::any_of(texts, asks_for_help), "help is for those who ask");
+    expect(answer.text.find("Usage: lastref") != std::string::npos, "help says how it is used");
+  } else {
+    expect(answer.exit == Exit::unusable, "a refusal has the exit code of bad usage");
+  }
+}
+
+}  // namespace lastref::fuzz
