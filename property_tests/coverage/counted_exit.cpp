@@ -1,8 +1,11 @@
 // counted_exit: what stands in for _exit(2) where coverage is counted. Many processes of the
-// harness end by it, and would take their counts along. Those of who is killed are lost.
+// harness end by it, and would take their counts along. Those of who is killed are lost, and of who
+// may not write to the tree: what libgcov says of that is nothing that the process has said.
 //
 // Named by the linker: a call of _exit becomes one of __wrap__exit, and __real__exit is the true
 // one. ld(1), --wrap.
+#include <cstdio>
+
 namespace lastref {
 
 void write_counts() __asm__("__gcov_dump");
@@ -10,7 +13,9 @@ void write_counts() __asm__("__gcov_dump");
 [[noreturn]] void write_counts_and_exit(int code) __asm__("__wrap__exit");
 
 void write_counts_and_exit(int code) {
-  write_counts();
+  if (std::freopen("/dev/null", "w", stderr) != nullptr) {
+    write_counts();
+  }
   exit_at_once(code);
 }
 
