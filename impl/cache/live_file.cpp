@@ -25,6 +25,10 @@ constexpr std::uint64_t record_alignment = 16;
 constexpr std::uint64_t record_head_size = 16;
 constexpr std::uint64_t empty = 0;
 constexpr std::uint64_t sealed = 1;
+// What the frozen word says.
+constexpr std::uint64_t open_to_all = 0;
+constexpr std::uint64_t freezing = 1;
+constexpr std::uint64_t frozen = 2;
 /// Beyond what any file has, and sums of two such numbers fit.
 constexpr std::uint64_t place_max = std::uint64_t{1} << 62U;
 
@@ -186,20 +190,33 @@ os::SharedWord LiveFile::slot_word(std::uint64_t slot) const noexcept {
   return {os_, head_.get().data() + slots_at + slot * word_size};
 }
 
-bool LiveFile::is_frozen() const noexcept {
-  return frozen_word().load() != 0;
+bool LiveFile::is_frozen() noexcept {
+  const std::uint64_t state = frozen_word().load();
+  if (state != open_to_all && state != frozen) {
+    freeze();  // Who began may be dead, and writers who are under way must not outlive the answer.
+  }
+  return state != open_to_all;
 }
 
 void LiveFile::freeze() noexcept {
-  frozen_word().store(1);
-}
-
-void LiveFile::seal() noexcept {
-  freeze();
+  os::SharedWord word = frozen_word();
+  std::uint64_t state = open_to_all;
+  if (!word.change(state, freezing) && state == frozen) {
+    return;
+  }
   for (std::uint64_t slot = 0; slot < shape_.length; ++slot) {
     std::uint64_t expected = empty;
     slot_word(slot).change(expected, sealed);
   }
+  word.store(frozen);
+}
+
+Put LiveFile::refuse(std::uint64_t found) noexcept {
+  if (found != sealed) {
+    return Put::present;
+  }
+  freeze();
+  return Put::frozen;
 }
 
 /// Where a record of `size` bytes goes; nothing if that is beyond the limit, and all know it then.
@@ -245,7 +262,7 @@ Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
   os::SharedWord word = slot_word(slot);
   const std::uint64_t before = word.load();
   if (before != empty) {
-    return before == sealed ? Put::frozen : Put::present;
+    return refuse(before);
   }
   const std::uint64_t size = record_size(value.size());
   const std::optional<std::uint64_t> at = take_room(size);
@@ -266,7 +283,7 @@ Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
   std::uint64_t found = empty;
   if (!word.change(found, *at)) {
     give_room_back(*at, size);
-    return found == sealed ? Put::frozen : Put::present;
+    return refuse(found);
   }
   if (shape_.is_durable) {
     LASTREF_CHECK(os::sync_file(os_, file_.get()));

@@ -4,7 +4,7 @@
 //   0    "lastrefC"; version 1 (4 bytes); 0 (4 bytes); number of slots; limit in bytes or 0; 1 if
 //        it is durable; the cache's id (32 hexadecimal digits, random)
 //   128  the end: where the next value goes
-//   192  1 if it is frozen
+//   192  1 while it is being frozen, 2 if it is
 //   256  the slots, 8 bytes each: 0, or 1 if it is sealed, or where its record starts
 //   then the records, each at a multiple of 16: size, number of the slot, the value
 // End, frozen and slots are words that processes race on; each is changed in one step.
@@ -18,9 +18,10 @@
 //    of it, for the exchange releases what came before. Of two writers one gets it, and the other
 //    gives its room back.
 // 5. If it is durable, the slot is synced.
-// A slot never changes again, so a reader needs to look at it once. To seal a cache is to take the
+// A slot never changes again, so a reader needs to look at it once. To freeze a cache is to take the
 // empty slots from 0 to 1: a writer who is at 3 then gets false, and what was counted before is
-// what is there for good.
+// what is there for good. Who meets a cache that is being frozen goes through the slots as well
+// before he says false: when the first writer is refused, none that is under way can succeed.
 #pragma once
 
 #include <array>
@@ -76,10 +77,10 @@ class LiveFile {
   const std::string& id() const noexcept { return id_; }
   os::Fd fd() const noexcept { return file_.get(); }
 
-  bool is_frozen() const noexcept;
+  /// If so no put is stored any more, not even one that is under way.
+  bool is_frozen() noexcept;
+  /// Closes every slot that is empty. Of the order of nanoseconds a slot, once.
   void freeze() noexcept;
-  /// Freezes, and closes every slot that is empty.
-  void seal() noexcept;
 
   /// `slot` is one of the shape's, as in all that follows.
   ///
@@ -114,6 +115,8 @@ class LiveFile {
   os::SharedWord frozen_word() const noexcept;
   os::SharedWord slot_word(std::uint64_t slot) const noexcept;
 
+  /// Why a slot that was found like that takes no value.
+  Put refuse(std::uint64_t found) noexcept;
   std::optional<std::uint64_t> take_room(std::uint64_t size) noexcept;
   Status write_record(std::uint64_t at, std::uint64_t slot, os::Bytes value) noexcept;
   void give_room_back(std::uint64_t at, std::uint64_t size) noexcept;

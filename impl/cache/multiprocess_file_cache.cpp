@@ -135,7 +135,7 @@ class FileOfMany final : public MultiprocessFileCache {
   Result<bool> preserve(const std::string& name, bool overwrite) override {
     LASTREF_CHECK(check_owner("preserve"));
     if (const Live live(live_); live) {
-      return preserve_all_of(*live, name, overwrite, [&] { live->seal(); });
+      return preserve_all_of(*live, name, overwrite, [&] { live->freeze(); });
     }
     if (const Loaded loaded(loaded_); loaded) {
       return preserve_all_of(*loaded, name, overwrite, [] {});

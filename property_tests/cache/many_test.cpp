@@ -192,6 +192,31 @@ TEST(ManyWriters, all_see_that_it_is_frozen_C5) {
   EXPECT_EQ(get(*two.made, 0), "zero");
 }
 
+TEST(ManyWriters, under_way_do_not_outlive_the_first_that_the_limit_refuses_C5) {
+  const CacheOptions limited = {.size_limit = 1000};
+  Two two(2, limited);
+  bool won = false;
+  Value seen;
+  at_each_moment(
+      two.ground.os,
+      [&](std::size_t) {
+        CacheOptions options = limited;
+        options.folder = two.ground.folder.path();
+        two.made = must(MultiprocessFileCache::make(two.ground.os, two.ground.party, 2, options));
+        two.attached = must(MultiprocessFileCache::attach(two.other_os, two.made->handle()));
+      },
+      [&] { won = put(*two.made, 0, "zero"); },
+      [&] {
+        EXPECT_FALSE(put(*two.attached, 1, std::string(1000, 'x')));
+        seen = get(*two.attached, 0);
+      },
+      [&](bool came) {
+        EXPECT_EQ(won, !came || seen.has_value());
+        EXPECT_EQ(get_all_ways(*two.made, 0), won ? Value("zero") : Value());
+        seen.reset();
+      });
+}
+
 TEST(ManyWriters, never_make_the_file_longer_than_its_limit_C5) {
   constexpr std::int64_t limit = 3000;
   Two two(100, {.size_limit = limit});

@@ -114,7 +114,7 @@ void put(FileOs& os, LiveFile& live, std::uint64_t slot, const std::vector<std::
 }
 
 void seal(FileOs& os, LiveFile& live) {
-  live.seal();
+  live.freeze();
   expect(live.is_frozen(), "a sealed cache is frozen");
   for (std::uint64_t slot = 0; slot < std::min(live.shape().length, puts_most); ++slot) {
     const auto outcome = live.put(slot, {});
