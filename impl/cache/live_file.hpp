@@ -18,8 +18,8 @@
 //    of it, for the exchange releases what came before. Of two writers one gets it, and the other
 //    gives its room back.
 // 5. If it is durable, the slot is synced.
-// A slot never changes again, so a reader needs to look at it once. To freeze a cache is to take the
-// empty slots from 0 to 1: a writer who is at 3 then gets false, and what was counted before is
+// A slot never changes again, so a reader needs to look at it once. To freeze a cache is to take
+// its empty slots from 0 to 1: a writer who is at 3 then gets false, and what was counted before is
 // what is there for good. Who meets a cache that is being frozen goes through the slots as well
 // before he says false: when the first writer is refused, none that is under way can succeed.
 #pragma once
