@@ -64,7 +64,6 @@ Result<bool> Owner::preserve(const std::string& name,
                              bool overwrite,
                              const std::function<void()>& freeze,
                              const std::function<Status(os::Fd)>& write) const {
-  LASTREF_CHECK(check_process("preserve"));
   LASTREF_TRY(path, path_of(name));
   if (!overwrite) {
     const auto there = os_.status_at(path);
@@ -88,7 +87,6 @@ Result<bool> Owner::preserve(const std::string& name,
 }
 
 Result<std::optional<Preserved>> Owner::find_preserved(const std::string& name) const {
-  LASTREF_CHECK(check_process("preload"));
   LASTREF_TRY(path, path_of(name));
   auto open = os::open_file(os_, path, {});
   if (!open && open.error().code == std::errc::no_such_file_or_directory) {

@@ -51,7 +51,8 @@ class Owner {
   /// The first time only.
   void warn_of_room(std::uint64_t slot, std::size_t size) noexcept;
 
-  /// preserve, of a cache that is open: `freeze` comes when nothing is in the way.
+  /// preserve, of a cache that is open, after check_process: `freeze` comes when nothing is in the
+  /// way.
   ///
   /// Errors          see Cache::preserve.
   Result<bool> preserve(const std::string& name,
@@ -59,7 +60,7 @@ class Owner {
                         const std::function<void()>& freeze,
                         const std::function<Status(os::Fd)>& write) const;
 
-  /// The file of that name; nothing if it is not there.
+  /// The file of that name, after check_process; nothing if it is not there.
   ///
   /// Errors          see Cache::preload.
   Result<std::optional<Preserved>> find_preserved(const std::string& name) const;

@@ -163,8 +163,9 @@ Result<bool> publish(os::Os& os,
     LASTREF_CHECK(os::sync_file(os, open.get()));
   }
   LASTREF_CHECK(open.close());
-  const Status renamed =
-      options.overwrite ? os.rename(file.path(), path) : os.rename_new(file.path(), path);
+  const os::Place from = file.path();
+  const os::Place to = path;
+  const Status renamed = options.overwrite ? os.rename(from, to) : os.rename_new(from, to);
   if (renamed) {
     file.hand_over();
     return true;
