@@ -201,9 +201,7 @@ bool LiveFile::is_frozen() noexcept {
 void LiveFile::freeze() noexcept {
   os::SharedWord word = frozen_word();
   std::uint64_t state = open_to_all;
-  if (!word.change(state, freezing) && state == frozen) {
-    return;
-  }
+  word.change(state, freezing);
   for (std::uint64_t slot = 0; slot < shape_.length; ++slot) {
     std::uint64_t expected = empty;
     slot_word(slot).change(expected, sealed);
@@ -215,7 +213,9 @@ Put LiveFile::refuse(std::uint64_t found) noexcept {
   if (found != sealed) {
     return Put::present;
   }
-  freeze();
+  if (!is_frozen()) {
+    freeze();  // An outsider has closed the slot.
+  }
   return Put::frozen;
 }
 
