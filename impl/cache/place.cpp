@@ -12,7 +12,6 @@
 namespace lastref::cache {
 namespace {
 
-constexpr std::uint32_t private_folder = 0700;
 constexpr std::size_t name_length_max = 255;  // NAME_MAX
 
 /// File systems whose maps and record locks end at this machine. Numbers of statfs(2).
@@ -49,16 +48,6 @@ Result<std::string> default_folder(os::Os& os) {
   return *home + "/.cache/lastref";
 }
 
-/// With all that is missing above it.
-Status make_folders(os::Os& os, const std::string& path) {
-  Status made = os.make_folder(path, private_folder);
-  if (!made && is(made.error(), std::errc::no_such_file_or_directory)) {
-    LASTREF_CHECK(os::make_parents(os, path));
-    made = os.make_folder(path, private_folder);
-  }
-  return !made && is(made.error(), std::errc::file_exists) ? ok() : made;
-}
-
 }  // namespace
 
 Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted) {
@@ -68,7 +57,10 @@ Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& w
     named = std::move(usual);
   }
   LASTREF_TRY(folder, absolute_path(os, named));
-  LASTREF_CHECK(make_folders(os, folder));
+  if (Status made = os::make_with_parents(os, folder);
+      !made && !is(made.error(), std::errc::file_exists)) {
+    return tl::unexpected<Error>(std::move(made).error());
+  }
   LASTREF_CHECK(os::check_is_safe(os, folder));
   LASTREF_TRY(kind, os.file_system(folder));
   if (std::ranges::find(on_a_network, kind) != on_a_network.end()) {

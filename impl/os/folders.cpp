@@ -9,14 +9,18 @@ constexpr std::uint32_t sticky = 01000;
 
 }  // namespace
 
-Status make_parents(Os& os, const std::string& path) noexcept {
+Status make_with_parents(Os& os, const std::string& path) noexcept {
+  Status made = os.make_folder(path, private_folder);
+  if (made || made.error().code != std::errc::no_such_file_or_directory) {
+    return made;
+  }
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-    Status made = os.make_folder(path.substr(0, at), private_folder);
-    if (!made && made.error().code != std::errc::file_exists) {
-      return made;
+    Status above = os.make_folder(path.substr(0, at), private_folder);
+    if (!above && above.error().code != std::errc::file_exists) {
+      return above;
     }
   }
-  return ok();
+  return os.make_folder(path, private_folder);
 }
 
 Status check_is_safe(Os& os, const std::string& folder) noexcept {

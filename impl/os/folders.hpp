@@ -7,11 +7,12 @@
 
 namespace lastref::os {
 
-/// Makes the folders above `path` that are not there, 0700. They stay, for they are not ours alone.
+/// Makes the folder, 0700, and those above it that are not there, 0700 too. What was made above
+/// stays if this fails, for it is not ours alone.
 ///
-/// Errors          what make_folder said, but for file_exists.
-/// Crossings       make_folder.
-Status make_parents(Os& os, const std::string& path) noexcept;
+/// Errors          what make_folder said of the path, file_exists too; of those above all but that.
+/// Crossings       make_folder; once, if all above is there.
+Status make_with_parents(Os& os, const std::string& path) noexcept;
 
 /// Whether only root, its owner and the folder's owner can rename or replace what is in `folder`:
 /// it is not open to all, or is sticky. Where anybody may rename, a stranger can put a folder of

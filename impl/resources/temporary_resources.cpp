@@ -134,11 +134,9 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
 /// `is_strange` says that it is not, nor an earlier life's that the tracker has yet to delete.
 Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& place,
                                                                 bool& is_strange) {
-  Status made = os_.make_folder(place.path, private_folder);
-  if (!made && is(made.error(), std::errc::no_such_file_or_directory) && !place.use_shared_mem) {
-    LASTREF_CHECK(os::make_parents(os_, place.path));
-    made = os_.make_folder(place.path, private_folder);
-  }
+  // What shared memory is mounted on is not for us to make.
+  Status made = place.use_shared_mem ? os_.make_folder(place.path, private_folder)
+                                     : os::make_with_parents(os_, place.path);
   if (!made && !is(made.error(), std::errc::file_exists)) {
     return tl::unexpected<Error>(std::move(made).error());
   }
