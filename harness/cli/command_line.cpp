@@ -232,19 +232,19 @@ tl::unexpected<Answer> refusal(std::string why) {
   return tl::unexpected(Answer{.text = std::move(why), .exit = Exit::unusable});
 }
 
+/// One of each of a variant's types.
+template <typename Variant>
+struct EachOf;
+template <typename... Types>
+struct EachOf<std::variant<Types...>> {
+  using Tuple = std::tuple<Types...>;
+};
+
 }  // namespace
 
 struct CommandLine::Grammar {
   CLI::App app{"The last reference unlinks the file.", "lastref"};
-  std::tuple<BenchOptions,
-             ExploreOptions,
-             GateOptions,
-             ListOptions,
-             MutantsOptions,
-             ReplayOptions,
-             SweepOptions,
-             TrackerOptions>
-      options;
+  EachOf<Command>::Tuple options;
   std::optional<Command> command;
 
   /// A verb, whose options become the command when the command line names it.
