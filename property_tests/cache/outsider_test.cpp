@@ -67,6 +67,12 @@ TEST(Handle, of_anything_else_is_a_typed_error_C1) {
   EXPECT_EQ(cache->handle(), "");
 }
 
+void expect_all_ways_notice(Cache& cache, std::uint64_t slot) {
+  EXPECT_EQ(code_of(cache.get(slot)), std::errc::bad_message);
+  EXPECT_EQ(code_of(cache.view(slot)), std::errc::bad_message);
+  EXPECT_EQ(code_of(cache.get_checked(slot)), std::errc::bad_message);
+}
+
 /// The bytes of the one file in the folder, to be changed by an outsider.
 class Outsider {
  public:
@@ -113,9 +119,7 @@ TEST(Outsider, who_writes_to_the_file_is_noticed_and_nobody_crashes_C7) {
                                     ~std::uint64_t{0}}) {
     SCOPED_TRACE(place);
     outsider.set_word(slots_at, place);
-    EXPECT_EQ(code_of(cache->get(0)), std::errc::bad_message);
-    EXPECT_EQ(code_of(cache->view(0)), std::errc::bad_message);
-    EXPECT_EQ(code_of(cache->get_checked(0)), std::errc::bad_message);
+    expect_all_ways_notice(*cache, 0);
   }
   // The other's record.
   outsider.set_word(slots_at, outsider.word(slots_at + 8));
@@ -144,18 +148,13 @@ TEST(Outsider, who_moves_the_end_behind_that_of_the_file_is_noticed_and_nobody_c
   const Outsider outsider(ground);
   const std::uint64_t one = outsider.word(slots_at + 8);
   constexpr std::uint64_t far = std::uint64_t{1} << 30U;
-  const auto expect_noticed = [&](std::uint64_t slot) {
-    EXPECT_EQ(code_of(cache->get(slot)), std::errc::bad_message);
-    EXPECT_EQ(code_of(cache->view(slot)), std::errc::bad_message);
-    EXPECT_EQ(code_of(cache->get_checked(slot)), std::errc::bad_message);
-  };
   for (const std::uint64_t end : {2 * far, std::uint64_t{1} << 62U, ~std::uint64_t{0}}) {
     SCOPED_TRACE(end);
     outsider.set_word(end_at, end);
     outsider.set_word(slots_at + 2 * 8, far);
-    expect_noticed(2);
+    expect_all_ways_notice(*cache, 2);
     outsider.set_word(one, far);
-    expect_noticed(1);
+    expect_all_ways_notice(*cache, 1);
     outsider.set_word(one, 3);
     EXPECT_EQ(get_all_ways(*cache, 0), "zero");
     EXPECT_EQ(get_all_ways(*cache, 1), "one");
