@@ -10,7 +10,6 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -28,9 +27,13 @@
 
 #include "property_tests/backends/process_words.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
+
+using pretend::read_all;
+using pretend::wait_for;
 
 constexpr const char* holder_entry = "holder";
 constexpr const char* killer_entry = "killer";
@@ -51,21 +54,6 @@ Resource resource_of(const std::string& folder, int name) {
   return {.type = ResourceType::file, .name = folder + "/name_" + std::to_string(name)};
 }
 
-/// Reads so many bytes; false at the end.
-bool read_all(os::Os& os, os::Fd fd, os::Buffer into) {
-  while (!into.empty()) {
-    std::array items = {os::PollItem{.fd = fd, .want_read = true}};
-    static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-    const auto size = os.read(fd, into);
-    if (size && *size > 0) {
-      into = into.subspan(*size);
-    } else if (size || size.error().code != std::errc::resource_unavailable_try_again) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /// What a process that holds can be told: a letter, and for some the number of a name.
 enum Order : char {
   take = 't',
@@ -76,14 +64,6 @@ enum Order : char {
   leave_stranger = 'k',
   leave = 'l'
 };
-
-/// The exit code, when it has ended.
-int wait_for(os::Os& os, os::Fd process) {
-  std::array items = {os::PollItem{.fd = process, .want_read = true}};
-  static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-  const auto ended = os.wait_child(process);
-  return ended && *ended ? (*ended)->code : -1;
-}
 
 /// A copy of this process takes the name through the client that it was born with, and is killed.
 bool speak_in_a_child(os::Os& os, tracker::Client& client, const Resource& resource) {
@@ -105,7 +85,7 @@ bool speak_in_a_child(os::Os& os, tracker::Client& client, const Resource& resou
   std::array<std::byte, 1> answer{};
   const bool spoke = read_all(os, read.get(), answer) && static_cast<char>(answer[0]) == '+';
   pretend::send_signal(child, killed_by);
-  wait_for(os, process.get());
+  static_cast<void>(wait_for(os, process.get()));
   return spoke;
 }
 
@@ -182,8 +162,7 @@ int be_witness(os::Os& os, const std::vector<std::string>& arguments) {
   if (!process) {
     return 1;
   }
-  std::array items = {os::PollItem{.fd = process->get(), .want_read = true}};
-  return os::retry_interrupted([&] { return os.poll(items, std::nullopt); }) ? 0 : 1;
+  return pretend::wait_until_readable(os, process->get()) ? 0 : 1;
 }
 
 /// A process that holds, as seen from the root.
@@ -315,7 +294,7 @@ class Play {
     }
     const Holder witness = start(witness_entry);
     root_.reset();
-    must(__LINE__, wait_for(os_, witness.process.get()) == 0);
+    must(__LINE__, wait_for(os_, witness.process.get()) == os::ChildExit{});
     for (int name = 0; name < names; ++name) {
       const std::string path = resource_of(files_, name).name;
       must(__LINE__, std::filesystem::exists(path) <= forgotten_.contains(name));
@@ -393,7 +372,7 @@ class Play {
       return;
     }
     how(found->second);
-    wait_for(os_, found->second.process.get());
+    static_cast<void>(wait_for(os_, found->second.process.get()));
     for (int name = 0; name < names; ++name) {
       if (const std::uint64_t held = held_by(who, name); held > 0) {
         drop(name, found->second.pid, held);
@@ -407,7 +386,7 @@ class Play {
         os_.spawn({.entry = killer_entry, .arguments = {tree_}, .fds = {}, .blocked = {}});
     must(__LINE__, child.has_value());
     const os::UniqueFd process(os_, child->process);
-    must(__LINE__, wait_for(os_, process.get()) == 0);
+    must(__LINE__, wait_for(os_, process.get()) == os::ChildExit{});
   }
 
   pretend::FreshFolder folder_;

@@ -26,9 +26,13 @@
 
 #include "property_tests/process_group.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
+
+using pretend::read_all;
+using pretend::wait_until_readable;
 
 #ifdef __SANITIZE_ADDRESS__
 constexpr int kills = 150;  // A start costs many times more there.
@@ -51,25 +55,6 @@ Array array_of(std::byte value) {
   Array made = Array::zeros(DType::parse("|u1").value(), {elements}).value();
   std::fill_n(made.mutable_data(), elements, value);
   return made;
-}
-
-bool wait_until_readable(os::Os& os, os::Fd fd) {
-  std::array items = {os::PollItem{.fd = fd, .want_read = true}};
-  return os::retry_interrupted([&] { return os.poll(items, std::nullopt); }).has_value();
-}
-
-/// Reads so many bytes; false at the end.
-bool read_all(os::Os& os, os::Fd fd, os::Buffer into) {
-  while (!into.empty()) {
-    const auto size = os.read(fd, into);
-    if (size && *size > 0) {
-      into = into.subspan(*size);
-    } else if (size || size.error().code != std::errc::resource_unavailable_try_again ||
-               !wait_until_readable(os, fd)) {
-      return false;
-    }
-  }
-  return true;
 }
 
 bool send_message(os::Os& os, os::Fd fd, os::Bytes bytes) {

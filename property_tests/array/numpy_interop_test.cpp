@@ -2,7 +2,6 @@
 //
 // One Python does a whole plan, because to start it costs more than the plan. What is compared is
 // bytes of whole files: header, order and elements.
-#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 
 #include "property_tests/array/model.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
@@ -22,6 +22,7 @@ namespace {
 using pretend::dtype_of;
 using pretend::FreshFolder;
 using pretend::must;
+using pretend::wait_for;
 
 const char* const types[] = {
     "|b1",
@@ -111,12 +112,9 @@ class NumpyInterop : public testing::Test {
                                             .fds = {},
                                             .blocked = {}}));
     const os::UniqueFd process(os_, child.process);
-    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
-    ASSERT_TRUE(os::retry_interrupted([&] { return os_.poll(items, std::nullopt); }));
-    const auto exit = must(os_.wait_child(process.get()));
-    ASSERT_TRUE(exit.has_value());
-    ASSERT_FALSE(exit->killed);
-    ASSERT_EQ(exit->code, 0) << "what numpy has against it is on standard error";
+    const os::ChildExit exit = must(wait_for(os_, process.get()));
+    ASSERT_FALSE(exit.killed);
+    ASSERT_EQ(exit.code, 0) << "what numpy has against it is on standard error";
   }
 
   std::string path(const std::string& name) const { return folder_.path(name); }

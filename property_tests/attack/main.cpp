@@ -1,7 +1,6 @@
 // attack_test is also the tracker that its trees start, a process that joins one, and a stranger
 // who listens where a tracker should.
 #include <array>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "property_tests/process_group.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
@@ -23,11 +23,6 @@ void tell(os::Os& os, std::string_view word) {
   static_cast<void>(os::write_all(os, teller, os::bytes_of(word)));
 }
 
-bool wait_for(os::Os& os, os::Fd fd) {
-  std::array items = {os::PollItem{.fd = fd, .want_read = true}};
-  return os::retry_interrupted([&] { return os.poll(items, std::nullopt); }).has_value();
-}
-
 /// {path of the socket}: says "+" when it listens, and "!" for each message. For ever.
 int be_forger(os::Os& os, const std::vector<std::string>& arguments) {
   const auto listener = os.make_socket();
@@ -36,13 +31,13 @@ int be_forger(os::Os& os, const std::vector<std::string>& arguments) {
     return 1;
   }
   tell(os, "+");
-  while (wait_for(os, *listener)) {
+  while (pretend::wait_until_readable(os, *listener)) {
     const auto socket = os.accept(*listener);
     if (!socket) {
       continue;
     }
     const os::UniqueFd owned(os, *socket);
-    wait_for(os, *socket);
+    static_cast<void>(pretend::wait_until_readable(os, *socket));
     std::array<std::byte, 64> message{};
     const auto received = os.receive(*socket, message);
     if (received && received->size > 0) {

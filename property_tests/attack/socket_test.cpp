@@ -14,6 +14,7 @@
 #include "impl/tracker/codec.hpp"
 #include "property_tests/attack/ground.hpp"
 #include "property_tests/process_group.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
@@ -82,8 +83,7 @@ class StrangersWords : public pretend::AttackGround {
       // It may have been cut off meanwhile.
       static_cast<void>(own.send(*socket, packet, std::span(&*self, 1)));
     }
-    std::array items = {os::PollItem{.fd = *socket, .want_read = true}};
-    static_cast<void>(os::retry_interrupted([&] { return own.poll(items, std::nullopt); }));
+    static_cast<void>(pretend::wait_until_readable(own, *socket));
     std::array<std::byte, 64> answer{};
     const auto received = own.receive(*socket, answer);
     return received ? received->size == 0 : received.error().code == std::errc::connection_reset;
@@ -163,8 +163,7 @@ TEST_F(StrangersWords, of_hundreds_leave_the_tracker_to_us_T2_R13) {
 
 /// The first byte; none at the end.
 std::string first_byte(os::Os& os, os::Fd fd) {
-  std::array items = {os::PollItem{.fd = fd, .want_read = true}};
-  static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
+  static_cast<void>(pretend::wait_until_readable(os, fd));
   std::string byte(1, '\0');
   byte.resize(os.read(fd, std::as_writable_bytes(std::span(byte))).value_or(0));
   return byte;
@@ -192,9 +191,7 @@ TEST_F(StrangersWords, in_place_of_the_trackers_are_not_heard_and_told_nothing_T
                                 .blocked = {}});
   ASSERT_TRUE(joiner);
   const os::UniqueFd joined(os, joiner->process);
-  std::array items = {os::PollItem{.fd = joined.get(), .want_read = true}};
-  ASSERT_TRUE(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-  EXPECT_EQ(os.wait_child(joined.get()).value(),
+  EXPECT_EQ(pretend::wait_for(os, joined.get()).value(),
             (os::ChildExit{.code = static_cast<int>(std::errc::permission_denied)}));
   ASSERT_TRUE(os.signal_process(process.get(), os::Signal::kill));
   EXPECT_EQ(first_byte(os, heard.get()), "");

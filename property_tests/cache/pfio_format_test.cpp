@@ -1,6 +1,5 @@
 // pfio_format_test: what we preserve others read, and what they preserve we load: a reader and a
 // writer in Python that know the format and nothing else, and pfio itself where it is.
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "property_tests/cache/cache_ground.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
@@ -23,6 +23,7 @@ using pretend::CacheKind;
 using pretend::get_all_ways;
 using pretend::must;
 using pretend::put;
+using pretend::wait_for;
 
 constexpr std::uint64_t length = 6;
 constexpr int no_pfio = 77;
@@ -64,11 +65,9 @@ class PfioFormat : public testing::TestWithParam<CacheKind> {
     const os::Child child = must(os.spawn(
         {.entry = LASTREF_PFIO_FORMAT, .arguments = {path("plan")}, .fds = {}, .blocked = {}}));
     const os::UniqueFd process(os, child.process);
-    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
-    must(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-    const auto exit = must(os.wait_child(process.get()));
+    const os::ChildExit exit = must(wait_for(os, process.get()));
     ground_.folder.remove("plan");
-    return exit && !exit->killed ? exit->code : -1;
+    return exit.killed ? -1 : exit.code;
   }
 
   void preserve_ours() {

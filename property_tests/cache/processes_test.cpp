@@ -1,7 +1,6 @@
 // Processes with threads that share one cache, write down what they ask it and what they are told,
 // and may be killed while they do: what was told has an order that write-once slots allow.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -21,7 +20,9 @@
 #include "harness/oracle/history_text.hpp"
 #include "property_tests/array/model.hpp"
 #include "property_tests/reducers/counts.hpp"
+#include "property_tests/shared_file.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
@@ -129,8 +130,7 @@ void use_with_threads(Ground& ground, Cache& cache, const std::string& actor, st
 /// {handle, actor, seed}, with the ground's descriptor as its 3.
 int be_user(std::span<const std::string> arguments) {
   os::KernelOs os;
-  const auto memory =
-      os.map({.file = os::Fd{3}, .offset = 0, .size = memory_size, .kind = os::MapKind::shared});
+  const auto memory = pretend::map_shared(os, os::Fd{3}, memory_size);
   const auto cache = MultiprocessFileCache::attach(os, arguments[0]);
   if (!memory || !cache) {
     return 1;
@@ -148,22 +148,9 @@ class Users {
             MultiprocessFileCache::make(os_,
                                         counts_.party("maker"),
                                         slots,
-                                        {.folder = folder_.path(), .size_limit = size_limit}))) {
-    static std::atomic<int> grounds = 0;
-    const std::string name = "/lastref_users_" + std::to_string(os_.process_id()) + '_' +
-                             std::to_string(grounds.fetch_add(1));
-    file_ = os::UniqueFd(os_, must(os_.create_shm(name, 0600)));
-    EXPECT_TRUE(os_.unlink_shm(name));
-    const std::byte end{0};
-    must(os_.write_at(file_.get(), std::span(&end, 1), memory_size - 1));
-    map_ = os::UniqueMap(
-        os_,
-        must(os_.map(
-            {.file = file_.get(), .offset = 0, .size = memory_size, .kind = os::MapKind::shared})));
-    ground_.emplace(map_.get());
-  }
+                                        {.folder = folder_.path(), .size_limit = size_limit}))) {}
 
-  Ground& ground() { return *ground_; }
+  Ground& ground() { return ground_; }
   MultiprocessFileCache& cache() { return *cache_; }
   os::KernelOs& os() { return os_; }
 
@@ -177,15 +164,13 @@ class Users {
   os::UniqueFd start(const std::string& actor, std::uint64_t seed) {
     const auto child = must(os_.spawn({.entry = std::string(entry),
                                        .arguments = {cache_->handle(), actor, std::to_string(seed)},
-                                       .fds = {{.here = file_.get(), .number_there = 3}},
+                                       .fds = {{.here = shared_.fd(), .number_there = 3}},
                                        .blocked = {}}));
     return {os_, child.process};
   }
 
   os::ChildExit wait_for(const os::UniqueFd& process) {
-    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
-    EXPECT_TRUE(os::retry_interrupted([&] { return os_.poll(items, std::nullopt); }));
-    return must(os_.wait_child(process.get())).value();
+    return must(pretend::wait_for(os_, process.get()));
   }
 
  private:
@@ -193,9 +178,8 @@ class Users {
   pretend::FreshFolder folder_;
   pretend::Counts counts_;
   std::unique_ptr<MultiprocessFileCache> cache_;
-  os::UniqueFd file_;
-  os::UniqueMap map_;
-  std::optional<Ground> ground_;
+  pretend::SharedFile shared_{os_, memory_size};
+  Ground ground_{shared_.memory()};
 };
 
 RC_GTEST_PROP(CacheUsers,

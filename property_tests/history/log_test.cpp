@@ -18,6 +18,8 @@
 #include "harness/oracle/history_text.hpp"
 #include "property_tests/history/writers.hpp"
 #include "property_tests/printing.hpp"
+#include "property_tests/shared_file.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref::harness {
 
@@ -93,43 +95,25 @@ TEST_F(HistoryLogTest, passes_over_an_entry_whose_writer_was_killed_before_it_be
             "refusals when_frozen\n[0..1] a get 3 = nothing\n[2..3] b get 3 = nothing\n");
 }
 
-/// Shared memory without a name, and processes and threads that write in it.
+/// Shared memory, and processes and threads that write in it.
 class WritersTest : public testing::Test {
  protected:
-  WritersTest() {
-    const std::string name = "/lastref_history_" + std::to_string(os_.process_id()) + '_' +
-                             testing::UnitTest::GetInstance()->current_test_info()->name();
-    file_ = os::UniqueFd(os_, *os_.create_shm(name, 0600));
-    EXPECT_TRUE(os_.unlink_shm(name));
-    const std::byte end{0};
-    EXPECT_TRUE(os_.write_at(file_.get(), std::span(&end, 1), WritersGround::size() - 1));
-    map_ = os::UniqueMap(os_,
-                         *os_.map({.file = file_.get(),
-                                   .offset = 0,
-                                   .size = WritersGround::size(),
-                                   .kind = os::MapKind::shared}));
-    ground_.emplace(map_.get());
-  }
-
   os::UniqueFd spawn(const std::string& actor, int seed, const std::string& end) {
     const auto child = os_.spawn({.entry = std::string(pretend::writer_entry),
                                   .arguments = {actor, std::to_string(seed), end},
-                                  .fds = {{.here = file_.get(), .number_there = 3}},
+                                  .fds = {{.here = shared_.fd(), .number_there = 3}},
                                   .blocked = {}});
     EXPECT_TRUE(child);
     return {os_, child->process};
   }
 
   os::ChildExit wait_for(const os::UniqueFd& process) {
-    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
-    EXPECT_TRUE(os::retry_interrupted([&] { return os_.poll(items, std::nullopt); }));
-    return os_.wait_child(process.get())->value();
+    return pretend::wait_for(os_, process.get()).value();
   }
 
   os::KernelOs os_{{.program = "/proc/self/exe"}};
-  os::UniqueFd file_;
-  os::UniqueMap map_;
-  std::optional<WritersGround> ground_;
+  pretend::SharedFile shared_{os_, WritersGround::size()};
+  WritersGround ground_{shared_.memory()};
 };
 
 std::size_t count_pending(const History& history) {
@@ -156,18 +140,18 @@ TEST_F(WritersTest, threads_and_processes_write_one_history_whoever_is_killed) {
   const os::UniqueFd good = spawn("good", 1, "returns");
   const os::UniqueFd before = spawn("before", 2, "before");
   const os::UniqueFd after = spawn("after", 3, "after");
-  std::thread first([&] { write_some(*ground_, "thread_1", 4, 500); });
-  std::thread second([&] { write_some(*ground_, "thread_2", 5, 500); });
+  std::thread first([&] { write_some(ground_, "thread_1", 4, 500); });
+  std::thread second([&] { write_some(ground_, "thread_2", 5, 500); });
   first.join();
   second.join();
   EXPECT_EQ(wait_for(good), returned);
   EXPECT_EQ(wait_for(before), killed);
   EXPECT_EQ(wait_for(after), killed);
   constexpr std::uint64_t slot_of_the_dead = pretend::slots_of_ground - 1;
-  const auto asked = ground_->log().invoke({"root", OperationKind::get, slot_of_the_dead, 0});
-  asked.saw(ground_->get(slot_of_the_dead));
+  const auto asked = ground_.log().invoke({"root", OperationKind::get, slot_of_the_dead, 0});
+  asked.saw(ground_.get(slot_of_the_dead));
 
-  const auto history = ground_->log().history(Refusals::when_frozen);
+  const auto history = ground_.log().history(Refusals::when_frozen);
   ASSERT_TRUE(history);
   EXPECT_EQ(history->operations.size(), 5U * 500U + 3U);
   EXPECT_EQ(history->actors.size(), 6U);
@@ -180,15 +164,15 @@ TEST_F(WritersTest, threads_and_processes_write_one_history_whoever_is_killed) {
 
 TEST_F(WritersTest, a_process_killed_from_outside_leaves_a_lawful_history) {
   for (int round = 0; round < 8; ++round) {
-    const std::uint64_t before = ground_->counted();
+    const std::uint64_t before = ground_.counted();
     const os::UniqueFd writer = spawn("writer_" + std::to_string(round), round * 2, "goes_on");
-    while (ground_->counted() < before + 600) {
+    while (ground_.counted() < before + 600) {
       std::this_thread::yield();
     }
     EXPECT_TRUE(os_.signal_process(writer.get(), os::Signal::kill));
     EXPECT_EQ(wait_for(writer), killed);
   }
-  const auto history = ground_->log().history(Refusals::when_frozen);
+  const auto history = ground_.log().history(Refusals::when_frozen);
   ASSERT_TRUE(history);
   EXPECT_LE(count_pending(*history), 8U);
   expect_exact_moments(*history);
@@ -197,10 +181,10 @@ TEST_F(WritersTest, a_process_killed_from_outside_leaves_a_lawful_history) {
 
 TEST_F(WritersTest, a_cache_that_forgets_is_found_out_by_what_its_users_wrote) {
   for (const std::string actor : {"one", "two"}) {
-    const auto asked = ground_->log().invoke({actor, OperationKind::put, 3, 0xaa});
+    const auto asked = ground_.log().invoke({actor, OperationKind::put, 3, 0xaa});
     asked.answered(/*yes=*/true);
   }
-  const auto history = ground_->log().history(Refusals::when_frozen);
+  const auto history = ground_.log().history(Refusals::when_frozen);
   ASSERT_TRUE(history);
   EXPECT_THAT(linearizable(*history),
               testing::ElementsAre(testing::Field(

@@ -3,6 +3,8 @@
 #include <random>
 #include <string>
 
+#include "property_tests/shared_file.hpp"
+
 namespace lastref::pretend {
 namespace {
 
@@ -73,8 +75,7 @@ void write_some(WritersGround& ground, std::string_view actor, std::uint64_t see
 }
 
 int be_writer(os::Os& os, std::span<const std::string> arguments) {
-  const auto memory = os.map(
-      {.file = os::Fd{3}, .offset = 0, .size = WritersGround::size(), .kind = os::MapKind::shared});
+  const auto memory = map_shared(os, os::Fd{3}, WritersGround::size());
   if (!memory || arguments.size() != 3) {
     return 1;
   }

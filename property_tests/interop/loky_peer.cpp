@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "property_tests/array/model.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref::pretend {
 namespace {
@@ -10,8 +11,7 @@ namespace {
 /// Some bytes; none at the end.
 std::string read_some(os::Os& os, os::Fd fd, std::size_t size_max) {
   for (;;) {
-    std::array items = {os::PollItem{.fd = fd, .want_read = true}};
-    static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
+    EXPECT_TRUE(wait_until_readable(os, fd));
     std::string text(size_max, '\0');
     const auto size = os.read(fd, std::as_writable_bytes(std::span(text)));
     if (size || size.error().code != std::errc::resource_unavailable_try_again) {
@@ -35,12 +35,6 @@ std::string read_to_end(os::Os& os, os::Fd fd) {
     all += some;
   }
   return all;
-}
-
-os::ChildExit wait_for(os::Os& os, os::Fd process) {
-  std::array items = {os::PollItem{.fd = process, .want_read = true}};
-  static_cast<void>(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-  return must(os.wait_child(process)).value();
 }
 
 LokyPeer::LokyPeer() : os_({.program = LASTREF_PYTHON}) {

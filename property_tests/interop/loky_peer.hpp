@@ -1,7 +1,6 @@
 // LokyPeer: a Python that has joblib's loky, and does what it is told. See loky_peer.py.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,6 @@ struct Pipe {
 
 /// What comes until the last process has closed the other end.
 std::string read_to_end(os::Os& os, os::Fd fd);
-
-/// Returns when the process has ended, with how.
-os::ChildExit wait_for(os::Os& os, os::Fd process);
 
 class LokyPeer {
  public:

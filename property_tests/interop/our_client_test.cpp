@@ -20,6 +20,7 @@
 #include "property_tests/array/model.hpp"
 #include "property_tests/interop/loky_peer.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
@@ -68,7 +69,7 @@ class TheirTracker {
   std::string end() {
     pipe_.close_quietly();
     std::string said = pretend::read_to_end(os_, said_.get());
-    EXPECT_EQ(pretend::wait_for(os_, process_.get()), os::ChildExit{});
+    EXPECT_EQ(pretend::wait_for(os_, process_.get()).value(), os::ChildExit{});
     return said;
   }
 

@@ -1,0 +1,37 @@
+#include "property_tests/waiting.hpp"
+
+#include <array>
+#include <optional>
+
+#include <lastref/owners.hpp>
+
+namespace lastref::pretend {
+
+Status wait_until_readable(os::Os& os, os::Fd fd) {
+  std::array items = {os::PollItem{.fd = fd, .want_read = true}};
+  LASTREF_CHECK(os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
+  return ok();
+}
+
+bool read_all(os::Os& os, os::Fd fd, os::Buffer into) {
+  while (!into.empty() && wait_until_readable(os, fd)) {
+    const auto size = os.read(fd, into);
+    if (size && *size > 0) {
+      into = into.subspan(*size);
+    } else if (size || size.error().code != std::errc::resource_unavailable_try_again) {
+      return false;
+    }
+  }
+  return into.empty();
+}
+
+Result<os::ChildExit> wait_for(os::Os& os, os::Fd process) {
+  LASTREF_CHECK(wait_until_readable(os, process));
+  LASTREF_TRY(ended, os.wait_child(process));
+  if (!ended) {
+    return failure(std::errc::no_child_process, {});
+  }
+  return *ended;
+}
+
+}  // namespace lastref::pretend
