@@ -347,5 +347,15 @@ TEST_F(CampaignTest, says_how_far_it_got) {
   EXPECT_EQ(last, 2 * matrix_size);
 }
 
+TEST_F(CampaignTest, makes_as_many_random_runs_as_it_was_told_and_says_so) {
+  options_.random_runs_max = 7;
+  std::size_t total = 0;
+  options_.progress = [&](const Progress& progress) {
+    total = progress.stretch == Stretch::random ? progress.total : 0;
+  };
+  EXPECT_EQ(run(all_is_well).random_runs, 7U);
+  EXPECT_EQ(total, 7U);
+}
+
 }  // namespace
 }  // namespace lastref::harness

@@ -29,6 +29,7 @@ answers(2 "-1 is not a number above 0" gate --budget=-1)
 answers(2 "nan is not a number above 0" gate --budget nan)
 answers(2 "--seed" gate --seed x)
 answers(2 "--seed" gate --seed=-1)
+answers(2 "--random" gate --random some)
 answers(2 "--worlds" gate --worlds 0)
 answers(2 "--worlds" gate --worlds many)
 answers(2 "warden" gate --require warden)
@@ -60,6 +61,7 @@ answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario c
   --budget 0.2)
 answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/always_fails
   --budget 0.2 --first --worlds 1)
+answers(0 "clean +.exit 0." gate --scenario death/a_holder_is_killed --world sim --random 3)
 
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"

@@ -62,6 +62,8 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   verb->add_option("--seed", options.seed, "Of the random runs")
       ->check(whole_number())
       ->capture_default_str();
+  verb->add_option("--random", options.random_runs, "At most so many random runs")
+      ->check(whole_number());
   verb->add_option("--require", options.required, "Worlds that have to be all there, else exit 2")
       ->delimiter(',')
       ->check(CLI::IsMember({"kernel", "sim"}));

@@ -40,6 +40,7 @@ struct GateOptions {
   std::string junit;
   std::string resume;
   std::uint64_t seed = 1;
+  std::optional<std::uint64_t> random_runs;  ///< At most; none: as many as the budget allows.
   std::vector<std::string> required;
   unsigned worlds = 0;  ///< 0: one a core
   std::string world = "kernel";

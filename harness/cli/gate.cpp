@@ -62,6 +62,7 @@ class Gate {
     campaign_.progress = [&line](const Progress& progress) { line.show(progress); };
     campaign_.budget = options_.budget;
     campaign_.seed = options_.seed;
+    campaign_.random_runs_max = options_.random_runs;
     campaign_.stop_at_first = options_.first;
     Report report = run_campaign(session_.worlds.all(), campaign_);
     line.end();

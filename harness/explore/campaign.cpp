@@ -244,7 +244,7 @@ void Campaign::run_random() {
   if (small.empty() || is_over()) {
     return;
   }
-  say(Stretch::random, 0);
+  say(Stretch::random, options_.random_runs_max.value_or(0));
   std::size_t number = 0;
   work(
       [this, small, &number]() -> std::optional<Job> {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ struct CampaignOptions {
   bool stop_at_first = false;  ///< Makes no more runs once there is a violation.
   std::uint64_t seed = 0;
   /// Random runs that are made at most; the budget ends them in any case.
-  std::size_t random_runs_max = ~std::size_t{0};
+  std::optional<std::size_t> random_runs_max;
   ProgressFile* memory = nullptr;  ///< Skips what an earlier campaign executed.
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<double()> clock;  ///< Instead of seconds_now.
