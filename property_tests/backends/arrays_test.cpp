@@ -100,6 +100,17 @@ TEST_F(Arrays, that_nobody_has_any_more_have_no_file_B5_B10) {
   }
 }
 
+TEST_F(Arrays, in_lists_and_maps_of_a_call_have_no_file_when_nobody_has_them_B5_B10) {
+  Parallel parallel(ground.session, ground.functions, ground.parallel(BackendKind::processes, 2));
+  {
+    const Array array = array_of(large);
+    std::vector<Task> tasks = {{"echo", {List{array, Map{{"deep", array}, {"flat", 1}}}}}};
+    EXPECT_EQ(must_be(parallel.run(std::move(tasks))),
+              (List{List{List{array, Map{{"deep", array}, {"flat", 1}}}}}));
+  }
+  until([&] { return ground.files().empty(); });
+}
+
 TEST_F(Arrays, that_many_tasks_share_travel_once_B5) {
   must(backend->configure(ground.options(2)));
   const Array shared = array_of(large);

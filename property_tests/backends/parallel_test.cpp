@@ -218,6 +218,20 @@ TEST_P(ParallelTest, progress_is_told_once_a_batch_by_one_thread_and_never_goes_
   }
 }
 
+TEST_P(ParallelTest, verbose_ones_tell_how_far_they_are_at_twice_as_many_each_time_B10) {
+  for (const int verbose : {0, 1}) {
+    ParallelOptions wanted = options();
+    wanted.batch_size = 1;
+    wanted.verbose = verbose;
+    testing::internal::CaptureStderr();
+    must_be(make(wanted).run(squares(9)));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              verbose == 0 ? ""
+                           : "lastref: 1 tasks are done\nlastref: 2 tasks are done\n"
+                             "lastref: 4 tasks are done\nlastref: 8 tasks are done\n");
+  }
+}
+
 TEST_P(ParallelTest, a_call_in_a_call_is_refused_B10) {
   Parallel parallel(ground.session, ground.functions, options());
   int asked = 0;
