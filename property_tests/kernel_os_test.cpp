@@ -1,6 +1,7 @@
 // kernel_os_test: what KernelOs promises beyond the contract, seen through /proc.
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -110,10 +111,39 @@ TEST_P(KernelOsAlone, a_path_with_a_nul_in_it_is_not_a_shorter_path) {
     EXPECT_TRUE(fails(scene.os().open(path, {}), Call::open, invalid));
     EXPECT_TRUE(fails(scene.os().status_at(path), Call::status_at, invalid));
     EXPECT_TRUE(fails(scene.os().unlink(path), Call::unlink, invalid));
+    EXPECT_TRUE(fails(scene.os().make_folder(path, 0700), Call::make_folder, invalid));
+    EXPECT_TRUE(fails(scene.os().remove_folder(path), Call::remove_folder, invalid));
+    EXPECT_TRUE(fails(scene.os().create_shm(path, 0600), Call::create_shm, invalid));
     EXPECT_TRUE(fails(scene.os().unlink_shm(path), Call::unlink_shm, invalid));
+    EXPECT_TRUE(fails(scene.os().create_semaphore(path, 0600), Call::create_semaphore, invalid));
+    EXPECT_TRUE(fails(scene.os().unlink_semaphore(path), Call::unlink_semaphore, invalid));
     const UniqueFd socket(scene.os(), value_of(scene.os().make_socket()));
     EXPECT_TRUE(fails(scene.os().bind(socket.get(), std::string(1, '\0')), Call::bind, invalid));
     scene.remove("file");
+  });
+}
+
+TEST_P(KernelOsAlone, what_is_no_socket_or_no_file_has_no_peer_and_no_lock) {
+  act([](Scene& scene) {
+    const Pipe pipe = scene.pipe();
+    EXPECT_TRUE(
+        fails(scene.os().peer_of(pipe.read.get()), Call::peer_of, std::errc::not_a_socket));
+    constexpr Fd nobodys{1'000'000'000};
+    EXPECT_TRUE(fails(
+        scene.os().find_lock(nobodys, {}), Call::find_lock, std::errc::bad_file_descriptor));
+  });
+}
+
+TEST_P(KernelOsAlone, a_working_folder_that_was_removed_has_no_path) {
+  act([](Scene& scene) {
+    const auto before = std::filesystem::current_path();
+    const std::string folder = scene.path("folder");
+    EXPECT_TRUE(worked(scene.os().make_folder(folder, 0700)));
+    std::filesystem::current_path(folder);
+    EXPECT_TRUE(worked(scene.os().remove_folder(folder)));
+    const auto path = scene.os().working_folder();
+    std::filesystem::current_path(before);
+    EXPECT_TRUE(fails(path, Call::working_folder, std::errc::no_such_file_or_directory));
   });
 }
 
@@ -246,6 +276,24 @@ TEST_P(KernelOsAlone, a_broken_pipe_leaves_no_signal_behind) {
   });
 }
 
+TEST_P(KernelOsAlone, a_broken_pipe_leaves_a_signal_that_somebody_else_has_sent) {
+  act([](Scene& scene) {
+    Pipe pipe = scene.pipe();
+    pipe.read.close_quietly();
+    sigset_t broken;
+    ::sigemptyset(&broken);
+    ::sigaddset(&broken, SIGPIPE);
+    ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &broken, nullptr), 0);
+    ASSERT_EQ(::raise(SIGPIPE), 0);
+    const auto written = scene.os().write(pipe.write.get(), bytes_of("m"));
+    EXPECT_TRUE(fails(written, Call::write, std::errc::broken_pipe));
+    constexpr timespec at_once{};
+    EXPECT_EQ(::sigtimedwait(&broken, nullptr, &at_once), SIGPIPE);
+    EXPECT_EQ(::sigtimedwait(&broken, nullptr, &at_once), -1);
+    EXPECT_EQ(::pthread_sigmask(SIG_UNBLOCK, &broken, nullptr), 0);
+  });
+}
+
 TEST_P(KernelOsAlone, a_program_that_is_missing_leaves_no_child) {
   act([](Scene& scene) {
     constexpr auto missing = std::errc::no_such_file_or_directory;
@@ -321,6 +369,10 @@ TEST_P(KernelOsAlone, without_a_free_descriptor_nothing_starts_and_nothing_is_le
       last = os.make_socket();
     }
     EXPECT_TRUE(fails(last, Call::make_socket, full));
+    std::vector<os::PollItem> more_than_may_be(201);
+    EXPECT_TRUE(fails(os.poll(more_than_may_be, std::chrono::nanoseconds(0)),
+                      Call::poll,
+                      std::errc::invalid_argument));
     EXPECT_TRUE(fails(os.make_pipe(), Call::make_pipe, full));
     EXPECT_TRUE(
         fails(os.spawn({.entry = "exit_with", .arguments = {"0"}, .fds = {}, .blocked = {}}),
