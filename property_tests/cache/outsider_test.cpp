@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -57,6 +59,9 @@ TEST(Handle, of_anything_else_is_a_typed_error_C1) {
   EXPECT_EQ(attach("live:id:" + ground.folder.path("link")),
             std::errc::too_many_symbolic_link_levels);
   ground.folder.remove("link");
+  ASSERT_EQ(::mkfifo(ground.folder.path("fifo").c_str(), 0600), 0);
+  EXPECT_EQ(attach("live:id:" + ground.folder.path("fifo")), std::errc::bad_message);
+  ground.folder.remove("fifo");
   const auto user = ground.os.user;
   ground.os.user = user + 1;
   EXPECT_EQ(attach(handle), std::errc::permission_denied);
