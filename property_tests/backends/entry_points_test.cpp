@@ -7,14 +7,20 @@
 #include <gtest/gtest.h>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
 #include <lastref/tracker.hpp>
 #include <lastref/worker.hpp>
 
-#include "property_tests/backends/functions.hpp"
+#include "impl/backends/pipe_ends.hpp"
+#include "impl/os/wire.hpp"
+#include "property_tests/backends/ground.hpp"
+#include "property_tests/waiting.hpp"
 
 namespace lastref {
 namespace {
 
+using pretend::must;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -86,6 +92,52 @@ TEST(EntryPoints, of_a_tracker_that_cannot_have_its_tree_say_so_T1) {
   DeafToNothingOs os;
   EXPECT_EQ(start(os, {"lastref", tracker::entry_point, "/nowhere/at/all"}), 2);
   EXPECT_THAT(os.said, testing::Contains(HasSubstr("tracker: gave up: ")));
+}
+
+/// How a worker ends whose parent says this and then no more.
+os::ChildExit end_of_worker_told(pretend::Ground& ground, os::Bytes bytes) {
+  os::Os& os = ground.os;
+  const os::PipeEnds jobs = must(os.make_pipe());
+  const os::UniqueFd jobs_there(os, jobs.read);
+  os::UniqueFd jobs_here(os, jobs.write);
+  const os::PipeEnds results = must(os.make_pipe());
+  const os::UniqueFd results_here(os, results.read);
+  const os::UniqueFd results_there(os, results.write);
+  const os::UniqueFd self(os, must(os.open_process(os.process_id())));
+  const os::Child child = must(
+      os.spawn({.entry = worker::entry_point,
+                .arguments = {must(ground.session.tree()), "1"},
+                .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
+                        {.here = results_there.get(), .number_there = worker::results_fd},
+                        {.here = self.get(), .number_there = worker::parent_fd}},
+                .blocked = {},
+                .environment = {{worker::marker, "1"}}}));
+  const os::UniqueFd process(os, child.process);
+  EXPECT_TRUE(os::write_all(os, jobs_here.get(), bytes));
+  jobs_here.close_quietly();
+  return must(pretend::wait_for(os, process.get()));
+}
+
+TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
+  pretend::Ground ground;
+  EXPECT_EQ(end_of_worker_told(ground, {}), (os::ChildExit{.code = 0}));
+  const auto message = [](std::uint64_t size, std::uint8_t kind) {
+    os::Packed packed;
+    os::put(packed, size);
+    os::put(packed, kind);
+    return packed;
+  };
+  constexpr auto job = static_cast<std::uint8_t>(backends::Kind::job);
+  constexpr auto results = static_cast<std::uint8_t>(backends::Kind::results);
+  for (const auto& [bytes, why] : {std::pair(message(0, job), "a message of an unknown kind"),
+                                   std::pair(message(1, backends::kinds), "of an unknown kind"),
+                                   std::pair(message(1, results), "a message that is no job"),
+                                   std::pair(message(1, job), "cut short")}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(end_of_worker_told(ground, bytes), (os::ChildExit{.code = 2})) << why;
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr("lastref worker: gave up: "), HasSubstr(why)));
+  }
 }
 
 }  // namespace
