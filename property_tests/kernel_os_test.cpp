@@ -1,12 +1,12 @@
 // kernel_os_test: what KernelOs promises beyond the contract, seen through /proc.
+#include <sys/resource.h>
+
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include <sys/resource.h>
 
 #include <lastref/kernel_os.hpp>
 
@@ -126,11 +126,10 @@ TEST_P(KernelOsAlone, a_path_with_a_nul_in_it_is_not_a_shorter_path) {
 TEST_P(KernelOsAlone, what_is_no_socket_or_no_file_has_no_peer_and_no_lock) {
   act([](Scene& scene) {
     const Pipe pipe = scene.pipe();
-    EXPECT_TRUE(
-        fails(scene.os().peer_of(pipe.read.get()), Call::peer_of, std::errc::not_a_socket));
+    EXPECT_TRUE(fails(scene.os().peer_of(pipe.read.get()), Call::peer_of, std::errc::not_a_socket));
     constexpr Fd nobodys{1'000'000'000};
-    EXPECT_TRUE(fails(
-        scene.os().find_lock(nobodys, {}), Call::find_lock, std::errc::bad_file_descriptor));
+    EXPECT_TRUE(
+        fails(scene.os().find_lock(nobodys, {}), Call::find_lock, std::errc::bad_file_descriptor));
   });
 }
 

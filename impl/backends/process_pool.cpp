@@ -280,13 +280,15 @@ void ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   os::Unpacker unpacker(message.body);
   const auto number = unpacker.number<std::uint64_t>();
   const auto busy = unpacker.number<std::int64_t>();
-  const os::Bytes body = message.body.subspan(unpacker.failed() ? 0 : sizeof number + sizeof busy);
-  const JobPtr job = unpacker.failed() ? nullptr : take_job(worker, number, busy);
-  if (!job || message.kind == Kind::job) {
+  const bool is_answer = !unpacker.failed() && message.kind != Kind::job;
+  // A job that is taken from the worker has to be finished here.
+  const JobPtr job = is_answer ? take_job(worker, number, busy) : nullptr;
+  if (!job) {
     distrust(worker,
              {.code = std::errc::bad_message, .subject = "a worker answers what was not asked"});
     return;
   }
+  const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
   if (message.kind == Kind::results) {
     Result<List> results = decode_results(body, parts_.rebuild);
     finish(job, results ? BatchOutcome(*std::move(results)) : failed(std::move(results).error()));

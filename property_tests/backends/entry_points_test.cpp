@@ -40,9 +40,7 @@ class DeafToNothingOs final : public os::KernelOs {
     return bytes.size();
   }
   /// A tracker's listener, which is none of this program's.
-  Status close(os::Fd fd) noexcept override {
-    return fd == os::Fd{3} ? ok() : KernelOs::close(fd);
-  }
+  Status close(os::Fd fd) noexcept override { return fd == os::Fd{3} ? ok() : KernelOs::close(fd); }
   Status ignore_signal(os::Signal /*signal*/) noexcept override {
     return failure(std::errc::invalid_argument, "a signal", Call::ignore_signal);
   }
@@ -104,14 +102,14 @@ os::ChildExit end_of_worker_told(pretend::Ground& ground, os::Bytes bytes) {
   const os::UniqueFd results_here(os, results.read);
   const os::UniqueFd results_there(os, results.write);
   const os::UniqueFd self(os, must(os.open_process(os.process_id())));
-  const os::Child child = must(
-      os.spawn({.entry = worker::entry_point,
-                .arguments = {must(ground.session.tree()), "1"},
-                .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
-                        {.here = results_there.get(), .number_there = worker::results_fd},
-                        {.here = self.get(), .number_there = worker::parent_fd}},
-                .blocked = {},
-                .environment = {{worker::marker, "1"}}}));
+  const os::Child child =
+      must(os.spawn({.entry = worker::entry_point,
+                     .arguments = {must(ground.session.tree()), "1"},
+                     .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
+                             {.here = results_there.get(), .number_there = worker::results_fd},
+                             {.here = self.get(), .number_there = worker::parent_fd}},
+                     .blocked = {},
+                     .environment = {{worker::marker, "1"}}}));
   const os::UniqueFd process(os, child.process);
   EXPECT_TRUE(os::write_all(os, jobs_here.get(), bytes));
   jobs_here.close_quietly();

@@ -6,7 +6,9 @@
 #include <stdexcept>
 
 #include <lastref/backend.hpp>
+#include <lastref/owners.hpp>
 #include <lastref/reducers.hpp>
+#include <lastref/worker.hpp>
 
 #include "property_tests/array/model.hpp"
 #include "property_tests/backends/process_words.hpp"
@@ -139,6 +141,12 @@ Result<Value> close_fds(const TaskContext&, Arguments arguments) {
   }
   return Value();
 }
+/// {bytes}: says them to the parent, where the worker will say its results.
+Result<Value> say(const TaskContext& context, Arguments arguments) {
+  const ByteString bytes = must(arguments[0].as<ByteString>());
+  LASTREF_CHECK(os::write_all(*context.session.os, os::Fd{worker::results_fd}, bytes));
+  return Value();
+}
 /// {n_jobs}: how many jobs a process backend in here would have, and whether another works for it.
 Result<Value> nested(const TaskContext& context, Arguments arguments) {
   ProcessBackend backend(context.session, test_functions());
@@ -156,6 +164,7 @@ std::shared_ptr<const Functions> test_functions() {
     const std::pair<const char*, Result<Value> (*)(const TaskContext&, Arguments)> table[] = {
         {"echo", echo},
         {"square", square},
+        {"say", say},
         {"pid", pid},
         {"in_worker", in_worker},
         {"variable", variable},
