@@ -267,7 +267,9 @@ void ProcessPool::hear(WorkerProcess& worker) {
     if (!*message) {
       break;
     }
-    obey(worker, **message);
+    if (!obey(worker, **message)) {
+      return;  // What it said behind that is not to be believed either.
+    }
   }
   if (worker.results.at_end()) {
     // It will never say anything again, whether it is dead already or has closed its pipe.
@@ -276,7 +278,8 @@ void ProcessPool::hear(WorkerProcess& worker) {
   }
 }
 
-void ProcessPool::obey(WorkerProcess& worker, const Message& message) {
+/// False if the worker is not trusted any more.
+bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   os::Unpacker unpacker(message.body);
   const auto number = unpacker.number<std::uint64_t>();
   const auto busy = unpacker.number<std::int64_t>();
@@ -286,16 +289,17 @@ void ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   if (!job) {
     distrust(worker,
              {.code = std::errc::bad_message, .subject = "a worker answers what was not asked"});
-    return;
+    return false;
   }
   const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
   if (message.kind == Kind::results) {
     Result<List> results = decode_results(body, parts_.rebuild);
     finish(job, results ? BatchOutcome(*std::move(results)) : failed(std::move(results).error()));
-    return;
+    return true;
   }
   Result<Failure> failure = decode_failure(body);
   finish(job, tl::unexpected<Failure>(failure ? *std::move(failure) : Failure(failure.error())));
+  return true;
 }
 
 /// The job that the worker has done, after it was given another. None if that is not its number.

@@ -79,7 +79,7 @@ class ProcessPool {
   void act(const std::vector<os::PollItem>& items);
   bool drain();
   void hear(WorkerProcess& worker);
-  void obey(WorkerProcess& worker, const Message& message);
+  bool obey(WorkerProcess& worker, const Message& message);
   JobPtr take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy);
   void distrust(WorkerProcess& worker, Error trouble);
   bool bury(WorkerProcess& worker);
