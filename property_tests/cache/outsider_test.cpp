@@ -1,4 +1,6 @@
 // outsider_test: what others have written, by mistake or not, is refused with a reason.
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -8,8 +10,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <sys/stat.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -185,6 +185,19 @@ TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) 
   const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
   outsider.set_word(outsider.word(slots_at), std::uint64_t{1} << 63U);
   EXPECT_EQ(code_of(attached->get_checked(0)), std::errc::not_enough_memory);
+}
+
+TEST(Snapshots, of_more_slots_than_there_is_memory_for_or_cut_short_are_a_typed_error_C7) {
+  CacheGround ground;
+  ground.folder.write("file", std::string(40, '\0'));
+  BoastfulOs os;
+  const auto load = [&](std::uint64_t length) {
+    return code_of(
+        cache::Snapshot::load(os, must(os::open_file(os, ground.folder.path("file"), {})), length));
+  };
+  EXPECT_EQ(load(std::uint64_t{1} << 59U), std::errc::not_enough_memory);
+  EXPECT_EQ(load(3), std::errc::bad_message);
+  ground.folder.remove("file");
 }
 
 TEST(Outsider, who_cuts_the_file_off_is_survived_by_get_checked_C7) {

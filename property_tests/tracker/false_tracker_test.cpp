@@ -185,6 +185,23 @@ TEST(FalseTrackers, may_answer_in_pieces_and_answer_what_nobody_asked_T2) {
                           Count{.resource = two, .holder = 2, .count = 4}));
 }
 
+TEST(FalseTrackers, that_cannot_do_what_they_are_asked_are_believed_and_asked_on_T2) {
+  FalseTracker tracker([](Caller& caller) {
+    caller.answer(caller.next().value());
+    caller.answer(caller.next().value(), std::errc::no_space_on_device);
+    caller.answer(caller.next().value(), std::errc::io_error);
+    caller.answer_all();
+  });
+  const auto client = must(tracker.join());
+  const Status registered = client->register_name(one);
+  EXPECT_EQ(registered.error().code, std::errc::no_space_on_device);
+  EXPECT_THAT(registered.error().subject, HasSubstr(one.name));
+  const Status probed = client->probe();
+  EXPECT_EQ(probed.error().code, std::errc::io_error);
+  EXPECT_EQ(probed.error().subject, "the tracker");
+  EXPECT_TRUE(client->probe());
+}
+
 TEST(FalseTrackers, that_say_what_was_forgotten_have_a_successor_who_does_not_hear_of_it_T2_T6) {
   FalseTracker tracker([](Caller& caller) {
     const Message announcement = caller.next().value();

@@ -1,0 +1,137 @@
+// rude_caller_test: a tracker whose caller, a process of the same user, says what makes no sense.
+// Each such word is answered, or told of, and harms nobody; not too many are told of.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
+
+#include "impl/tracker/daemon.hpp"
+#include "impl/tracker/link.hpp"
+#include "impl/tracker/tree.hpp"
+#include "property_tests/array/model.hpp"
+#include "property_tests/backends/process_words.hpp"
+#include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/waiting.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+using pretend::must;
+using testing::HasSubstr;
+
+/// A tracker in a copy of this process, which is the root of its tree and speaks to it by hand.
+class RudeCaller : public testing::Test {
+ protected:
+  RudeCaller() : tree_(must(make_tree(os_, folder_.path("runtime")))) {
+    testing::internal::CaptureStderr();
+    const os::Pid pid = pretend::fork_here();
+    if (pid == 0) {
+      os::KernelOs os;
+      auto daemon = must(Daemon::start(os, tree_.paths, std::move(tree_.listener)));
+      pretend::leave(daemon->serve() ? 0 : 1);
+    }
+    tracker_ = os::UniqueFd(os_, must(os_.open_process(pid)));
+    link_.emplace(os_, connect());
+  }
+
+  os::UniqueFd connect() {
+    os::UniqueFd socket(os_, must(os_.make_socket()));
+    EXPECT_TRUE(os_.connect(socket.get(), tree_.paths.socket()));
+    return socket;
+  }
+
+  void say(const Message& message, std::span<const os::Fd> fds = {}) {
+    link_->post(encode(message), fds);
+  }
+  /// The answer's status.
+  std::errc ask(const Message& message, std::span<const os::Fd> fds = {}) {
+    say(message, fds);
+    Arrival arrival = link_->receive();
+    for (; arrival == Arrival::nothing; arrival = link_->receive()) {
+      EXPECT_TRUE(pretend::wait_until_readable(os_, link_->fd()));
+    }
+    EXPECT_EQ(arrival, Arrival::message);
+    EXPECT_EQ(link_->received().verb, Verb::reply);
+    EXPECT_EQ(link_->received().id, message.id);
+    return static_cast<std::errc>(link_->received().status);
+  }
+  std::errc announce(std::uint32_t nonce) {
+    const os::UniqueFd self(os_, must(os_.open_process(os_.process_id())));
+    const os::Fd fd = self.get();
+    return ask({.verb = Verb::announce, .id = nonce, .entries = {}}, std::span(&fd, 1));
+  }
+
+  /// Lets the tree end, which the tracker sees at the end of its last connection. What it has said.
+  std::string end() {
+    tree_.lock.close_quietly();
+    link_.reset();
+    EXPECT_EQ(must(pretend::wait_for(os_, tracker_.get())), os::ChildExit{});
+    std::filesystem::remove(folder_.path("runtime"));
+    return testing::internal::GetCapturedStderr();
+  }
+
+  pretend::FreshFolder folder_;
+  os::KernelOs os_;
+  OwnTree tree_;
+  os::UniqueFd tracker_;
+  std::optional<Link> link_;
+  const Resource name_ = {.type = ResourceType::file, .name = folder_.path("name")};
+};
+
+TEST_F(RudeCaller, who_is_no_member_is_told_so_and_counts_for_nothing_T2) {
+  for (const Verb verb : {Verb::register_, Verb::forget}) {
+    EXPECT_EQ(ask({.verb = verb, .id = 5, .entries = {{.resource = name_}}}),
+              std::errc::operation_not_permitted);
+  }
+  for (const Verb verb : {Verb::hold, Verb::release}) {
+    say({.verb = verb, .entries = {{.resource = name_}}});
+  }
+  say({.verb = Verb::leave, .entries = {}});
+  say({.verb = Verb::reply, .id = 6, .entries = {}});
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 7, .entries = {}}), std::errc{});
+  EXPECT_EQ(announce(8), std::errc{});
+  EXPECT_EQ(ask({.verb = Verb::counts, .id = 9, .entries = {}}), std::errc{});
+  EXPECT_TRUE(link_->received().entries.empty());
+  const std::string said = end();
+  EXPECT_THAT(said, HasSubstr("speaks before it has announced itself"));
+  EXPECT_THAT(said, HasSubstr("answers a question that nobody asked"));
+}
+
+TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
+  EXPECT_EQ(ask({.verb = Verb::announce, .id = 1, .entries = {}}), std::errc::invalid_argument);
+  EXPECT_EQ(announce(2), std::errc{});
+  EXPECT_EQ(announce(3), std::errc::invalid_argument);
+  EXPECT_EQ(ask({.verb = Verb::register_, .id = 4, .entries = {{.resource = name_}}}), std::errc{});
+  say({.verb = Verb::leave, .entries = {}});
+  EXPECT_THAT(end(), HasSubstr("announces itself twice, or without its process"));
+}
+
+TEST_F(RudeCaller, who_announces_in_pieces_is_answered_once_T2) {
+  const os::UniqueFd self(os_, must(os_.open_process(os_.process_id())));
+  const os::Fd fd = self.get();
+  say({.verb = Verb::announce, .more = true, .id = 2, .entries = {}}, std::span(&fd, 1));
+  EXPECT_EQ(ask({.verb = Verb::announce, .id = 2, .entries = {}}), std::errc{});
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 3, .entries = {}}), std::errc{});
+  EXPECT_EQ(end(), "");
+}
+
+TEST_F(RudeCaller, who_goes_on_is_not_told_of_for_ever_T2) {
+  EXPECT_EQ(announce(1), std::errc{});
+  for (int i = 0; i < 200; ++i) {
+    say({.verb = Verb::reply, .entries = {}});
+  }
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 7, .entries = {}}), std::errc{});
+  const std::string said = end();
+  EXPECT_EQ(std::ranges::count(said, '\n'), 10);
+  EXPECT_THAT(said, HasSubstr("no more is reported of this connection"));
+}
+
+}  // namespace
+}  // namespace lastref::tracker
