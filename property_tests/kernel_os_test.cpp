@@ -1,9 +1,6 @@
 // kernel_os_test: what KernelOs promises beyond the contract, seen through /proc.
-#include <sys/resource.h>
-
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -279,17 +276,10 @@ TEST_P(KernelOsAlone, a_broken_pipe_leaves_a_signal_that_somebody_else_has_sent)
   act([](Scene& scene) {
     Pipe pipe = scene.pipe();
     pipe.read.close_quietly();
-    sigset_t broken;
-    ::sigemptyset(&broken);
-    ::sigaddset(&broken, SIGPIPE);
-    ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &broken, nullptr), 0);
-    ASSERT_EQ(::raise(SIGPIPE), 0);
+    pretend::hold_back_a_broken_pipe();
     const auto written = scene.os().write(pipe.write.get(), bytes_of("m"));
     EXPECT_TRUE(fails(written, Call::write, std::errc::broken_pipe));
-    constexpr timespec at_once{};
-    EXPECT_EQ(::sigtimedwait(&broken, nullptr, &at_once), SIGPIPE);
-    EXPECT_EQ(::sigtimedwait(&broken, nullptr, &at_once), -1);
-    EXPECT_EQ(::pthread_sigmask(SIG_UNBLOCK, &broken, nullptr), 0);
+    EXPECT_TRUE(pretend::take_broken_pipe());
   });
 }
 
@@ -309,8 +299,7 @@ TEST_P(KernelOsAlone, a_program_that_is_missing_leaves_no_child) {
 
 TEST_P(KernelOsAlone, a_program_that_is_not_named_is_looked_for_as_lastref) {
   act([](Scene& scene) {
-    const char* const usual = ::getenv("PATH");
-    const std::string path = usual == nullptr ? "" : usual;
+    const std::string path = scene.os().environment("PATH").value_or("");
     pretend::set_variable("PATH", scene.path("missing"));
     const auto spawned =
         KernelOs().spawn({.entry = "e", .arguments = {}, .fds = {}, .blocked = {}});
@@ -337,26 +326,10 @@ TEST_P(KernelOsAlone, a_descriptor_that_a_stranger_left_open_is_not_inherited) {
   });
 }
 
-/// The calling process may have so many descriptors, for a scope.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(rlim_t most) {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &usual_), 0);
-    const rlimit few = {.rlim_cur = most, .rlim_max = usual_.rlim_max};
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-  }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-  ~FewDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &usual_), 0); }
-
- private:
-  rlimit usual_{};
-};
-
 TEST_P(KernelOsAlone, without_a_free_descriptor_nothing_starts_and_nothing_is_left) {
   act([](Scene& scene) {
     os::Os& os = scene.os();
-    const FewDescriptors few(200);
+    const pretend::FewDescriptors few(200);
     constexpr auto full = std::errc::too_many_files_open;
     const Pair pair = scene.pair();
     const std::array fds = {pair.left.get()};

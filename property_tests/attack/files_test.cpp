@@ -18,6 +18,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "property_tests/attack/ground.hpp"
+#include "property_tests/backends/process_words.hpp"
 #include "property_tests/process_group.hpp"
 
 namespace lastref {

@@ -14,6 +14,7 @@
 
 #include "impl/tracker/tree.hpp"
 #include "property_tests/attack/ground.hpp"
+#include "property_tests/backends/process_words.hpp"
 #include "property_tests/process_group.hpp"
 
 namespace lastref {

@@ -105,10 +105,6 @@ bool make_hard_link(const std::string& path, const std::string& target) {
   return ::link(target.c_str(), path.c_str()) == 0;
 }
 
-bool make_fifo(const std::string& path) {
-  return ::mkfifo(path.c_str(), 0666) == 0;
-}
-
 bool make_socket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -26,7 +26,6 @@ bool make_folder(const std::string& path, unsigned mode);
 bool make_file(const std::string& path, const std::string& text, unsigned mode = 0600);
 bool make_symlink(const std::string& path, const std::string& target);
 bool make_hard_link(const std::string& path, const std::string& target);
-bool make_fifo(const std::string& path);
 bool make_socket(const std::string& path);
 /// One that never ends: reading it gives zeros for ever.
 bool make_device(const std::string& path);

@@ -1,12 +1,17 @@
 #include "property_tests/backends/process_words.hpp"
 
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
+
+#include <gtest/gtest.h>
 
 namespace lastref::pretend {
 
@@ -74,6 +79,50 @@ void set_variable(const std::string& name, const std::string& value) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): as above.
     ::setenv(name.c_str(), value.c_str(), 1);
   }
+}
+
+bool make_fifo(const std::string& path) {
+  return ::mkfifo(path.c_str(), 0666) == 0;
+}
+
+namespace {
+
+sigset_t broken_pipe_alone() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGPIPE);
+  return signals;
+}
+
+/// Gives the limit there was.
+std::uint64_t limit_descriptors(std::uint64_t most) {
+  rlimit limit{};
+  EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const std::uint64_t before = std::exchange(limit.rlim_cur, most);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  return before;
+}
+
+}  // namespace
+
+void hold_back_a_broken_pipe() {
+  const sigset_t signals = broken_pipe_alone();
+  EXPECT_EQ(::pthread_sigmask(SIG_BLOCK, &signals, nullptr), 0);
+  EXPECT_EQ(::raise(SIGPIPE), 0);
+}
+
+bool take_broken_pipe() {
+  const sigset_t signals = broken_pipe_alone();
+  constexpr timespec at_once{};
+  const bool was_there = ::sigtimedwait(&signals, nullptr, &at_once) == SIGPIPE;
+  EXPECT_EQ(::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr), 0);
+  return was_there;
+}
+
+FewDescriptors::FewDescriptors(std::uint64_t most) : usual_(limit_descriptors(most)) {}
+
+FewDescriptors::~FewDescriptors() {
+  limit_descriptors(usual_);
 }
 
 }  // namespace lastref::pretend

@@ -1,6 +1,7 @@
 // process_words: what tests of backends do to processes, and tasks to the process they run in.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <thread>
 
@@ -34,5 +35,24 @@ void wait_until_dead(os::Pid child);
 bool has_children();
 /// An empty value takes the variable away.
 void set_variable(const std::string& name, const std::string& value);
+/// Open to all, as far as the process's mask allows.
+bool make_fifo(const std::string& path);
+
+/// SIGPIPE waits for the calling thread from now on, as if a pipe had broken.
+void hold_back_a_broken_pipe();
+/// Takes it. Whether it was there, and one time only; the thread would die of another one.
+bool take_broken_pipe();
+
+/// The calling process may have so many descriptors, for a scope.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(std::uint64_t most);
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+  ~FewDescriptors();
+
+ private:
+  std::uint64_t usual_;
+};
 
 }  // namespace lastref::pretend

@@ -1,6 +1,4 @@
 // outsider_test: what others have written, by mistake or not, is refused with a reason.
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +14,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "impl/cache/snapshot.hpp"
+#include "property_tests/backends/process_words.hpp"
 #include "property_tests/cache/cache_ground.hpp"
 
 namespace lastref {
@@ -59,7 +58,7 @@ TEST(Handle, of_anything_else_is_a_typed_error_C1) {
   EXPECT_EQ(attach("live:id:" + ground.folder.path("link")),
             std::errc::too_many_symbolic_link_levels);
   ground.folder.remove("link");
-  ASSERT_EQ(::mkfifo(ground.folder.path("fifo").c_str(), 0600), 0);
+  ASSERT_TRUE(pretend::make_fifo(ground.folder.path("fifo")));
   EXPECT_EQ(attach("live:id:" + ground.folder.path("fifo")), std::errc::bad_message);
   ground.folder.remove("fifo");
   const auto user = ground.os.user;
