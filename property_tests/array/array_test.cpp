@@ -300,6 +300,15 @@ TEST(Array, that_cannot_be_is_refused) {
   EXPECT_TRUE(Array::zeros(type, {0, std::size_t{1} << 50U}));
 }
 
+TEST(Array, of_more_bytes_than_there_can_be_is_neither_made_nor_copied) {
+  const Array one = must(Array::zeros(dtype_of("<i8"), {1}));
+  constexpr std::size_t many = std::size_t{1} << 61U;
+  EXPECT_FALSE(Array::over(one.memory(), {.dtype = dtype_of("<i8"), .shape = {many, 8}}));
+  const auto view = one.broadcast_to({many / 32});
+  ASSERT_TRUE(view);
+  EXPECT_FALSE(view->copy(Order::c));
+}
+
 TEST(Array, never_looks_outside_of_its_memory_R3) {
   const auto memory = must(Memory::zeros(16));
   const DType type = dtype_of("<i4");

@@ -116,6 +116,16 @@ TEST_F(MemoryTest, what_no_file_can_have_is_refused_R8) {
   folder_.remove("a");
 }
 
+TEST_F(MemoryTest, an_open_file_is_not_mapped_behind_where_files_can_end_R8) {
+  folder_.write("a", "some");
+  const os::UniqueFd file = must(os::open_file(os_, folder_.path("a"), {}));
+  folder_.remove("a");
+  const auto mapped = Memory::map_open(
+      os_, file.get(), folder_.path("a"), {.offset = ~std::uint64_t{0} - 1, .size = 4096});
+  ASSERT_FALSE(mapped);
+  EXPECT_EQ(mapped.error().code, std::errc::value_too_large);
+}
+
 TEST_F(MemoryTest, what_is_no_regular_file_is_refused_R13) {
   EXPECT_EQ(map(MapMode::read, 0, 1).error().code, std::errc::no_such_file_or_directory);
   folder_.make_folder("a");

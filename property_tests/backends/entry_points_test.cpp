@@ -93,7 +93,9 @@ TEST(EntryPoints, of_a_tracker_that_cannot_have_its_tree_say_so_T1) {
 }
 
 /// How a worker ends whose parent says this and then no more.
-os::ChildExit end_of_worker_told(pretend::Ground& ground, os::Bytes bytes) {
+os::ChildExit end_of_worker_told(pretend::Ground& ground,
+                                 os::Bytes bytes,
+                                 const std::string& tree) {
   os::Os& os = ground.os;
   const os::PipeEnds jobs = must(os.make_pipe());
   const os::UniqueFd jobs_there(os, jobs.read);
@@ -104,21 +106,23 @@ os::ChildExit end_of_worker_told(pretend::Ground& ground, os::Bytes bytes) {
   const os::UniqueFd self(os, must(os.open_process(os.process_id())));
   const os::Child child =
       must(os.spawn({.entry = worker::entry_point,
-                     .arguments = {must(ground.session.tree()), "1"},
+                     .arguments = {tree, "1"},
                      .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
                              {.here = results_there.get(), .number_there = worker::results_fd},
                              {.here = self.get(), .number_there = worker::parent_fd}},
                      .blocked = {},
                      .environment = {{worker::marker, "1"}}}));
   const os::UniqueFd process(os, child.process);
-  EXPECT_TRUE(os::write_all(os, jobs_here.get(), bytes));
+  // It may be gone already.
+  static_cast<void>(os::write_all(os, jobs_here.get(), bytes));
   jobs_here.close_quietly();
   return must(pretend::wait_for(os, process.get()));
 }
 
 TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
   pretend::Ground ground;
-  EXPECT_EQ(end_of_worker_told(ground, {}), (os::ChildExit{.code = 0}));
+  const std::string tree = must(ground.session.tree());
+  EXPECT_EQ(end_of_worker_told(ground, {}, tree), (os::ChildExit{.code = 0}));
   const auto message = [](std::uint64_t size, std::uint8_t kind) {
     os::Packed packed;
     os::put(packed, size);
@@ -132,10 +136,17 @@ TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
                                    std::pair(message(1, results), "a message that is no job"),
                                    std::pair(message(1, job), "cut short")}) {
     testing::internal::CaptureStderr();
-    EXPECT_EQ(end_of_worker_told(ground, bytes), (os::ChildExit{.code = 2})) << why;
+    EXPECT_EQ(end_of_worker_told(ground, bytes, tree), (os::ChildExit{.code = 2})) << why;
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 AllOf(HasSubstr("lastref worker: gave up: "), HasSubstr(why)));
   }
+  // A job with a number and no batch is answered; what comes with it is looked at after that.
+  os::Packed both = message(1 + sizeof(std::uint64_t), job);
+  os::put(both, std::uint64_t{1});
+  const os::Packed nonsense = message(0, job);
+  both.insert(both.end(), nonsense.begin(), nonsense.end());
+  EXPECT_EQ(end_of_worker_told(ground, both, tree), (os::ChildExit{.code = 2}));
+  EXPECT_EQ(end_of_worker_told(ground, {}, tree + "_of_nobody"), (os::ChildExit{.code = 2}));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class Life {
     }
     const std::unique_ptr<Cache> cache = *std::move(made);
     // One in one call, one in two, one in pieces of its own when it is preserved.
-    for (const std::size_t size : {0U, 10U, 20'000U}) {
+    for (const std::size_t size : {0U, 10U, 300'000U}) {
       put(*cache, std::string(size, static_cast<char>('a' + size % 26)));
     }
     look(*cache);

@@ -165,6 +165,24 @@ TEST(Outsider, who_moves_the_end_behind_that_of_the_file_is_noticed_and_nobody_c
   }
 }
 
+TEST(Outsider, who_writes_to_the_file_is_noticed_when_it_is_preserved_C7) {
+  CacheGround ground;
+  const auto cache = ground.make_many(4);
+  ASSERT_TRUE(put(*cache, 0, "zero"));
+  Outsider(ground).set_word(slots_at, 2);
+  EXPECT_EQ(code_of(cache->preserve("kept", false)), std::errc::bad_message);
+  EXPECT_THAT(ground.folder.names(), testing::SizeIs(1)) << "the live file alone";
+}
+
+TEST(CacheFolder, of_a_process_that_is_nowhere_has_no_name_C1) {
+  CacheGround ground;
+  const pretend::Nowhere nowhere;
+  CacheOptions options = ground.options();
+  options.folder = "relative";
+  EXPECT_EQ(code_of(ground.try_make(CacheKind::many, 1, options)),
+            std::errc::no_such_file_or_directory);
+}
+
 /// Whose files are said to be as long as any file can be.
 class BoastfulOs final : public os::KernelOs {
  public:

@@ -1,6 +1,7 @@
 // views_test: every view of a mapped file is rebuilt exactly, or travels by value.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +56,23 @@ struct Ground {
   ForwardReducer forward{os, references, nullptr};
   Receiver receiver{os, references};
 };
+
+TEST(View, of_a_file_whose_path_nobody_can_tell_is_an_error_R3) {
+  Ground ground;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(ground.folder.path());
+  const Array array = must(
+      Array::over(must(Memory::map_file(ground.os, {"file"}, {.mode = MapMode::read, .size = 16})),
+                  {.dtype = dtype_of("|u1"), .shape = {16}}));
+  std::filesystem::current_path(before);
+  const pretend::Nowhere nowhere;
+  const auto sent = ground.forward.reduce(array);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, std::errc::no_such_file_or_directory);
+  const auto back = BackwardReducer(ground.os, nullptr).reduce(array);
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().code, std::errc::no_such_file_or_directory);
+}
 
 /// Any array that any_array makes, over a map of a file instead.
 Array mapped_like(Ground& ground, const Array& array, MapMode mode, std::uint64_t at) {

@@ -77,4 +77,14 @@ std::vector<std::string> FreshFolder::names() const {
   return all;
 }
 
+Nowhere::Nowhere() : before_(fs::current_path()) {
+  folder_.make_folder("gone");
+  fs::current_path(folder_.path("gone"));
+  folder_.remove("gone");
+}
+
+Nowhere::~Nowhere() {
+  fs::current_path(before_);
+}
+
 }  // namespace lastref::pretend

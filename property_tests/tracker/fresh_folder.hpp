@@ -30,6 +30,19 @@ class FreshFolder {
   std::string path_;
 };
 
+/// The working folder is one that was removed, for a scope.
+class Nowhere {
+ public:
+  Nowhere();
+  Nowhere(const Nowhere&) = delete;
+  Nowhere& operator=(const Nowhere&) = delete;
+  ~Nowhere();
+
+ private:
+  FreshFolder folder_;
+  std::filesystem::path before_;
+};
+
 /// "lastref_" and random hexadecimal digits: nobody else's.
 std::string unique_text();
 

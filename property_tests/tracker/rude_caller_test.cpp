@@ -122,6 +122,23 @@ TEST_F(RudeCaller, who_announces_in_pieces_is_answered_once_T2) {
   EXPECT_EQ(end(), "");
 }
 
+TEST(DeafTracker, that_cannot_listen_gives_up_T1) {
+  const pretend::FreshFolder folder;
+  os::KernelOs os;
+  const OwnTree tree = must(make_tree(os, folder.path("runtime")));
+  const os::Pid pid = pretend::fork_here();
+  if (pid == 0) {
+    os::UniqueFd socket(os, must(os.make_socket()));  // Nobody has bound it.
+    auto daemon = must(Daemon::start(os, tree.paths, std::move(socket)));
+    const Status served = daemon->serve();
+    pretend::leave(!served && served.error().call == Call::accept ? 0 : 1);
+  }
+  const os::UniqueFd process(os, must(os.open_process(pid)));
+  EXPECT_EQ(must(pretend::wait_for(os, process.get())), os::ChildExit{});
+  EXPECT_TRUE(remove_tree(os, tree.paths));
+  folder.remove("runtime");
+}
+
 TEST_F(RudeCaller, who_goes_on_is_not_told_of_for_ever_T2) {
   EXPECT_EQ(announce(1), std::errc{});
   for (int i = 0; i < 200; ++i) {
