@@ -167,8 +167,9 @@ TEST(UniqueMap, unmaps_once_and_what_it_had_when_another_moves_in) {
     EXPECT_EQ(first->get().size(), 2U);
     const UniqueMap third = std::move(*first);
     EXPECT_TRUE(third);
-    const UniqueMap nothing;
+    UniqueMap nothing;
     EXPECT_FALSE(nothing);
+    EXPECT_TRUE(nothing.unmap());
   }
   EXPECT_EQ(os.calls, (Calls{"map", "unmap 5", "unmap 2"}));
 }

@@ -332,6 +332,26 @@ TEST(RegistryWaiting, a_folder_waits_in_peace_for_what_others_hold_in_it_T5_T10)
   EXPECT_EQ(registry.take_doomed(registry.now()), (std::vector{file, folder}));
 }
 
+TEST(RegistryWaiting, the_root_of_all_folders_waits_for_everything_T5) {
+  Registry registry;
+  const Resource all = {.type = ResourceType::folder, .name = "//"};
+  const Resource file = {.type = ResourceType::file, .name = "/d/f"};
+  registry.add(1, all);
+  registry.add(2, file);
+  EXPECT_EQ(registry.release(1, all), Released::last);
+  EXPECT_TRUE(registry.take_doomed(registry.now()).empty());
+  EXPECT_EQ(registry.release(2, file), Released::last);
+  EXPECT_EQ(registry.take_doomed(registry.now()), (std::vector{file, all}));
+}
+
+TEST(RegistryCounts, of_who_holds_nothing_or_something_else_are_0_T3) {
+  Registry registry;
+  registry.add(1, resource_of("f"));
+  EXPECT_EQ(registry.count_of(1, resource_of("f")), 1U);
+  EXPECT_EQ(registry.count_of(2, resource_of("f")), 0U);
+  EXPECT_EQ(registry.count_of(1, resource_of("g")), 0U);
+}
+
 TEST(RegistryWaiting, all_that_is_doomed_goes_at_the_end_whatever_lies_in_it_T5) {
   Registry registry;
   const Resource folder = resource_of("d");

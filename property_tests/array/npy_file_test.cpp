@@ -2,6 +2,7 @@
 // becomes of them when any call fails.
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,29 @@ using pretend::FreshFolder;
 using pretend::must;
 
 const os::OpenOptions to_create{.write = true, .create = true};
+
+/// Whose files seem to be longer than they are, as one is that is cut short meanwhile.
+class BoastfulOs final : public os::KernelOs {
+ public:
+  Result<os::FileStatus> status(os::Fd fd) noexcept override {
+    LASTREF_TRY(status, KernelOs::status(fd));
+    status.size += 1000;
+    return status;
+  }
+};
+
+TEST(NpyFile, that_is_cut_short_while_it_is_read_is_malformed_R12) {
+  const FreshFolder folder;
+  BoastfulOs os;
+  const os::UniqueFd file = must(os::open_file(os, folder.path("a.npy"), to_create));
+  ASSERT_TRUE(write_npy(os, file.get(), must(Array::zeros(dtype_of("<i8"), {10}))));
+  std::filesystem::resize_file(folder.path("a.npy"), 150);
+  const os::UniqueFd again = must(os::open_file(os, folder.path("a.npy"), {}));
+  const auto read = read_npy(os, again.get());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, std::errc::bad_message);
+  folder.remove("a.npy");
+}
 
 /// Takes a few bytes at a time, and is interrupted in between.
 class ChoppyOs final : public os::KernelOs {

@@ -31,6 +31,7 @@ class Places final : public os::KernelOs {
   std::optional<std::uint64_t> free;  ///< On shared memory; none: statvfs fails.
   std::set<std::string> made;         ///< Folders that are there now.
   std::vector<std::uint32_t> modes;
+  bool is_nowhere = false;  ///< The working folder was removed.
 
   Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override {
     const std::string parent = parent_of(place.path);
@@ -63,7 +64,11 @@ class Places final : public os::KernelOs {
                ? Result<std::uint64_t>(*free)
                : failure(std::errc::no_such_file_or_directory, path, Call::free_space);
   }
-  Result<std::string> working_folder() noexcept override { return std::string("/here/now"); }
+  Result<std::string> working_folder() noexcept override {
+    return is_nowhere ? Result<std::string>(
+                            failure(std::errc::no_such_file_or_directory, {}, Call::working_folder))
+                      : std::string("/here/now");
+  }
   std::optional<std::string> environment(const std::string& name) noexcept override {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -199,6 +204,16 @@ TEST(TempDirOnce, asks_nothing_of_shared_memory_if_a_place_is_named_M1) {
   EXPECT_EQ(os.count_of(Call::make_folder), 0U);
 }
 
+TEST(TempDirOnce, is_not_relative_to_a_working_folder_that_was_removed_M1) {
+  Places os;
+  os.is_nowhere = true;
+  os.variables["TMPDIR"] = "relative";
+  EXPECT_FALSE(temp_dir(os, "name", std::nullopt, {}));
+  EXPECT_FALSE(temp_dir(os, "name", "relative", {}));
+  os.usable.insert("/var/tmp");
+  EXPECT_EQ(must(temp_dir(os, "name", std::nullopt, {})).path, "/var/tmp/name");
+}
+
 TEST(TempDirOnce, a_tilde_without_a_home_is_a_name_M1) {
   Places os;
   EXPECT_EQ(must(absolute_path(os, "~/a")), "/here/now/~/a");
@@ -303,6 +318,27 @@ TEST_F(DeleteFolder, tries_ten_times_a_tenth_of_a_second_apart_M6) {
   EXPECT_EQ(os_.clock, std::chrono::milliseconds(900));
   os_.director = nullptr;
   EXPECT_TRUE(act("full", true));
+}
+
+TEST_F(DeleteFolder, tries_on_at_once_if_it_cannot_wait_M6) {
+  folder_.make_folder("full");
+  os_.director = [waits = 0](const pretend::Crossed& crossing) mutable -> std::optional<std::errc> {
+    switch (crossing.call) {
+      case Call::remove_folder:
+        return std::errc::device_or_resource_busy;
+      case Call::poll:
+        return ++waits % 2 == 1 ? std::errc::interrupted : std::errc::io_error;
+      default:
+        return std::nullopt;
+    }
+  };
+  const Status refused = act("full", false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, std::errc::device_or_resource_busy);
+  EXPECT_EQ(os_.count_of(Call::remove_folder), 10U);
+  EXPECT_EQ(os_.clock, os::Instant(0));
+  os_.director = nullptr;
+  EXPECT_TRUE(act("full", false));
 }
 
 TEST_F(DeleteFolder, is_fine_with_what_has_vanished_or_is_no_folder_M6) {

@@ -165,6 +165,22 @@ TEST(FalseTrackers, that_hang_up_again_and_again_are_not_called_for_ever_T2) {
   EXPECT_EQ(client.error().code, std::errc::connection_aborted);
 }
 
+TEST(FalseTrackers, that_die_at_once_are_not_started_for_ever_T6) {
+  const pretend::FreshFolder folder;
+  os::KernelOs os({.program = "/bin/false"});
+  testing::internal::CaptureStderr();
+  {
+    const auto client = Client::lead(os, {.runtime_folder = folder.path("runtime")});
+    const Status held = client->register_name(one);
+    ASSERT_FALSE(held);
+    EXPECT_EQ(held.error().code, std::errc::connection_aborted);
+    EXPECT_THAT(held.error().subject, HasSubstr("the tracker exited with code 1, again and again"));
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("the tracker exited with code 1; starting another"));
+  std::filesystem::remove_all(folder.path("runtime"));
+}
+
 TEST(FalseTrackers, may_answer_in_pieces_and_answer_what_nobody_asked_T2) {
   FalseTracker tracker([](Caller& caller) {
     caller.answer(caller.next().value());

@@ -1,5 +1,6 @@
 // rude_caller_test: a tracker whose caller, a process of the same user, says what makes no sense.
 // Each such word is answered, or told of, and harms nobody; not too many are told of.
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -111,6 +112,17 @@ TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
   EXPECT_EQ(ask({.verb = Verb::register_, .id = 4, .entries = {{.resource = name_}}}), std::errc{});
   say({.verb = Verb::leave, .entries = {}});
   EXPECT_THAT(end(), HasSubstr("announces itself twice, or without its process"));
+}
+
+TEST_F(RudeCaller, who_sends_what_is_no_message_is_told_of_T2) {
+  EXPECT_EQ(announce(1), std::errc{});
+  for (const std::size_t size : {header_size - 1, receive_size + 100}) {
+    EXPECT_TRUE(os_.send(link_->fd(), std::vector<std::byte>(size), {}));
+  }
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 7, .entries = {}}), std::errc{});
+  const std::string said = end();
+  EXPECT_EQ(std::ranges::count(said, '\n'), 2);
+  EXPECT_THAT(said, HasSubstr("malformed message: too long"));
 }
 
 TEST_F(RudeCaller, who_announces_in_pieces_is_answered_once_T2) {
