@@ -400,5 +400,24 @@ TEST(Manager, in_a_forked_child_cleans_nothing_and_says_so_M3) {
   }
 }
 
+TEST(ReferenceToAName, is_let_go_of_once_wherever_it_was_moved_M4) {
+  const pretend::FreshFolder folder;
+  const Resource name = {.type = ResourceType::file, .name = folder.path("name")};
+  pretend::Counts counts;
+  const std::shared_ptr<References> party = counts.party("one");
+  ASSERT_TRUE(party->register_name(name));
+  Reference reference(party, name);
+  Reference& same = reference;
+  reference = std::move(same);
+  EXPECT_EQ(counts.of(name.name), 1U);
+  Reference other = std::move(reference);
+  reference = std::move(other);
+  EXPECT_EQ(counts.of(name.name), 1U);
+  EXPECT_TRUE(reference.release());
+  EXPECT_TRUE(counts.empty());
+  EXPECT_TRUE(reference.release());
+  EXPECT_EQ(counts.said("release", name.name), 1U);
+}
+
 }  // namespace
 }  // namespace lastref
