@@ -35,7 +35,7 @@ class Life {
     }
     const std::unique_ptr<Cache> cache = *std::move(made);
     // One in one call, one in two, one in pieces of its own when it is preserved.
-    for (const std::size_t size : {0U, 10U, 300'000U}) {
+    for (const std::size_t size : {0U, 10U, 20'000U}) {
       put(*cache, std::string(size, static_cast<char>('a' + size % 26)));
     }
     look(*cache);
@@ -186,6 +186,31 @@ TEST_P(CacheFailures, of_each_call_once_are_told_and_nothing_is_wrong_or_left_C4
           EXPECT_TRUE(ground.counts.empty());
           return reached;
         });
+  }
+}
+
+TEST_P(CacheFailures, of_each_call_that_preserves_large_values_leave_no_file_C7) {
+  const std::string large(300'000, 'l');  // Written by itself, behind what waited before it.
+  bool reached = true;
+  for (std::size_t at = 0; reached; ++at) {
+    SCOPED_TRACE(at);
+    CacheGround ground;
+    const auto cache = ground.make(GetParam(), slots);
+    ASSERT_TRUE(must(cache->put(0, os::bytes_of("small"))));
+    ASSERT_TRUE(must(cache->put(1, os::bytes_of(large))));
+    reached = false;
+    ground.os.director = [&reached, fail = pretend::fail_kth(at, std::errc::io_error)](
+                             const pretend::Crossed& crossed) {
+      const auto code = fail(crossed);
+      reached = reached || code;
+      return code;
+    };
+    const auto preserved = cache->preserve("kept", false);
+    ground.os.director = nullptr;
+    EXPECT_TRUE(preserved || (reached && preserved.error().code == std::errc::io_error));
+    EXPECT_EQ(ground.folder.exists("kept"), preserved.has_value());
+    EXPECT_TRUE(cache->close());
+    ground.folder.remove("kept");
   }
 }
 
