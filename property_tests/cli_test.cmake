@@ -61,7 +61,7 @@ answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario c
   --budget 0.2)
 answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/always_fails
   --budget 0.2 --first --worlds 1)
-answers(0 "clean +.exit 0." gate --scenario death/a_holder_is_killed --world sim --random 3)
+answers(0 " matrix, 3 random" gate --scenario loky/* --world sim --random 3)
 
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
