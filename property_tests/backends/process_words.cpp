@@ -1,6 +1,7 @@
 #include "property_tests/backends/process_words.hpp"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,14 +10,55 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
+#include <iostream>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 namespace lastref::pretend {
+namespace {
+
+sigset_t broken_pipe_alone() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGPIPE);
+  return signals;
+}
+
+/// Gives the limit there was.
+std::uint64_t limit_descriptors(std::uint64_t most) {
+  rlimit limit{};
+  EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const std::uint64_t before = std::exchange(limit.rlim_cur, most);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  return before;
+}
+
+}  // namespace
 
 os::Pid fork_here() {
   return ::fork();
+}
+
+os::Pid run_in_copy(const std::function<int()>& body) {
+  const os::Pid parent = ::getpid();
+  const os::Pid copy = fork_here();
+  if (copy != 0) {
+    return copy;
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  constexpr int threw = 2;
+  int code = threw;
+  // The parent may have been killed before that.
+  if (::getppid() == parent) {
+    try {
+      code = body();
+    } catch (const std::exception& thrown) {
+      std::cerr << thrown.what() << '\n';
+    }
+  }
+  leave(code);
 }
 
 void daemonise_until(const std::string& path) {
@@ -84,26 +126,6 @@ void set_variable(const std::string& name, const std::string& value) {
 bool make_fifo(const std::string& path) {
   return ::mkfifo(path.c_str(), 0666) == 0;
 }
-
-namespace {
-
-sigset_t broken_pipe_alone() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGPIPE);
-  return signals;
-}
-
-/// Gives the limit there was.
-std::uint64_t limit_descriptors(std::uint64_t most) {
-  rlimit limit{};
-  EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
-  const std::uint64_t before = std::exchange(limit.rlim_cur, most);
-  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
-  return before;
-}
-
-}  // namespace
 
 void hold_back_a_broken_pipe() {
   const sigset_t signals = broken_pipe_alone();

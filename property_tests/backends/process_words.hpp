@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -19,6 +20,9 @@ void until(Condition condition) {
 
 /// Copies the calling process; 0 in the copy.
 os::Pid fork_here();
+/// Copies the calling process. The copy runs the body and leaves with what it gives, or with 2 if
+/// that throws. It is killed when the calling thread ends: a killed test leaves nobody behind.
+os::Pid run_in_copy(const std::function<int()>& body);
 /// A grandchild of its own session, which has all descriptors, lives until there is such a file.
 void daemonise_until(const std::string& path);
 /// Never.

@@ -85,11 +85,8 @@ class FalseTracker {
     const os::PipeEnds ends = must(os_.make_pipe());
     const os::UniqueFd read(os_, ends.read);
     const os::UniqueFd write(os_, ends.write);
-    pid_ = pretend::fork_here();
-    if (pid_ == 0) {
-      serve(write.get(), treat);
-    }
-    process_ = os::UniqueFd(os_, must(os_.open_process(pid_)));
+    const os::Pid pid = pretend::run_in_copy([&]() -> int { serve(write.get(), treat); });
+    process_ = os::UniqueFd(os_, must(os_.open_process(pid)));
     EXPECT_TRUE(pretend::wait_until_readable(os_, read.get()));
     tree_.resize(4096);
     tree_.resize(must(os_.read(read.get(), std::as_writable_bytes(std::span(tree_)))));
@@ -120,7 +117,6 @@ class FalseTracker {
 
   pretend::FreshFolder folder_;
   os::KernelOs os_;
-  os::Pid pid_ = 0;
   os::UniqueFd process_;
   std::string tree_;
 };

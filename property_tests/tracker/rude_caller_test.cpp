@@ -32,12 +32,11 @@ class RudeCaller : public testing::Test {
  protected:
   RudeCaller() : tree_(must(make_tree(os_, folder_.path("runtime")))) {
     testing::internal::CaptureStderr();
-    const os::Pid pid = pretend::fork_here();
-    if (pid == 0) {
+    const os::Pid pid = pretend::run_in_copy([&] {
       os::KernelOs os;
       auto daemon = must(Daemon::start(os, tree_.paths, std::move(tree_.listener)));
-      pretend::leave(daemon->serve() ? 0 : 1);
-    }
+      return daemon->serve() ? 0 : 1;
+    });
     tracker_ = os::UniqueFd(os_, must(os_.open_process(pid)));
     link_.emplace(os_, connect());
   }
@@ -138,13 +137,12 @@ TEST(DeafTracker, that_cannot_listen_gives_up_T1) {
   const pretend::FreshFolder folder;
   os::KernelOs os;
   const OwnTree tree = must(make_tree(os, folder.path("runtime")));
-  const os::Pid pid = pretend::fork_here();
-  if (pid == 0) {
+  const os::Pid pid = pretend::run_in_copy([&] {
     os::UniqueFd socket(os, must(os.make_socket()));  // Nobody has bound it.
     auto daemon = must(Daemon::start(os, tree.paths, std::move(socket)));
     const Status served = daemon->serve();
-    pretend::leave(!served && served.error().call == Call::accept ? 0 : 1);
-  }
+    return !served && served.error().call == Call::accept ? 0 : 1;
+  });
   const os::UniqueFd process(os, must(os.open_process(pid)));
   EXPECT_EQ(must(pretend::wait_for(os, process.get())), os::ChildExit{});
   EXPECT_TRUE(remove_tree(os, tree.paths));
