@@ -136,6 +136,17 @@ INSTANTIATE_TEST_SUITE_P(On,
                          testing::ValuesIn(pretend::cache_kinds),
                          [](const auto& each) { return pretend::name_of(each.param); });
 
+/// Fails the call that comes `at`th, and says whether there was one.
+pretend::DirectedOs::Director fail_if_reached(std::size_t at, bool& reached) {
+  reached = false;
+  return [&reached,
+          fail = pretend::fail_kth(at, std::errc::io_error)](const pretend::Crossed& crossed) {
+    const auto code = fail(crossed);
+    reached = reached || code;
+    return code;
+  };
+}
+
 /// Lives with one failure after the other, until there is no further one.
 void live_with_each(CacheKind kind,
                     const CacheOptions& options,
@@ -174,13 +185,7 @@ TEST_P(CacheFailures, of_each_call_once_are_told_and_nothing_is_wrong_or_left_C4
         {.is_durable = is_durable},
         std::errc::io_error,
         [&](CacheGround& ground, std::size_t at) {
-          reached = false;
-          ground.os.director = [&reached, fail = pretend::fail_kth(at, std::errc::io_error)](
-                                   const pretend::Crossed& crossed) {
-            const auto code = fail(crossed);
-            reached = reached || code;
-            return code;
-          };
+          ground.os.director = fail_if_reached(at, reached);
         },
         [&](CacheGround& ground) {
           EXPECT_TRUE(ground.counts.empty());
@@ -198,13 +203,7 @@ TEST_P(CacheFailures, of_each_call_that_preserves_large_values_leave_no_file_C7)
     const auto cache = ground.make(GetParam(), slots);
     ASSERT_TRUE(must(cache->put(0, os::bytes_of("small"))));
     ASSERT_TRUE(must(cache->put(1, os::bytes_of(large))));
-    reached = false;
-    ground.os.director = [&reached, fail = pretend::fail_kth(at, std::errc::io_error)](
-                             const pretend::Crossed& crossed) {
-      const auto code = fail(crossed);
-      reached = reached || code;
-      return code;
-    };
+    ground.os.director = fail_if_reached(at, reached);
     const auto preserved = cache->preserve("kept", false);
     ground.os.director = nullptr;
     EXPECT_TRUE(preserved || (reached && preserved.error().code == std::errc::io_error));
