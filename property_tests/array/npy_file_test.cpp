@@ -18,6 +18,7 @@
 #include "harness/sim/sim_process.hpp"
 #include "property_tests/array/gens.hpp"
 #include "property_tests/array/model.hpp"
+#include "property_tests/boastful_os.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
 
 namespace lastref {
@@ -29,19 +30,9 @@ using pretend::must;
 
 const os::OpenOptions to_create{.write = true, .create = true};
 
-/// Whose files seem to be longer than they are, as one is that is cut short meanwhile.
-class BoastfulOs final : public os::KernelOs {
- public:
-  Result<os::FileStatus> status(os::Fd fd) noexcept override {
-    LASTREF_TRY(status, KernelOs::status(fd));
-    status.size += 1000;
-    return status;
-  }
-};
-
 TEST(NpyFile, that_is_cut_short_while_it_is_read_is_malformed_R12) {
   const FreshFolder folder;
-  BoastfulOs os;
+  pretend::BoastfulOs os;
   const os::UniqueFd file = must(os::open_file(os, folder.path("a.npy"), to_create));
   ASSERT_TRUE(write_npy(os, file.get(), must(Array::zeros(dtype_of("<i8"), {10}))));
   std::filesystem::resize_file(folder.path("a.npy"), 150);

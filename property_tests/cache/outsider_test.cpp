@@ -15,6 +15,7 @@
 
 #include "impl/cache/snapshot.hpp"
 #include "property_tests/backends/process_words.hpp"
+#include "property_tests/boastful_os.hpp"
 #include "property_tests/cache/cache_ground.hpp"
 
 namespace lastref {
@@ -183,22 +184,12 @@ TEST(CacheFolder, of_a_process_that_is_nowhere_has_no_name_C1) {
             std::errc::no_such_file_or_directory);
 }
 
-/// Whose files are said to be as long as any file can be.
-class BoastfulOs final : public os::KernelOs {
- public:
-  Result<os::FileStatus> status(os::Fd fd) noexcept override {
-    LASTREF_TRY(status, KernelOs::status(fd));
-    status.size = ~std::uint64_t{0};
-    return status;
-  }
-};
-
 TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) {
   CacheGround ground;
   const auto cache = ground.make_many(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   const Outsider outsider(ground);
-  BoastfulOs os;
+  pretend::BoastfulOs os;
   const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
   outsider.set_word(outsider.word(slots_at), std::uint64_t{1} << 63U);
   EXPECT_EQ(code_of(attached->get_checked(0)), std::errc::not_enough_memory);
@@ -207,7 +198,7 @@ TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) 
 TEST(Snapshots, of_more_slots_than_there_is_memory_for_or_cut_short_are_a_typed_error_C7) {
   CacheGround ground;
   ground.folder.write("file", std::string(40, '\0'));
-  BoastfulOs os;
+  pretend::BoastfulOs os;
   const auto load = [&](std::uint64_t length) {
     return code_of(
         cache::Snapshot::load(os, must(os::open_file(os, ground.folder.path("file"), {})), length));
