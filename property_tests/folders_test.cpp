@@ -58,12 +58,12 @@ TEST_F(Folders, are_safe_where_nobody_else_can_rename) {
   EXPECT_EQ(code_of(check_is_safe(os_, folder_.path("file"))), std::errc::not_a_directory);
   EXPECT_EQ(code_of(check_is_safe(os_, folder_.path("absent"))),
             std::errc::no_such_file_or_directory);
-  const fs::path before = fs::current_path();
-  fs::current_path(folder_.path("in"));
-  EXPECT_EQ(code_of(check_parent(os_, "name")), std::errc::permission_denied);
-  open_to("in", 0700);
-  EXPECT_TRUE(check_parent(os_, "name"));
-  fs::current_path(before);
+  {
+    const pretend::WorkingFolder inside(folder_.path("in"));
+    EXPECT_EQ(code_of(check_parent(os_, "name")), std::errc::permission_denied);
+    open_to("in", 0700);
+    EXPECT_TRUE(check_parent(os_, "name"));
+  }
   folder_.remove("in");
   folder_.remove("file");
 }

@@ -1,7 +1,6 @@
 // views_test: every view of a mapped file is rebuilt exactly, or travels by value.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,12 +58,11 @@ struct Ground {
 
 TEST(View, of_a_file_whose_path_nobody_can_tell_is_an_error_R3) {
   Ground ground;
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(ground.folder.path());
+  std::optional<pretend::WorkingFolder> inside(ground.folder.path());
   const Array array = must(
       Array::over(must(Memory::map_file(ground.os, {"file"}, {.mode = MapMode::read, .size = 16})),
                   {.dtype = dtype_of("|u1"), .shape = {16}}));
-  std::filesystem::current_path(before);
+  inside.reset();
   const pretend::Nowhere nowhere;
   const auto sent = ground.forward.reduce(array);
   ASSERT_FALSE(sent);

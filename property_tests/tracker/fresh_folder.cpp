@@ -77,14 +77,18 @@ std::vector<std::string> FreshFolder::names() const {
   return all;
 }
 
-Nowhere::Nowhere() : before_(fs::current_path()) {
-  folder_.make_folder("gone");
-  fs::current_path(folder_.path("gone"));
-  folder_.remove("gone");
+WorkingFolder::WorkingFolder(const std::string& path) : before_(fs::current_path()) {
+  fs::current_path(path);
 }
 
-Nowhere::~Nowhere() {
+WorkingFolder::~WorkingFolder() {
   fs::current_path(before_);
+}
+
+Nowhere::Nowhere() {
+  folder_.make_folder("gone");
+  inside_.emplace(folder_.path("gone"));
+  folder_.remove("gone");
 }
 
 }  // namespace lastref::pretend

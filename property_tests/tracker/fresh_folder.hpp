@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,17 +31,26 @@ class FreshFolder {
   std::string path_;
 };
 
+/// This is the working folder, for a scope.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const std::string& path);
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+  ~WorkingFolder();
+
+ private:
+  std::filesystem::path before_;
+};
+
 /// The working folder is one that was removed, for a scope.
 class Nowhere {
  public:
   Nowhere();
-  Nowhere(const Nowhere&) = delete;
-  Nowhere& operator=(const Nowhere&) = delete;
-  ~Nowhere();
 
  private:
   FreshFolder folder_;
-  std::filesystem::path before_;
+  std::optional<WorkingFolder> inside_;
 };
 
 /// "lastref_" and random hexadecimal digits: nobody else's.
