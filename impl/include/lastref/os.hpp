@@ -311,7 +311,8 @@ class Os {
   virtual Result<Child> spawn(const SpawnOptions& options) noexcept = 0;
   virtual Result<Fd> open_process(Pid pid) noexcept = 0;
   virtual Status signal_process(Fd process, Signal signal) noexcept = 0;
-  /// Reaps a child that has ended; nothing if it still runs. Never waits.
+  /// Reaps a child that has ended; nothing if it still runs, or if it was traced when it died and
+  /// who traced it has not let go, though its descriptor is readable then. Never waits.
   virtual Result<std::optional<ChildExit>> wait_child(Fd process) noexcept = 0;
   virtual Pid process_id() noexcept = 0;
   virtual std::uint32_t user_id() noexcept = 0;
