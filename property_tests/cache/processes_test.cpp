@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <exception>
+#include <iostream>
 #include <memory>
 #include <random>
 #include <string>
@@ -130,14 +132,15 @@ void use_with_threads(Ground& ground, Cache& cache, const std::string& actor, st
 /// {handle, actor, seed}, with the ground's descriptor as its 3.
 int be_user(std::span<const std::string> arguments) {
   os::KernelOs os;
-  const auto memory = pretend::map_shared(os, os::Fd{3}, memory_size);
-  const auto cache = MultiprocessFileCache::attach(os, arguments[0]);
-  if (!memory || !cache) {
+  try {
+    const auto cache = must(MultiprocessFileCache::attach(os, arguments[0]));
+    Ground ground(must(pretend::map_shared(os, os::Fd{3}, memory_size)));
+    use_with_threads(ground, *cache, arguments[1], std::stoull(arguments[2]));
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << arguments[1] << ": " << error.what() << '\n';
     return 1;
   }
-  Ground ground(*memory);
-  use_with_threads(ground, **cache, arguments[1], std::stoull(arguments[2]));
-  return 0;
 }
 
 /// One cache, and the processes that have it.
@@ -169,8 +172,16 @@ class Users {
     return {os_, child.process};
   }
 
-  os::ChildExit wait_for(const os::UniqueFd& process) {
-    return must(pretend::wait_for(os_, process.get()));
+  void wait_until_ended(std::uint64_t operations) {
+    while (ground_.ended() < operations) {
+      std::this_thread::yield();
+    }
+  }
+
+  void expect_end(const os::UniqueFd& process, bool may_be_killed) {
+    const os::ChildExit end = must(pretend::wait_for(os_, process.get()));
+    EXPECT_TRUE(end.killed ? may_be_killed : end.code == 0)
+        << (end.killed ? "signal " : "exit code ") << end.code;
   }
 
  private:
@@ -182,29 +193,28 @@ class Users {
   Ground ground_{shared_.memory()};
 };
 
-RC_GTEST_PROP(CacheUsers,
-              of_many_processes_and_threads_are_told_what_has_an_order_C2_C3_C4,
-              (std::uint64_t seed)) {
-  // Of what is put, some eighty thousand bytes would fit into as many slots.
-  const bool is_limited = *rc::gen::arbitrary<bool>();
-  const auto killed_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 4);
-  // The six threads that are not killed do so many.
-  const auto preserved_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 6);
-  Users users(is_limited ? 40'000 : 0);
+/// What a history of theirs takes.
+struct Plan {
+  std::uint64_t seed = 0;
+  /// Of what is put, some eighty thousand bytes would fit into as many slots.
+  bool is_limited = false;
+  /// Operations after which one process is killed, and after which the cache is preserved.
+  std::uint64_t killed_after = 0;
+  std::uint64_t preserved_after = 0;
+};
+
+void live(const Plan& plan) {
+  Users users(plan.is_limited ? 40'000 : 0);
   std::vector<os::UniqueFd> processes;
   for (std::uint64_t at = 0; at < 3; ++at) {
-    processes.push_back(users.start("process_" + std::to_string(at), seed + 10 * at));
+    processes.push_back(users.start("process_" + std::to_string(at), plan.seed + 10 * at));
   }
-  std::jthread here([&] { use_with_threads(users.ground(), users.cache(), "maker", seed + 100); });
-  while (users.ground().ended() < killed_after) {
-    std::this_thread::yield();
-  }
-  RC_ASSERT(users.os().signal_process(processes[0].get(), os::Signal::kill).has_value());
-  const os::ChildExit end = users.wait_for(processes[0]);
-  RC_ASSERT(end.killed || end.code == 0);
-  while (users.ground().ended() < preserved_after) {
-    std::this_thread::yield();
-  }
+  std::jthread here(
+      [&] { use_with_threads(users.ground(), users.cache(), "maker", plan.seed + 100); });
+  users.wait_until_ended(plan.killed_after);
+  EXPECT_TRUE(users.os().signal_process(processes[0].get(), os::Signal::kill));
+  users.expect_end(processes[0], true);
+  users.wait_until_ended(plan.preserved_after);
   {
     const auto asked = users.ground().log().invoke(
         {.actor = "maker", .kind = OperationKind::freeze, .slot = 0, .value = 0});
@@ -212,19 +222,35 @@ RC_GTEST_PROP(CacheUsers,
   }
   here.join();
   for (std::size_t at : {1U, 2U}) {
-    RC_ASSERT(users.wait_for(processes[at]) == (os::ChildExit{.code = 0, .killed = false}));
+    users.expect_end(processes[at], false);
   }
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
     users.ground().get(users.cache(), "maker", slot, slot % 3);
   }
-  const auto history =
-      must(users.ground().log().history(is_limited ? Refusals::at_a_limit : Refusals::when_frozen));
-  RC_ASSERT(history.operations.size() > operations_of_a_thread * 6);
+  const auto history = must(
+      users.ground().log().history(plan.is_limited ? Refusals::at_a_limit : Refusals::when_frozen));
+  EXPECT_GT(history.operations.size(), operations_of_a_thread * 6);
   const auto findings = harness::oracle::linearizable(history);
-  // At once: a race that is run again to be described may end otherwise.
   EXPECT_TRUE(findings.empty()) << findings.front().seen << '\n'
                                 << harness::oracle::to_text(history);
-  RC_ASSERT(findings.empty());
+}
+
+RC_GTEST_PROP(CacheUsers,
+              of_many_processes_and_threads_are_told_what_has_an_order_C2_C3_C4,
+              (std::uint64_t seed)) {
+  const Plan plan = {
+      .seed = seed,
+      .is_limited = *rc::gen::arbitrary<bool>(),
+      .killed_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 4),
+      // The six threads that are not killed do so many.
+      .preserved_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 6)};
+  // All is said at once: a race that is run again to be described may end otherwise.
+  try {
+    live(plan);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+  RC_ASSERT(!testing::Test::HasFailure());
 }
 
 }  // namespace
