@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.25)
 function(answers code expression)
   execute_process(COMMAND ${PROGRAM} ${ARGN}
     WORKING_DIRECTORY ${FOLDER}
-    TIMEOUT 20
+    TIMEOUT 120
     RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
   string(APPEND said "${complained}")
   if(NOT result STREQUAL code)
