@@ -407,8 +407,7 @@ Outcome<List> Parallel::run_one(const TaskSource& source) {
     state.call = nullptr;
   }
   if (!outcome) {
-    const auto aborted = state.works->abort_everything(/*ensure_ready=*/false);
-    warn(state.os, aborted ? ok() : Status(tl::unexpected<Error>(aborted.error())));
+    warn(state.os, status_of(state.works->abort_everything(/*ensure_ready=*/false)));
   }
   warn(state.os, state.works->stop_call());
   return outcome;

@@ -8,6 +8,15 @@ namespace {
 constexpr std::size_t chunk = std::size_t{64} << 10U;
 constexpr std::size_t front = sizeof(std::uint64_t) + sizeof(Kind);
 
+/// What a refused call means to its caller: nothing, if it had only to wait.
+template <typename T>
+Status told(const Result<T>& refused) {
+  if (refused.error().code == std::errc::resource_unavailable_try_again) {
+    return ok();
+  }
+  return status_of(refused);
+}
+
 }  // namespace
 
 Status Inbox::fill() {
@@ -19,9 +28,7 @@ Status Inbox::fill() {
   for (;;) {
     const auto got = os::retry_interrupted([&] { return os_->read(fd_.get(), scratch_); });
     if (!got) {
-      return got.error().code == std::errc::resource_unavailable_try_again
-                 ? ok()
-                 : Status(tl::unexpected<Error>(got.error()));
+      return told(got);
     }
     buffer_.insert(
         buffer_.end(), scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(*got));
@@ -69,9 +76,7 @@ Status Outbox::flush() {
     const os::Bytes left = os::Bytes(queue_.front()).subspan(written_);
     const auto put = os::retry_interrupted([&] { return os_->write(fd_.get(), left); });
     if (!put) {
-      return put.error().code == std::errc::resource_unavailable_try_again
-                 ? ok()
-                 : Status(tl::unexpected<Error>(put.error()));
+      return told(put);
     }
     written_ += *put;
     if (written_ == queue_.front().size()) {

@@ -159,7 +159,8 @@ class Worker {
       failures_ = 0;
       return ok();
     }
-    return ++failures_ < failures_max ? ok() : Status(tl::unexpected<Error>(ready.error()));
+    ++failures_;
+    return failures_ < failures_max ? ok() : status_of(ready);
   }
 
   Status run(const backends::Message& message) {

@@ -162,13 +162,16 @@ Status TemporaryResources::clean_temporary_resources(const std::optional<std::st
 
 Result<tracker::Swept> sweep(os::Os& os, const std::string& runtime_folder) {
   auto swept = tracker::sweep(os, runtime_folder);
-  Status first = swept ? ok() : Status(tl::unexpected<Error>(swept.error()));
+  Status first = status_of(swept);
   for (const std::string& place : temp_places(os)) {
     const auto path = absolute_path(os, place);
-    keep_first(first,
-               path ? remove_probes(os, *path) : Status(tl::unexpected<Error>(path.error())));
+    keep_first(first, status_of(path));
+    if (path) {
+      keep_first(first, remove_probes(os, *path));
+    }
   }
-  return first ? swept : Result<tracker::Swept>(tl::unexpected<Error>(std::move(first).error()));
+  LASTREF_CHECK(std::move(first));
+  return swept;
 }
 
 }  // namespace lastref

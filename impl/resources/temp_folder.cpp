@@ -126,7 +126,7 @@ Status remove_probes(os::Os& os, const std::string& place) {
   auto folder = os::open_file(os, place, {.folder = true});
   if (!folder) {
     const bool absent = folder.error().code == std::errc::no_such_file_or_directory;
-    return absent ? ok() : Status(tl::unexpected<Error>(std::move(folder).error()));
+    return absent ? ok() : status_of(folder);
   }
   for (;;) {
     LASTREF_TRY(entries, os.read_folder(folder->get()));

@@ -144,8 +144,10 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
     made_.insert(place.path);
   }
   auto open = os::open_file(os_, place.path, {.folder = true});
-  Status usable = open ? check_private(os_, open->get(), place.path)
-                       : Status(tl::unexpected<Error>(open.error()));
+  Status usable = status_of(open);
+  if (usable) {
+    usable = check_private(os_, open->get(), place.path);
+  }
   if (usable) {
     usable = os::check_parent(os_, place.path);
   }

@@ -132,7 +132,7 @@ Status Client::State::start() {
   Status made = make_or_join();
   if (made) {
     auto thread = os_.start_thread([this] { serve(); });
-    made = thread ? ok() : Status(tl::unexpected(thread.error()));
+    made = status_of(thread);
     if (thread) {
       thread_ = *std::move(thread);
     }

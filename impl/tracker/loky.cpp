@@ -191,7 +191,7 @@ Status LokyTracker::serve() {
     }
     if (!open || !*open) {
       clean_all();
-      return open ? ok() : Status(tl::unexpected(open.error()));
+      return status_of(open);
     }
   }
 }

@@ -36,6 +36,15 @@ inline tl::unexpected<Error> failure(std::errc code, std::string subject, Call c
       Error{.code = code, .call = call, .subject = std::move(subject), .injected = false});
 }
 
+/// How it went, without the value.
+template <typename T>
+Status status_of(const Result<T>& result) {
+  if (result) {
+    return ok();
+  }
+  return tl::unexpected<Error>(result.error());
+}
+
 /// One line for people: what was tried, on what, and what the kernel said.
 std::string describe(const Error& error);
 
