@@ -339,6 +339,8 @@ TEST(Array, never_looks_outside_of_its_memory_R3) {
   const Array whole = must(over({4}, {}, 0));
   EXPECT_EQ(whole.as_strided({2}, {4}, farthest).error().code, outside);
   EXPECT_EQ(whole.as_strided({2}, {4}, lowest).error().code, outside);
+  EXPECT_EQ(whole.as_strided({1000}, {4}).error().code, outside);
+  EXPECT_EQ(whole.as_strided({1}, {4}, -4).error().code, outside);
   EXPECT_EQ(whole.as_strided({2}, {4, 4}).error().code, std::errc::invalid_argument);
 }
 

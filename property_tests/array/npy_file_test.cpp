@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -41,6 +42,18 @@ TEST(NpyFile, that_is_cut_short_while_it_is_read_is_malformed_R12) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, std::errc::bad_message);
   folder.remove("a.npy");
+}
+
+TEST(NpyFile, is_no_pipe_whose_length_nobody_knows_R12) {
+  os::KernelOs os;
+  const auto ends = must(os.make_pipe());
+  const os::UniqueFd from(os, ends.read);
+  const os::UniqueFd to(os, ends.write);
+  ASSERT_TRUE(write_npy(os, to.get(), must(Array::zeros(dtype_of("<i8"), {10}))));
+  const auto read = read_npy(os, from.get());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, std::errc::bad_message);
+  EXPECT_THAT(read.error().subject, testing::HasSubstr("not a regular file"));
 }
 
 /// Takes a few bytes at a time, and is interrupted in between.
