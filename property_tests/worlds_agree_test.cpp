@@ -14,7 +14,7 @@
 namespace lastref::harness {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(LASTREF_COVERAGE)
 constexpr std::size_t one_in = 101;
 #else
 constexpr std::size_t one_in = 7;
