@@ -34,7 +34,7 @@ class Life {
       return;
     }
     const std::unique_ptr<Cache> cache = *std::move(made);
-    // One in one call, one in two, one in pieces of its own when it is preserved.
+    // Two in one call each, one in two.
     for (const std::size_t size : {0U, 10U, 20'000U}) {
       put(*cache, std::string(size, static_cast<char>('a' + size % 26)));
     }
