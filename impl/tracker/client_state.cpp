@@ -185,12 +185,12 @@ void Client::State::forget_everything() {
     thread_.reset();
     stopping_ = false;
   }
+  lock_.close_quietly();  // First, as in a leave.
   link_.reset();
   wake_write_.close_quietly();
   wake_read_.close_quietly();
   self_.close_quietly();
   listener_.close_quietly();
-  lock_.close_quietly();
   if (root_ && !paths_.folder.empty()) {
     static_cast<void>(remove_tree(os_, paths_));
     paths_.folder.clear();

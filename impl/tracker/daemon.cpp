@@ -230,20 +230,33 @@ std::size_t Daemon::read_all(ConnectionId id) {
 }
 
 /// A connection has ended, which is no death: its process may live, and will announce again (T8).
-/// One that has given up its lock has left, and could not say so.
 void Daemon::lose(ConnectionId id) {
   const auto found = connections_.find(id);
-  const std::optional<MemberId> id_of_member = found->second.member;
+  const auto member = members_.find(found->second.member.value_or(nobody));
   connections_.erase(found);
-  if (!id_of_member || !members_.contains(*id_of_member)) {
+  if (member != members_.end()) {
+    member->second.announced = false;
+  }
+  leave_without_lock();
+}
+
+/// Who has no lock any more, and no connection to say so, has left. That may be one who was known
+/// by its lock alone: it said that it leaves before it gave its lock up, or could not join.
+void Daemon::leave_without_lock() {
+  if (settled()) {
     return;
   }
-  Member& member = members_.at(*id_of_member);
-  if (is_member(os_, lock_.get(), member.pid)) {
-    member.announced = false;
-  } else {
-    leave(*id_of_member);
+  std::set<MemberId> connected;
+  for (const auto& [id, connection] : connections_) {
+    connected.insert(connection.member.value_or(nobody));
   }
+  std::vector<MemberId> gone;
+  for (const auto& [id, member] : members_) {
+    if (!member.announced && !connected.contains(id) && !is_member(os_, lock_.get(), member.pid)) {
+      gone.push_back(id);
+    }
+  }
+  std::ranges::for_each(gone, [this](MemberId id) { leave(id); });
 }
 
 /// A process has died. What it had sent comes first, then its references go. With more to read than

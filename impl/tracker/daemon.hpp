@@ -76,9 +76,9 @@ class Daemon {
   Status accept_all();
   std::size_t read_all(ConnectionId id);
   void lose(ConnectionId id);
+  void leave_without_lock();
   void bury(MemberId id);
   bool settled() const;
-  void doom();
   void clean();
   Result<bool> has_ended();
   Status end();

@@ -2,6 +2,8 @@
 // Each such word is answered, or told of, and harms nobody; not too many are told of.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/tracker_client.hpp>
 
 #include "impl/tracker/daemon.hpp"
 #include "impl/tracker/link.hpp"
@@ -25,6 +28,7 @@ namespace lastref::tracker {
 namespace {
 
 using pretend::must;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// A tracker in a copy of this process, which is the root of its tree and speaks to it by hand.
@@ -111,6 +115,53 @@ TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
   EXPECT_EQ(ask({.verb = Verb::register_, .id = 4, .entries = {{.resource = name_}}}), std::errc{});
   say({.verb = Verb::leave, .entries = {}});
   EXPECT_THAT(end(), HasSubstr("announces itself twice, or without its process"));
+}
+
+TEST_F(RudeCaller, who_leaves_before_it_gives_up_its_lock_does_not_keep_the_tracker_T1) {
+  EXPECT_EQ(announce(1), std::errc{});
+  say({.verb = Verb::leave, .entries = {}});
+  // Two rounds: by the answer of the second the tracker has looked who else is there.
+  for (const std::uint32_t id : {2U, 3U}) {
+    EXPECT_EQ(ask({.verb = Verb::probe, .id = id, .entries = {}}), std::errc{});
+  }
+  EXPECT_EQ(end(), "");
+}
+
+/// Has no thread to give, and notes in which order it closes its lock and its connection.
+class ThreadlessOs final : public os::KernelOs {
+ public:
+  Result<std::unique_ptr<os::Thread>> start_thread(
+      std::function<void()> /*body*/) noexcept override {
+    return failure(std::errc::resource_unavailable_try_again, "a thread", Call::start_thread);
+  }
+  Status lock_range(os::Fd fd, const os::LockRange& range) noexcept override {
+    lock = fd;
+    return KernelOs::lock_range(fd, range);
+  }
+  Result<os::Fd> make_socket() noexcept override {
+    auto made = KernelOs::make_socket();
+    socket = made.value_or(os::Fd::none);
+    return made;
+  }
+  Status close(os::Fd fd) noexcept override {
+    if (fd == lock || fd == socket) {
+      closed.push_back(fd);
+    }
+    return KernelOs::close(fd);
+  }
+
+  os::Fd lock = os::Fd::none;
+  os::Fd socket = os::Fd::none;
+  std::vector<os::Fd> closed;
+};
+
+TEST_F(RudeCaller, who_cannot_join_after_all_gives_up_its_lock_first_T1) {
+  ThreadlessOs os;
+  const auto joined = Client::join(os, tree_.paths.folder);
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().code, std::errc::resource_unavailable_try_again);
+  EXPECT_THAT(os.closed, ElementsAre(os.lock, os.socket));
+  EXPECT_EQ(end(), "");
 }
 
 TEST_F(RudeCaller, who_sends_what_is_no_message_is_told_of_T2) {
