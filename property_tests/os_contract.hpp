@@ -37,6 +37,10 @@ namespace lastref::contract {
 /// Longer than anything here takes; only a failing test sees its end.
 inline constexpr std::chrono::seconds patience{20};
 
+/// A descriptor that is open nowhere.
+inline constexpr os::Fd nobody{9999};
+inline constexpr auto would_block = std::errc::resource_unavailable_try_again;
+
 /// A program that tests start as a child process. What it gets as descriptors is said where it is
 /// written, in os_contract_entries.cpp.
 struct Entry {

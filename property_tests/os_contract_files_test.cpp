@@ -8,6 +8,7 @@ namespace lastref {
 namespace {
 
 using contract::fails;
+using contract::nobody;
 using contract::Scene;
 using contract::value_of;
 using contract::worked;
@@ -18,8 +19,6 @@ using os::UniqueFd;
 
 class FilesContract : public contract::OsContract {};
 LASTREF_ON_EVERY_GROUND(FilesContract);
-
-constexpr Fd nobody{9999};
 
 std::array<std::byte, 64> buffer;
 

@@ -8,6 +8,7 @@ namespace lastref {
 namespace {
 
 using contract::fails;
+using contract::nobody;
 using contract::Scene;
 using contract::value_of;
 using contract::worked;
@@ -163,9 +164,9 @@ TEST_P(MemoryContract, what_is_no_file_is_not_mapped) {
     EXPECT_TRUE(fails(scene.os().map({.file = pipe.read.get(), .size = 4}),
                       Call::map,
                       std::errc::no_such_device));
-    const auto nobody = scene.os().map({.file = Fd{9999}, .size = 4});
-    EXPECT_TRUE(fails(nobody, Call::map, std::errc::bad_file_descriptor));
-    EXPECT_EQ(nobody.error().subject, "fd 9999");
+    const auto closed = scene.os().map({.file = nobody, .size = 4});
+    EXPECT_TRUE(fails(closed, Call::map, std::errc::bad_file_descriptor));
+    EXPECT_EQ(closed.error().subject, "fd 9999");
   });
 }
 

@@ -9,18 +9,17 @@ namespace {
 using contract::fails;
 using contract::look_at;
 using contract::next_message;
+using contract::nobody;
 using contract::Pair;
 using contract::Pipe;
 using contract::Scene;
 using contract::send_text;
 using contract::value_of;
 using contract::worked;
+using contract::would_block;
 using os::bytes_of;
 using os::Fd;
 using os::UniqueFd;
-
-constexpr auto would_block = std::errc::resource_unavailable_try_again;
-constexpr Fd nobody{9999};
 
 class SocketsContract : public contract::OsContract {};
 LASTREF_ON_EVERY_GROUND(SocketsContract);

@@ -12,6 +12,7 @@ namespace lastref {
 namespace {
 
 using contract::fails;
+using contract::nobody;
 using contract::Scene;
 using contract::value_of;
 using contract::worked;
@@ -23,7 +24,6 @@ using os::UniqueMap;
 class StorageContract : public contract::OsContract {};
 LASTREF_ON_EVERY_GROUND(StorageContract);
 
-constexpr Fd nobody{9999};
 constexpr std::size_t page = 4096;
 constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t no_offset = offset_max + 1;  // negative to the kernel

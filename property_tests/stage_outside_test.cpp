@@ -236,7 +236,7 @@ void outside_leak_root(Stage& stage) {
   stage.outside_write("/dev/shm/left", "");
 }
 
-std::vector<Scenario> make_toys() {
+std::vector<Scenario> make_toys_with_an_outside() {
   std::vector<Scenario> all = {
       toy("environment", {{"root", environment_root}}),
       toy("device", {{"root", device_root}}),
@@ -256,14 +256,14 @@ std::vector<Scenario> make_toys() {
   return all;
 }
 
-const std::vector<Scenario>& toys() {
-  static const std::vector<Scenario> all = make_toys();
+const std::vector<Scenario>& toys_with_an_outside() {
+  static const std::vector<Scenario> all = make_toys_with_an_outside();
   return all;
 }
 
 class StageOutside : public StageWorlds {
  protected:
-  StageOutside() : StageWorlds(toys()) {}
+  StageOutside() : StageWorlds(toys_with_an_outside()) {}
 };
 
 INSTANTIATE_TEST_SUITE_P(Worlds, StageOutside, testing::ValuesIn(both_worlds()), name_of_row);

@@ -316,7 +316,7 @@ Scenario deadly(std::string name, std::vector<Role> roles) {
   return made;
 }
 
-const std::vector<Scenario>& toys() {
+const std::vector<Scenario>& toys_of_processes() {
   static const std::vector<Scenario> all = {
       toy("entries", {{"root", entries_root}, {"worker", worker}, {"worker_2", worker}}),
       deadly("executioner", {{"root", executioner}, {"patient", patient}}),
@@ -341,7 +341,7 @@ const std::vector<Scenario>& toys() {
 
 class StageProcesses : public StageWorlds {
  protected:
-  StageProcesses() : StageWorlds(toys()) {}
+  StageProcesses() : StageWorlds(toys_of_processes()) {}
 
   Outcome enumerate(std::string_view name) {
     return run(name, {.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true});
@@ -429,12 +429,12 @@ class StageProcessesOfBoth : public testing::Test {
     EXPECT_EQ(difference_of(sim, kernel), "") << scenario.name;
   }
 
-  KernelWorld kernel_{{.scenarios = &toys()}};
+  KernelWorld kernel_{{.scenarios = &toys_of_processes()}};
   SimWorld sim_;
 };
 
 TEST_F(StageProcessesOfBoth, both_worlds_agree_in_every_order) {
-  for (const Scenario& scenario : toys()) {
+  for (const Scenario& scenario : toys_of_processes()) {
     agree_on(scenario, {.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true});
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       agree_on(scenario, {.faults = {}, .choices = {}, .seed = seed, .wants_crossings = true});
@@ -443,7 +443,7 @@ TEST_F(StageProcessesOfBoth, both_worlds_agree_in_every_order) {
 }
 
 TEST_F(StageProcessesOfBoth, both_worlds_agree_on_faults) {
-  for (const Scenario& scenario : toys()) {
+  for (const Scenario& scenario : toys_of_processes()) {
     const Plan clean{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
     const std::vector<Fault> matrix = matrix_of(sim_.run(scenario, clean).crossings);
     for (std::size_t at = 0; at < matrix.size(); at += one_in) {

@@ -110,7 +110,7 @@ void word_root(Stage& stage) {
   expect(stage, stage.word("reduce", [] { return ok(); }).has_value(), "also if it is nothing");
 }
 
-const std::vector<Scenario>& toys() {
+const std::vector<Scenario>& toys_of_words() {
   Scenario word = toy("word", {{"root", word_root}});
   word.failing_words = {"reduce", "inner"};
   static const std::vector<Scenario> all = {
@@ -125,7 +125,7 @@ const std::vector<Scenario>& toys() {
 
 class StageWords : public StageWorlds {
  protected:
-  StageWords() : StageWorlds(toys()) {}
+  StageWords() : StageWorlds(toys_of_words()) {}
 };
 
 INSTANTIATE_TEST_SUITE_P(Worlds, StageWords, testing::ValuesIn(both_worlds()), name_of_row);
@@ -163,7 +163,7 @@ TEST_P(StageWords, a_word_of_the_scenarios_own_returns_what_was_done) {
 }
 
 TEST(Mails, are_sent_in_every_order) {
-  const Exhausted exhausted = exhaust(toys()[2], {.preemptions = 1, .ask_after = "go"});
+  const Exhausted exhausted = exhaust(toys_of_words()[2], {.preemptions = 1, .ask_after = "go"});
   EXPECT_TRUE(exhausted.complete);
   EXPECT_TRUE(exhausted.deterministic);
   EXPECT_GT(exhausted.violations, 0U);
@@ -175,7 +175,7 @@ TEST(Mails, are_sent_in_every_order) {
 TEST(Words, nest_in_the_journal) {
   SimWorld world;
   world.keep_journal(true);
-  world.run(toys()[4], {});
+  world.run(toys_of_words()[4], {});
   const std::string& journal = world.journal();
   const auto at = [&](const std::string& text) { return journal.find(text); };
   EXPECT_LT(at("reduce"), at("inner"));

@@ -26,17 +26,17 @@ using testing::StartsWith;
 constexpr const char* best = "/dev/shm/lastref-0";
 constexpr const char* second_best = "/tmp/lastref-0";
 
-struct Planted {
+struct PlantedFolder {
   const char* name;
   std::function<bool(const std::string& path)> plant;
   std::errc code;
 };
 
-void PrintTo(const Planted& row, std::ostream* out) {
+void PrintTo(const PlantedFolder& row, std::ostream* out) {
   *out << row.name;
 }
 
-const Planted planted[] = {
+const PlantedFolder planted_folders[] = {
     {"a_folder",
      [](const std::string& path) {
        return stranger_does([&] { return pretend::make_folder(path, 0700); });
@@ -88,7 +88,8 @@ const Planted planted[] = {
      std::errc::not_a_directory},
 };
 
-class PlantedRuntime : public pretend::AttackGround, public testing::WithParamInterface<Planted> {
+class PlantedRuntime : public pretend::AttackGround,
+                       public testing::WithParamInterface<PlantedFolder> {
  protected:
   void SetUp() override {
     AttackGround::SetUp();
@@ -139,9 +140,10 @@ TEST_P(PlantedRuntime, is_not_swept_M7) {
   EXPECT_EQ(swept.error().code, GetParam().code) << describe(swept.error());
 }
 
-INSTANTIATE_TEST_SUITE_P(By, PlantedRuntime, testing::ValuesIn(planted), [](const auto& each) {
-  return std::string(each.param.name);
-});
+INSTANTIATE_TEST_SUITE_P(By,
+                         PlantedRuntime,
+                         testing::ValuesIn(planted_folders),
+                         [](const auto& each) { return std::string(each.param.name); });
 
 using Runtime = pretend::AttackGround;
 

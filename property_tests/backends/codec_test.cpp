@@ -258,22 +258,23 @@ TEST(Codec, what_many_tasks_share_is_reduced_and_rebuilt_once_B5) {
 
 TEST(Codec, nothing_is_on_its_way_if_something_cannot_be_sent_B5) {
   pretend::SendGround ground;
-  const Array large = pretend::patterned(1000);
+  const Array mapped = pretend::patterned(1000);
   const Array objects = must(Array::zeros(pretend::dtype_of("|O"), {2}));
   const auto reduce = [&](const Array& array) { return ground.forward->reduce(array); };
   {
-    const auto sent = must(encode(List{large}, reduce));
+    const auto sent = must(encode(List{mapped}, reduce));
     ASSERT_EQ(sent.sent.size(), 1U);
     EXPECT_EQ(ground.counts.names(ResourceType::file).size(), 1U);
   }
   const std::string path = ground.counts.names(ResourceType::file).at(0);
   const std::size_t kept = ground.counts.of(path);
-  const List unsendable[] = {
-      {large, objects}, {large, nested(depth_max + 1, false)}, {List{large, Map{{"x", objects}}}}};
+  const List unsendable[] = {{mapped, objects},
+                             {mapped, nested(depth_max + 1, false)},
+                             {List{mapped, Map{{"x", objects}}}}};
   for (const List& list : unsendable) {
     EXPECT_FALSE(encode(list, reduce).has_value());
     EXPECT_EQ(ground.counts.of(path), kept);
-    EXPECT_FALSE(encode(Batch{{"f", {large}}, {"g", list}}, reduce).has_value());
+    EXPECT_FALSE(encode(Batch{{"f", {mapped}}, {"g", list}}, reduce).has_value());
     EXPECT_EQ(ground.counts.of(path), kept);
   }
   ground.end();
