@@ -22,7 +22,24 @@ constexpr std::size_t one_in = 7;
 /// Faults of one scenario, at most: the larger ones repeat what the smaller ones have shown.
 constexpr std::size_t tried_max = 120;
 
-class Worlds : public testing::Test {
+/// The names of the scenarios that both worlds can run, and whose size is not their point.
+std::vector<std::string> common() {
+  std::vector<std::string> chosen;
+  for (const Scenario& each : catalog()) {
+    if (!each.kernel_only && each.in_matrix) {
+      chosen.push_back(each.name);
+    }
+  }
+  return chosen;
+}
+
+std::string name_of_test(const testing::TestParamInfo<std::string>& each) {
+  std::string name = each.param;
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+class Worlds : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (!kernel_.degraded().empty()) {
@@ -30,55 +47,38 @@ class Worlds : public testing::Test {
     }
   }
 
-  /// Scenarios that both worlds can run, and whose size is not their point.
-  static std::vector<const Scenario*> common() {
-    std::vector<const Scenario*> chosen;
-    for (const Scenario& each : catalog()) {
-      if (!each.kernel_only && each.in_matrix) {
-        chosen.push_back(&each);
-      }
-    }
-    return chosen;
+  void compare(const Plan& plan, const std::string& what) {
+    const Outcome sim = sim_.run(scenario_, plan);
+    const Outcome kernel = kernel_.run(scenario_, plan);
+    EXPECT_EQ(difference_of(sim, kernel), "") << "first the simulated, then the real: " << what;
   }
 
-  void compare(const Scenario& scenario, const Plan& plan, const std::string& what) {
-    const Outcome sim = sim_.run(scenario, plan);
-    const Outcome kernel = kernel_.run(scenario, plan);
-    EXPECT_EQ(difference_of(sim, kernel), "")
-        << "first the simulated, then the real: " << scenario.name << ", " << what;
-  }
-
+  const Scenario& scenario_ = *std::ranges::find(catalog(), GetParam(), &Scenario::name);
   // The real one first: a fork of a small program.
   KernelWorld kernel_{{.scenarios = &catalog()}};
   SimWorld sim_{{.arena = true}};
 };
+INSTANTIATE_TEST_SUITE_P(On, Worlds, testing::ValuesIn(common()), name_of_test);
 
-TEST_F(Worlds, agree_on_clean_runs) {
-  for (const Scenario* scenario : common()) {
-    compare(*scenario, {.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true}, "clean");
+TEST_P(Worlds, agree_on_clean_runs) {
+  compare({.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true}, "clean");
+}
+
+TEST_P(Worlds, agree_on_random_orders) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    compare({.faults = {}, .choices = {}, .seed = seed, .wants_crossings = true},
+            "seed " + std::to_string(seed));
   }
 }
 
-TEST_F(Worlds, agree_on_random_orders) {
-  for (const Scenario* scenario : common()) {
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      compare(*scenario,
-              {.faults = {}, .choices = {}, .seed = seed, .wants_crossings = true},
-              "seed " + std::to_string(seed));
-    }
-  }
-}
-
-TEST_F(Worlds, agree_on_faults) {
-  for (const Scenario* scenario : common()) {
-    const Plan clean{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
-    const std::vector<Fault> matrix = matrix_of(sim_.run(*scenario, clean).crossings);
-    const std::size_t step = std::max(one_in, matrix.size() / tried_max);
-    for (std::size_t at = 0; at < matrix.size(); at += step) {
-      Plan plan = clean;
-      plan.faults = {matrix[at]};
-      compare(*scenario, plan, to_text(matrix[at]));
-    }
+TEST_P(Worlds, agree_on_faults) {
+  const Plan clean{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
+  const std::vector<Fault> matrix = matrix_of(sim_.run(scenario_, clean).crossings);
+  const std::size_t step = std::max(one_in, matrix.size() / tried_max);
+  for (std::size_t at = 0; at < matrix.size(); at += step) {
+    Plan plan = clean;
+    plan.faults = {matrix[at]};
+    compare(plan, to_text(matrix[at]));
   }
 }
 
