@@ -11,6 +11,7 @@ namespace lastref::pretend {
 
 void lead_group() {
   ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 void adopt_orphans() {

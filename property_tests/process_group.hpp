@@ -5,7 +5,8 @@
 
 namespace lastref::pretend {
 
-/// The calling process, and all that it starts, become a group that has its pid.
+/// The calling process, and all that it starts, become a group that has its pid. It is killed when
+/// the thread that started it ends: a killed test leaves nobody at work.
 void lead_group();
 
 /// Orphans of processes that we have started are ours to bury from now on.

@@ -116,7 +116,9 @@ struct Pipe {
 /// end.
 int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
   pretend::lead_group();  // Its tracker and its worker are in it too.
-  static_cast<void>(os::write_all(os, outbox, os::bytes_of("+")));
+  if (!os::write_all(os, outbox, os::bytes_of("+"))) {
+    return 1;  // The test was killed before that.
+  }
   const std::shared_ptr client = tracker::Client::lead(os, {.runtime_folder = arguments.at(0)});
   const auto references = references_of(client);
   const std::shared_ptr resources =
