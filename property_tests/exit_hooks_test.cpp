@@ -1,4 +1,6 @@
 // exit_hooks_test: the list behind Os::at_exit.
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -6,19 +8,21 @@
 
 #include <gtest/gtest.h>
 
+#include <lastref/kernel_os.hpp>
+
 #include "impl/os/kernel_os_exit.hpp"
 
 namespace lastref::os {
 namespace {
 
-constexpr Pid here = 7;
-constexpr Pid elsewhere = 8;
+constexpr std::uint64_t here = 7;
+constexpr std::uint64_t elsewhere = 8;
 
 using Words = std::vector<std::string>;
 
 class ExitHooksTest : public testing::Test {
  protected:
-  std::unique_ptr<ExitHook> say(const std::string& word, Pid process = here) {
+  std::unique_ptr<ExitHook> say(const std::string& word, std::uint64_t process = here) {
     return hooks_.add(process, [this, word] { said_.push_back(word); });
   }
 
@@ -102,6 +106,26 @@ TEST_F(ExitHooksTest, a_list_that_goes_destroys_no_action) {
   list.reset();
   EXPECT_EQ(shared.use_count(), 2);
   EXPECT_NE(lost, nullptr);
+}
+
+/// What is written to a stream is written when all actions of exit(3) have run: fclose of all that
+/// is open comes last. exit(3).
+ssize_t register_late(void* os, const char*, std::size_t size) {
+  const auto hook = static_cast<Os*>(os)->at_exit([] {});
+  return static_cast<ssize_t>(size);
+}
+
+[[noreturn]] void exit_and_register_late() {
+  static auto& os = *std::make_unique<KernelOs>().release();
+  const auto early = os.at_exit([] {});
+  std::FILE* const stream = ::fopencookie(
+      &os, "w", {.read = nullptr, .write = register_late, .seek = nullptr, .close = nullptr});
+  std::fputs("x", stream);
+  std::exit(7);
+}
+
+TEST(ExitHooksOfAProgram, that_come_too_late_leave_it_its_exit_code_E9) {
+  EXPECT_EXIT(exit_and_register_late(), testing::ExitedWithCode(7), "^$");
 }
 
 }  // namespace

@@ -312,7 +312,7 @@ Answer InstrumentedOsTest::on_processes(Call call) {
     case Call::unblock_signal:
       return answer_of(os_.unblock_signal(os::Signal::interrupt));
     case Call::start_thread: {
-      auto thread = os_.start_thread([] {});
+      auto thread = os_.start_thread([] {}, os::ThreadKind::ours);
       if (thread) {
         (*thread)->join();
       }

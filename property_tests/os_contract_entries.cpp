@@ -2,6 +2,9 @@
 // gtest.
 #include <algorithm>
 #include <array>
+#include <fstream>
+
+#include <lastref/kernel_os.hpp>
 
 #include "property_tests/os_contract.hpp"
 
@@ -51,6 +54,12 @@ int say(Os& os, Arguments arguments) {
 /// Says its pid on 3.
 int say_id(Os& os, Arguments) {
   write_word(os, three, std::to_string(os.process_id()));
+  return 0;
+}
+
+/// Says its token on 3.
+int say_token(Os& os, Arguments) {
+  write_word(os, three, std::to_string(os.process_token()));
   return 0;
 }
 
@@ -116,6 +125,82 @@ int count_fds(Os& os, Arguments) {
     count += os.status(Fd{i}) ? 1 : 0;
   }
   return count;
+}
+
+/// Ends with how many of 0, 1 and 2 it has.
+int count_standard(Os& os, Arguments) {
+  int count = 0;
+  for (const int number : {0, 1, 2}) {
+    count += os.status(Fd{number}) ? 1 : 0;
+  }
+  return count;
+}
+
+/// Every kind of descriptor, made in that folder; nothing stays there.
+Result<std::vector<Fd>> one_of_each(Os& os, const std::string& folder) {
+  std::vector<Fd> made;
+  LASTREF_TRY(file, os.open(folder + "/made", {.write = true, .create = true}));
+  made.push_back(file);
+  LASTREF_TRY(same, os.open(folder, {.folder = true}));
+  made.push_back(same);
+  LASTREF_TRY(door, os.make_socket());
+  made.push_back(door);
+  LASTREF_CHECK(os.bind(door, folder + "/door"));
+  LASTREF_CHECK(os.listen(door));
+  LASTREF_TRY(left, os.make_socket());
+  made.push_back(left);
+  LASTREF_CHECK(os.connect(left, folder + "/door"));
+  LASTREF_TRY(right, os.accept(door));
+  made.push_back(right);
+  LASTREF_TRY(ends, os.make_pipe());
+  made.insert(made.end(), {ends.read, ends.write});
+  const std::array sent = {file, same, ends.read};
+  LASTREF_CHECK(os.send(left, os::bytes_of("m"), sent));
+  std::array<std::byte, 8> buffer{};
+  LASTREF_TRY(received, os.receive(right, buffer));
+  made.insert(made.end(), received.fds.begin(), received.fds.end());
+  LASTREF_TRY(self, os.open_process(os.process_id()));
+  made.push_back(self);
+  const std::string name = "/lastref_" + folder.substr(folder.rfind('/') + 1);
+  LASTREF_TRY(memory, os.create_shm(name, 0600));
+  made.push_back(memory);
+  LASTREF_CHECK(os.unlink_shm(name));
+  LASTREF_CHECK(os.create_semaphore(name, 0600));
+  LASTREF_CHECK(os.unlink_semaphore(name));
+  LASTREF_CHECK(os.unlink(folder + "/door"));
+  LASTREF_CHECK(os.unlink(folder + "/made"));
+  return made;
+}
+
+/// {numbers, folder}: closes these of 0, 1 and 2, makes one of each kind of descriptor, and has a
+/// child count its standard ones. Twice, for the second time may be another. Ends with 0 if no
+/// number was below 3, the closed ones are closed, and the child had all three.
+int make_without(Os& os, Arguments arguments) {
+  for (const char digit : arguments[0]) {
+    static_cast<void>(os.close(Fd{digit - '0'}));
+  }
+  for (int i = 0; i < 2; ++i) {
+    const auto made = one_of_each(os, arguments[1]);
+    if (!made) {
+      return went_wrong;
+    }
+    for (const Fd fd : *made) {
+      if (static_cast<int>(fd) < 3 || !os.close(fd)) {
+        return 3;
+      }
+    }
+    const auto child =
+        os.spawn({.entry = "count_standard", .arguments = {}, .fds = {}, .blocked = {}});
+    if (!child || static_cast<int>(child->process) < 3 || !wait_for(os, child->process)) {
+      return 4;
+    }
+    const auto exit = os.wait_child(child->process);
+    if (!exit || *exit != os::ChildExit{.code = 3, .killed = false}) {
+      return 5;
+    }
+    static_cast<void>(os.close(child->process));
+  }
+  return count_standard(os, {}) == 3 - static_cast<int>(arguments[0].size()) ? 0 : 6;
 }
 
 /// Ends with how many processors it sees, up to 255.
@@ -249,6 +334,25 @@ int say_late(Os& os, Arguments) {
   return 0;
 }
 
+/// {path}: has a file open there, under the lowest number, writes "mine" to it, and reports a
+/// message. For a real process.
+int report_beside(Os& os, Arguments arguments) {
+  std::ofstream file(arguments[0]);
+  file << "mine" << std::flush;
+  os::report_quietly(os, "a message");
+  return file ? 0 : went_wrong;
+}
+
+/// Starts what is called lastref, whatever that is; ends with the errno. For a real process.
+int start_lastref(Os&, Arguments) {
+  os::KernelOs nameless;
+  const auto child = nameless.spawn({.entry = "e", .arguments = {}, .fds = {}, .blocked = {}});
+  if (child) {
+    wait_for(nameless, child->process);
+  }
+  return child ? 0 : static_cast<int>(child.error().code);
+}
+
 /// {path}: writes to a new file there until that fails; ends with the errno.
 int fill(Os& os, Arguments arguments) {
   const auto file = os::open_file(os, arguments[0], {.write = true, .create = true});
@@ -281,6 +385,7 @@ constexpr Entry table[] = {
     {"exit_with", exit_with},
     {"say", say},
     {"say_id", say_id},
+    {"say_token", say_token},
     {"say_environment", say_environment},
     {"pass_on", pass_on},
     {"kill_itself", kill_itself},
@@ -288,6 +393,8 @@ constexpr Entry table[] = {
     {"say_numbers", say_numbers},
     {"swap_fds", swap_fds},
     {"count_fds", count_fds},
+    {"count_standard", count_standard},
+    {"make_without", make_without},
     {"count_processors", count_processors},
     {"lock", lock},
     {"connect", connect},
@@ -297,6 +404,8 @@ constexpr Entry table[] = {
     {"change_exit", change_exit},
     {"wait_and_say", wait_and_say},
     {"say_late", say_late},
+    {"report_beside", report_beside},
+    {"start_lastref", start_lastref},
     {"fill", fill},
     {"echo", echo},
 };

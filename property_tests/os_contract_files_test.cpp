@@ -1,6 +1,7 @@
 // os_contract_files_test: files and folders.
 #include <array>
 #include <set>
+#include <tuple>
 
 #include "property_tests/os_contract.hpp"
 
@@ -262,6 +263,37 @@ TEST_P(FilesContract, an_unlinked_file_lives_on_in_who_has_it_open) {
     EXPECT_EQ(before.device, after.device);
     EXPECT_NE(before.inode, after.inode);
     scene.remove("a");
+  });
+}
+
+TEST_P(FilesContract, a_file_has_one_birth_by_descriptor_and_by_every_name_it_has_E4) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const UniqueFd file = scene.create("a");
+    const os::FileStatus made = value_of(os.status(file.get()));
+    EXPECT_EQ(value_of(os.status_at(scene.path("a"))), made);
+    EXPECT_TRUE(worked(os::write_all(os, file.get(), os::bytes_of("more"))));
+    EXPECT_TRUE(worked(os.rename(scene.path("a"), scene.path("b"))));
+    EXPECT_EQ(value_of(os.status_at(scene.path("b"))).born, made.born);
+    const UniqueFd other = scene.create("a");
+    const os::FileStatus later = value_of(os.status(other.get()));
+    EXPECT_NE(std::tuple(later.inode, later.born), std::tuple(made.inode, made.born));
+    EXPECT_GE(later.born, made.born);
+    scene.remove("a");
+    scene.remove("b");
+  });
+}
+
+TEST_P(FilesContract, a_folder_of_shared_memory_tells_when_it_was_born_E4) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const std::string path = "/dev/shm" + scene.unique_name();
+    EXPECT_TRUE(worked(os.make_folder(path, 0700)));
+    const os::FileStatus made = value_of(os.status_at(path));
+    EXPECT_NE(made.born, 0U);
+    const UniqueFd folder = scene.open(path, {.folder = true});
+    EXPECT_EQ(value_of(os.status(folder.get())), made);
+    EXPECT_TRUE(worked(os.remove_folder(path)));
   });
 }
 

@@ -42,17 +42,39 @@ struct Waiting {
   Running child;
 };
 
-TEST_P(ProcessesContract, a_child_ends_with_its_exit_code_and_is_reaped_once) {
+TEST_P(ProcessesContract, a_child_ends_with_its_exit_code) {
   act([](Scene& scene) {
     Running child(scene.os(), {.entry = "exit_with", .arguments = {"7"}, .fds = {}, .blocked = {}});
     EXPECT_EQ(child.end(), (ChildExit{.code = 7, .killed = false}));
-    EXPECT_TRUE(fails(
-        scene.os().wait_child(child.process()), Call::wait_child, std::errc::no_child_process));
-    EXPECT_TRUE(fails(scene.os().signal_process(child.process(), Signal::kill),
-                      Call::signal_process,
-                      std::errc::no_such_process));
-    EXPECT_TRUE(fails(
-        scene.os().open_process(child.pid()), Call::open_process, std::errc::no_such_process));
+  });
+}
+
+TEST_P(ProcessesContract, who_has_ended_is_neither_signalled_nor_named_again) {
+  act([](Scene& scene) {
+    constexpr auto nobody = std::errc::no_such_process;
+    Running child(scene.os(), {.entry = "exit_with", .arguments = {"7"}, .fds = {}, .blocked = {}});
+    child.end();
+    // Init may be a while in reaping what is nobody's child.
+    const auto sent = [&] { return scene.os().signal_process(child.process(), Signal::resume); };
+    Status last = sent();
+    for (const os::Instant end = scene.os().now() + contract::patience;
+         last && scene.os().now() < end;) {
+      last = sent();
+    }
+    EXPECT_TRUE(fails(last, Call::signal_process, nobody));
+    EXPECT_TRUE(fails(scene.os().open_process(child.pid()), Call::open_process, nobody));
+  });
+}
+
+TEST_P(ProcessesContract, a_process_whose_end_nobody_wants_is_known_to_be_dead_E7) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const auto child = value_of(os.spawn(
+        {.entry = "exit_with", .arguments = {"7"}, .fds = {}, .blocked = {}, .end_wanted = false}));
+    const UniqueFd process(os, child.process);
+    ASSERT_TRUE(contract::wait_for(os, process.get()));
+    const auto ended = os.wait_child(process.get());
+    EXPECT_TRUE(!ended || *ended == (ChildExit{.code = 7, .killed = false}));
   });
 }
 
@@ -69,23 +91,11 @@ TEST_P(ProcessesContract, a_process_descriptor_is_readable_when_the_process_is_d
   });
 }
 
-TEST_P(ProcessesContract, a_dead_child_keeps_its_name_until_it_is_reaped) {
-  act([](Scene& scene) {
-    Running child(scene.os(), {.entry = "exit_with", .arguments = {"0"}, .fds = {}, .blocked = {}});
-    ASSERT_TRUE(contract::wait_for(scene.os(), child.process()));
-    const UniqueFd late(scene.os(), value_of(scene.os().open_process(child.pid())));
-    EXPECT_TRUE(look_at(scene.os(), late.get()).readable);
-    EXPECT_TRUE(worked(scene.os().signal_process(late.get(), Signal::kill)));
-    EXPECT_EQ(child.end(), ChildExit{});
-  });
-}
-
-TEST_P(ProcessesContract, a_process_can_be_named_that_is_no_child_but_not_waited_for) {
+TEST_P(ProcessesContract, a_process_can_be_named_that_is_no_child) {
   act([](Scene& scene) {
     os::Os& os = scene.os();
     const UniqueFd self(os, value_of(os.open_process(os.process_id())));
     EXPECT_FALSE(look_at(os, self.get()).readable);
-    EXPECT_TRUE(fails(os.wait_child(self.get()), Call::wait_child, std::errc::no_child_process));
     EXPECT_TRUE(fails(os.open_process(-1), Call::open_process, std::errc::invalid_argument));
     EXPECT_TRUE(fails(os.wait_child(Fd::none), Call::wait_child, std::errc::invalid_argument));
   });
@@ -103,6 +113,26 @@ TEST_P(ProcessesContract, a_child_knows_its_entry_its_arguments_and_its_pid) {
     child.end();
     EXPECT_EQ(read_some(scene.os(), pipe.read.get()), std::to_string(child.pid()));
     EXPECT_NE(child.pid(), sayer.pid());
+  });
+}
+
+TEST_P(ProcessesContract, a_process_has_a_token_that_no_other_has_E8) {
+  act([](Scene& scene) {
+    const std::uint64_t own = scene.os().process_token();
+    EXPECT_NE(own, 0U);
+    const Pipe pipe = scene.pipe();
+    std::set<std::string> seen = {std::to_string(own)};
+    for (int i = 0; i < 3; ++i) {
+      Running child(scene.os(),
+                    {.entry = "say_token",
+                     .arguments = {},
+                     .fds = {{.here = pipe.write.get(), .number_there = 3}},
+                     .blocked = {}});
+      child.end();
+      seen.insert(read_some(scene.os(), pipe.read.get()));
+    }
+    EXPECT_EQ(seen.size(), 4U);
+    EXPECT_EQ(scene.os().process_token(), own);
   });
 }
 

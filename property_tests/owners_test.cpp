@@ -294,6 +294,39 @@ TEST(ReportQuietly, writes_one_line_and_swallows_errors) {
   EXPECT_EQ(os.written[2], "one\ntwo\n");
 }
 
+TEST(ReportQuietly, cuts_a_long_message_to_what_a_pipe_takes_in_one_piece_E5) {
+  ScriptedOs os;
+  std::string long_line(10000, 'a');
+  report_quietly(os, long_line);
+  EXPECT_TRUE(os.written[2].ends_with("a\xE2\x80\xA6 (5969 more bytes)\n"))
+      << os.written[2].substr(4000);
+  os.written[2].clear();
+  report_quietly(os, std::string(message_max - 1, 'b'));
+  EXPECT_EQ(os.written[2], std::string(message_max - 1, 'b') + '\n');
+}
+
+RC_GTEST_PROP(ReportQuietly, never_cuts_a_character_in_two_E5, ()) {
+  const auto size = *rc::gen::inRange<std::size_t>(4000, 4300);
+  std::string line(*rc::gen::inRange<std::size_t>(0, 3), 'x');
+  while (line.size() < size) {
+    line += "\xC3\xA4";
+  }
+  ScriptedOs os;
+  report_quietly(os, line);
+  const std::string said = os.written[2];
+  RC_ASSERT(said.size() <= message_max);
+  const std::size_t end = std::min(said.find("\xE2\x80\xA6"), said.size() - 1);
+  RC_ASSERT(line.starts_with(said.substr(0, end)));
+  RC_ASSERT((end - line.find('\xC3')) % 2 == 0U);
+}
+
+TEST(About, an_error_names_what_it_is_about_and_a_value_stays_E10) {
+  EXPECT_EQ(about("/a", Result<int>(7)), 7);
+  const Status full = failure(std::errc::no_space_on_device, "fd 20", Call::write);
+  EXPECT_EQ(describe(about("/dev/shm/a", full).error()),
+            "write /dev/shm/a: No space left on device");
+}
+
 TEST(Discard, takes_gone_for_done_and_nothing_else) {
   ScriptedOs os;
   os.script = {std::errc{}, std::errc::no_such_file_or_directory, std::errc::permission_denied};

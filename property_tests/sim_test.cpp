@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <lastref/owners.hpp>
+#include <lastref/tracker.hpp>
 
 #include "harness/explore/exhaustive.hpp"
 #include "harness/sim/sim_process.hpp"
@@ -210,15 +211,17 @@ TEST(SimWorld, injects_errors_once_and_always_and_shortens) {
 
 TEST(SimWorld, an_interrupt_kills_whoever_minds_it_and_changes_nothing_for_others_T1) {
   const Scenario scenario = alone([](Stage& stage) {
-    static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
-    static_cast<void>(stage.os().ignore_signal(os::Signal::terminate));
+    for (const os::Signal signal : tracker::ignored_signals) {
+      static_cast<void>(stage.os().ignore_signal(signal));
+    }
     static_cast<void>(stage.os().now());
   });
   SimWorld world;
-  EXPECT_TRUE(has_finding(world.run(scenario, failing("root/ignore_signal(interrupt)#1 interrupt")),
-                          "no-crash"));
-  EXPECT_TRUE(has_finding(world.run(scenario, failing("root/ignore_signal(terminate)#1 interrupt")),
-                          "no-crash"));
+  for (const std::string signal : {"interrupt", "terminate", "hang_up", "quit"}) {
+    EXPECT_TRUE(
+        has_finding(world.run(scenario, failing("root/ignore_signal(" + signal + ")#1 interrupt")),
+                    "no-crash"));
+  }
   const Outcome outcome = world.run(scenario, failing("root/now()#1 interrupt"));
   EXPECT_EQ(outcome.faults_fired, 1U);
   EXPECT_TRUE(outcome.findings.empty());

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <lastref/os.hpp>
+#include <lastref/process_objects.hpp>
 
 #include "harness/instrument/fd_names.hpp"
 #include "harness/instrument/gate.hpp"
@@ -96,15 +97,18 @@ class InstrumentedOs final : public os::Os {
   Status ignore_signal(os::Signal signal) noexcept override;
   Status unblock_signal(os::Signal signal) noexcept override;
 
-  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override;
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
+                                                   os::ThreadKind kind) noexcept override;
   os::Pid thread_id() noexcept override;
   unsigned processors() noexcept override;
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
 
+  std::uint64_t process_token() noexcept override;
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
+  os::ProcessObjects& objects() noexcept override;
   void step(Step step) noexcept override;
 
  private:
@@ -139,6 +143,7 @@ class InstrumentedOs final : public os::Os {
   Gate& gate_;
   FdNames names_;
   os::ExitHooks exit_hooks_;
+  os::GenerationsOfObjects objects_;
 };
 
 }  // namespace lastref::harness

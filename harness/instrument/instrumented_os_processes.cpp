@@ -12,6 +12,10 @@ std::string_view word_of(os::Signal signal) noexcept {
       return "interrupt";
     case os::Signal::terminate:
       return "terminate";
+    case os::Signal::hang_up:
+      return "hang_up";
+    case os::Signal::quit:
+      return "quit";
     case os::Signal::kill:
       return "kill";
     case os::Signal::stop:
@@ -142,20 +146,21 @@ Status InstrumentedOs::unblock_signal(os::Signal signal) noexcept {
   });
 }
 
-Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(
-    std::function<void()> body) noexcept {
+Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(std::function<void()> body,
+                                                                 os::ThreadKind kind) noexcept {
   using Started = Result<std::unique_ptr<os::Thread>>;
   return cross(Call::start_thread, {}, [&](auto&, auto&) -> Started {
     if (!gate_.serialises()) {
-      return inner_.start_thread(std::move(body));
+      return inner_.start_thread(std::move(body), kind);
     }
     const ActorId actor = gate_.new_actor();
     auto thread = std::make_unique<GatedThread>(gate_, actor);
-    auto started = inner_.start_thread([this, actor, run = std::move(body)] {
+    auto run = [this, actor, given = std::move(body)] {
       gate_.actor_begins(actor);
-      run();
+      given();
       gate_.actor_ends();
-    });
+    };
+    auto started = inner_.start_thread(std::move(run), kind);
     if (!started) {
       gate_.drop_actor(actor);
       return started;
@@ -195,6 +200,12 @@ std::optional<std::string> InstrumentedOs::environment(const std::string& name) 
   return cross_surely(Call::environment, object_of(name), [&] { return inner_.environment(name); });
 }
 
+std::uint64_t InstrumentedOs::process_token() noexcept {
+  // By chance two runs of one plan would differ, and pids tell apart who is alive in a world.
+  return gate_.serialises() ? static_cast<std::uint64_t>(inner_.process_id())
+                            : inner_.process_token();
+}
+
 std::unique_ptr<os::Monitor> InstrumentedOs::make_monitor() noexcept {
   if (gate_.serialises()) {
     return std::make_unique<GatedMonitor>(gate_);
@@ -203,11 +214,15 @@ std::unique_ptr<os::Monitor> InstrumentedOs::make_monitor() noexcept {
 }
 
 std::unique_ptr<os::ExitHook> InstrumentedOs::at_exit(std::function<void()> action) noexcept {
-  return exit_hooks_.add(inner_.process_id(), std::move(action));
+  return exit_hooks_.add(inner_.process_token(), std::move(action));
+}
+
+os::ProcessObjects& InstrumentedOs::objects() noexcept {
+  return objects_.of(*this, process_token());
 }
 
 void InstrumentedOs::run_exit_hooks() {
-  exit_hooks_.run(inner_.process_id());
+  exit_hooks_.run(inner_.process_token());
 }
 
 }  // namespace lastref::harness

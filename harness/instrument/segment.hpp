@@ -45,8 +45,11 @@ inline constexpr int request = 400;  ///< the server's connection to the program
 inline constexpr int standard_error = 401;
 inline constexpr int last_pid = 402;
 inline constexpr int ballast = 403;       ///< a page of /dev/shm that is always used
-inline constexpr int pollers = 404;       ///< an epoll of the actors' epolls
-inline constexpr int actor_poller = 405;  ///< the first of actors_max epolls
+inline constexpr int run = 404;           ///< the memory that all processes of a run share
+inline constexpr int unread = 405;        ///< a full pipe, in the ambient that has one,
+inline constexpr int reader = 406;        ///< and its other end, from which nobody reads
+inline constexpr int pollers = 407;       ///< an epoll of the actors' epolls
+inline constexpr int actor_poller = 408;  ///< the first of actors_max epolls
 /// From here on, for a moment, while a process is born.
 inline constexpr int aside = actor_poller + static_cast<int>(actors_max);
 }  // namespace harness_fd
@@ -172,7 +175,11 @@ struct Segment {
 /// A segment and the journal behind it, in one piece of shared memory.
 class SharedRun {
  public:
+  /// A new one, at harness_fd::run.
   SharedRun() noexcept;
+  /// That of the run which this executed process plays in, from harness_fd::run.
+  struct Inherited {};
+  explicit SharedRun(Inherited) noexcept;
 
   Segment& segment() noexcept { return *segment_; }
   Journal& journal() noexcept { return journal_; }

@@ -57,6 +57,10 @@ int deadly_number(os::Signal signal) noexcept {
       return SIGINT;
     case os::Signal::terminate:
       return SIGTERM;
+    case os::Signal::hang_up:
+      return SIGHUP;
+    case os::Signal::quit:
+      return SIGQUIT;
     case os::Signal::kill:
       return SIGKILL;
     default:
@@ -226,8 +230,9 @@ Passage SerialGate::apply_faults(const Approach& approach, const PlannedFault*& 
       case FaultKind::interrupt:
         fire(fault);
         // Here dies whoever neither blocks nor ignores them.
-        ::kill(::getpid(), SIGINT);
-        ::kill(::getpid(), SIGTERM);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+          ::kill(::getpid(), number);
+        }
         break;
       case FaultKind::pause:
         me.pause = &fault;

@@ -108,6 +108,14 @@ std::optional<ActorId> first_deadline(Segment& segment) noexcept {
 SharedRun::SharedRun() noexcept
     : memory_(journal_offset + Journal::size_for(records_max)),
       segment_(new (memory_.get()) Segment),
+      journal_(static_cast<std::byte*>(memory_.get()) + journal_offset, records_max) {
+  const int kept = ::dup2(memory_.descriptor(), harness_fd::run);
+  LASTREF_ASSERT(kept == harness_fd::run);
+}
+
+SharedRun::SharedRun(Inherited) noexcept
+    : memory_(journal_offset + Journal::size_for(records_max), harness_fd::run),
+      segment_(static_cast<Segment*>(memory_.get())),
       journal_(static_cast<std::byte*>(memory_.get()) + journal_offset, records_max) {}
 
 void SharedRun::reset() noexcept {

@@ -27,7 +27,8 @@ os::FileStatus status_of(const Inode& inode) {
                                                      : inode.bytes.size(),
           .mode = inode.mode,
           .owner = inode.owner,
-          .kind = inode.kind};
+          .kind = inode.kind,
+          .born = inode.born};
 }
 
 }  // namespace
@@ -156,6 +157,7 @@ std::shared_ptr<Inode> SimKernel::link(const Task& task,
   inode->mode = mode & ~task.umask & 07777U;
   inode->owner = task.user;
   inode->device = at.folder->device;
+  inode->born = static_cast<std::uint64_t>(clock.count());
   inode->parent = at.folder;
   at.folder->entries[at.name] = {.inode = inode, .order = next_order_++};
   inodes_ += inode->device == first_device ? 1U : 0U;

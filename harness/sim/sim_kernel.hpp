@@ -60,6 +60,7 @@ struct Inode {
   std::uint32_t mode = 0;
   std::uint32_t owner = 0;
   std::uint64_t device = first_device;
+  std::uint64_t born = 0;  ///< Like os::FileStatus
   bool linked = true;
   std::string bytes;        ///< Content, or the target of a symlink
   std::vector<bool> pages;  ///< Which of the content have been written to; the others cost nothing.
@@ -145,6 +146,7 @@ struct Task {
   enum class Life : std::uint8_t { running, closing, zombie, reaped };
 
   os::Pid pid = 0;
+  std::uint64_t token = 0;  ///< Its alone, though pids come again.
   std::weak_ptr<Task> parent;
   std::uint32_t user = 0;
   std::uint32_t umask = 022;

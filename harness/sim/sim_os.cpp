@@ -327,7 +327,8 @@ Status SimOs::unblock_signal(os::Signal signal) noexcept {
   return told(answer, Call::unblock_signal, std::string());
 }
 
-Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body) noexcept {
+Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body,
+                                                        os::ThreadKind) noexcept {
   const os::Pid number = machine_.kernel.number_a_thread();
   const Scheduler::Index actor =
       machine_.scheduler.start(task_, /*is_main=*/false, [body = std::move(body)] {
@@ -363,12 +364,20 @@ std::optional<std::string> SimOs::environment(const std::string& name) noexcept 
   return found == task_->environment.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::uint64_t SimOs::process_token() noexcept {
+  return task_->token;
+}
+
 std::unique_ptr<os::Monitor> SimOs::make_monitor() noexcept {
   return std::make_unique<SimMonitor>(machine_.scheduler);
 }
 
 std::unique_ptr<os::ExitHook> SimOs::at_exit(std::function<void()> action) noexcept {
-  return exit_hooks_.add(task_->pid, std::move(action));
+  return exit_hooks_.add(task_->token, std::move(action));
+}
+
+os::ProcessObjects& SimOs::objects() noexcept {
+  return objects_.of(*this, process_token());
 }
 
 }  // namespace lastref::harness::sim

@@ -10,6 +10,7 @@
 #include <string>
 
 #include <lastref/os.hpp>
+#include <lastref/process_objects.hpp>
 
 #include "harness/sim/scheduler.hpp"
 #include "harness/sim/sim_kernel.hpp"
@@ -54,7 +55,7 @@ class SimOs final : public os::Os {
   Task& task() const noexcept { return *task_; }
   Machine& machine() const noexcept { return machine_; }
   /// What exit(3) would do; at the end of `live`.
-  void run_exit_hooks() noexcept { exit_hooks_.run(task_->pid); }
+  void run_exit_hooks() noexcept { exit_hooks_.run(task_->token); }
 
   Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override;
   Status close(os::Fd fd) noexcept override;
@@ -110,20 +111,24 @@ class SimOs final : public os::Os {
   Status ignore_signal(os::Signal signal) noexcept override;
   Status unblock_signal(os::Signal signal) noexcept override;
 
-  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override;
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
+                                                   os::ThreadKind kind) noexcept override;
   os::Pid thread_id() noexcept override;
   unsigned processors() noexcept override;
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
+  std::uint64_t process_token() noexcept override;
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
+  os::ProcessObjects& objects() noexcept override;
 
  private:
   Machine& machine_;
   std::shared_ptr<Task> task_;
   std::map<Scheduler::Index, os::Pid> threads_;  ///< All but the first
   os::ExitHooks exit_hooks_;
+  os::GenerationsOfObjects objects_;
 };
 
 }  // namespace lastref::harness::sim

@@ -87,8 +87,12 @@ void drop_locks(Inode& inode, const Task& task) {
 
 int number_of(os::Signal signal) {
   switch (signal) {
+    case os::Signal::hang_up:
+      return 1;
     case os::Signal::interrupt:
       return 2;
+    case os::Signal::quit:
+      return 3;
     case os::Signal::kill:
       return 9;
     case os::Signal::terminate:
@@ -108,6 +112,7 @@ SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
   root_->number = next_inode_++;
   root_->kind = os::FileKind::folder;
   root_->mode = 0755;
+  root_->born = static_cast<std::uint64_t>(clock.count());
   static_cast<void>(make_folder(maker, "/dev", 0755));
   static_cast<void>(make_folder(maker, "/dev/shm", 01777));
   static_cast<void>(make_folder(maker, "/tmp", 01777));
@@ -138,6 +143,7 @@ os::Pid SimKernel::number_a_thread() noexcept {
 std::shared_ptr<Task> SimKernel::make_task(const std::shared_ptr<Task>& parent, std::string role) {
   auto task = std::make_shared<Task>();
   task->pid = number_a_thread();
+  task->token = tasks_.size() + 1;
   task->parent = parent;
   task->role = std::move(role);
   task->chance = static_cast<std::uint64_t>(task->pid) << 32U;
@@ -277,8 +283,11 @@ Answer<std::optional<os::ChildExit>> SimKernel::wait_child(Task& task, os::Fd pr
     return refused(EBADF);
   }
   Task& child = *open->task;
-  if (child.life == Task::Life::reaped || child.parent.lock().get() != &task) {
+  if (child.parent.lock().get() != &task) {
     return refused(ECHILD);
+  }
+  if (child.life == Task::Life::reaped) {
+    return child.exit;  // The descriptor tells it again. Linux 6.15, PIDFD_GET_INFO
   }
   if (child.life != Task::Life::zombie) {
     return std::nullopt;
@@ -351,7 +360,10 @@ Answer<os::Fd> SimKernel::install(Task& task, std::shared_ptr<Description> descr
   if (!has_room(task)) {
     return refused(EMFILE);
   }
-  const auto free = std::find(task.fds.begin(), task.fds.end(), nullptr);
+  // As KernelOs, which moves what the kernel has put below.
+  constexpr std::size_t standard_numbers = 3;
+  task.fds.resize(std::max(task.fds.size(), standard_numbers));
+  const auto free = std::find(task.fds.begin() + standard_numbers, task.fds.end(), nullptr);
   const auto number = static_cast<int>(free - task.fds.begin());
   install_at(task, number, std::move(description));
   return os::Fd{number};

@@ -213,8 +213,12 @@ Passage SimGate::apply_faults(const Approach& approach, const Fault*& dies) {
         break;
       case FaultKind::interrupt:
         fire(fault);
-        run_.machine.kernel.deliver(member_.system->task(), os::Signal::interrupt);
-        run_.machine.kernel.deliver(member_.system->task(), os::Signal::terminate);
+        for (const os::Signal signal : {os::Signal::interrupt,
+                                        os::Signal::terminate,
+                                        os::Signal::hang_up,
+                                        os::Signal::quit}) {
+          run_.machine.kernel.deliver(member_.system->task(), signal);
+        }
         run_.machine.scheduler.mind_death();
         break;
       case FaultKind::pause:

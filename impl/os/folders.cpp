@@ -1,13 +1,84 @@
 #include "impl/os/folders.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
 namespace lastref::os {
 namespace {
 
 constexpr std::uint32_t private_folder = 0700;
-constexpr std::uint32_t writable_by_all = 0002;
+constexpr std::uint32_t writable_by_others = 0022;  // a group's members among them
 constexpr std::uint32_t sticky = 01000;
 
+/// bytes; PATH_MAX counts a NUL behind them. limits.h(0p).
+constexpr std::size_t path_size_max = 4095;
+constexpr std::size_t path_shown_max = 200;
+
+/// `folder` is as getcwd(3) has it, without symlinks: the ".." that `path` starts with can be taken
+/// off it. Those behind a name cannot, for that may be a symlink.
+std::string below(std::string folder, std::string_view path) {
+  for (;;) {
+    const std::string_view first = path.substr(0, path.find('/'));
+    if (path.empty() || (first != "." && first != ".." && !first.empty())) {
+      break;
+    }
+    if (first == "..") {
+      folder.erase(std::min(folder.rfind('/'), folder.size()));
+    }
+    path.remove_prefix(std::min(path.size(), first.size() + 1));
+  }
+  while (folder.ends_with('/')) {
+    folder.pop_back();
+  }
+  return folder.append(path.empty() && !folder.empty() ? "" : "/").append(path);
+}
+
+Status check_one(const FileStatus& status, const std::string& folder) {
+  if (status.kind != FileKind::folder) {
+    return failure(std::errc::not_a_directory, folder);
+  }
+  if ((status.mode & writable_by_others) != 0 && (status.mode & sticky) == 0) {
+    return failure(std::errc::permission_denied, folder + " (others may rename what is in it)");
+  }
+  return ok();
+}
+
+/// What a symlink leads to, and all above that, where it really is.
+Status check_target(Os& os, const std::string& link) {
+  std::optional<FileStatus> below;
+  for (std::string folder = link + "/.";; folder += "/..") {
+    LASTREF_TRY(status, os.status_at(folder));
+    if (below && below->device == status.device && below->inode == status.inode) {
+      return ok();  // The root is above itself.
+    }
+    LASTREF_CHECK(check_one(status, folder));
+    below = status;
+  }
+}
+
 }  // namespace
+
+Result<std::string> not_too_long(std::string path) {
+  if (path.size() > path_size_max) {
+    // All of it would help nobody.
+    return failure(std::errc::filename_too_long,
+                   path.substr(0, path_shown_max) + "... (" + std::to_string(path.size()) +
+                       " bytes from the root on; the limit is " + std::to_string(path_size_max) +
+                       ')');
+  }
+  return path;
+}
+
+Result<std::string> from_root(Os& os, const std::string& path) noexcept {
+  std::string whole = path;
+  if (!path.starts_with('/')) {
+    LASTREF_TRY(working, os.working_folder());
+    whole = below(std::move(working), path);
+  }
+  return not_too_long(std::move(whole));
+}
 
 Status make_with_parents(Os& os, const std::string& path) noexcept {
   Status made = os.make_folder(path, private_folder);
@@ -24,15 +95,22 @@ Status make_with_parents(Os& os, const std::string& path) noexcept {
 }
 
 Status check_is_safe(Os& os, const std::string& folder) noexcept {
-  // Through the dot in it: what has the name may be a symlink to what others may write to.
-  LASTREF_TRY(status, os.status_at(folder + "/."));
-  if (status.kind != FileKind::folder) {
-    return failure(std::errc::not_a_directory, folder);
+  LASTREF_TRY(path, from_root(os, folder));
+  for (;;) {
+    while (path.size() > 1 && path.ends_with('/')) {
+      path.pop_back();
+    }
+    LASTREF_TRY(status, os.status_at(path));
+    if (status.kind == FileKind::symlink) {
+      LASTREF_CHECK(check_target(os, path));
+    } else {
+      LASTREF_CHECK(check_one(status, path));
+    }
+    if (path == "/") {
+      return ok();
+    }
+    path.erase(path.rfind('/') + 1);
   }
-  if ((status.mode & writable_by_all) != 0 && (status.mode & sticky) == 0) {
-    return failure(std::errc::permission_denied, folder + " (anybody may rename what is in it)");
-  }
-  return ok();
 }
 
 Status check_parent(Os& os, const std::string& path) noexcept {

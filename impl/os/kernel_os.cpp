@@ -3,14 +3,18 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <utility>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/process_objects.hpp>
 
 #include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_numbers.hpp"
+#include "impl/os/kernel_os_signals.hpp"
 
 namespace lastref::os {
 
@@ -29,7 +33,26 @@ tl::unexpected<Error> failed_process(Call call, Pid pid) noexcept {
   return failure(std::errc{code}, "pid " + std::to_string(pid), call);
 }
 
+bool is_path(const std::string& text) noexcept {
+  if (text.find('\0') == std::string::npos) {
+    return true;
+  }
+  errno = EINVAL;
+  return false;
+}
+
+namespace {
+
+std::atomic<bool> size_signal_is_ours = false;
+
+}  // namespace
+
+bool is_size_signal_ours() noexcept {
+  return size_signal_is_ours.load(std::memory_order_relaxed);
+}
+
 KernelOs::KernelOs(KernelOptions options) noexcept : program_(std::move(options.program)) {
+  look_at_standard_numbers();
   // A write beyond RLIMIT_FSIZE raises it, and its default action would end a process that can as
   // well be told file_too_large. setrlimit(2). Python ignores it for the same reason.
   struct sigaction action {};
@@ -37,6 +60,7 @@ KernelOs::KernelOs(KernelOptions options) noexcept : program_(std::move(options.
   if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL) {
     action.sa_handler = SIG_IGN;
     ::sigaction(SIGXFSZ, &action, nullptr);
+    size_signal_is_ours.store(true, std::memory_order_relaxed);
   }
 }
 
@@ -63,6 +87,12 @@ std::optional<std::string> KernelOs::environment(const std::string& name) noexce
   // Whoever runs a set-user-id program must not choose where it puts its files.
   const char* const value = ::secure_getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+ProcessObjects& KernelOs::objects() noexcept {
+  // Never destroyed: static objects may still ask.
+  static GenerationsOfObjects& of_program = *std::make_unique<GenerationsOfObjects>().release();
+  return of_program.of(*this, process_token());
 }
 
 }  // namespace lastref::os

@@ -21,6 +21,10 @@ inline Status status_of(int result, Call call, Fd fd) noexcept {
   return result < 0 ? Status(failed(call, fd)) : ok();
 }
 
+/// A path with a NUL in it would name something else: what stands before the NUL. False, and errno
+/// says why.
+bool is_path(const std::string& text) noexcept;
+
 inline int number(Fd fd) noexcept {
   return static_cast<int>(fd);
 }

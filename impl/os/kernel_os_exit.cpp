@@ -1,7 +1,6 @@
 #include "impl/os/kernel_os_exit.hpp"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,27 +9,29 @@
 
 #include <lastref/kernel_os.hpp>
 
+#include "impl/os/kernel_os_token.hpp"
+
 namespace lastref::os {
 
 class ExitHooks::Hook final : public ExitHook {
  public:
-  Hook(ExitHooks& list, Pid process, std::function<void()> action)
+  Hook(ExitHooks& list, std::uint64_t process, std::function<void()> action)
       : list_(list), process_(process), action_(std::move(action)) {}
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
   ~Hook() override { list_.take_back(*this); }
 
-  Pid process() const noexcept { return process_; }
+  std::uint64_t process() const noexcept { return process_; }
   /// It may destroy the hook while it runs, so it cannot run in here.
   std::function<void()> take() noexcept { return std::exchange(action_, nullptr); }
 
  private:
   ExitHooks& list_;
-  Pid process_;
+  std::uint64_t process_;
   std::function<void()> action_;
 };
 
-std::unique_ptr<ExitHook> ExitHooks::add(Pid process, std::function<void()> action) {
+std::unique_ptr<ExitHook> ExitHooks::add(std::uint64_t process, std::function<void()> action) {
   LASTREF_ASSERT(action != nullptr);
   auto hook = std::make_unique<Hook>(*this, process, std::move(action));
   const std::scoped_lock held(mutex_);
@@ -43,7 +44,7 @@ void ExitHooks::take_back(const Hook& hook) noexcept {
   std::erase(hooks_, &hook);
 }
 
-std::optional<std::function<void()>> ExitHooks::take_last(Pid process) {
+std::optional<std::function<void()>> ExitHooks::take_last(std::uint64_t process) {
   const std::scoped_lock held(mutex_);
   const auto last = std::find_if(
       hooks_.rbegin(), hooks_.rend(), [&](const Hook* hook) { return hook->process() == process; });
@@ -55,7 +56,7 @@ std::optional<std::function<void()>> ExitHooks::take_last(Pid process) {
   return hook->take();
 }
 
-void ExitHooks::run(Pid process) noexcept {
+void ExitHooks::run(std::uint64_t process) noexcept {
   while (const auto action = take_last(process)) {
     (*action)();
   }
@@ -80,16 +81,16 @@ std::atomic<bool> awaits_exit = false;
 
 void run_hooks() noexcept {
   awaits_exit = false;  // What static objects register from now on needs another call.
-  hooks_of_program().run(::getpid());
+  hooks_of_program().run(token_of_process());
 }
 
 }  // namespace
 
 std::unique_ptr<ExitHook> KernelOs::at_exit(std::function<void()> action) noexcept {
-  auto hook = hooks_of_program().add(::getpid(), std::move(action));
-  if (!awaits_exit.exchange(true)) {
-    const int error = std::atexit(run_hooks);
-    LASTREF_ASSERT(error == 0);
+  auto hook = hooks_of_program().add(token_of_process(), std::move(action));
+  if (!awaits_exit.exchange(true) && std::atexit(run_hooks) != 0) {
+    // Another thread's exit(3) is past its last action: this one comes too late, as after _exit(2).
+    awaits_exit = false;
   }
   return hook;
 }

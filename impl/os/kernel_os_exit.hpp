@@ -5,6 +5,7 @@
 // while an action runs or is destroyed: it may register others, and take them back.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,11 +23,11 @@ class ExitHooks {
   ExitHooks& operator=(const ExitHooks&) = delete;
   ~ExitHooks() = default;
 
-  /// The list outlives the hook.
-  std::unique_ptr<ExitHook> add(Pid process, std::function<void()> action);
+  /// The list outlives the hook. A process is known by its token.
+  std::unique_ptr<ExitHook> add(std::uint64_t process, std::function<void()> action);
   /// What this process has registered, last first, until nothing of it is left. A copy of what its
   /// parent had, as after a fork, stays.
-  void run(Pid process) noexcept;
+  void run(std::uint64_t process) noexcept;
 
   // For whoever forks: a child must not find the list in the middle of a change.
   void lock() noexcept { mutex_.lock(); }
@@ -34,7 +35,7 @@ class ExitHooks {
 
  private:
   class Hook;
-  std::optional<std::function<void()>> take_last(Pid process);
+  std::optional<std::function<void()>> take_last(std::uint64_t process);
   void take_back(const Hook& hook) noexcept;
 
   std::mutex mutex_;

@@ -1,12 +1,13 @@
-// kernel_os_files: files, folders, names of shared memory and semaphores, record locks.
+// kernel_os_files: files, folders and maps.
 #include <dirent.h>
 #include <fcntl.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +23,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_numbers.hpp"
 
 namespace lastref::os {
 namespace {
@@ -73,13 +75,18 @@ class WithoutSigpipe {
   bool was_pending_ = false;
 };
 
-/// A path with a NUL in it would name something else: what stands before the NUL.
-bool is_path(const std::string& text) noexcept {
-  if (text.find('\0') == std::string::npos) {
-    return true;
+/// As write(2). A pipe that is full is EAGAIN, though it blocks for whoever else has it.
+ssize_t write_at_once(int fd, Bytes bytes) noexcept {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): it only reads, iovec cannot say so.
+    const iovec part{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
+    const ssize_t count = ::pwritev2(fd, &part, 1, -1, RWF_NOWAIT);
+    if (count >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) {
+      return count;
+    }
   }
-  errno = EINVAL;
-  return false;
+  return ::write(fd, bytes.data(), bytes.size());
 }
 
 FileKind kind_of(mode_t mode) noexcept {
@@ -97,13 +104,22 @@ FileKind kind_of(mode_t mode) noexcept {
   }
 }
 
-FileStatus status_from(const struct stat& from) noexcept {
-  return {.device = from.st_dev,
-          .inode = from.st_ino,
-          .size = static_cast<std::uint64_t>(from.st_size),
-          .mode = from.st_mode & permission_bits,
-          .owner = from.st_uid,
-          .kind = kind_of(from.st_mode)};
+/// The C library asks fstatat(2) where there is no statx(2), and then nothing is told of the birth.
+constexpr unsigned asked = STATX_BASIC_STATS | STATX_BTIME;
+constexpr std::uint64_t nanoseconds_of_a_second = 1'000'000'000;
+
+FileStatus status_from(const struct statx& from) noexcept {
+  const auto& birth = from.stx_btime;
+  const bool has_birth = (from.stx_mask & STATX_BTIME) != 0;
+  return {.device = ::makedev(from.stx_dev_major, from.stx_dev_minor),
+          .inode = from.stx_ino,
+          .size = from.stx_size,
+          .mode = from.stx_mode & permission_bits,
+          .owner = from.stx_uid,
+          .kind = kind_of(from.stx_mode),
+          .born = has_birth ? static_cast<std::uint64_t>(birth.tv_sec) * nanoseconds_of_a_second +
+                                  birth.tv_nsec
+                            : 0};
 }
 
 FileKind kind_of_entry(Fd folder, unsigned char type, const char* name) noexcept {
@@ -136,25 +152,6 @@ std::vector<FolderEntry> entries_of(Fd folder, Bytes buffer) {
   return entries;
 }
 
-struct flock to_flock(const LockRange& range) noexcept {
-  struct flock lock {};
-  switch (range.kind) {
-    case LockKind::none:
-      lock.l_type = F_UNLCK;
-      break;
-    case LockKind::shared:
-      lock.l_type = F_RDLCK;
-      break;
-    case LockKind::exclusive:
-      lock.l_type = F_WRLCK;
-      break;
-  }
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(range.start);
-  lock.l_len = static_cast<off_t>(range.length);
-  return lock;
-}
-
 }  // namespace
 
 Result<Fd> KernelOs::open(const Place& place, const OpenOptions& options) noexcept {
@@ -166,7 +163,9 @@ Result<Fd> KernelOs::open(const Place& place, const OpenOptions& options) noexce
   if (!is_path(place.path)) {
     return failed(Call::open, place.path);
   }
-  const int fd = ::openat(number(place.folder), place.path.c_str(), flags, mode_t{options.mode});
+  const StandardNumbers kept;
+  const int fd = above_standard(
+      ::openat(number(place.folder), place.path.c_str(), flags, mode_t{options.mode}));
   if (fd < 0) {
     return failed(Call::open, place.path);
   }
@@ -194,8 +193,13 @@ Result<std::size_t> KernelOs::read_at(Fd fd, Buffer into, std::uint64_t offset) 
 }
 
 Result<std::size_t> KernelOs::write(Fd fd, Bytes bytes) noexcept {
+  if (fd == Fd::standard_error && !is_standard(number(fd))) {
+    errno = EBADF;  // Whatever it is, it is not for messages of ours.
+    return failed(Call::write, fd);
+  }
   WithoutSigpipe without;
-  const ssize_t count = ::write(number(fd), bytes.data(), bytes.size());
+  const ssize_t count = fd == Fd::standard_error ? write_at_once(number(fd), bytes)
+                                                 : ::write(number(fd), bytes.data(), bytes.size());
   if (count < 0) {
     if (errno == EPIPE) {
       without.swallow();
@@ -227,17 +231,17 @@ Status KernelOs::punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noe
 }
 
 Result<FileStatus> KernelOs::status(Fd fd) noexcept {
-  struct stat status {};
-  if (::fstat(number(fd), &status) < 0) {
+  struct statx status {};
+  if (::statx(number(fd), "", AT_EMPTY_PATH, asked, &status) < 0) {
     return failed(Call::status, fd);
   }
   return status_from(status);
 }
 
 Result<FileStatus> KernelOs::status_at(const Place& place) noexcept {
-  struct stat status {};
+  struct statx status {};
   if (!is_path(place.path) ||
-      ::fstatat(number(place.folder), place.path.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
+      ::statx(number(place.folder), place.path.c_str(), AT_SYMLINK_NOFOLLOW, asked, &status) < 0) {
     return failed(Call::status_at, place.path);
   }
   return status_from(status);
@@ -354,64 +358,6 @@ Result<Buffer> KernelOs::map(const MapOptions& options) noexcept {
 
 Status KernelOs::unmap(Buffer mapped) noexcept {
   return status_of(::munmap(mapped.data(), mapped.size()), Call::unmap, std::string());
-}
-
-Result<Fd> KernelOs::create_shm(const std::string& name, std::uint32_t mode) noexcept {
-  if (!is_path(name)) {
-    return failed(Call::create_shm, name);
-  }
-  const int fd = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode_t{mode});
-  if (fd < 0) {
-    return failed(Call::create_shm, name);
-  }
-  return Fd{fd};
-}
-
-Status KernelOs::unlink_shm(const std::string& name) noexcept {
-  if (!is_path(name)) {
-    return failed(Call::unlink_shm, name);
-  }
-  return status_of(::shm_unlink(name.c_str()), Call::unlink_shm, name);
-}
-
-Status KernelOs::create_semaphore(const std::string& name, std::uint32_t mode) noexcept {
-  if (!is_path(name)) {
-    return failed(Call::create_semaphore, name);
-  }
-  // glibc makes a file of another name first and links it, so SIGKILL in here can leave that file.
-  sem_t* const semaphore = ::sem_open(name.c_str(), O_CREAT | O_EXCL, mode_t{mode}, 0U);
-  if (semaphore == SEM_FAILED) {
-    return failed(Call::create_semaphore, name);
-  }
-  return status_of(::sem_close(semaphore), Call::create_semaphore, name);
-}
-
-Status KernelOs::unlink_semaphore(const std::string& name) noexcept {
-  if (!is_path(name)) {
-    return failed(Call::unlink_semaphore, name);
-  }
-  return status_of(::sem_unlink(name.c_str()), Call::unlink_semaphore, name);
-}
-
-Status KernelOs::lock_range(Fd fd, const LockRange& range) noexcept {
-  struct flock lock = to_flock(range);
-  return status_of(::fcntl(number(fd), F_SETLK, &lock), Call::lock_range, fd);
-}
-
-Result<std::optional<LockHolder>> KernelOs::find_lock(Fd fd, const LockRange& range) noexcept {
-  struct flock lock = to_flock(range);
-  if (::fcntl(number(fd), F_GETLK, &lock) < 0) {
-    return failed(Call::find_lock, fd);
-  }
-  if (lock.l_type == F_UNLCK) {
-    return std::nullopt;
-  }
-  const LockKind kind = lock.l_type == F_RDLCK ? LockKind::shared : LockKind::exclusive;
-  // 0 from another pid namespace, -1 for a lock of an open file description. fcntl(2).
-  return LockHolder{.pid = std::max(lock.l_pid, 0),
-                    .range = {.kind = kind,
-                              .start = static_cast<std::uint64_t>(lock.l_start),
-                              .length = static_cast<std::uint64_t>(lock.l_len)}};
 }
 
 }  // namespace lastref::os

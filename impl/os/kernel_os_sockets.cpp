@@ -14,6 +14,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_numbers.hpp"
 
 namespace lastref::os {
 namespace {
@@ -113,7 +114,9 @@ timespec to_timespec(std::chrono::nanoseconds time) noexcept {
 static_assert(sizeof(Fd) == sizeof(int));
 
 Result<Fd> KernelOs::make_socket() noexcept {
-  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const StandardNumbers kept;
+  const int fd =
+      above_standard(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd < 0) {
     return failed(Call::make_socket, std::string());
   }
@@ -133,7 +136,9 @@ Status KernelOs::listen(Fd socket) noexcept {
 }
 
 Result<Fd> KernelOs::accept(Fd socket) noexcept {
-  const int fd = ::accept4(number(socket), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  const StandardNumbers kept;
+  const int fd =
+      above_standard(::accept4(number(socket), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (fd < 0) {
     return failed(Call::accept, socket);
   }
@@ -175,13 +180,19 @@ Result<Received> KernelOs::receive(Fd socket, Buffer into) noexcept {
   header.msg_iovlen = 1;
   header.msg_control = control.bytes.data();
   header.msg_controllen = control.bytes.size();
+  const StandardNumbers kept;
   const ssize_t size = ::recvmsg(number(socket), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (size < 0) {
     return failed(Call::receive, socket);
   }
-  return Received{.size = static_cast<std::size_t>(size),
-                  .fds = attached_to(header),
-                  .truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0};
+  Received received{.size = static_cast<std::size_t>(size),
+                    .fds = attached_to(header),
+                    .truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0};
+  for (Fd& fd : received.fds) {
+    fd = Fd{above_standard(number(fd))};
+  }
+  received.truncated = std::erase(received.fds, Fd::none) > 0 || received.truncated;
+  return received;
 }
 
 Status KernelOs::shut_down(Fd socket) noexcept {
@@ -203,9 +214,16 @@ Result<Peer> KernelOs::peer_of(Fd socket) noexcept {
 }
 
 Result<PipeEnds> KernelOs::make_pipe() noexcept {
+  const StandardNumbers kept;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) < 0) {
     return failed(Call::make_pipe, std::string());
+  }
+  ends = {above_standard(ends[0]), above_standard(ends[1])};
+  if (const auto lost = std::ranges::find(ends, -1); lost != ends.end()) {
+    auto why = failed(Call::make_pipe, std::string());
+    ::close(std::max(ends[0], ends[1]));
+    return why;
   }
   return PipeEnds{.read = Fd{ends[0]}, .write = Fd{ends[1]}};
 }

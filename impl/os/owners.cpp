@@ -35,6 +35,29 @@ Result<std::size_t> read_pieces(Buffer into, ReadSome read_some) {
   return size;
 }
 
+/// Cuts `text` to `most` bytes, with a word on what is missing; never inside of a character.
+void cut_to(std::string& text, std::size_t most) {
+  if (text.size() <= most) {
+    return;
+  }
+  constexpr std::size_t room_for_word = 64;
+  std::size_t kept = most - room_for_word;
+  constexpr unsigned continues = 0x80;  // of UTF-8: 10xxxxxx
+  while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0U) == continues) {
+    --kept;
+  }
+  const std::string missing = std::to_string(text.size() - kept);
+  text.resize(kept);
+  text += "\xE2\x80\xA6 (" + missing + " more bytes)";
+}
+
+/// Whether a message would get through at once. Where that cannot be told, it is tried.
+bool is_read(Os& os) {
+  std::array items = {PollItem{.fd = Fd::standard_error, .want_write = true}};
+  const auto ready = retry_interrupted([&] { return os.poll(items, Instant(0)); });
+  return !ready || items[0].writable || items[0].hung_up;
+}
+
 std::string text_of(Fd fd) {
   return "fd " + std::to_string(static_cast<int>(fd));
 }
@@ -124,12 +147,17 @@ Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept {
 }
 
 void report_quietly(Os& os, std::string_view line) noexcept {
+  std::string message(line.substr(0, line.find_last_not_of('\n') + 1));
+  const std::uint64_t unsaid = os.unsaid.exchange(0);
+  const std::string note =
+      unsaid == 0 ? std::string()
+                  : "lastref: " + std::to_string(unsaid) + " messages before this were not read\n";
+  cut_to(message, message_max - note.size() - 1);
+  message = note + message + '\n';
   // In one piece, so that lines of several processes do not mix.
-  std::string message(line);
-  if (!message.ends_with('\n')) {
-    message += '\n';
+  if (!is_read(os) || !write_all(os, Fd::standard_error, bytes_of(message))) {
+    os.unsaid += unsaid + 1;
   }
-  static_cast<void>(write_all(os, Fd::standard_error, bytes_of(message)));
 }
 
 Result<std::string> random_hex(Os& os) noexcept {

@@ -3,19 +3,24 @@
 //
 // Needs Linux 5.4 (process descriptors that can be waited for). What a newcomer would get wrong:
 // - `spawn` is posix_spawn. The product lives in big threaded programs, where fork copies page
-//   tables for milliseconds and leaves every lock of the other threads held in the child.
-//   posix_spawn runs the child in the caller's memory with all signals blocked (vfork and a stack
-//   of its own), resets every disposition, and reports a failed exec as its own error. Hand-made
-//   clone(CLONE_VM) would give the process descriptor in the same call, but sanitizers and
-//   interposers see it as a fork and wreck the state that it shares with its parent. So pidfd_open
-//   follows. Between the two the child is ours and unreaped, and its pid cannot name another; if
-//   pidfd_open fails, it is killed and reaped by that pid. Where the program around us reaps
-//   children that are not its own (SIGCHLD ignored, or wait(-1) in some thread), the descriptor is
-//   checked to name a child of ours.
+//   tables for milliseconds and leaves every lock of the other threads held in the child. It is
+//   called by a process in between, which shares our memory and is gone at once: what it starts is
+//   no child of the program, leaves no zombie, and raises no SIGCHLD. How such a process ended the
+//   kernel tells by its descriptor since Linux 6.15. Before, what has `end_wanted` is an ordinary
+//   child, which the program's wait() sees; so it is on other processors than x86-64 and aarch64.
+//   impl/os/kernel_os_birth.hpp has the rest.
+// - What is started inherits what the program ignores and blocks, from our own threads too; but
+//   SIGCHLD has its default action. A set-user-id program (AT_SECURE) starts only what has an
+//   absolute path, with none of its caller's environment: permission_denied otherwise.
+// - No descriptor is 0, 1 or 2, though the program may have closed them; and if 2 was ever seen
+//   closed, or is close-on-exec, `write` to it is bad_file_descriptor, for it is somebody's file.
+//   A full pipe there is would-block, though it blocks for all others who have it.
+// - `ignore_signal` is an action that does nothing, for an ignored signal would be inherited by
+//   what is started.
 // - `write` keeps SIGPIPE away with three system calls, for pipes have no MSG_NOSIGNAL; `write_at`
 //   needs none, because it refuses pipes.
 // - SIGXFSZ has no such flag and goes to the process, so the constructor ignores it, unless the
-//   program around us has an action of its own. A child that `spawn` starts has the default again.
+//   program around us has an action of its own. What `spawn` starts has the default again.
 // - `open` never waits either, not even for the other side of a FIFO that somebody planted.
 // - `read_folder` asks again when the kernel gave only "." and "..", and asks for the kind of an
 //   entry on file systems that do not keep it in the folder.
@@ -90,14 +95,17 @@ class KernelOs : public Os {
   Status ignore_signal(Signal signal) noexcept override;
   Status unblock_signal(Signal signal) noexcept override;
 
-  Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept override;
+  Result<std::unique_ptr<Thread>> start_thread(
+      std::function<void()> body, ThreadKind kind = ThreadKind::ours) noexcept override;
   Pid thread_id() noexcept override;
   unsigned processors() noexcept override;
   Instant now() noexcept override;
   Status entropy(Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
+  std::uint64_t process_token() noexcept override;
   std::unique_ptr<Monitor> make_monitor() noexcept override;
   std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept override;
+  ProcessObjects& objects() noexcept override;
 
  private:
   std::string program_;

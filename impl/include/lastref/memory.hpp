@@ -17,6 +17,7 @@
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/resource.hpp>
 
 namespace lastref {
 
@@ -34,9 +35,12 @@ std::optional<MapMode> map_mode_of(std::string_view word) noexcept;
 
 /// Which bytes of which file.
 struct FileMap {
-  std::string path;              ///< As it was named.
+  /// From the root, whatever the working folder becomes; as it was named if that was below a
+  /// folder that was open, which nobody can tell the path of.
+  std::string path;
   MapMode mode = MapMode::read;  ///< As it was asked for.
   std::uint64_t offset = 0;      ///< bytes, from the start of the file
+  Identity identity = {};        ///< Of what was mapped, whatever has the path later. Never `born`.
 
   bool operator==(const FileMap&) const = default;
 };
@@ -87,10 +91,12 @@ class Memory {
   ///
   /// Errors          value_too_large: the stretch ends beyond what a file can have, and nothing was
   ///                 touched; invalid_argument, with the reason as subject: not a regular file, or
-  ///                 too short for "r" or "c"; what unlink, open, write_at or map said. A file that
-  ///                 was made is gone again.
-  /// Crossings       open, status, map, close; write_at in "r+" and "w+"; in "w+" unlink before
-  ///                 open, and on an error status, status_at, unlink; unmap when it goes.
+  ///                 too short for "r" or "c"; filename_too_long, with the limit: a relative name
+  ///                 in so deep a folder; what working_folder, unlink, open, write_at or map said.
+  ///                 A file that was made is gone again.
+  /// Crossings       working_folder for a relative path; open, status, map, close; write_at in "r+"
+  ///                 and "w+"; in "w+" unlink before open, and on an error status, status_at,
+  ///                 unlink; unmap when it goes.
   /// Limits          What "w+" and "r+" add are holes: a store that finds the file system full is
   ///                 SIGBUS.
   static Result<MemoryRef> map_file(os::Os& os, const os::Place& place, MapFileOptions options);

@@ -9,12 +9,14 @@
 //   and the retry policy lives in owners.hpp, where it can be tested.
 // - No method throws. A failed call leaves the state that the kernel documents; `close` gives up
 //   its descriptor even when it reports an error.
-// - Every descriptor is close-on-exec; sockets and pipes never block: they answer
-//   `resource_unavailable_try_again` (would block). Waiting is `poll`, and only `poll`.
+// - No descriptor is 0, 1 or 2, whatever the program around us has closed, and nothing is written
+//   to what it has opened as 2 since. Every one is close-on-exec; sockets and pipes never block:
+//   they answer `resource_unavailable_try_again` (would block). Waiting is `poll`, and only `poll`.
 // - No call raises SIGPIPE or SIGXFSZ.
 // - Every method may be called from any thread of the process that the Os belongs to.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +32,8 @@
 #include <lastref/error.hpp>
 
 namespace lastref::os {
+
+class ProcessObjects;
 
 using Bytes = std::span<const std::byte>;
 using Buffer = std::span<std::byte>;
@@ -62,6 +66,9 @@ struct FileStatus {
   std::uint32_t mode = 0;   ///< permission bits only
   std::uint32_t owner = 0;  ///< user id
   FileKind kind = FileKind::other;
+  /// Nanoseconds since 1970; 0 where the file system does not tell. It stays with the file whatever
+  /// it is called, so that another one is known even if it has got the old one's number.
+  std::uint64_t born = 0;
 
   bool operator==(const FileStatus&) const = default;
 };
@@ -154,7 +161,7 @@ struct PipeEnds {
   Fd write = Fd::none;
 };
 
-enum class Signal : std::uint8_t { interrupt, terminate, kill, stop, resume };
+enum class Signal : std::uint8_t { interrupt, terminate, hang_up, quit, kill, stop, resume };
 
 /// A descriptor that a child process gets, under the number it will have there.
 struct PassedFd {
@@ -166,11 +173,16 @@ struct PassedFd {
 struct SpawnOptions {
   std::string entry;  ///< As registered with the Os, for instance "tracker".
   std::vector<std::string> arguments;
-  std::vector<PassedFd> fds;    ///< Nothing else is inherited but the standard three.
-  std::vector<Signal> blocked;  ///< Blocked in the child from its first instant.
+  /// Nothing else is inherited but the standard three, which are /dev/null where this process has
+  /// none.
+  std::vector<PassedFd> fds;
+  /// Blocked in the child from its first instant, besides what the program around us has blocked.
+  std::vector<Signal> blocked;
   /// Variables that it has besides those of its parent, whose value of the same name it does not
   /// see. A name is not empty and has no "=" in it; given twice, the last counts.
   std::vector<std::pair<std::string, std::string>> environment = {};
+  /// Whether wait_child will be asked how it ended. If not, it is never a child of this process.
+  bool end_wanted = true;
 };
 
 /// A started child: its pid, and a descriptor that names the process itself and not its number.
@@ -185,6 +197,12 @@ struct ChildExit {
   bool killed = false;
 
   bool operator==(const ChildExit&) const = default;
+};
+
+/// Whose code a thread runs, and so which signals it takes.
+enum class ThreadKind : std::uint8_t {
+  ours,   ///< None that is meant for the program: they are for its own threads.
+  users,  ///< Those that the thread takes which started it.
 };
 
 /// A thread of the calling process. Joined before it is destroyed.
@@ -307,20 +325,27 @@ class Os {
   virtual Result<std::size_t> poll(std::span<PollItem> items,
                                    std::optional<std::chrono::nanoseconds> timeout) noexcept = 0;
 
-  // Processes. A process descriptor becomes readable when the process itself has died.
+  // Processes. A process descriptor becomes readable when the process itself has died. Its pid may
+  // name another from then on.
   virtual Result<Child> spawn(const SpawnOptions& options) noexcept = 0;
   virtual Result<Fd> open_process(Pid pid) noexcept = 0;
   virtual Status signal_process(Fd process, Signal signal) noexcept = 0;
-  /// Reaps a child that has ended; nothing if it still runs, or if it was traced when it died and
-  /// who traced it has not let go, though its descriptor is readable then. Never waits.
+  /// How a process ended that this one has started; nothing if it still runs. Nothing as well as
+  /// long as somebody else keeps it from being reaped, one who traced it or an init that is slow,
+  /// though its descriptor is readable then. Never waits. Asked again, or of a process that
+  /// somebody else has started or whose end was not wanted, it may tell the truth or
+  /// no_child_process.
   virtual Result<std::optional<ChildExit>> wait_child(Fd process) noexcept = 0;
   virtual Pid process_id() noexcept = 0;
   virtual std::uint32_t user_id() noexcept = 0;
+  /// Nothing happens when it comes. What this process starts does not inherit that, unless the
+  /// program around us ignored it before.
   virtual Status ignore_signal(Signal signal) noexcept = 0;
   virtual Status unblock_signal(Signal signal) noexcept = 0;
 
   // Threads of this process, processors, clock, chance, environment.
-  virtual Result<std::unique_ptr<Thread>> start_thread(std::function<void()> body) noexcept = 0;
+  virtual Result<std::unique_ptr<Thread>> start_thread(
+      std::function<void()> body, ThreadKind kind = ThreadKind::ours) noexcept = 0;
   /// Of the calling thread: the process id on the first one, and nobody else's among all threads
   /// and processes that are alive.
   virtual Pid thread_id() noexcept = 0;
@@ -332,13 +357,21 @@ class Os {
   virtual std::optional<std::string> environment(const std::string& name) noexcept = 0;
 
   // No rows: they cannot fail, and nothing outside the process can tell that they happened.
+  /// This process's alone, as long as it lives, and never 0. A child that was forked has another
+  /// one, in whatever way it was forked, and whatever its pid in whatever namespace.
+  virtual std::uint64_t process_token() noexcept = 0;
   virtual std::unique_ptr<Monitor> make_monitor() noexcept = 0;
   /// `action` runs when this process ends by exit(3) or by returning from main, the last registered
   /// first; what is registered meanwhile comes next. It never runs in a forked child, nor after
   /// SIGKILL or _exit(2). What it uses has to be there still, also the Os: after main, only what is
   /// static. Whoever takes back an action that another thread runs already does not wait for it.
   virtual std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept = 0;
+  /// What there is once in the process that this Os is of.
+  virtual ProcessObjects& objects() noexcept = 0;
   virtual void step(Step) noexcept {}
+
+  /// Messages to people that nobody has read, and that nobody was told of yet; see report_quietly.
+  std::atomic<std::uint64_t> unsaid{0};
 };
 
 }  // namespace lastref::os

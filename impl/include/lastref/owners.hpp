@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <lastref/os.hpp>
+#include <lastref/resource.hpp>
 
 namespace lastref::os {
 
@@ -95,16 +96,38 @@ Result<std::size_t> read_until_full_at(Os& os, Fd fd, Buffer into, std::uint64_t
 Status write_all(Os& os, Fd fd, Bytes bytes) noexcept;
 Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept;
 
+/// The same error, about `subject`: "no space left" on a path says more than on "fd 20". What went
+/// well costs nothing.
+template <typename T>
+Result<T> about(std::string_view subject, Result<T> result) {
+  if (!result) {
+    result.error().subject = subject;
+  }
+  return result;
+}
+
 /// fdatasync(2), retried when interrupted.
 Status sync_file(Os& os, Fd fd) noexcept;
 
-/// One message to people on standard error; errors are swallowed, for there is nobody to tell.
+/// The most that one write puts into a pipe in one piece. pipe(7), PIPE_BUF
+inline constexpr std::size_t message_max = 4096;
+
+/// One message to people on standard error, cut to message_max bytes. It waits for nobody: if
+/// nobody reads, the message is dropped, and the next one that gets through says how many were.
+/// Other errors are swallowed, for there is nobody to tell.
+///
+/// Crossings       poll, write.
 void report_quietly(Os& os, std::string_view line) noexcept;
 
 /// 128 bits of chance in hexadecimal.
 ///
 /// Errors          what entropy said.
 Result<std::string> random_hex(Os& os) noexcept;
+
+/// Which thing it is.
+inline Identity identity_of(const FileStatus& status) noexcept {
+  return {.device = status.device, .inode = status.inode, .born = status.born};
+}
 
 /// Removes a name; gone is gone, whoever did it.
 Status discard(Os& os, const Place& place) noexcept;

@@ -1,0 +1,78 @@
+// ProcessObjects: what there is once in a process, however many objects of ours live in it.
+//
+// POSIX record locks are a process's, and go when it closes any descriptor of their file. So
+// whoever opens a lock file has to know whether anybody else in the process has it open, and lock
+// files are opened through LockFile (impl/tracker/lock_file.hpp), which looks here. And a program
+// that asks for a session in five places means the same one each time.
+//
+// Every Os gives that of its process: KernelOs the one of the program, which a forked child begins
+// anew, for it has none of its parent's locks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace lastref::os {
+
+class Monitor;
+class Os;
+enum class Fd : int;
+
+class ProcessObjects {
+ public:
+  /// A lock file that is open here.
+  struct OpenLockFile {
+    Fd fd;
+    /// Of the same file, opened by mistake: closed with it, not before.
+    std::vector<Fd> more = {};
+    int users = 1;
+    bool is_swept = false;  ///< By somebody who wants to know whether all others are dead.
+  };
+  /// A place in a tree that objects of this process share.
+  struct Membership {
+    std::weak_ptr<void> client;
+    bool in_worker = false;
+  };
+  using FileId = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
+
+  explicit ProcessObjects(std::unique_ptr<Monitor> monitor) noexcept;
+  ProcessObjects(const ProcessObjects&) = delete;
+  ProcessObjects& operator=(const ProcessObjects&) = delete;
+  ~ProcessObjects();
+
+  Monitor& monitor() noexcept { return *monitor_; }
+
+  // With the monitor held.
+  std::map<FileId, OpenLockFile> lock_files;
+  /// Other files on which this process has record locks, each by an owner of its own: nobody else
+  /// here may open them.
+  std::set<FileId> locked_files;
+  std::map<const Os*, Membership> memberships;
+
+ private:
+  std::unique_ptr<Monitor> monitor_;
+};
+
+/// Those of the process that asks. A forked child gets new ones, and leaves alone what its parent
+/// had when it was forked: that monitor may be held for ever.
+class GenerationsOfObjects {
+ public:
+  GenerationsOfObjects() noexcept = default;
+  GenerationsOfObjects(const GenerationsOfObjects&) = delete;
+  GenerationsOfObjects& operator=(const GenerationsOfObjects&) = delete;
+  ~GenerationsOfObjects();
+
+  /// `os` makes the monitor; `process` is the token of its process.
+  ProcessObjects& of(Os& os, std::uint64_t process) noexcept;
+
+ private:
+  struct Generation;
+  std::atomic<Generation*> newest_ = nullptr;
+};
+
+}  // namespace lastref::os

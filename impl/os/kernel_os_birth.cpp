@@ -1,0 +1,291 @@
+#include "impl/os/kernel_os_birth.hpp"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <sstream>
+#include <string>
+
+#include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_signals.hpp"
+
+namespace lastref::os {
+namespace {
+
+/// As <linux/pidfd.h> of Linux 6.15 has it, whose headers are newer than most systems.
+struct PidfdInfo {
+  std::uint64_t mask = 0;
+  std::uint64_t cgroup = 0;
+  std::uint32_t pid = 0;
+  std::array<std::uint32_t, 10> not_asked{};
+  std::int32_t exit_status = 0;  ///< As wait(2) gives it.
+};
+static_assert(sizeof(PidfdInfo) == 64);
+
+constexpr std::uint64_t pidfd_info_pid = 1U << 0U;
+constexpr std::uint64_t pidfd_info_exit = 1U << 3U;
+constexpr unsigned long pidfd_get_info = _IOWR(0xFF, 11, PidfdInfo);
+
+ChildExit to_exit(int status) noexcept {
+  return WIFEXITED(status) ? ChildExit{.code = WEXITSTATUS(status), .killed = false}
+                           : ChildExit{.code = WTERMSIG(status), .killed = true};
+}
+
+/// Nothing if this kernel has no such question, or forgets who was reaped.
+std::optional<PidfdInfo> info_of(int process) noexcept {
+  PidfdInfo info{.mask = pidfd_info_pid | pidfd_info_exit};
+  if (::ioctl(process, pidfd_get_info, &info) < 0) {
+    return std::nullopt;
+  }
+  return info;
+}
+
+bool is_dead(int process) noexcept {
+  pollfd item{.fd = process, .events = POLLIN, .revents = 0};
+  return ::poll(&item, 1, 0) == 1;
+}
+
+/// What a process leaves that is dead and not yet reaped. proc(5), /proc/pid/stat, fields 3 and 52.
+std::optional<ChildExit> end_of_zombie(std::uint32_t pid) noexcept {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return std::nullopt;
+  }
+  std::array<char, 1024> buffer{};
+  const ssize_t size = ::read(fd, buffer.data(), buffer.size());
+  ::close(fd);
+  const std::string text(buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+  // Its name, field 2, may have anything in it.
+  const std::size_t behind_name = text.rfind(')');
+  if (behind_name == std::string::npos) {
+    return std::nullopt;
+  }
+  std::istringstream fields(text.substr(behind_name + 1));
+  constexpr int fields_between = 48;
+  char state = 0;
+  std::string skipped;
+  int status = 0;
+  fields >> state;
+  for (int i = 0; i < fields_between; ++i) {
+    fields >> skipped;
+  }
+  if (!(fields >> status) || state != 'Z') {
+    return std::nullopt;
+  }
+  return to_exit(status);
+}
+
+/// Ends a child that nobody will ever hear of. What is no child of ours any more is left alone.
+void kill_and_reap(pid_t pid) noexcept {
+  if (::waitpid(pid, nullptr, WNOHANG) != 0) {
+    return;
+  }
+  ::kill(pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/// Whether the descriptor names a child of ours that nobody has reaped.
+bool is_child(int process) noexcept {
+  siginfo_t state{};
+  return ::waitid(P_PIDFD, static_cast<id_t>(process), &state, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+constexpr unsigned long flags_of_a = CLONE_VM | CLONE_VFORK | CLONE_FILES;
+
+// In a child that shares our stack nothing may return to where it was called from, so the call is
+// made in place, and only A uses what is called after it. Compiled apart from its callers.
+#if defined(__x86_64__)
+
+constexpr bool can_have_nobodys = true;
+
+[[gnu::always_inline]] inline long clone_here(unsigned long flags, int* process) noexcept {
+  long result = SYS_clone;
+  register long tls asm("r8") = 0;
+  register long child asm("r10") = 0;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(flags), "S"(0L), "d"(process), "r"(child), "r"(tls)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
+[[noreturn, gnu::always_inline]] inline void leave_here() noexcept {
+  for (;;) {
+    long result = SYS_exit_group;
+    asm volatile("syscall" : "+a"(result) : "D"(0L) : "rcx", "r11", "memory");
+  }
+}
+
+#elif defined(__aarch64__)
+
+constexpr bool can_have_nobodys = true;
+
+[[gnu::always_inline]] inline long clone_here(unsigned long flags, int* process) noexcept {
+  register long call asm("x8") = SYS_clone;
+  register long result asm("x0") = static_cast<long>(flags);
+  register long stack asm("x1") = 0;
+  register int* parent asm("x2") = process;
+  register long tls asm("x3") = 0;
+  register long child asm("x4") = 0;
+  asm volatile("svc 0"
+               : "+r"(result)
+               : "r"(call), "r"(stack), "r"(parent), "r"(tls), "r"(child)
+               : "memory");
+  return result;
+}
+
+[[noreturn, gnu::always_inline]] inline void leave_here() noexcept {
+  for (;;) {
+    register long call asm("x8") = SYS_exit_group;
+    register long result asm("x0") = 0;
+    asm volatile("svc 0" : "+r"(result) : "r"(call) : "memory");
+  }
+}
+
+#else
+
+constexpr bool can_have_nobodys = false;
+
+inline long clone_here(unsigned long, int*) noexcept {
+  return -ENOSYS;
+}
+
+[[noreturn]] inline void leave_here() noexcept {
+  ::_exit(0);
+}
+
+#endif
+
+/// A has dispositions of its own. While SIGCHLD is ignored in it, what it has started could be
+/// gone, and its pid another's, before A can name it. By the system call: sanitizers note what the
+/// C library's sigaction is told, and would take it for the program's.
+void keep_dead_children() noexcept {
+  constexpr std::size_t mask_size = 8;
+  alignas(std::max_align_t) constexpr std::array<std::byte, 64> default_action{};
+  ::syscall(SYS_rt_sigaction, SIGCHLD, default_action.data(), nullptr, mask_size);
+}
+
+/// The pid of A, which has run and ended, and is not reaped; or a negative errno.
+[[gnu::noinline]] long run_a(Birth* birth) noexcept {
+  const long pid = clone_here(flags_of_a, nullptr);
+  if (pid == 0) {
+    keep_dead_children();
+    start_child(*birth);
+    leave_here();
+  }
+  return pid;
+}
+
+/// The same for one that does nothing, and whose descriptor it gives.
+[[gnu::noinline]] long run_idle(int* process) noexcept {
+  const long pid = clone_here(CLONE_VM | CLONE_VFORK | CLONE_PIDFD, process);
+  if (pid == 0) {
+    leave_here();
+  }
+  return pid;
+}
+
+void reap_a(long pid) noexcept {
+  while (::waitpid(static_cast<pid_t>(pid), nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+}
+
+bool ask_how_one_ended() noexcept {
+  const WithSignals none(every_signal());
+  int process = -1;
+  const long pid = run_idle(&process);
+  if (pid < 0) {
+    return false;
+  }
+  reap_a(pid);
+  const std::optional<PidfdInfo> info = info_of(process);
+  ::close(process);
+  return info && (info->mask & pidfd_info_exit) != 0;
+}
+
+}  // namespace
+
+int pidfd_open(pid_t pid) noexcept {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U));
+}
+
+void start_child(Birth& birth) noexcept {
+  const auto spawn = birth.is_searched ? ::posix_spawnp : ::posix_spawn;
+  birth.error = spawn(
+      &birth.pid, birth.program, birth.actions, birth.attributes, birth.words, birth.variables);
+  if (birth.error != 0) {
+    return;
+  }
+  birth.process = pidfd_open(birth.pid);
+  if (birth.process < 0) {
+    birth.error = errno;
+    kill_and_reap(birth.pid);
+  } else if (!is_child(birth.process)) {
+    ::close(birth.process);
+    birth.error = ESRCH;
+  }
+}
+
+bool start_nobodys(Birth& birth) noexcept {
+  if (!can_have_nobodys) {
+    return false;
+  }
+  // A handler that runs in A would run in our memory as another process.
+  const WithSignals none(every_signal());
+  const long pid = run_a(&birth);
+  if (pid < 0) {
+    birth.error = static_cast<int>(-pid);
+    return true;
+  }
+  reap_a(pid);
+  return true;
+}
+
+bool tells_how_nobodys_end() noexcept {
+  enum : int { unknown, no, yes };
+  static std::atomic<int> answer = unknown;
+  int known = answer.load(std::memory_order_relaxed);
+  if (known == unknown) {
+    known = can_have_nobodys && ask_how_one_ended() ? yes : no;
+    answer.store(known, std::memory_order_relaxed);
+  }
+  return known == yes;
+}
+
+Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept {
+  // It may be reaped between two questions, but only once.
+  for (int tries = 0; tries < 2; ++tries) {
+    const std::optional<PidfdInfo> info = info_of(number(process));
+    if (info && (info->mask & pidfd_info_exit) != 0) {
+      return to_exit(info->exit_status);
+    }
+    if (!is_dead(number(process))) {
+      return std::nullopt;
+    }
+    const std::optional<ChildExit> left = info ? end_of_zombie(info->pid) : std::nullopt;
+    // Not reaped since, so it was its pid.
+    const std::optional<PidfdInfo> again = info_of(number(process));
+    if (left && again && (again->mask & pidfd_info_exit) == 0) {
+      return left;
+    }
+  }
+  if (tells_how_nobodys_end()) {
+    return std::nullopt;  // Not reaped, and there is no /proc: later.
+  }
+  errno = ECHILD;
+  return failed(Call::wait_child, process);
+}
+
+}  // namespace lastref::os

@@ -1,0 +1,36 @@
+// kernel_os_signals: which signals a thread takes, and which a child starts with.
+#pragma once
+
+#include <signal.h>
+
+#include <lastref/os.hpp>
+
+namespace lastref::os {
+
+/// As signal(7) has it.
+int number_of(Signal signal) noexcept;
+
+sigset_t every_signal() noexcept;
+
+/// What a child of the program would have blocked if the program had started it here: our own
+/// threads block what is not for them, and nobody shall inherit that.
+sigset_t blocked_for_program() noexcept;
+
+/// Whether we, and not the program around us, have SIGXFSZ ignored.
+bool is_size_signal_ours() noexcept;
+
+/// Blocks these signals and no others for a scope.
+class WithSignals {
+ public:
+  explicit WithSignals(const sigset_t& blocked) noexcept {
+    ::pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+  }
+  WithSignals(const WithSignals&) = delete;
+  WithSignals& operator=(const WithSignals&) = delete;
+  ~WithSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace lastref::os

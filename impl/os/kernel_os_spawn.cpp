@@ -1,0 +1,228 @@
+// kernel_os_spawn: what a new process is given, and that it starts.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <climits>
+
+#include <lastref/kernel_os.hpp>
+
+#include "impl/os/kernel_os_birth.hpp"
+#include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_numbers.hpp"
+#include "impl/os/kernel_os_signals.hpp"
+
+namespace lastref::os {
+namespace {
+
+/// Whether somebody else has called this program to do what he may not: getauxval(3), AT_SECURE.
+bool is_privileged() noexcept {
+  return ::getauxval(AT_SECURE) != 0;
+}
+
+/// The file this program runs from, if it is called lastref.
+std::string this_program() {
+  std::array<char, PATH_MAX> buffer{};
+  const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
+  const std::string path(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return path.ends_with("/lastref") ? path : std::string();
+}
+
+/// The attributes of a child: these signals blocked besides those that the program blocks.
+///
+/// posix_spawn(3) runs the child with all signals blocked until it sets this mask, right before
+/// exec, which gives every signal with a handler its default action. What the program ignores stays
+/// ignored, also SIGPIPE; what only we ignore does not.
+class Attributes {
+ public:
+  Attributes() noexcept { error_ = ::posix_spawnattr_init(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+
+  const posix_spawnattr_t* get() const noexcept { return &attributes_; }
+  int error() const noexcept { return error_; }
+
+  void block(std::span<const Signal> signals) noexcept {
+    sigset_t blocked = blocked_for_program();
+    for (const Signal signal : signals) {
+      ::sigaddset(&blocked, number_of(signal));
+    }
+    sigset_t defaults;
+    ::sigemptyset(&defaults);
+    if (is_size_signal_ours()) {
+      ::sigaddset(&defaults, SIGXFSZ);
+    }
+    note(::posix_spawnattr_setsigmask(&attributes_, &blocked));
+    note(::posix_spawnattr_setsigdefault(&attributes_, &defaults));
+    note(::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+  }
+
+ private:
+  void note(int error) noexcept { error_ = error_ == 0 ? error : error_; }
+
+  posix_spawnattr_t attributes_{};
+  int error_ = 0;
+};
+
+/// What happens to descriptors in the child: these under their numbers, and nothing else above 2.
+class FdActions {
+ public:
+  FdActions() noexcept { error_ = ::posix_spawn_file_actions_init(&actions_); }
+  FdActions(const FdActions&) = delete;
+  FdActions& operator=(const FdActions&) = delete;
+  ~FdActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+
+  const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
+  int error() const noexcept { return error_; }
+
+  void pass(std::span<const PassedFd> fds) noexcept {
+    int above = standard_numbers;   // All numbers there are below
+    int beyond = standard_numbers;  // and all numbers here too are below this one.
+    bool overlaps = false;
+    for (const PassedFd& fd : fds) {
+      LASTREF_ASSERT(fd.number_there >= standard_numbers);
+      above = std::max(above, fd.number_there + 1);
+      beyond = std::max({beyond, above, number(fd.here) + 1});
+      overlaps =
+          overlaps || std::ranges::any_of(fds, [&](const PassedFd& other) {
+            return other.number_there == number(fd.here) && other.number_there != fd.number_there;
+          });
+    }
+    // Where a number here is also a number there, everything steps aside first.
+    int aside = beyond;
+    for (const PassedFd& fd : fds) {
+      duplicate(number(fd.here), overlaps ? aside++ : fd.number_there);
+    }
+    aside = beyond;
+    for (const PassedFd& fd : fds) {
+      if (overlaps) {
+        duplicate(aside++, fd.number_there);
+      }
+    }
+    close_all_but(fds, above);
+    fill_standard();
+  }
+
+ private:
+  /// Also clears close-on-exec where both numbers are the same.
+  void duplicate(int from, int to) noexcept {
+    note(::posix_spawn_file_actions_adddup2(&actions_, from, to));
+  }
+
+  /// Ours close themselves on exec; those of the program around us may not. They would keep pipes
+  /// and files open for as long as the child lives.
+  void close_all_but(std::span<const PassedFd> fds, int above) noexcept {
+    for (int i = standard_numbers; i < above; ++i) {
+      if (std::ranges::find(fds, i, &PassedFd::number_there) == fds.end()) {
+        note(::posix_spawn_file_actions_addclose(&actions_, i));
+      }
+    }
+    note(::posix_spawn_file_actions_addclosefrom_np(&actions_, above));
+  }
+
+  /// What the program has not, or not for others, its child has all the same: no file that it opens
+  /// shall be taken for them.
+  void fill_standard() noexcept {
+    for (int i = 0; i < standard_numbers; ++i) {
+      if (!is_standard(i)) {
+        note(::posix_spawn_file_actions_addopen(&actions_, i, "/dev/null", O_RDWR, 0));
+      }
+    }
+  }
+
+  void note(int error) noexcept { error_ = error_ == 0 ? error : error_; }
+
+  posix_spawn_file_actions_t actions_{};
+  int error_ = 0;
+};
+
+/// Words as exec wants them: pointers that are good as long as the words are, and a null behind.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// What is in our environment and in `added`, which counts where both have a name. Of a set-user-id
+/// program's environment, which is that of whoever has called it, nothing.
+std::vector<std::string> environment_with(
+    std::span<const std::pair<std::string, std::string>> added) {
+  std::vector<std::string> words;
+  if (is_privileged()) {
+    words.emplace_back("PATH=/usr/sbin:/usr/bin:/sbin:/bin");
+  }
+  for (char** at = is_privileged() ? nullptr : environ; at != nullptr && *at != nullptr; ++at) {
+    words.emplace_back(*at);
+  }
+  for (const auto& [name, value] : added) {
+    LASTREF_ASSERT(!name.empty());
+    LASTREF_ASSERT(name.find('=') == std::string::npos);
+    const std::string prefix = name + '=';
+    std::erase_if(words, [&](const std::string& word) { return word.starts_with(prefix); });
+    words.push_back(prefix + value);
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
+  std::string program = program_.empty() ? this_program() : program_;
+  if (program.empty()) {
+    program = "lastref";
+  }
+  if (is_privileged() && !program.starts_with('/')) {
+    return failure(std::errc::permission_denied,
+                   program + " (a set-user-id program starts only what has an absolute path)",
+                   Call::spawn);
+  }
+  std::vector<std::string> words = {"lastref", options.entry};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  std::vector<std::string> variables = environment_with(options.environment);
+
+  const StandardNumbers kept;
+  Attributes attributes;
+  attributes.block(options.blocked);
+  FdActions actions;
+  actions.pass(options.fds);
+  if (const int error = std::max(attributes.error(), actions.error()); error != 0) {
+    return failure(std::errc{error}, program, Call::spawn);
+  }
+  const std::vector<char*> word_pointers = pointers_to(words);
+  const std::vector<char*> variable_pointers = pointers_to(variables);
+  Birth birth{.program = program.c_str(),
+              .is_searched = program.find('/') == std::string::npos,
+              .actions = actions.get(),
+              .attributes = attributes.get(),
+              .words = word_pointers.data(),
+              .variables = variable_pointers.data()};
+  const bool is_childs_end_needed = options.end_wanted && !tells_how_nobodys_end();
+  if (is_childs_end_needed || !start_nobodys(birth)) {
+    start_child(birth);
+  }
+  if (birth.error != 0) {
+    return failure(std::errc{birth.error}, program, Call::spawn);
+  }
+  const int process = above_standard(birth.process);
+  if (process < 0) {
+    auto why = failed_process(Call::spawn, birth.pid);
+    return why;
+  }
+  return Child{.pid = birth.pid, .process = Fd{process}};
+}
+
+}  // namespace lastref::os

@@ -1,0 +1,41 @@
+#include <memory>
+#include <utility>
+
+#include <lastref/os.hpp>
+#include <lastref/process_objects.hpp>
+
+namespace lastref::os {
+
+ProcessObjects::ProcessObjects(std::unique_ptr<Monitor> monitor) noexcept
+    : monitor_(std::move(monitor)) {}
+
+ProcessObjects::~ProcessObjects() = default;
+
+struct GenerationsOfObjects::Generation {
+  Generation(std::uint64_t its_process,
+             std::unique_ptr<Monitor> monitor,
+             Generation* its_parents) noexcept
+      : process(its_process), objects(std::move(monitor)), parents(its_parents) {}
+
+  std::uint64_t process;
+  ProcessObjects objects;
+  Generation* parents;
+};
+
+GenerationsOfObjects::~GenerationsOfObjects() {
+  // Only the newest: a mutex that a parent's thread held cannot be destroyed.
+  std::unique_ptr<Generation>(newest_.load());
+}
+
+ProcessObjects& GenerationsOfObjects::of(Os& os, std::uint64_t process) noexcept {
+  Generation* known = newest_.load();
+  while (known == nullptr || known->process != process) {
+    auto made = std::make_unique<Generation>(process, os.make_monitor(), known);
+    if (newest_.compare_exchange_strong(known, made.get())) {
+      return made.release()->objects;
+    }
+  }
+  return known->objects;
+}
+
+}  // namespace lastref::os
