@@ -1,11 +1,20 @@
 #include "impl/tracker/cleaner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lastref::tracker {
 namespace {
 
 constexpr int calls_per_step = 64;
+/// Names that the thread has at a time.
+constexpr std::size_t aside_max = 64;
+/// Bytes of a file whose unlink takes no longer than a few other calls: 10 us on tmpfs.
+constexpr std::uint64_t small_size = std::uint64_t{64} * 1024;
+/// At a thread that cannot say that it has done something.
+constexpr std::chrono::milliseconds pause_between_looks{20};
+/// Of a thread, after there was none to be had.
+constexpr std::chrono::seconds pause_between_starts{1};
 
 bool is_gone(const Status& status) {
   return !status && status.error().code == std::errc::no_such_file_or_directory;
@@ -31,67 +40,188 @@ std::string path_of(const Resource& folder) {
 
 }  // namespace
 
-void Cleaner::add(Resource resource) {
-  jobs_.push_back({.resource = std::move(resource)});
+Cleaner::Jobs::iterator Cleaner::find(const Resource& resource) {
+  const auto found = numbers_.find(resource);
+  return found == numbers_.end() ? jobs_.end() : jobs_.find(found->second);
 }
 
-bool Cleaner::is_under_way(const Resource& resource) const {
-  return std::ranges::any_of(jobs_, [&](const Job& job) {
-    return job.resource == resource && job.resource.type == ResourceType::folder &&
-           (!job.levels.empty() || job.attempts > 0);
-  });
+/// From now on it runs when it is due, unless it is a folder behind others. Folders keep their
+/// order among themselves too: the deeper one was queued first.
+void Cleaner::queue(Jobs::iterator job) {
+  if (job->second.resource.type != ResourceType::folder || job == jobs_.begin()) {
+    due_.emplace(job->second.due, job->first);
+  }
+}
+
+void Cleaner::remove(Jobs::iterator job) {
+  due_.erase({job->second.due, job->first});
+  numbers_.erase(job->second.resource);
+  const bool was_first = job == jobs_.begin();
+  jobs_.erase(job);
+  if (was_first && !jobs_.empty() && !jobs_.begin()->second.is_aside) {
+    queue(jobs_.begin());
+  }
+}
+
+void Cleaner::add(Resource resource, const std::optional<Identity>& identity) {
+  if (const auto known = find(resource); known != jobs_.end()) {
+    known->second.is_last_attempt = false;
+    return;
+  }
+  const Number number = ++last_number_;
+  numbers_.emplace(resource, number);
+  queue(
+      jobs_.try_emplace(number, Job{.resource = std::move(resource), .identity = identity}).first);
+}
+
+bool Cleaner::is_under_way(const Resource& resource) {
+  const auto job = find(resource);
+  if (job == jobs_.end()) {
+    return false;
+  }
+  if (job->second.is_aside) {
+    if (!deeds_->take_back(job->first)) {
+      return true;
+    }
+    job->second.is_aside = false;
+    --aside_;
+    queue(job);
+  }
+  return resource.type == ResourceType::folder &&
+         (!job->second.levels.empty() || job->second.attempts > 0);
 }
 
 void Cleaner::cancel(const Resource& resource) {
   if (!is_under_way(resource)) {
-    std::erase_if(jobs_, [&](const Job& job) { return job.resource == resource; });
+    if (const auto job = find(resource); job != jobs_.end()) {
+      remove(job);
+    }
   }
 }
 
-bool Cleaner::may_run(std::size_t index) const {
-  if (jobs_[index].resource.type != ResourceType::folder || index == 0) {
+bool Cleaner::renounce(const Resource& resource) {
+  const bool is_busy = is_under_way(resource);
+  const auto job = find(resource);
+  if (job == jobs_.end()) {
     return true;
   }
-  // Folders keep their order among themselves too: the deeper one was queued first.
-  return false;
+  if (is_busy && (job->second.is_aside || !job->second.levels.empty())) {
+    job->second.is_last_attempt = true;
+    return false;
+  }
+  remove(job);
+  return true;
 }
 
 std::optional<os::Instant> Cleaner::due() const {
-  std::optional<os::Instant> first;
-  for (std::size_t index = 0; index < jobs_.size(); ++index) {
-    if (may_run(index) && (!first || jobs_[index].due < *first)) {
-      first = jobs_[index].due;
-    }
+  if (!due_.empty() && aside_ < aside_max) {
+    return due_.begin()->first;
   }
-  return first;
+  // Nobody will say when the thread has done something.
+  const bool is_unheard = aside_ > 0 && deeds_->news() == os::Fd::none;
+  return is_unheard ? std::optional(last_step_ + pause_between_looks) : std::nullopt;
 }
 
 std::vector<Cleaned> Cleaner::step(os::Instant now) {
+  last_step_ = now;
   std::vector<Cleaned> ended;
-  int budget = calls_per_step;
-  for (std::size_t index = 0; index < jobs_.size() && budget > 0;) {
-    Job& job = jobs_[index];
-    if (!may_run(index) || job.due > now) {
-      ++index;
+  if (aside_ > 0) {
+    for (const Number number : deeds_->collect()) {
+      const auto job = jobs_.find(number);
+      job->second.is_aside = false;
+      --aside_;
+      conclude(job, now, ended);
+    }
+  }
+  if (deeds_ && aside_ == 0 && deeds_->news() == os::Fd::none) {
+    deeds_.reset();  // Another one may be heard.
+  }
+  for (int budget = calls_per_step;
+       budget > 0 && !due_.empty() && due_.begin()->first <= now && aside_ < aside_max;) {
+    const auto job = jobs_.find(due_.begin()->second);
+    due_.erase(due_.begin());
+    if (goes_aside(job->second, budget)) {
+      give_aside(job);
       continue;
     }
-    std::optional<Status> end = work(job, budget);
-    if (!end) {
-      ++index;
-      continue;
+    if (!job->second.end) {
+      job->second.end = work(job->second, budget);
     }
-    if (!*end && job.attempts + 1 < attempts_ &&
-        (is_refusal(end->error().code) ||
-         (job.resource.type == ResourceType::folder && !job.is_no_folder))) {
-      ++job.attempts;
-      job.due = now + pause_;
-      ++index;
-      continue;
-    }
-    ended.push_back({.resource = job.resource, .status = std::move(*end)});
-    jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(index));
+    conclude(job, now, ended);
   }
   return ended;
+}
+
+/// Whether it may take long, and there is a thread for it. Who cannot look has made an attempt.
+bool Cleaner::goes_aside(Job& job, int& budget) {
+  const bool is_deaf = deeds_ && deeds_->news() == os::Fd::none;
+  if (!options_.aside || is_deaf || (!deeds_ && last_step_ < alone_until_)) {
+    return false;
+  }
+  switch (job.resource.type) {
+    case ResourceType::noop:
+    case ResourceType::semlock:
+      return false;
+    case ResourceType::file: {
+      --budget;
+      const auto status = os_.status_at(job.resource.name);
+      if (!status && !is_gone(status_of(status))) {
+        job.end = status_of(status);  // Who may not even look may not unlink either.
+      }
+      if (!status || status->size <= small_size) {
+        return false;
+      }
+      break;
+    }
+    case ResourceType::folder:
+    case ResourceType::shm:
+      break;
+  }
+  if (!deeds_) {
+    --budget;
+    auto started = Deeds::start(os_);
+    if (started) {
+      deeds_ = *std::move(started);
+    } else {
+      alone_until_ = last_step_ + pause_between_starts;
+      os::report_quietly(
+          os_,
+          "lastref tracker: clean-up may keep it from its clients: " + describe(started.error()));
+    }
+  }
+  return deeds_ != nullptr;
+}
+
+void Cleaner::give_aside(Jobs::iterator job) {
+  ++aside_;
+  job->second.is_aside = true;
+  deeds_->give(job->first, [this, &given = job->second] {
+    int budget = calls_per_step;
+    given.end = work(given, budget);
+  });
+}
+
+/// What becomes of a job that is neither queued nor aside: it goes on, is tried again, or ends.
+void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>& ended) {
+  Job& done = job->second;
+  const std::optional<Status> end = std::exchange(done.end, std::nullopt);
+  if (!end) {
+    queue(job);
+    return;
+  }
+  if (!*end && !done.is_last_attempt && done.attempts + 1 < options_.attempts &&
+      (is_refusal(end->error().code) ||
+       (done.resource.type == ResourceType::folder && !done.is_no_folder))) {
+    ++done.attempts;
+    done.due = now + options_.pause;
+    queue(job);
+    return;
+  }
+  ended.push_back({.resource = done.resource,
+                   .status = *end,
+                   .identity = *end ? std::nullopt : done.identity,
+                   .was_anothers = done.is_anothers});
+  remove(job);
 }
 
 std::optional<Status> Cleaner::work(Job& job, int& budget) {
@@ -99,8 +229,38 @@ std::optional<Status> Cleaner::work(Job& job, int& budget) {
     return work_on_folder(job, budget);
   }
   --budget;
-  Status removed = remove(job.resource);
+  Status removed =
+      job.resource.type == ResourceType::file ? remove_file(job) : remove(job.resource);
   return is_gone(removed) ? ok() : removed;
+}
+
+/// Whether it is what is to be removed, as far as anybody knows. From now on it is that alone.
+bool Cleaner::is_meant(Job& job, const os::FileStatus& status) {
+  const Identity seen = os::identity_of(status);
+  job.is_anothers = job.identity && !is_same(*job.identity, seen);
+  if (!job.identity) {
+    job.identity = seen;
+  }
+  return !job.is_anothers;
+}
+
+/// Between the look and the unlink somebody may still put another file there: no call removes a
+/// name only if it is that of an inode.
+Status Cleaner::remove_file(Job& job) {
+  const std::string& path = job.resource.name;
+  if (job.identity) {
+    LASTREF_TRY(status, os_.status_at(path));
+    if (!is_meant(job, status)) {
+      return ok();
+    }
+  }
+  Status removed = os_.unlink(path);
+  if (!removed && !job.identity && is_refusal(removed.error().code)) {
+    if (const auto status = os_.status_at(path)) {
+      is_meant(job, *status);
+    }
+  }
+  return removed;
 }
 
 Status Cleaner::remove(const Resource& resource) {
@@ -138,6 +298,11 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
     if (Status entered = enter(job, path, path); !entered) {
       job.is_no_folder = is_no_folder(entered.error());
       return is_gone(entered) ? ok() : entered;
+    }
+    auto status = os_.status(job.levels.back().folder.get());
+    if (!status || !is_meant(job, *status)) {
+      job.levels.clear();
+      return status_of(status);
     }
   }
   while (budget > 0) {

@@ -9,7 +9,7 @@ Client::Client(std::unique_ptr<State> state) : state_(state.release()) {}
 
 Client::~Client() {
   State* state = state_.load();
-  if (state->process() == state->os().process_id()) {
+  if (state->process() == state->os().process_token()) {
     delete state;  // NOLINT(cppcoreguidelines-owning-memory): an atomic cannot own
   }
   // A forked child that never spoke leaves its parent's state alone: the thread in it does not
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Client>> Client::join(os::Os& os, const std::string& tree
 /// thread and identity, stays untouched (T8).
 Client::State& Client::mine() {
   State* state = state_.load();
-  if (state->process() == state->os().process_id()) {
+  if (state->process() == state->os().process_token()) {
     return *state;
   }
   auto fresh = std::make_unique<State>(state->os(), std::nullopt, state->folder());
@@ -41,35 +41,54 @@ Client::State& Client::mine() {
   return *state;
 }
 
+/// `act` on the name as it is counted: where a file is depends on nobody's working folder (E2).
+template <typename Act>
+Status Client::with_absolute(const Resource& resource, Act act) {
+  LASTREF_CHECK(check_name(resource));
+  if (!is_relative(resource)) {
+    return act(resource);
+  }
+  LASTREF_TRY(working, mine().os().working_folder());
+  const Resource absolute = {.type = resource.type,
+                             .name = working + (working.ends_with('/') ? "" : "/") + resource.name};
+  LASTREF_CHECK(check_name(absolute));
+  return act(absolute);
+}
+
 Result<std::string> Client::tree() {
   State& state = mine();
   LASTREF_CHECK(state.ready());
   return state.folder();
 }
 
-Status Client::register_name(const Resource& resource) {
-  LASTREF_CHECK(check_name(resource));
-  return mine().request(Verb::register_, &resource);
+Status Client::register_name(const Resource& resource, const std::optional<Identity>& identity) {
+  return with_absolute(resource, [&](const Resource& name) {
+    return mine().request(Verb::register_, &name, identity);
+  });
+}
+
+Status Client::identify(const Resource& resource, const Identity& identity) {
+  return with_absolute(resource, [&](const Resource& name) {
+    return mine().request(Verb::identify, &name, identity);
+  });
 }
 
 Status Client::hold(const Resource& resource) {
-  LASTREF_CHECK(check_name(resource));
-  return mine().hold(resource);
+  return with_absolute(resource, [&](const Resource& name) { return mine().hold(name); });
 }
 
 Status Client::release(const Resource& resource) {
-  LASTREF_CHECK(check_name(resource));
-  return mine().release(resource);
+  return with_absolute(resource, [&](const Resource& name) { return mine().release(name); });
 }
 
 Status Client::forget(const Resource& resource) {
-  LASTREF_CHECK(check_name(resource));
-  return mine().request(Verb::forget, &resource);
+  return with_absolute(resource,
+                       [&](const Resource& name) { return mine().request(Verb::forget, &name); });
 }
 
 Result<std::vector<Count>> Client::counts() {
   std::vector<Entry> entries;
-  LASTREF_CHECK(mine().request(Verb::counts, nullptr, &entries));
+  LASTREF_CHECK(mine().request(Verb::counts, nullptr, {}, &entries));
   std::vector<Count> counts;
   counts.reserve(entries.size());
   for (Entry& entry : entries) {

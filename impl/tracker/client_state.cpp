@@ -2,10 +2,17 @@
 
 #include <array>
 
+#include <lastref/tracker.hpp>
+
 namespace lastref::tracker {
 namespace {
 
 constexpr std::uint32_t nonce_bit = 0x80000000U;  // so that no request has a nonce for its id
+
+bool is_for_want_of_descriptors(const Error& error) {
+  return error.code == std::errc::too_many_files_open ||
+         error.code == std::errc::too_many_files_open_in_system;
+}
 
 enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
 
@@ -13,7 +20,7 @@ enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
 
 Client::State::State(os::Os& os, std::optional<RootOptions> root, std::string tree)
     : os_(os),
-      process_(os.process_id()),
+      process_(os.process_token()),
       root_(std::move(root)),
       monitor_(os.make_monitor()),
       paths_{.folder = std::move(tree)} {}
@@ -61,14 +68,17 @@ Status Client::State::ready() {
   return broken_ ? Status(tl::unexpected(*broken_)) : ok();
 }
 
-Status Client::State::request(Verb verb, const Resource* resource, std::vector<Entry>* answer) {
+Status Client::State::request(Verb verb,
+                              const Resource* resource,
+                              const std::optional<Identity>& identity,
+                              std::vector<Entry>* answer) {
   LASTREF_CHECK(ready());
   const os::Held held(*monitor_);
   last_id_ = (last_id_ + 1) & ~nonce_bit;
   const std::uint32_t id = last_id_;
   Request request{.message = {.verb = verb, .id = id, .entries = {}}};
   if (resource != nullptr) {
-    request.message.entries.push_back({.resource = *resource});
+    request.message.entries.push_back({.resource = *resource, .identity = identity});
   }
   requests_[id] = &request;
   post(request.message);
@@ -80,7 +90,12 @@ Status Client::State::request(Verb verb, const Resource* resource, std::vector<E
     return tl::unexpected(*broken_);
   }
   if (request.status != std::errc{}) {
-    return failure(request.status, resource != nullptr ? to_text(*resource) : "the tracker");
+    // What is full is where the ledger lies, and not where the thing does.
+    const bool is_full = request.status == std::errc::no_space_on_device;
+    return failure(request.status,
+                   is_full               ? paths_.ledger()
+                   : resource != nullptr ? to_text(*resource)
+                                         : "the tracker");
   }
   if (answer != nullptr) {
     *answer = std::move(request.answer);
@@ -158,7 +173,7 @@ Status Client::State::make_or_join() {
     LASTREF_TRY(lock, join_lock(os_, paths_));
     lock_ = std::move(lock);
   }
-  LASTREF_TRY(self, os_.open_process(process_));
+  LASTREF_TRY(self, os_.open_process(os_.process_id()));
   self_ = os::UniqueFd(os_, self);
   LASTREF_TRY(ends, os_.make_pipe());
   wake_read_ = os::UniqueFd(os_, ends.read);
@@ -186,6 +201,9 @@ void Client::State::forget_everything() {
     stopping_ = false;
   }
   lock_.close_quietly();  // First, as in a leave.
+  if (link_ && !link_->wants_room()) {
+    link_->post(encode({.verb = Verb::leave, .entries = {}}));
+  }
   link_.reset();
   wake_write_.close_quietly();
   wake_read_.close_quietly();
@@ -202,7 +220,8 @@ Status Client::State::spawn_tracker() {
               os_.spawn({.entry = entry_point,
                          .arguments = {paths_.folder},
                          .fds = {{.here = listener_.get(), .number_there = 3}},
-                         .blocked = {os::Signal::interrupt, os::Signal::terminate}}));
+                         .blocked = {ignored_signals.begin(), ignored_signals.end()},
+                         .end_wanted = false}));
   tracker_ = os::UniqueFd(os_, child.process);
   ++trackers_;
   return ok();
@@ -276,6 +295,10 @@ void Client::State::wake() {
 void Client::State::give_up(Error error) {
   broken_ = std::move(error);
   link_.reset();
+  if (is_for_want_of_descriptors(*broken_)) {
+    // Everybody would wait for what this process has to announce, and as long as it lives.
+    lock_.close_quietly();
+  }
   // Whoever waits in the backlog of a tree without a tracker must not wait for ever.
   listener_.close_quietly();
   monitor_->notify_all();

@@ -28,13 +28,16 @@ struct Client::State {
   ~State();
 
   os::Os& os() const noexcept { return os_; }
-  /// The process that this state speaks for; a forked child finds another one than itself.
-  os::Pid process() const noexcept { return process_; }
+  /// The token of the process that this state speaks for; a forked child has another one.
+  std::uint64_t process() const noexcept { return process_; }
   const std::string& folder() const noexcept { return paths_.folder; }
 
   /// Connected, announced and acknowledged, or why not. The root makes its tree here.
   Status ready();
-  Status request(Verb verb, const Resource* resource, std::vector<Entry>* answer = nullptr);
+  Status request(Verb verb,
+                 const Resource* resource,
+                 const std::optional<Identity>& identity = {},
+                 std::vector<Entry>* answer = nullptr);
   Status hold(const Resource& resource);
   Status release(const Resource& resource);
 
@@ -56,7 +59,7 @@ struct Client::State {
   void restore();
   void take_answer(Message& answer);
   void read_answers();
-  void bury_tracker();
+  void bury_tracker(std::string& notice);
   void ask_for_future();
   void give_up(Error error);
   void wake();
@@ -65,16 +68,16 @@ struct Client::State {
   // The I/O thread.
   void serve();
   bool wait(std::vector<os::PollItem>& items);
-  bool act(std::span<const os::PollItem> items);
+  bool act(std::span<const os::PollItem> items, std::string& notice);
 
   os::Os& os_;
-  const os::Pid process_;
+  const std::uint64_t process_;
   const std::optional<RootOptions> root_;
   std::unique_ptr<os::Monitor> monitor_;
   std::unique_ptr<os::Thread> thread_;
 
   TreePaths paths_;
-  os::UniqueFd lock_;
+  LockFile lock_;
   os::UniqueFd listener_;  // root
   os::UniqueFd tracker_;   // root: the tracker's process
   os::UniqueFd self_;
@@ -92,7 +95,8 @@ struct Client::State {
   int trackers_ = 0;     // started since one last answered
   int connections_ = 0;  // tried since the tracker last answered
   int poll_failures_ = 0;
-  int doubts_ = 0;  // times in a row that nobody could say whether the tree has a future
+  int starved_ = 0;  // times that there was no descriptor to connect with
+  int doubts_ = 0;   // times in a row that nobody could say whether the tree has a future
   bool started_ = false;
   bool announced_ = false;
   bool stopping_ = false;

@@ -10,6 +10,8 @@ constexpr int trackers_max = 3;
 constexpr int connections_max = 8;
 constexpr int poll_failures_max = 10;
 constexpr int doubts_max = 10;
+/// Pauses without a free descriptor, five seconds in all, before a process leaves its tree.
+constexpr int starved_max = 250;
 constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 constexpr std::chrono::seconds patience_with_a_silent_tree{1};
 
@@ -19,7 +21,15 @@ enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
 
 void Client::State::serve() {
   std::vector<os::PollItem> items(watched);
-  while (wait(items) && act(items)) {
+  for (bool goes_on = true; goes_on && wait(items);) {
+    std::string notice;
+    {
+      const os::Held held(*monitor_);
+      goes_on = act(items, notice);
+    }
+    if (!notice.empty()) {
+      os::report_quietly(os_, notice);  // However slowly somebody reads, nobody waits for that.
+    }
   }
 }
 
@@ -58,8 +68,8 @@ bool Client::State::wait(std::vector<os::PollItem>& items) {
   return true;
 }
 
-bool Client::State::act(std::span<const os::PollItem> items) {
-  const os::Held held(*monitor_);
+/// Called with the monitor held. False when it is time to go; `notice` is to be said without it.
+bool Client::State::act(std::span<const os::PollItem> items, std::string& notice) {
   if (stopping_) {
     return false;
   }
@@ -76,7 +86,7 @@ bool Client::State::act(std::span<const os::PollItem> items) {
     return false;
   }
   if (items[tracker_item].readable) {
-    bury_tracker();
+    bury_tracker(notice);
   }
   if (link_ && items[link_item].writable) {
     link_->flush();
@@ -127,12 +137,18 @@ void Client::State::take_answer(Message& answer) {
   }
   if (answer.id == nonce_) {
     if (answer.status != 0) {
-      give_up({.code = static_cast<std::errc>(answer.status), .subject = "the tracker refused us"});
+      const auto code = static_cast<std::errc>(answer.status);
+      const bool is_full = code == std::errc::too_many_files_open;
+      give_up({.code = code,
+               .subject = is_full ? "the tracker has no descriptor left for another process "
+                                    "(RLIMIT_NOFILE of the program that leads the tree)"
+                                  : "the tracker refused us"});
       return;
     }
     announced_ = true;
     trackers_ = 0;
     connections_ = 0;
+    starved_ = 0;
     os_.step(Step::client_recovered);
     monitor_->notify_all();
     return;
@@ -179,9 +195,13 @@ void Client::State::restore() {
   }
   if (const Status connected = connect(); !connected) {
     const std::errc code = connected.error().code;
-    if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory) {
-      // Nobody listens, and only a root could start somebody who does: the tree has ended.
+    const bool is_starved = code == std::errc::too_many_files_open;
+    // Where nobody listens, only a root could start somebody who does: the tree has ended.
+    if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory ||
+        (is_starved && ++starved_ == starved_max)) {
       give_up(connected.error());
+    } else if (is_starved) {
+      --connections_;  // The program may close something.
     }
     return;  // Tried again after a pause.
   }
@@ -200,7 +220,7 @@ void Client::State::ask_for_future() {
 }
 
 /// Root only: the tracker has died. Starts another, with one warning.
-void Client::State::bury_tracker() {
+void Client::State::bury_tracker(std::string& notice) {
   const auto ended = os::retry_interrupted([&] { return os_.wait_child(tracker_.get()); });
   if (ended && !*ended) {
     return;
@@ -218,7 +238,7 @@ void Client::State::bury_tracker() {
              .subject = "the tracker " + how + ", again and again"});
     return;
   }
-  os::report_quietly(os_, "lastref: the tracker " + how + "; starting another");
+  notice = "lastref: the tracker " + how + "; starting another";
   if (const Status spawned = spawn_tracker(); !spawned) {
     give_up(spawned.error());
   }

@@ -7,10 +7,12 @@
 namespace lastref::tracker {
 namespace {
 
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr std::uint16_t flag_more = 1;
 constexpr std::uint16_t flag_again = 2;
 constexpr std::uint16_t flags_known = flag_more | flag_again;
+constexpr std::uint8_t entry_flag_identity = 1;
+constexpr std::size_t identity_size = 24;  // bytes
 
 template <std::integral Number>
 void put(Packet& packet, Number number) {
@@ -69,14 +71,21 @@ tl::unexpected<Error> malformed(const char* reason) {
 
 Result<Entry> decode_entry(Reader& reader) {
   const auto type = reader.take<std::uint8_t>();
-  const auto zero = reader.take<std::uint8_t>();
+  const auto flags = reader.take<std::uint8_t>();
   const auto size = reader.take<std::uint16_t>();
   const auto holder = reader.take<std::uint32_t>();
   const auto count = reader.take<std::uint64_t>();
+  std::optional<Identity> identity;
+  if ((flags & entry_flag_identity) != 0) {
+    identity = {.device = reader.take<std::uint64_t>(),
+                .inode = reader.take<std::uint64_t>(),
+                .born = reader.take<std::uint64_t>()};
+  }
   Entry entry{
       .resource = {.type = static_cast<ResourceType>(type), .name = reader.text(size)},
       .holder = static_cast<os::Pid>(holder),
       .count = count,
+      .identity = identity,
   };
   if (!reader.whole()) {
     return malformed("an entry is cut short");
@@ -84,8 +93,8 @@ Result<Entry> decode_entry(Reader& reader) {
   if (type >= resource_types) {
     return malformed("unknown resource type");
   }
-  if (zero != 0) {
-    return malformed("a byte that must be 0 is not");
+  if ((flags & ~entry_flag_identity) != 0) {
+    return malformed("unknown flags of an entry");
   }
   if (count == 0) {
     return malformed("a count of 0");
@@ -113,10 +122,15 @@ Packet encode(const Message& message) {
   put(packet, message.status);
   for (const Entry& entry : message.entries) {
     put(packet, static_cast<std::uint8_t>(entry.resource.type));
-    put(packet, std::uint8_t{0});
+    put(packet, entry.identity ? entry_flag_identity : std::uint8_t{0});
     put(packet, static_cast<std::uint16_t>(entry.resource.name.size()));
     put(packet, entry.holder);
     put(packet, entry.count);
+    if (entry.identity) {
+      put(packet, entry.identity->device);
+      put(packet, entry.identity->inode);
+      put(packet, entry.identity->born);
+    }
     const os::Bytes name = std::as_bytes(std::span(entry.resource.name));
     packet.insert(packet.end(), name.begin(), name.end());
   }
@@ -130,7 +144,8 @@ std::vector<Packet> encode_split(const Message& message) {
   part.entries.clear();
   std::size_t size = header_size;
   for (const Entry& entry : message.entries) {
-    const std::size_t more = entry_header_size + entry.resource.name.size();
+    const std::size_t more =
+        entry_header_size + (entry.identity ? identity_size : 0) + entry.resource.name.size();
     if (size + more > packet_size_max) {
       part.more = true;
       packets.push_back(encode(part));
@@ -163,7 +178,7 @@ Result<Message> decode(os::Bytes packet) {
     return malformed("another version of the protocol");
   }
   if (verb < static_cast<std::uint8_t>(Verb::announce) ||
-      verb > static_cast<std::uint8_t>(Verb::reply)) {
+      verb > static_cast<std::uint8_t>(Verb::identify)) {
     return malformed("unknown verb");
   }
   if ((flags & ~flags_known) != 0) {
@@ -177,6 +192,22 @@ Result<Message> decode(os::Bytes packet) {
     message.entries.push_back(std::move(entry));
   }
   return message;
+}
+
+std::optional<std::uint32_t> asked_in(os::Bytes packet) noexcept {
+  Reader reader(packet);
+  static_cast<void>(reader.take<std::uint8_t>());
+  const auto verb = static_cast<Verb>(reader.take<std::uint8_t>());
+  static_cast<void>(reader.take<std::uint16_t>());
+  const auto id = reader.take<std::uint32_t>();
+  static_cast<void>(reader.take<std::uint32_t>());
+  const bool asks = verb == Verb::announce || verb == Verb::register_ || verb == Verb::forget ||
+                    verb == Verb::counts || verb == Verb::probe;
+  return reader.whole() && asks ? std::optional(id) : std::nullopt;
+}
+
+bool is_of_another_version(os::Bytes packet) noexcept {
+  return !packet.empty() && packet.front() != std::byte{version};
 }
 
 }  // namespace lastref::tracker

@@ -1,14 +1,17 @@
 // The native protocol: one message a packet, whole or absent.
 //
 // A packet is a header and then entries; all numbers are little-endian.
-//   header  version u8 (1), verb u8, flags u16, id u32, status u32 (an errno, in replies)
-//   entry   type u8, zero u8, size of the name u16, holder i32, count u64, then the name
-// For example `release file:/a` with id 7 is 01 04 0000 07000000 00000000 | 00 00 0200 00000000
+//   header  version u8 (2), verb u8, flags u16, id u32, status u32 (an errno, in replies)
+//   entry   type u8, flags u8, size of the name u16, holder i32, count u64, then the identity of
+//   the
+//           thing if flag 1 says so (device u64, inode u64, time of birth u64), then the name
+// For example `release file:/a` with id 7 is 02 04 0000 07000000 00000000 | 00 00 0200 00000000
 // 0100000000000000 2f 61. Names are any bytes but NUL, so nothing in a name can end a message.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,12 +30,14 @@ enum class Verb : std::uint8_t {
   probe = 7,      ///< Answered.
   leave = 8,      ///< Releases everything; the end of the connection follows.
   reply = 9,      ///< From the tracker.
+  identify = 10,  ///< Which thing has the name. Answered.
 };
 
 struct Entry {
   Resource resource;
   os::Pid holder = 0;
   std::uint64_t count = 1;
+  std::optional<Identity> identity = {};
 
   bool operator==(const Entry&) const = default;
 };
@@ -68,5 +73,10 @@ std::vector<Packet> encode_split(const Message& message);
 
 /// Errors          bad_message, with the reason as subject.
 Result<Message> decode(os::Bytes packet);
+
+bool is_of_another_version(os::Bytes packet) noexcept;
+
+/// The id of a packet that asks for an answer, whatever else is wrong with it.
+std::optional<std::uint32_t> asked_in(os::Bytes packet) noexcept;
 
 }  // namespace lastref::tracker

@@ -7,13 +7,18 @@ namespace {
 
 /// Messages read from one connection before the others get their turn.
 constexpr std::size_t messages_per_round = 4096;
-/// Connections may be gone before they are accepted so often in a row before that is a failure.
-constexpr int aborted_max = 64;
 /// A call of the loop itself may fail so often in a row before the tracker gives up its life.
 constexpr int failures_max = 10;
 constexpr std::chrono::milliseconds pause_after_failure{50};
-/// So that a stranger cannot fill the disk that standard error goes to.
-constexpr std::uint64_t refusals_told_max = 10;
+/// At the locks of those who have not announced what they hold.
+constexpr std::chrono::milliseconds pause_between_looks{100};
+/// Each after a pause twice as long: some minutes in all since a connection was lost.
+constexpr int looks_max = 12;
+/// What a round polls first: the listening socket, and what is done beside the loop.
+constexpr std::size_t own_items = 2;
+/// Let go of, or doomed, in one round. Whoever speaks meanwhile waits for no more than these.
+constexpr std::size_t names_per_round = 256;
+constexpr std::size_t members_per_round = 16;
 
 }  // namespace
 
@@ -23,7 +28,7 @@ Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, os::UniqueFd list
       lock_(std::move(lock)),
       listener_(std::move(listener)),
       ledger_(std::move(ledger)),
-      cleaner_(os) {}
+      cleaner_(os, {.aside = true}) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::UniqueFd listener) {
   LASTREF_TRY(lock, os::open_file(os, paths.lock(), {.write = true}));
@@ -32,12 +37,17 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
   std::unique_ptr<Daemon> daemon(
       new Daemon(os, std::move(paths), std::move(lock), std::move(listener), std::move(ledger)));
   for (const Resource& name : daemon->ledger_.names()) {
-    daemon->registry_.adopt(name);
+    if (is_relative(name)) {
+      LASTREF_CHECK(daemon->ledger_.strike(name));  // Nobody knows where it was.
+    } else {
+      daemon->registry_.adopt(name);
+    }
   }
   for (Resource& name : daemon->ledger_.forgotten()) {
     daemon->ghosts_.insert(std::move(name));
   }
   LASTREF_CHECK(daemon->expect_members());
+  daemon->keep_spare();
   return daemon;
 }
 
@@ -74,22 +84,17 @@ Status Daemon::serve() {
     if (round_was_full_) {
       forget(forgets_before);
     }
+    let_go();
+    look_for_locks();
     if (settled()) {
       if (!was_settled_) {
         was_settled_ = true;
         os_.step(Step::tracker_settled);
       }
       lay_ghosts();
-      retry_parked();
       if (round_was_full_) {
-        const auto end = asked_.begin() + static_cast<std::ptrdiff_t>(asked_before);
-        tell_counts({asked_.begin(), end});
-        asked_.erase(asked_.begin(), end);
-        for (Resource& doomed : registry_.take_doomed(before)) {
-          os_.step(Step::tracker_doomed);
-          abandoned_.erase(doomed);
-          cleaner_.add(std::move(doomed));
-        }
+        tell_counts(asked_before);
+        doom(before);
       }
     }
     clean();
@@ -100,19 +105,37 @@ Status Daemon::serve() {
   }
 }
 
+/// What nobody has held since before a full round goes. With nobody left it stays for the end,
+/// which says what was left behind.
+void Daemon::doom(Registry::Stamp before) {
+  if (members_.empty()) {
+    return;
+  }
+  for (Resource& doomed : registry_.take_doomed(before, names_per_round)) {
+    os_.step(Step::tracker_doomed);
+    abandoned_.erase(doomed);
+    const std::optional<Identity> identity = ledger_.identity_of(doomed);
+    cleaner_.add(std::move(doomed), identity);
+  }
+}
+
 /// How long the next round may wait.
 std::optional<std::chrono::nanoseconds> Daemon::patience() {
-  if (accept_failures_ > 0 || poll_failures_ > 0) {
+  if (poll_failures_ > 0) {
     return pause_after_failure;
   }
-  if (!round_was_full_ || members_.empty() || !forgets_.empty() ||
+  if (!round_was_full_ || members_.empty() || !forgets_.empty() || !leaving_.empty() ||
       (settled() && (registry_.has_doomed() || !asked_.empty()))) {
     return std::chrono::nanoseconds(0);
   }
-  if (const auto due = cleaner_.due()) {
-    return std::max(*due - os_.now(), os::Instant(0));
+  std::optional<os::Instant> next = cleaner_.due();
+  if (accept_failures_ > 0 && (!next || accept_again_ < *next)) {
+    next = accept_again_;
   }
-  return std::nullopt;
+  if (looks_ < looks_max && !settled() && (!next || look_again_ < *next)) {
+    next = look_again_;
+  }
+  return next ? std::optional(std::max(*next - os_.now(), os::Instant(0))) : std::nullopt;
 }
 
 bool Daemon::settled() const {
@@ -120,7 +143,9 @@ bool Daemon::settled() const {
 }
 
 Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
-  std::vector<os::PollItem> items{{.fd = listener_.get(), .want_read = accept_failures_ == 0}};
+  std::vector<os::PollItem> items{
+      {.fd = accept_failures_ == 0 ? listener_.get() : os::Fd::none, .want_read = true},
+      {.fd = cleaner_.news(), .want_read = true}};
   std::vector<ConnectionId> connections;
   std::vector<MemberId> members;
   for (const auto& [id, connection] : connections_) {
@@ -143,11 +168,12 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   }
   poll_failures_ = 0;
   const std::span polled(items);
-  if (polled[0].readable || accept_failures_ > 0) {
+  const bool again = accept_failures_ > 0 && os_.now() >= accept_again_;
+  if (polled[0].readable || again) {
     LASTREF_CHECK(accept_all());
   }
   for (std::size_t index = 0; index < connections.size(); ++index) {
-    const os::PollItem& item = polled[1 + index];
+    const os::PollItem& item = polled[own_items + index];
     const auto found = connections_.find(connections[index]);
     if (found == connections_.end()) {
       continue;  // Its process came back on another one in this very round.
@@ -162,45 +188,12 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
     }
   }
   for (std::size_t index = 0; index < members.size(); ++index) {
-    const os::PollItem& item = polled[1 + connections.size() + index];
+    const os::PollItem& item = polled[own_items + connections.size() + index];
     if (item.readable && members_.contains(members[index])) {
       bury(members[index]);
     }
   }
   return ok();
-}
-
-Status Daemon::accept_all() {
-  for (int aborted = 0;;) {
-    auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
-    if (!socket) {
-      const std::errc code = socket.error().code;
-      if (code == std::errc::connection_aborted && ++aborted < aborted_max) {
-        continue;  // That one is gone; the next may not be.
-      }
-      if (code == std::errc::resource_unavailable_try_again) {
-        accept_failures_ = 0;
-        return ok();
-      }
-      // Who waits in the backlog may hold what looks released.
-      round_was_full_ = false;
-      if (++accept_failures_ == failures_max) {
-        return tl::unexpected<Error>(socket.error());
-      }
-      return ok();
-    }
-    os::UniqueFd accepted(os_, *socket);
-    const auto peer = os_.peer_of(accepted.get());
-    if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
-      if (++refused_ <= refusals_told_max) {
-        os::report_quietly(os_, "lastref tracker: refused a connection of another user");
-      }
-      continue;
-    }
-    const ConnectionId id = ++last_connection_;
-    connections_.emplace(id, Connection{.link = Link(os_, std::move(accepted)), .peer = *peer});
-    read_all(id);
-  }
 }
 
 /// Reads until there is nothing more; says how many messages there were.
@@ -217,6 +210,9 @@ std::size_t Daemon::read_all(ConnectionId id) {
         break;
       case Arrival::malformed:
         complain(connection, "malformed message: " + connection.link.reason());
+        if (const auto& refusal = connection.link.refusal()) {
+          answer(connection, refusal->id, refusal->why);
+        }
         break;
       case Arrival::nothing:
         return read;
@@ -236,6 +232,8 @@ void Daemon::lose(ConnectionId id) {
   connections_.erase(found);
   if (member != members_.end()) {
     member->second.announced = false;
+    look_again_ = os_.now() + pause_between_looks;
+    looks_ = 0;
   }
   leave_without_lock();
 }
@@ -252,11 +250,32 @@ void Daemon::leave_without_lock() {
   }
   std::vector<MemberId> gone;
   for (const auto& [id, member] : members_) {
-    if (!member.announced && !connected.contains(id) && !is_member(os_, lock_.get(), member.pid)) {
+    if (!member.announced && !connected.contains(id) &&
+        (has_joined_again(member) || !is_member(os_, lock_.get(), member.pid))) {
       gone.push_back(id);
     }
   }
   std::ranges::for_each(gone, [this](MemberId id) { leave(id); });
+}
+
+/// Whether the lock that its process has is for another membership.
+bool Daemon::has_joined_again(const Member& member) const {
+  return member.nonce != 0 && std::ranges::any_of(members_, [&](const auto& item) {
+           const Member& other = item.second;
+           return other.pid == member.pid && other.nonce != member.nonce && other.announced;
+         });
+}
+
+/// By the clock as well: who lost its connection, and then its lock, says nothing more. Less and
+/// less often, for who cannot go on gives up its lock soon.
+void Daemon::look_for_locks() {
+  if (looks_ < looks_max && !settled()) {
+    if (const os::Instant now = os_.now(); now >= look_again_) {
+      leave_without_lock();
+      look_again_ = now + pause_between_looks * (1 << looks_);
+      ++looks_;
+    }
+  }
 }
 
 /// A process has died. What it had sent comes first, then its references go. With more to read than
@@ -278,30 +297,54 @@ void Daemon::bury(MemberId id) {
 }
 
 void Daemon::leave(MemberId id) {
-  for (Resource& name : registry_.drop(id)) {
-    abandoned_.insert(std::move(name));
-  }
+  leaving_.push_back({.member = id, .abandons = true});
   members_.erase(id);
 }
 
+/// What those held who have left, a bounded number of names in a round.
+void Daemon::let_go() {
+  for (std::size_t left = 0; !leaving_.empty() && left < members_per_round; ++left) {
+    const Leaving& first = leaving_.front();
+    for (Resource& name : registry_.drop(first.member, names_per_round)) {
+      if (first.abandons) {
+        abandoned_.insert(std::move(name));
+      }
+    }
+    if (registry_.holds_anything(first.member)) {
+      return;
+    }
+    leaving_.pop_front();
+  }
+}
+
 void Daemon::clean() {
-  const auto due = cleaner_.due();
-  if (!due) {
+  if (cleaner_.empty()) {
     return;
   }
-  for (const Cleaned& cleaned : cleaner_.step(os_.now())) {
+  const std::vector<Cleaned> ended = cleaner_.step(os_.now());
+  for (const Cleaned& cleaned : ended) {
     Status done = cleaned.status;
     if (done) {
       done = ledger_.strike(cleaned.resource);
     }
+    if (cleaned.was_anothers) {
+      os::report_quietly(os_,
+                         "lastref tracker: " + to_text(cleaned.resource) +
+                             " is left alone: it is not what was counted by that name");
+    }
     if (!done) {
       left_.insert(cleaned.resource);
+      if (cleaned.identity) {
+        static_cast<void>(ledger_.enter(cleaned.resource, cleaned.identity));
+      }
       os::report_quietly(os_,
                          "lastref tracker: could not clean up " + to_text(cleaned.resource) + ": " +
                              describe(done.error()));
     }
   }
-  retry_parked();
+  if (!ended.empty()) {
+    retry_parked();
+  }
 }
 
 void Daemon::retry_parked() {
@@ -316,81 +359,11 @@ void Daemon::retry_parked() {
 
 /// Whether nobody is left: no member, and no lock of a process that has yet to announce.
 Result<bool> Daemon::has_ended() {
-  if (!members_.empty() || !round_was_full_) {
+  if (!members_.empty() || !leaving_.empty() || !round_was_full_) {
     return false;
   }
   LASTREF_CHECK(expect_members());
   return members_.empty();
-}
-
-void Daemon::warn_of_abandoned() {
-  std::map<ResourceType, std::vector<std::string>> names;
-  for (const Resource& resource : abandoned_) {
-    if (registry_.knows(resource) && registry_.count_of(resource) == 0) {
-      names[resource.type].push_back(to_text(resource));
-    }
-  }
-  for (const auto& [type, of_type] : names) {
-    std::string line = "lastref tracker: the last process of the tree left " +
-                       std::to_string(of_type.size()) + " " + std::string(word_of(type)) +
-                       (of_type.size() == 1 ? ":" : "s:");
-    for (const std::string& name : of_type) {
-      line += " " + name;
-    }
-    os::report_quietly(os_, line);
-  }
-}
-
-/// Once more what could not be cleaned up: it may have gone with a folder that it lay in, or with a
-/// later life of its name. Whether nothing is left.
-bool Daemon::try_again() {
-  Cleaner cleaner(os_, /*attempts=*/1);
-  std::vector<Resource> names(left_.begin(), left_.end());
-  order_for_cleanup(names);
-  for (Resource& name : names) {
-    cleaner.add(std::move(name));
-  }
-  bool clean = true;
-  while (!cleaner.empty()) {
-    for (const Cleaned& cleaned : cleaner.step(os_.now())) {
-      const Status done = cleaned.status ? ledger_.strike(cleaned.resource) : cleaned.status;
-      if (!done) {
-        clean = false;
-        os::report_quietly(os_,
-                           "lastref tracker: left to the next start: " + to_text(cleaned.resource) +
-                               ": " + describe(done.error()));
-      }
-    }
-  }
-  return clean;
-}
-
-Status Daemon::end() {
-  os_.step(Step::tracker_ending);
-  // From here on joining is refused; who has connected meanwhile is told by the end of its
-  // connection.
-  static_cast<void>(os_.shut_down(listener_.get()));
-  warn_of_abandoned();
-  for (Resource& name : registry_.take_all_doomed()) {
-    cleaner_.add(std::move(name));
-  }
-  while (!cleaner_.empty()) {
-    const auto pause =
-        std::max(cleaner_.due().value_or(os::Instant(0)) - os_.now(), os::Instant(0));
-    if (pause > os::Instant(0)) {
-      const auto waited = os_.poll({}, pause);
-      if (!waited && waited.error().code != std::errc::interrupted &&
-          ++poll_failures_ == failures_max) {
-        return tl::unexpected<Error>(waited.error());
-      }
-    }
-    clean();
-  }
-  if (!try_again()) {
-    // The ledger stays, and no process does: the next start tries again.
-    return os::discard(os_, paths_.socket());
-  }
-  return remove_tree(os_, paths_);
 }
 
 }  // namespace lastref::tracker

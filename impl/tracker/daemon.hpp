@@ -16,7 +16,9 @@
 // sweeps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +42,7 @@ class Daemon {
   /// Until the last process of the tree is gone and everything is clean.
   ///
   /// Errors          of poll or accept, when they fail again and again: the root may start another.
+  ///                 For want of descriptors newcomers are refused, and who is there is served.
   Status serve();
 
  private:
@@ -62,6 +65,11 @@ class Daemon {
     os::UniqueFd announcing_process = {};
     int complaints = 0;
   };
+  /// Who holds nothing more, though the registry may have some of it still.
+  struct Leaving {
+    MemberId member = nobody;
+    bool abandons = false;  ///< What nobody else holds was not released.
+  };
   using ConnectionId = std::uint64_t;
   struct Parked {
     ConnectionId from;
@@ -74,9 +82,16 @@ class Daemon {
   Status round(std::optional<std::chrono::nanoseconds> timeout);
   std::optional<std::chrono::nanoseconds> patience();
   Status accept_all();
+  bool refuse_one(std::errc why);
+  void keep_spare();
+  Status put_off_accepting(const Error& why);
   std::size_t read_all(ConnectionId id);
   void lose(ConnectionId id);
   void leave_without_lock();
+  bool has_joined_again(const Member& member) const;
+  void look_for_locks();
+  void let_go();
+  void doom(Registry::Stamp before);
   void bury(MemberId id);
   bool settled() const;
   void clean();
@@ -88,6 +103,7 @@ class Daemon {
   void take_announcement(Connection& connection, Message& message);
   void take_register(ConnectionId id, Connection& connection, Message& message);
   void forget(std::size_t count);
+  bool renounce(const Message& message);
   void take_forget(Connection& connection, const Message& message);
   void take_release(Connection& connection, const Message& message);
   bool excuse(MemberId member, const Entry& entry);
@@ -95,14 +111,16 @@ class Daemon {
   void lay_ghosts();
   void lay_ghost(const Resource& resource);
   void retry_parked();
+  Status enter(const Entry& entry);
+  void take_identity(Connection& connection, const Message& message);
   void take_hold(Connection& connection, const Message& message);
-  void tell_counts(const std::vector<Parked>& asked);
+  void tell_counts(std::size_t count);
   void tell_counts(Connection& connection, const Message& message);
   void answer(Connection& connection, std::uint32_t id, std::errc status = {});
   void leave(MemberId id);
-  void abandon(MemberId id);
   void complain(Connection& connection, const std::string& what);
-  void warn_of_abandoned();
+  std::vector<std::string> leavings() const;
+  Status wait_for_clean_up();
 
   os::Os& os_;
   TreePaths paths_;
@@ -112,6 +130,7 @@ class Daemon {
   Registry registry_;
   Cleaner cleaner_;
   std::map<MemberId, Member> members_;
+  std::deque<Leaving> leaving_;
   std::map<ConnectionId, Connection> connections_;
   std::vector<Parked> parked_;    // registers of names that are being cleaned up, or ghosts
   std::vector<Parked> asked_;     // for counts
@@ -123,8 +142,12 @@ class Daemon {
   ConnectionId last_connection_ = 0;
   bool round_was_full_ = true;
   bool was_settled_ = false;
+  os::UniqueFd spare_;
   int accept_failures_ = 0;
-  std::uint64_t refused_ = 0;  // connections of other users
+  os::Instant accept_again_{0};
+  os::Instant look_again_{0};
+  int looks_ = 0;
+  std::uint64_t refused_ = 0;  // connections
   int poll_failures_ = 0;
 };
 

@@ -32,10 +32,12 @@ void Daemon::answer(Connection& connection, std::uint32_t id, std::errc status) 
 
 void Daemon::take(ConnectionId id, Connection& connection, Message message) {
   const bool needs_membership = message.verb == Verb::register_ || message.verb == Verb::hold ||
-                                message.verb == Verb::release || message.verb == Verb::forget;
+                                message.verb == Verb::release || message.verb == Verb::forget ||
+                                message.verb == Verb::identify;
   if (needs_membership && !connection.member) {
     complain(connection, "speaks before it has announced itself");
-    if (message.verb == Verb::register_ || message.verb == Verb::forget) {
+    if (message.verb == Verb::register_ || message.verb == Verb::forget ||
+        message.verb == Verb::identify) {
       answer(connection, message.id, std::errc::operation_not_permitted);
     }
     return;
@@ -46,6 +48,9 @@ void Daemon::take(ConnectionId id, Connection& connection, Message message) {
       return;
     case Verb::register_:
       take_register(id, connection, message);
+      return;
+    case Verb::identify:
+      take_identity(connection, message);
       return;
     case Verb::hold:
       take_hold(connection, message);
@@ -99,21 +104,20 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     const Member& member = item.second;
     return member.pid == connection.peer.pid && (member.nonce == 0 || member.nonce == message.id);
   });
-  MemberId member = nobody;
   if (known != members_.end()) {
-    member = known->first;
-  } else {
-    member = ++last_member_;
+    // What still lies in its old connection is contained in the announcement; read later, it would
+    // count twice.
+    const MemberId before = known->first;
+    std::erase_if(connections_, [=](const auto& item) { return item.second.member == before; });
+    leaving_.push_back({.member = before, .abandons = false});
+    members_.erase(known);
   }
+  const MemberId member = ++last_member_;
   members_[member] = {.pid = connection.peer.pid,
                       .nonce = message.id,
                       .process = std::move(connection.announcing_process),
                       .announced = !message.again};
-  // What still lies in its old connection is contained in the announcement; read later, it would
-  // count twice.
-  std::erase_if(connections_, [member](const auto& item) { return item.second.member == member; });
   connection.member = member;
-  registry_.drop(member);
   for (const Entry& entry : connection.announcing) {
     if (registry_.knows(entry.resource)) {
       registry_.add(member, entry.resource, entry.count);
@@ -137,12 +141,37 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
   }
   for (const Entry& entry : message.entries) {
     cleaner_.cancel(entry.resource);
-    if (Status entered = ledger_.enter(entry.resource); !entered) {
+    left_.erase(entry.resource);  // From here on it is a name in use.
+    // Where it is would depend on our own working folder, or on that of the next start.
+    Status entered = is_relative(entry.resource)
+                         ? failure(std::errc::invalid_argument, to_text(entry.resource))
+                         : enter(entry);
+    if (!entered) {
       answer(connection, message.id, entered.error().code);
       return;
     }
     registry_.add(*connection.member, entry.resource, entry.count);
     abandoned_.erase(entry.resource);
+  }
+  answer(connection, message.id);
+}
+
+/// A life of a name that somebody holds goes on, and so does what is known of its thing.
+Status Daemon::enter(const Entry& entry) {
+  const bool goes_on = !entry.identity && registry_.count_of(entry.resource) > 0;
+  return ledger_.enter(entry.resource,
+                       goes_on ? ledger_.identity_of(entry.resource) : entry.identity);
+}
+
+/// Of a name that nobody counts any more there is nothing to say: its end may be on its way.
+void Daemon::take_identity(Connection& connection, const Message& message) {
+  for (const Entry& entry : message.entries) {
+    Status entered =
+        registry_.knows(entry.resource) ? ledger_.enter(entry.resource, entry.identity) : ok();
+    if (!entered) {
+      answer(connection, message.id, entered.error().code);
+      return;
+    }
   }
   answer(connection, message.id);
 }
@@ -193,16 +222,32 @@ void Daemon::forget(std::size_t count) {
                                 std::make_move_iterator(end));
   forgets_.erase(forgets_.begin(), end);
   for (const Parked& each : due) {
-    if (const auto found = connections_.find(each.from); found != connections_.end()) {
+    const auto found = connections_.find(each.from);
+    if (found == connections_.end()) {
+      continue;
+    }
+    if (renounce(each.message)) {
       take_forget(found->second, each.message);
+    } else {
+      // What may go at any moment is not forgotten yet.
+      parked_.push_back(each);
+      parked_.back().message.again = true;
     }
   }
 }
 
+/// Whether nothing of it is being cleaned up, and nothing will be.
+bool Daemon::renounce(const Message& message) {
+  bool all = true;
+  for (const Entry& entry : message.entries) {
+    all = cleaner_.renounce(entry.resource) && all;
+  }
+  return all;
+}
+
 void Daemon::take_forget(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
-    const bool cleaning = cleaner_.is_under_way(entry.resource);
-    cleaner_.cancel(entry.resource);
+    const bool was_left = left_.erase(entry.resource) > 0;
     if (Status struck = ledger_.forget(entry.resource); !struck) {
       answer(connection, message.id, struck.error().code);
       return;
@@ -214,13 +259,14 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
         found->second.excused[entry.resource] += registry_.count_of(holder, entry.resource);
       }
     }
-    if (!registry_.forget(entry.resource) && !cleaning && !message.again) {
+    if (!registry_.forget(entry.resource) && !was_left && !message.again) {
       complain(connection, "forgets an unknown name: " + to_text(entry.resource));
     }
     bool all_told = true;
     for (const MemberId holder : holders) {
-      all_told =
-          (holder == connection.member || tell_forgotten(holder, entry.resource)) && all_told;
+      // Who has left never announces anything again.
+      const bool need_not_know = holder == connection.member || !members_.contains(holder);
+      all_told = (need_not_know || tell_forgotten(holder, entry.resource)) && all_told;
     }
     if (!all_told) {
       ghosts_.insert(entry.resource);
@@ -250,15 +296,18 @@ bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
 
 /// Once everybody has announced and nobody has to be told any more.
 void Daemon::lay_ghosts() {
-  const bool all_told = std::ranges::none_of(
-      connections_, [](const auto& item) { return item.second.link.wants_room(); });
-  if (ghosts_.empty() || !all_told) {
+  const bool all_told =
+      !ghosts_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
+        return item.second.link.wants_room();
+      });
+  if (!all_told) {
     return;
   }
   for (const Resource& ghost : ghosts_) {
     lay_ghost(ghost);
   }
   ghosts_.clear();
+  retry_parked();
 }
 
 void Daemon::lay_ghost(const Resource& resource) {
@@ -269,10 +318,18 @@ void Daemon::lay_ghost(const Resource& resource) {
   }
 }
 
-/// Only after a round that began when the question had been read: a death before the question is
-/// seen in that round at the latest.
-void Daemon::tell_counts(const std::vector<Parked>& asked) {
-  for (const Parked& question : asked) {
+/// The first `count` questions, only after a round that began when they had been read: a death
+/// before the question is seen in that round at the latest. And not before everybody who has left
+/// has let go of all.
+void Daemon::tell_counts(std::size_t count) {
+  if (!leaving_.empty()) {
+    return;
+  }
+  const auto end = asked_.begin() + static_cast<std::ptrdiff_t>(count);
+  const std::vector<Parked> due(std::make_move_iterator(asked_.begin()),
+                                std::make_move_iterator(end));
+  asked_.erase(asked_.begin(), end);
+  for (const Parked& question : due) {
     if (const auto found = connections_.find(question.from); found != connections_.end()) {
       tell_counts(found->second, question.message);
     }

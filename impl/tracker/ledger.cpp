@@ -11,6 +11,8 @@ constexpr std::byte forgotten_once{'!'};
 constexpr std::byte dead{'-'};
 constexpr std::byte nothing{0};
 constexpr std::size_t record_header_size = 12;
+constexpr std::size_t identity_size = 24;
+constexpr std::byte is_identified{128};                     // of a type
 constexpr std::size_t piece_size = std::size_t{64} * 1024;  // bytes, of the first read
 
 /// FNV-1a over the record's place and content: http://www.isthe.com/chongo/tech/comp/fnv/
@@ -35,25 +37,46 @@ std::uint64_t number_at(os::Bytes bytes, std::size_t size) noexcept {
   return number;
 }
 
-std::vector<std::byte> record_of(std::uint64_t offset, std::byte state, const Resource& resource) {
-  const os::Bytes name = os::bytes_of(resource.name);
-  const auto type = static_cast<std::byte>(resource.type);
-  std::vector<std::byte> record{state, type};
-  const auto put = [&record](std::uint64_t number, std::size_t size) {
-    for (std::size_t index = 0; index < size; ++index) {
-      record.push_back(static_cast<std::byte>(number >> (8 * index) & 0xffU));
-    }
-  };
-  put(name.size(), 2);
-  put(check_of(offset, type, name), 8);
-  record.insert(record.end(), name.begin(), name.end());
-  return record;
+/// bytes behind the header
+std::size_t body_size(const Resource& resource, const std::optional<Identity>& identity) {
+  return (identity ? identity_size : 0) + resource.name.size();
 }
 
-std::vector<Resource> names_in(const std::map<Resource, std::uint64_t>& records) {
+std::vector<std::byte> record_of(std::uint64_t offset,
+                                 std::byte state,
+                                 const Resource& resource,
+                                 const std::optional<Identity>& identity) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(record_header_size + body_size(resource, identity) + 1);
+  const auto put = [&bytes](std::uint64_t number, std::size_t size) {
+    for (std::size_t index = 0; index < size; ++index) {
+      bytes.push_back(static_cast<std::byte>(number >> (8 * index) & 0xffU));
+    }
+  };
+  const auto type = static_cast<std::byte>(resource.type) | (identity ? is_identified : nothing);
+  bytes.push_back(state);
+  bytes.push_back(type);
+  put(body_size(resource, identity), 2);
+  put(0, 8);  // The check, as soon as there is what it is over.
+  if (identity) {
+    put(identity->device, 8);
+    put(identity->inode, 8);
+    put(identity->born, 8);
+  }
+  const os::Bytes name = os::bytes_of(resource.name);
+  bytes.insert(bytes.end(), name.begin(), name.end());
+  std::uint64_t check = check_of(offset, type, os::Bytes(bytes).subspan(record_header_size));
+  for (std::size_t at = 4; at < record_header_size; ++at, check >>= 8U) {
+    bytes[at] = static_cast<std::byte>(check & 0xffU);
+  }
+  return bytes;
+}
+
+template <typename Records>
+std::vector<Resource> names_in(const Records& records) {
   std::vector<Resource> all;
   all.reserve(records.size());
-  for (const auto& [resource, offset] : records) {
+  for (const auto& [resource, record] : records) {
     all.push_back(resource);
   }
   return all;
@@ -70,6 +93,14 @@ Result<Ledger> Ledger::open(os::Os& os, const os::Place& place) {
   Ledger ledger(os, std::move(file));
   LASTREF_CHECK(ledger.load());
   return ledger;
+}
+
+Result<std::vector<Resource>> Ledger::names_at(os::Os& os, const os::Place& place) {
+  LASTREF_TRY(file, os::open_file(os, place, {}));
+  Ledger ledger(os, std::move(file));
+  ledger.is_read_only_ = true;
+  LASTREF_CHECK(ledger.load());
+  return ledger.names();
 }
 
 Status Ledger::load() {
@@ -90,6 +121,12 @@ Status Ledger::load() {
     LASTREF_CHECK(parse(bytes, goes_on));
     goes_on = goes_on && size == piece.size();
   }
+  // Room that was reserved and never used is as good as none: nothing there can be taken for part
+  // of a record.
+  while (bytes.size() == touched_ && touched_ > end_ && bytes.back() == nothing) {
+    bytes.pop_back();
+    --touched_;
+  }
   return ok();
 }
 
@@ -101,26 +138,35 @@ Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
     if (record.size() < record_header_size + size) {
       return ok();
     }
-    const os::Bytes name = record.subspan(record_header_size, size);
+    os::Bytes body = record.subspan(record_header_size, size);
     if (record[0] == dead) {
       spare_[size].push_back(end_);
     } else if (record[0] == alive || record[0] == forgotten_once) {
-      const bool whole = number_at(record.subspan(4), 8) == check_of(end_, record[1], name);
-      Resource resource{.type = static_cast<ResourceType>(record[1]), .name = {}};
-      for (const std::byte byte : name) {
-        resource.name.push_back(static_cast<char>(byte));
-      }
-      const bool possible = std::to_integer<std::size_t>(record[1]) < resource_types;
-      if (!whole || !possible || !check_name(resource)) {
+      const bool whole = number_at(record.subspan(4), 8) == check_of(end_, record[1], body);
+      const bool identified = (record[1] & is_identified) != nothing;
+      const std::byte type = record[1] & ~is_identified;
+      const bool possible = std::to_integer<std::size_t>(type) < resource_types &&
+                            (!identified || size > identity_size);
+      if (!whole || !possible) {
         goes_on = false;
         return ok();
       }
-      Records& records = record[0] == alive ? alive_ : forgotten_;
-      if (!records.try_emplace(std::move(resource), end_).second) {
-        // Left alone it would be there again when the other record is dead.
-        LASTREF_CHECK(write_state(end_, dead));
-        spare_[size].push_back(end_);
+      Record found{.offset = end_};
+      if (identified) {
+        found.identity = {.device = number_at(body, 8),
+                          .inode = number_at(body.subspan(8), 8),
+                          .born = number_at(body.subspan(16), 8)};
+        body = body.subspan(identity_size);
       }
+      Resource resource{.type = static_cast<ResourceType>(type), .name = {}};
+      for (const std::byte byte : body) {
+        resource.name.push_back(static_cast<char>(byte));
+      }
+      if (!check_name(resource)) {
+        goes_on = false;
+        return ok();
+      }
+      LASTREF_CHECK(keep(std::move(resource), found, record[0] == alive ? alive_ : forgotten_));
     } else {
       goes_on = false;
       return ok();
@@ -130,34 +176,83 @@ Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
   return ok();
 }
 
-Status Ledger::enter(const Resource& resource) {
-  if (alive_.contains(resource)) {
+/// Of two records of one name one, and of its thing nothing: whoever was to end the other was
+/// killed before that, or a stranger wrote it. Left alone it would be there again when this one is
+/// dead.
+Status Ledger::keep(Resource resource, Record record, Records& records) {
+  const auto [known, is_new] = records.try_emplace(std::move(resource), record);
+  if (is_new) {
     return ok();
   }
-  const std::size_t size = resource.name.size();
-  auto& spare = spare_[size];
-  if (spare.empty()) {
-    const bool over_garbage = end_ < touched_;
-    std::vector<std::byte> record = record_of(end_, over_garbage ? nothing : alive, resource);
-    const std::uint64_t next = end_ + record.size();
-    if (next < touched_) {
-      record.push_back(nothing);
-    }
-    touched_ = std::max(touched_, next);
-    LASTREF_CHECK(os::write_all_at(*os_, file_.get(), record, end_));
-    if (over_garbage) {
-      LASTREF_CHECK(write_state(end_, alive));
-    }
-    alive_[resource] = end_;
-    end_ = next;
-    return ok();
+  if (!record.identity) {
+    std::swap(known->second, record);
   }
-  const std::uint64_t offset = spare.back();
-  LASTREF_CHECK(os::write_all_at(*os_, file_.get(), record_of(offset, dead, resource), offset));
-  LASTREF_CHECK(write_state(offset, alive));
-  spare.pop_back();
-  alive_[resource] = offset;
+  Status killed = is_read_only_ ? ok() : kill(known->first, record);
+  if (known->second.identity != record.identity) {
+    known->second.is_doubted = true;
+  }
+  return killed;
+}
+
+Status Ledger::kill(const Resource& resource, const Record& record) {
+  LASTREF_CHECK(write_state(record.offset, dead));
+  spare_[body_size(resource, record.identity)].push_back(record.offset);
   return ok();
+}
+
+std::optional<Identity> Ledger::identity_of(const Resource& resource) const {
+  const auto found = alive_.find(resource);
+  return found == alive_.end() || found->second.is_doubted ? std::nullopt : found->second.identity;
+}
+
+Status Ledger::enter(const Resource& resource, const std::optional<Identity>& identity) {
+  const auto known = alive_.find(resource);
+  if (known != alive_.end() && !known->second.is_doubted && known->second.identity == identity) {
+    return ok();
+  }
+  LASTREF_TRY(offset, write_record(resource, identity));
+  const Record record{.offset = offset, .identity = identity};
+  if (known == alive_.end()) {
+    alive_.emplace(resource, record);
+    return ok();
+  }
+  // If we die here, whoever reads both knows the name alone.
+  Status killed = kill(resource, known->second);
+  if (killed) {
+    known->second = record;
+  } else {
+    static_cast<void>(kill(resource, record));
+  }
+  return killed;
+}
+
+/// Returns where it is.
+Result<std::uint64_t> Ledger::write_record(const Resource& resource,
+                                           const std::optional<Identity>& identity) {
+  auto& spare = spare_[body_size(resource, identity)];
+  if (!spare.empty()) {
+    const std::uint64_t offset = spare.back();
+    LASTREF_CHECK(
+        os::write_all_at(*os_, file_.get(), record_of(offset, dead, resource, identity), offset));
+    LASTREF_CHECK(write_state(offset, alive));
+    spare.pop_back();
+    return offset;
+  }
+  const std::uint64_t offset = end_;
+  const bool over_garbage = offset < touched_;
+  std::vector<std::byte> record =
+      record_of(offset, over_garbage ? nothing : alive, resource, identity);
+  const std::uint64_t next = offset + record.size();
+  if (next < touched_) {
+    record.push_back(nothing);
+  }
+  touched_ = std::max(touched_, next);
+  LASTREF_CHECK(os::write_all_at(*os_, file_.get(), record, offset));
+  if (over_garbage) {
+    LASTREF_CHECK(write_state(offset, alive));
+  }
+  end_ = next;
+  return offset;
 }
 
 Status Ledger::end(Records& records, const Resource& resource) {
@@ -165,8 +260,7 @@ Status Ledger::end(Records& records, const Resource& resource) {
   if (found == records.end()) {
     return ok();
   }
-  LASTREF_CHECK(write_state(found->second, dead));
-  spare_[resource.name.size()].push_back(found->second);
+  LASTREF_CHECK(kill(resource, found->second));
   records.erase(found);
   return ok();
 }
@@ -183,7 +277,7 @@ Status Ledger::forget(const Resource& resource) {
   if (found == alive_.end()) {
     return ok();
   }
-  LASTREF_CHECK(write_state(found->second, forgotten_once));
+  LASTREF_CHECK(write_state(found->second.offset, forgotten_once));
   forgotten_[resource] = found->second;
   alive_.erase(found);
   return ok();

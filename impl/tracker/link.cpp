@@ -55,6 +55,15 @@ void Link::receive_the_rest() {
   broken_ = ended_;
 }
 
+/// Whoever asked is to be told, be it in words of another version: the head of a message is the
+/// same in all.
+Arrival Link::spoil(os::Bytes packet, std::string reason, std::errc why) {
+  reason_ = std::move(reason);
+  const auto asked = asked_in(packet);
+  refusal_ = asked ? std::optional(Refusal{.id = *asked, .why = why}) : std::nullopt;
+  return Arrival::malformed;
+}
+
 Arrival Link::receive() {
   if (broken_) {
     return Arrival::end;
@@ -86,14 +95,21 @@ Arrival Link::receive() {
     return Arrival::end;
   }
   fruitless_ = 0;
-  if (arrived->truncated) {
-    reason_ = "too long, or with more descriptors than a process has a right to";
-    return Arrival::malformed;
+  const os::Bytes packet = os::Bytes(bytes).first(arrived->size);
+  if (arrived->truncated && arrived->size > packet_size_max) {
+    return spoil(packet, "too long", std::errc::message_size);
   }
-  Result<Message> message = decode(os::Bytes(bytes).first(arrived->size));
+  if (arrived->truncated) {
+    return spoil(packet,
+                 "with descriptors for which this process has no room, or no use",
+                 std::errc::too_many_files_open);
+  }
+  Result<Message> message = decode(packet);
   if (!message) {
-    reason_ = message.error().subject;
-    return Arrival::malformed;
+    return spoil(
+        packet,
+        message.error().subject,
+        is_of_another_version(packet) ? std::errc::protocol_not_supported : std::errc::bad_message);
   }
   received_ = *std::move(message);
   return Arrival::message;

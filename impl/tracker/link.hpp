@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <lastref/owners.hpp>
@@ -41,9 +43,17 @@ class Link {
   Message& received() noexcept { return received_; }
   std::vector<os::UniqueFd>& received_fds() noexcept { return received_fds_; }
   const std::string& reason() const noexcept { return reason_; }
+  /// After `malformed`: what the other side waits for an answer to, if that can be told, and why it
+  /// gets no better one.
+  struct Refusal {
+    std::uint32_t id = 0;
+    std::errc why = std::errc::bad_message;
+  };
+  const std::optional<Refusal>& refusal() const noexcept { return refusal_; }
 
  private:
   bool send(const Packet& packet, std::span<const os::Fd> fds);
+  Arrival spoil(os::Bytes packet, std::string reason, std::errc why);
   void was_fruitless() noexcept;
 
   os::Os* os_;
@@ -52,6 +62,7 @@ class Link {
   Message received_;
   std::vector<os::UniqueFd> received_fds_;
   std::string reason_;
+  std::optional<Refusal> refusal_;
   int fruitless_ = 0;
   bool broken_ = false;
   bool ended_ = false;

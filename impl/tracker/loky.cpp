@@ -163,9 +163,10 @@ void LokyTracker::clean_all() {
   for (std::size_t type = 0; type < resource_types; ++type) {
     if (counts.at(type) > 0) {
       report(os_,
-             "there appear to be " + std::to_string(counts.at(type)) + " leaked " +
-                 std::string(word_of(static_cast<ResourceType>(type))) +
-                 " objects to clean up:" + names.at(type));
+             // What loky's users look for, and its tests.
+             "resource_tracker: There appear to be " + std::to_string(counts.at(type)) +
+                 " leaked " + std::string(word_of(static_cast<ResourceType>(type))) +
+                 " objects to clean up at shutdown:" + names.at(type));
     }
   }
   order_for_cleanup(left);
@@ -181,6 +182,16 @@ void LokyTracker::clean_all() {
     }
     clean(now);
   }
+}
+
+/// A pipe whose other end is meant says nothing for ever. To read no bytes waits for nobody, and
+/// says whether one may read at all. read(2)
+Status LokyTracker::check_pipe() {
+  LASTREF_TRY(status, os_.status(pipe_));
+  if (status.kind != os::FileKind::other && status.kind != os::FileKind::socket) {
+    return failure(std::errc::not_supported, "a file, and no pipe", Call::status);
+  }
+  return status_of(os::retry_interrupted([&] { return os_.read(pipe_, {}); }));
 }
 
 Status LokyTracker::serve() {

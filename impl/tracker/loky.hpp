@@ -30,6 +30,11 @@ class LokyTracker {
  public:
   LokyTracker(os::Os& os, os::Fd pipe) noexcept : os_(os), pipe_(pipe), cleaner_(os) {}
 
+  /// Whether it is something that lines can be read from; waits for none.
+  ///
+  /// Errors          of status and read; not_supported for a file or folder.
+  Status check_pipe();
+
   /// Until the end of the pipe, and until all is clean.
   ///
   /// Errors          of read or poll, after everything was cleaned up all the same.

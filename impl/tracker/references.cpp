@@ -15,6 +15,9 @@ class NativeReferences final : public References {
   Status register_name(const Resource& resource) override {
     return client_->register_name(resource);
   }
+  Status identify(const Resource& resource, const Identity& identity) override {
+    return client_->identify(resource, identity);
+  }
   Status hold(const Resource& resource) override { return client_->hold(resource); }
   Status release(const Resource& resource) override { return client_->release(resource); }
   Status forget(const Resource& resource) override { return client_->forget(resource); }

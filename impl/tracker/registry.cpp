@@ -1,35 +1,68 @@
 #include "impl/tracker/registry.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
+#include <utility>
 
 namespace lastref::tracker {
 
 void Registry::doom(const Resource& resource, Entry& entry) {
   entry.doomed_at = ++clock_;
-  doomed_.insert(resource);
-  waiting_ = 0;
+  auto& queue = resource.type == ResourceType::folder ? doomed_folders_ : doomed_;
+  queue.emplace(entry.doomed_at, resource);
 }
 
 void Registry::revive(const Resource& resource, Entry& entry) {
+  auto& queue = resource.type == ResourceType::folder ? doomed_folders_ : doomed_;
+  queue.erase(entry.doomed_at);
   entry.doomed_at = 0;
-  doomed_.erase(resource);
-  waiting_ = 0;
+  if (const auto waits = waiting_.find(resource); waits != waiting_.end()) {
+    const auto awaited = awaited_.find(waits->second);
+    awaited->second.erase(resource);
+    if (awaited->second.empty()) {
+      awaited_.erase(awaited);
+    }
+    waiting_.erase(waits);
+  }
 }
 
-/// Whether a name that lies in the folder is known.
-bool Registry::is_occupied(const Resource& folder) const {
+/// The name is known no more; folders that waited for that are looked at again.
+void Registry::end(Entries::iterator entry) {
+  if (entry->second.doomed_at != 0) {
+    revive(entry->first, entry->second);
+  }
+  const auto node = entries_.extract(entry);
+  const auto awaited = awaited_.find(node.key());
+  if (awaited == awaited_.end()) {
+    return;
+  }
+  for (const Resource& folder : awaited->second) {
+    doomed_folders_.emplace(entries_.at(folder).doomed_at, folder);
+    waiting_.erase(folder);
+  }
+  awaited_.erase(awaited);
+}
+
+void Registry::let_wait(const Resource& folder, const Resource& for_name) {
+  waiting_.emplace(folder, for_name);
+  awaited_[for_name].insert(folder);
+}
+
+/// A name that is known and lies in the folder, if there is any.
+const Resource* Registry::first_in(const Resource& folder) const {
   const std::size_t last = folder.name.find_last_not_of('/');
   const std::string inside = folder.name.substr(0, last == std::string::npos ? 0 : last + 1) + '/';
-  return std::ranges::any_of(std::array{ResourceType::file, ResourceType::folder}, [&](auto type) {
+  for (const ResourceType type : {ResourceType::file, ResourceType::folder}) {
     auto found = entries_.lower_bound({.type = type, .name = inside});
     if (found != entries_.end() && found->first == folder) {
       ++found;  // It was named with a slash behind it.
     }
-    return found != entries_.end() && found->first.type == type &&
-           found->first.name.starts_with(inside);
-  });
+    if (found != entries_.end() && found->first.type == type &&
+        found->first.name.starts_with(inside)) {
+      return &found->first;
+    }
+  }
+  return nullptr;
 }
 
 void Registry::add(MemberId member, const Resource& resource, std::uint64_t count) {
@@ -65,7 +98,7 @@ Released Registry::release(MemberId member, const Resource& resource, std::uint6
   const std::uint64_t taken = std::min(holder->second, count);
   if (holder->second == taken) {
     entry.holders.erase(holder);
-    held_by_[member].erase(resource);
+    let_go(member, resource);
   } else {
     holder->second -= taken;
     held_by_[member][resource] -= taken;
@@ -96,32 +129,41 @@ bool Registry::forget(const Resource& resource) {
     return false;
   }
   for (const auto& [member, count] : found->second.holders) {
-    held_by_[member].erase(resource);
+    let_go(member, resource);
   }
-  if (found->second.doomed_at != 0) {
-    revive(resource, found->second);
-  }
-  entries_.erase(found);
-  waiting_ = 0;
+  end(found);
   return true;
 }
 
-std::vector<Resource> Registry::drop(MemberId member) {
+/// Of all of the name.
+void Registry::let_go(MemberId member, const Resource& resource) {
+  const auto held = held_by_.find(member);
+  held->second.erase(resource);
+  if (held->second.empty()) {
+    held_by_.erase(held);
+  }
+}
+
+std::vector<Resource> Registry::drop(MemberId member, std::size_t most) {
   std::vector<Resource> abandoned;
   const auto held = held_by_.find(member);
   if (held == held_by_.end()) {
     return abandoned;
   }
-  for (const auto& [resource, count] : held->second) {
-    Entry& entry = entries_.at(resource);
+  auto& names = held->second;
+  for (; most > 0 && !names.empty(); --most) {
+    auto name = names.extract(names.begin());
+    Entry& entry = entries_.at(name.key());
     entry.holders.erase(member);
-    entry.total -= count;
+    entry.total -= name.mapped();
     if (entry.total == 0) {
-      doom(resource, entry);
-      abandoned.push_back(resource);
+      doom(name.key(), entry);
+      abandoned.push_back(std::move(name.key()));
     }
   }
-  held_by_.erase(held);
+  if (names.empty()) {
+    held_by_.erase(held);
+  }
   return abandoned;
 }
 
@@ -140,40 +182,60 @@ std::uint64_t Registry::count_of(MemberId member, const Resource& resource) cons
 }
 
 std::vector<Resource> Registry::doomed() const {
-  std::vector<Resource> names(doomed_.begin(), doomed_.end());
+  std::vector<Resource> names;
+  for (const auto* queue : {&doomed_, &doomed_folders_}) {
+    for (const auto& [stamp, resource] : *queue) {
+      names.push_back(resource);
+    }
+  }
+  for (const auto& [folder, name] : waiting_) {
+    names.push_back(folder);
+  }
   order_for_cleanup(names);
   return names;
 }
 
-std::vector<Resource> Registry::take_doomed(Stamp before) {
+std::vector<Resource> Registry::take_doomed(Stamp before, std::size_t most) {
   std::vector<Resource> taken;
-  if (!has_doomed()) {
-    return taken;
+  while (taken.size() < most && !doomed_.empty() && doomed_.begin()->first < before) {
+    taken.push_back(doomed_.begin()->second);
+    end(entries_.find(taken.back()));
   }
-  waiting_ = 0;
-  for (const Resource& resource : doomed()) {
-    const auto found = entries_.find(resource);
-    if (found->second.doomed_at >= before) {
-      continue;
-    }
-    if (resource.type == ResourceType::folder && is_occupied(resource)) {
-      ++waiting_;
-      continue;
-    }
-    entries_.erase(found);
-    doomed_.erase(resource);
-    taken.push_back(resource);
-  }
+  order_for_cleanup(taken);
+  take_folders(before, most, taken);
   return taken;
+}
+
+/// What goes may let another one go that it lay in. To look at a folder in vain counts as well.
+void Registry::take_folders(Stamp before, std::size_t most, std::vector<Resource>& taken) {
+  std::size_t looked_at = taken.size();
+  for (std::vector<Resource> due; looked_at < most; looked_at += due.size()) {
+    due.clear();
+    while (looked_at + due.size() < most && !doomed_folders_.empty() &&
+           doomed_folders_.begin()->first < before) {
+      due.push_back(std::move(doomed_folders_.begin()->second));
+      doomed_folders_.erase(doomed_folders_.begin());
+    }
+    if (due.empty()) {
+      return;
+    }
+    order_for_cleanup(due);
+    for (Resource& folder : due) {
+      if (const Resource* const name = first_in(folder)) {
+        let_wait(folder, *name);
+      } else {
+        end(entries_.find(folder));
+        taken.push_back(std::move(folder));
+      }
+    }
+  }
 }
 
 std::vector<Resource> Registry::take_all_doomed() {
   std::vector<Resource> taken = doomed();
   for (const Resource& resource : taken) {
-    entries_.erase(resource);
+    end(entries_.find(resource));
   }
-  doomed_.clear();
-  waiting_ = 0;
   return taken;
 }
 

@@ -6,9 +6,15 @@
 // two, because the hold that would save the name may already lie in another connection (T9). And a
 // folder waits until no name in it is known any more: what somebody holds is never taken away with
 // the folder that it lies in.
+//
+// Nothing here but `doomed`, `holdings` and what has "all" in its name costs more because there are
+// many names: what a holder leaves is dropped, and what is doomed is taken, as many at a time as
+// the caller wants. A folder that waits is looked at again when one name in it has ended.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -38,6 +44,7 @@ struct Holding {
 class Registry {
  public:
   using Stamp = std::uint64_t;
+  static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
   /// Counts +1 for `member`, at 1 if the name is new. Revives a doomed name.
   void add(MemberId member, const Resource& resource, std::uint64_t count = 1);
@@ -49,13 +56,15 @@ class Registry {
   std::vector<MemberId> holders_of(const Resource& resource) const;
   /// Ends the name, whatever its count. False if it is unknown.
   bool forget(const Resource& resource);
-  /// Releases everything that `member` holds; returns the names that nobody holds because of it.
-  std::vector<Resource> drop(MemberId member);
+  /// Releases everything that `member` holds, but for no more than `most` names; returns those that
+  /// nobody holds because of it.
+  std::vector<Resource> drop(MemberId member, std::size_t most = no_limit);
+  bool holds_anything(MemberId member) const { return held_by_.contains(member); }
 
   bool knows(const Resource& resource) const { return entries_.contains(resource); }
   bool empty() const noexcept { return entries_.empty(); }
   /// Whether a later `take_doomed` may end something, if nothing else happens.
-  bool has_doomed() const noexcept { return doomed_.size() > waiting_; }
+  bool has_doomed() const noexcept { return !doomed_.empty() || !doomed_folders_.empty(); }
   std::uint64_t count_of(const Resource& resource) const;
   /// What `member` holds of it.
   std::uint64_t count_of(MemberId member, const Resource& resource) const;
@@ -63,8 +72,9 @@ class Registry {
   /// The moment now: what is doomed later gets a greater stamp.
   Stamp now() noexcept { return ++clock_; }
   /// Ends and returns the names that have been at 0 without a break since before `before`; folders
-  /// last, and only if no name in them is left, else in the order of their names.
-  std::vector<Resource> take_doomed(Stamp before);
+  /// last, and only if no name in them is left, else in the order of their names. About `most` of
+  /// them, those that were doomed first.
+  std::vector<Resource> take_doomed(Stamp before, std::size_t most = no_limit);
   /// All names at 0, folders with whatever lies in them.
   std::vector<Resource> take_all_doomed();
   /// The names at 0, in the same order, without ending them.
@@ -79,15 +89,23 @@ class Registry {
     Stamp doomed_at = 0;
   };
 
+  using Entries = std::map<Resource, Entry>;
+
   void doom(const Resource& resource, Entry& entry);
   void revive(const Resource& resource, Entry& entry);
-  bool is_occupied(const Resource& folder) const;
+  void end(Entries::iterator entry);
+  void let_go(MemberId member, const Resource& resource);
+  const Resource* first_in(const Resource& folder) const;
+  void take_folders(Stamp before, std::size_t most, std::vector<Resource>& taken);
+  void let_wait(const Resource& folder, const Resource& for_name);
 
-  std::map<Resource, Entry> entries_;
+  Entries entries_;
   std::map<MemberId, std::map<Resource, std::uint64_t>>
       held_by_;  // so that a death costs what it held
-  std::set<Resource> doomed_;
-  std::size_t waiting_ = 0;  // doomed folders that only wait for what others hold in them
+  std::map<Stamp, Resource> doomed_;
+  std::map<Stamp, Resource> doomed_folders_;  // but for those that wait
+  std::map<Resource, Resource> waiting_;  // doomed folder → a name that is known and lies in it
+  std::map<Resource, std::set<Resource>> awaited_;  // the other way round
   Stamp clock_ = 0;
 };
 

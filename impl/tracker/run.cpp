@@ -8,7 +8,7 @@ namespace {
 
 /// Blocked by whoever started us; from here on they are ignored instead (T1).
 void ignore_interrupts(os::Os& os) {
-  for (const os::Signal signal : {os::Signal::interrupt, os::Signal::terminate}) {
+  for (const os::Signal signal : ignored_signals) {
     Status deaf = os.ignore_signal(signal);
     if (deaf) {
       deaf = os.unblock_signal(signal);
@@ -45,8 +45,16 @@ int run(os::Os& os, std::span<const std::string> arguments) noexcept {
 
 int run_loky(os::Os& os, os::Fd pipe) noexcept {
   const os::UniqueFd owned(os, pipe);
+  LokyTracker tracker(os, pipe);
+  // While signals still end us: nobody could end one that waits at a wrong descriptor.
+  if (const Status usable = tracker.check_pipe(); !usable) {
+    os::report_quietly(os,
+                       "lastref tracker: --loky-fd " + std::to_string(static_cast<int>(pipe)) +
+                           " is no pipe that can be read: " + describe(usable.error()));
+    return 2;
+  }
   ignore_interrupts(os);
-  if (const Status served = LokyTracker(os, pipe).serve(); !served) {
+  if (const Status served = tracker.serve(); !served) {
     os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
     return 2;
   }

@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
 
 #include <lastref/tracker.hpp>
 
@@ -17,25 +21,198 @@ bool is_tree_name(std::string_view name) {
   return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Cleans up what it can of the names, in their order; returns the others.
-std::vector<Resource> clean(os::Os& os, Ledger& ledger, std::vector<Resource> names) {
-  Cleaner cleaner(os, attempts_of_a_sweep);
-  order_for_cleanup(names);
-  for (Resource& name : names) {
-    cleaner.add(std::move(name));
+/// The trees that there are in a runtime folder, in the order of their names.
+///
+/// Errors          what open and read_folder said; a folder that is not there has none.
+Result<std::vector<TreePaths>> trees_in(os::Os& os, const std::string& runtime) {
+  std::vector<TreePaths> trees;
+  auto folder = os::open_file(os, runtime, {.folder = true});
+  if (!folder) {
+    if (folder.error().code == std::errc::no_such_file_or_directory) {
+      return trees;
+    }
+    return tl::unexpected<Error>(folder.error());
   }
-  std::vector<Resource> kept;
-  while (!cleaner.empty()) {
-    for (Cleaned& cleaned : cleaner.step(os.now())) {
-      if (!cleaned.status || !ledger.strike(cleaned.resource)) {
-        kept.push_back(std::move(cleaned.resource));
+  for (;;) {
+    const auto entries = os.read_folder(folder->get());
+    if (!entries && entries.error().code != std::errc::no_such_file_or_directory) {
+      return tl::unexpected<Error>(entries.error());
+    }
+    if (!entries || entries->empty()) {
+      break;  // Its end; or it is gone, with the last tree in it.
+    }
+    for (const os::FolderEntry& entry : *entries) {
+      if (entry.kind == os::FileKind::folder && is_tree_name(entry.name)) {
+        trees.push_back({.folder = runtime + "/" + entry.name});
       }
     }
   }
-  return kept;
+  std::ranges::sort(trees, {}, &TreePaths::folder);
+  return trees;
 }
 
-/// Cleans what the ledger says. Returns whether nothing is left of it.
+/// Whether another user has taken the name of a runtime folder.
+bool is_anothers(os::Os& os, const std::string& place) {
+  const auto status = os.status_at(place);
+  return status && status->owner != os.user_id();
+}
+
+/// Whether a process of that tree lives. In doubt it does.
+bool is_alive(os::Os& os, const TreePaths& paths) {
+  const auto lock = LockFile::open_to_sweep(os, paths.lock());
+  if (!lock) {
+    return lock.error().code != std::errc::no_such_file_or_directory;
+  }
+  if (!*lock) {
+    return true;
+  }
+  const auto holder =
+      os.find_lock((*lock)->get(), {.kind = os::LockKind::exclusive, .start = 0, .length = 0});
+  return !holder || holder->has_value();
+}
+
+/// What the live trees count that one may meet who cleans up behind `dead`: those beside it, and
+/// those in all places where trees may live, if it is in one of these.
+Result<std::set<Resource>> names_of_the_living(os::Os& os, const TreePaths& dead) {
+  std::vector<std::string> runtimes = {dead.folder.substr(0, dead.folder.rfind('/'))};
+  LASTREF_TRY(places, runtime_places(os, {}));
+  if (std::ranges::find(places, runtimes.front()) != places.end()) {
+    runtimes = places;
+  }
+  std::set<Resource> names;
+  for (const std::string& runtime : runtimes) {
+    if (runtime != dead.folder.substr(0, dead.folder.rfind('/'))) {
+      const Status usable = check_private(os, runtime);
+      if (!usable && (usable.error().code == std::errc::no_such_file_or_directory ||
+                      is_anothers(os, runtime))) {
+        continue;  // No tree of ours is in it.
+      }
+      LASTREF_CHECK(usable);
+    }
+    LASTREF_TRY(trees, trees_in(os, runtime));
+    for (const TreePaths& tree : trees) {
+      if (tree.folder == dead.folder || !is_alive(os, tree)) {
+        continue;
+      }
+      auto counted = Ledger::names_at(os, tree.ledger());
+      if (counted) {
+        names.insert(std::make_move_iterator(counted->begin()),
+                     std::make_move_iterator(counted->end()));
+      } else if (counted.error().code != std::errc::no_such_file_or_directory) {
+        return tl::unexpected<Error>(counted.error());
+      }
+    }
+  }
+  return names;
+}
+
+/// Whether `folder` has one of the names in it.
+bool has_inside(const Resource& folder, const std::set<Resource>& names) {
+  const std::size_t last = folder.name.find_last_not_of('/');
+  const std::string inside = folder.name.substr(0, last == std::string::npos ? 0 : last + 1) + '/';
+  return std::ranges::any_of(std::array{ResourceType::file, ResourceType::folder}, [&](auto type) {
+    const auto found = names.lower_bound({.type = type, .name = inside});
+    return found != names.end() && found->type == type && found->name.starts_with(inside);
+  });
+}
+
+class Sweep {
+ public:
+  Sweep(os::Os& os, Ledger& ledger, Swept& swept) noexcept
+      : os_(os), ledger_(ledger), swept_(swept) {}
+
+  /// Cleans what the ledger says. Returns whether nothing is left of it.
+  Result<bool> clean_all(const TreePaths& paths) {
+    std::vector<Resource> names = ledger_.names();
+    if (names.empty()) {
+      return true;
+    }
+    // First which things they are, then who counts them: a thing that has the name because a live
+    // tree came to count it in between is another one. (One that was not there at the look is known
+    // by its name alone.)
+    for (const Resource& name : names) {
+      look_at(name);
+    }
+    LASTREF_TRY(living, names_of_the_living(os_, paths));
+    const std::size_t waiting = leave_to_others(names, living);
+    const std::size_t count = names.size();
+    std::vector<Resource> kept = clean(std::move(names));
+    if (!kept.empty() && kept.size() < count) {
+      // It may have gone with a folder that it lay in.
+      kept = clean(std::move(kept));
+    }
+    swept_.names += count - kept.size();
+    swept_.kept += kept.size();
+    return kept.empty() && waiting == 0;
+  }
+
+ private:
+  void look_at(const Resource& name) {
+    if (const auto known = ledger_.identity_of(name)) {
+      identities_[name] = *known;
+    } else if (is_path(name.type) && !is_relative(name)) {
+      const auto status = os_.status_at(name.name);
+      if (status) {
+        identities_[name] = os::identity_of(*status);
+      }
+    }
+  }
+
+  /// Takes out what is not ours to clean: names that mean something else here than they did where
+  /// they were given, and what a live tree counts, which goes with that. A folder with such a thing
+  /// in it waits for the next sweep; returns how many do.
+  std::size_t leave_to_others(std::vector<Resource>& names, const std::set<Resource>& living) {
+    std::size_t waiting = 0;
+    std::erase_if(names, [&](const Resource& name) {
+      if (is_relative(name)) {
+        os::report_quietly(
+            os_, "lastref: " + to_text(name) + " is left alone: its name does not say where it is");
+      } else if (living.contains(name)) {
+        os::report_quietly(os_,
+                           "lastref: " + to_text(name) + " is left alone: a live tree counts it");
+      } else if (name.type == ResourceType::folder && has_inside(name, living)) {
+        ++waiting;
+        return true;
+      } else {
+        return false;
+      }
+      waiting += ledger_.strike(name) ? 0U : 1U;
+      return true;
+    });
+    return waiting;
+  }
+
+  /// Cleans up what it can of the names, in their order; returns the others.
+  std::vector<Resource> clean(std::vector<Resource> names) {
+    Cleaner cleaner(os_, {.attempts = attempts_of_a_sweep});
+    std::vector<Resource> kept;
+    order_for_cleanup(names);
+    for (const Resource& name : names) {
+      const auto known = identities_.find(name);
+      cleaner.add(name, known == identities_.end() ? std::nullopt : std::optional(known->second));
+    }
+    while (!cleaner.empty()) {
+      for (Cleaned& cleaned : cleaner.step(os_.now())) {
+        if (cleaned.was_anothers) {
+          os::report_quietly(os_,
+                             "lastref: " + to_text(cleaned.resource) +
+                                 " is left alone: it is not what was counted by that name");
+        }
+        if (!cleaned.status || !ledger_.strike(cleaned.resource)) {
+          kept.push_back(std::move(cleaned.resource));
+        }
+      }
+    }
+    return kept;
+  }
+
+  os::Os& os_;
+  Ledger& ledger_;
+  Swept& swept_;
+  std::map<Resource, Identity> identities_;
+};
+
+/// Cleans what the ledger of a dead tree says. Returns whether nothing is left of it.
 Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
   auto ledger = Ledger::open(os, paths.ledger());
   if (!ledger) {
@@ -44,29 +221,25 @@ Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
     }
     return tl::unexpected<Error>(ledger.error());
   }
-  std::vector<Resource> names = ledger->names();
-  const std::size_t count = names.size();
-  std::vector<Resource> kept = clean(os, *ledger, std::move(names));
-  if (!kept.empty() && kept.size() < count) {
-    // It may have gone with a folder that it lay in.
-    kept = clean(os, *ledger, std::move(kept));
-  }
-  swept.names += count - kept.size();
-  swept.kept += kept.size();
-  return kept.empty();
+  return Sweep(os, *ledger, swept).clean_all(paths);
 }
 
 }  // namespace
 
 Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
-  auto lock = os::open_file(os, paths.lock(), {.write = true});
-  if (!lock) {
-    if (lock.error().code != std::errc::no_such_file_or_directory) {
-      return tl::unexpected<Error>(lock.error());
+  auto opened = LockFile::open_to_sweep(os, paths.lock());
+  if (!opened) {
+    if (opened.error().code != std::errc::no_such_file_or_directory) {
+      return tl::unexpected<Error>(opened.error());
     }
     // Killed between the folder and its lock, or between the lock's end and the folder's; or being
     // made at this moment, which only goes wrong for its maker, who starts again.
     static_cast<void>(os.remove_folder(paths.folder));
+    return ok();
+  }
+  const std::optional<LockFile>& lock = *opened;
+  if (!lock) {
+    ++swept.alive;  // With a member that is this process.
     return ok();
   }
   Status locked = os::retry_interrupted([&] {
@@ -88,49 +261,30 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
 }
 
 Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcept {
-  auto folder = os::open_file(os, runtime, {.folder = true});
-  if (!folder) {
-    if (folder.error().code == std::errc::no_such_file_or_directory) {
-      return ok();
-    }
-    return tl::unexpected<Error>(folder.error());
-  }
-  std::vector<std::string> trees;
-  for (;;) {
-    const auto entries = os.read_folder(folder->get());
-    if (!entries && entries.error().code != std::errc::no_such_file_or_directory) {
-      return tl::unexpected<Error>(entries.error());
-    }
-    if (!entries || entries->empty()) {
-      break;  // Its end; or it is gone, with the last tree in it.
-    }
-    for (const os::FolderEntry& entry : *entries) {
-      if (entry.kind == os::FileKind::folder && is_tree_name(entry.name)) {
-        trees.push_back(runtime + "/" + entry.name);
-      }
-    }
-  }
-  folder->close_quietly();
-  std::ranges::sort(trees);
+  LASTREF_TRY(trees, trees_in(os, runtime));
   Status worst = ok();
-  for (const std::string& tree : trees) {
-    if (Status reclaimed = reclaim_tree(os, {.folder = tree}, swept); !reclaimed) {
+  for (const TreePaths& tree : trees) {
+    if (Status reclaimed = reclaim_tree(os, tree, swept); !reclaimed) {
       worst = reclaimed;
     }
   }
   return worst;
 }
 
-Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept {
+Result<Swept> sweep_places(os::Os& os,
+                           std::span<const std::string> places,
+                           bool minds_others) noexcept {
   Swept swept;
   Status worst = ok();
   // All of them: a tree may live in the second best because the best was refused at the time.
-  for (const std::string& place : runtime_places(os, runtime_folder)) {
+  for (const std::string& place : places) {
     Status done = check_private(os, place);
     if (done) {
       done = sweep_trees(os, place, swept);
       // Refused while any tree is left in it.
       static_cast<void>(os.remove_folder(place));
+    } else if (!minds_others && is_anothers(os, place)) {
+      continue;  // No tree of ours is in it.
     }
     if (!done && done.error().code != std::errc::no_such_file_or_directory) {
       worst = std::move(done);
@@ -140,6 +294,11 @@ Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept {
     return tl::unexpected<Error>(worst.error());
   }
   return swept;
+}
+
+Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept {
+  LASTREF_TRY(places, runtime_places(os, runtime_folder));
+  return sweep_places(os, places, /*minds_others=*/true);
 }
 
 }  // namespace lastref::tracker

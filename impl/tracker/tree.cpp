@@ -1,7 +1,8 @@
 #include "impl/tracker/tree.hpp"
 
+#include <algorithm>
 #include <array>
-#include <limits>
+#include <optional>
 
 #include "impl/os/folders.hpp"
 #include "impl/tracker/ledger.hpp"
@@ -13,6 +14,10 @@ constexpr std::uint32_t private_folder = 0700;
 constexpr int tries_max = 8;
 constexpr std::uint64_t tracker_byte = 0;
 constexpr std::uint64_t root_byte = 1ULL << 32U;
+constexpr std::uint64_t first_member_byte = 1ULL << 33U;
+constexpr std::uint64_t member_bytes = 1ULL << 31U;
+/// bytes; so that a tree begins where there is room for its first names.
+constexpr std::size_t ledger_reserve = 4096;
 
 bool is(const Error& error, std::errc code) {
   return error.code == code;
@@ -60,7 +65,7 @@ Status lock_byte(os::Os& os, os::Fd lock, std::uint64_t byte) {
 }
 
 Status lock_own_byte(os::Os& os, os::Fd lock) {
-  return lock_byte(os, lock, static_cast<std::uint64_t>(os.process_id()));
+  return lock_byte(os, lock, first_member_byte + os.process_token() % member_bytes);
 }
 
 Result<bool> is_locked(os::Os& os, os::Fd lock, std::uint64_t byte) {
@@ -72,7 +77,7 @@ Result<bool> is_locked(os::Os& os, os::Fd lock, std::uint64_t byte) {
 /// The parts of a tree, in the order in which they are made.
 Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
   OwnTree tree{.paths = std::move(paths), .lock = {}, .listener = {}};
-  LASTREF_TRY(lock, os::open_file(os, tree.paths.lock(), {.write = true, .create = true}));
+  LASTREF_TRY(lock, LockFile::create(os, tree.paths.lock()));
   LASTREF_CHECK(lock_own_byte(os, lock.get()));
   LASTREF_CHECK(lock_byte(os, lock.get(), root_byte));
   LASTREF_TRY(ours, still_there(os, lock.get(), tree.paths.lock()));
@@ -81,6 +86,10 @@ Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
   }
   tree.lock = std::move(lock);
   LASTREF_TRY(ledger, os::open_file(os, tree.paths.ledger(), {.write = true, .create = true}));
+  constexpr std::array<std::byte, ledger_reserve> room{};
+  if (Status written = os::write_all(os, ledger.get(), room); !written) {
+    return failure(written.error().code, tree.paths.ledger(), written.error().call);
+  }
   LASTREF_CHECK(ledger.close());
   LASTREF_TRY(socket, os.make_socket());
   tree.listener = os::UniqueFd(os, socket);
@@ -93,6 +102,29 @@ Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
 bool worth_another_try(const Error& error) {
   return is(error, std::errc::no_such_file_or_directory) ||
          is(error, std::errc::resource_unavailable_try_again) || is(error, std::errc::file_exists);
+}
+
+/// On an error nothing of the tree is left, nor of the runtime folder if it was empty.
+Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
+  for (int tries = 1;; ++tries) {
+    LASTREF_TRY(name, os::random_hex(os));
+    LASTREF_CHECK(usable_folder(os, runtime));
+    const TreePaths paths{.folder = std::string(runtime).append("/").append(name)};
+    Status made = os.make_folder(paths.folder, private_folder);
+    if (made) {
+      Result<OwnTree> tree = fill_tree(os, paths);
+      if (tree) {
+        return tree;
+      }
+      made = tl::unexpected<Error>(std::move(tree.error()));
+      // Whatever cannot be removed now has no live process, so the next start will.
+      static_cast<void>(remove_tree(os, paths));
+    }
+    if (tries == tries_max || !worth_another_try(made.error())) {
+      static_cast<void>(os.remove_folder(runtime));
+      return tl::unexpected<Error>(made.error());
+    }
+  }
 }
 
 Status collect_members(
@@ -113,14 +145,16 @@ Status collect_members(
   if (holder->range.length != 1 || byte < first || byte > last) {
     return ok();
   }
-  pids.push_back(static_cast<os::Pid>(byte));
+  if (holder->pid > 0) {  // Who is in a namespace that we do not see says itself who it is.
+    pids.push_back(holder->pid);
+  }
   LASTREF_CHECK(collect_members(os, lock, first, byte - 1, pids));
   return collect_members(os, lock, byte + 1, last, pids);
 }
 
 }  // namespace
 
-std::vector<std::string> runtime_places(os::Os& os, const std::string& wanted) noexcept {
+Result<std::vector<std::string>> runtime_places(os::Os& os, const std::string& wanted) noexcept {
   std::string only = wanted;
   if (only.empty()) {
     only = os.environment("LASTREF_RUNTIME_FOLDER").value_or("");
@@ -129,11 +163,20 @@ std::vector<std::string> runtime_places(os::Os& os, const std::string& wanted) n
   while (only.size() > 1 && only.ends_with('/')) {
     only.pop_back();
   }
-  if (!only.empty()) {
-    return {only};
+  if (only.empty()) {
+    const std::string name = "/lastref-" + std::to_string(os.user_id());
+    return std::vector{"/dev/shm" + name, "/tmp" + name};
   }
-  const std::string name = "/lastref-" + std::to_string(os.user_id());
-  return {"/dev/shm" + name, "/tmp" + name};
+  if (!only.starts_with('/')) {
+    LASTREF_TRY(working, os.working_folder());
+    only = working + (working.ends_with('/') ? "" : "/") + only;
+  }
+  if (only.size() > runtime_size_max) {
+    return failure(std::errc::filename_too_long,
+                   only + " (the path of a runtime folder has at most " +
+                       std::to_string(runtime_size_max) + " bytes)");
+  }
+  return std::vector{only};
 }
 
 Status check_private(os::Os& os, const std::string& path) noexcept {
@@ -150,49 +193,32 @@ Status check_private(os::Os& os, const std::string& path) noexcept {
   return os::check_parent(os, path);
 }
 
-Result<std::string> runtime_folder(os::Os& os, const std::string& wanted) noexcept {
-  Status usable = ok();
-  for (const std::string& place : runtime_places(os, wanted)) {
-    usable = usable_folder(os, place);
-    if (usable) {
-      return place;
-    }
-  }
-  return tl::unexpected<Error>(usable.error());
-}
-
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept {
-  // What a sweep could not do now, a later one will; it is no reason not to start.
-  const auto swept = sweep(os, wanted_runtime_folder);
+  LASTREF_TRY(places, runtime_places(os, wanted_runtime_folder));
+  // What a sweep could not do now, a later one will; it is no reason not to start. Nor is it news
+  // that somebody else was first to take the name of a default place.
+  const auto swept = sweep_places(os, places, /*minds_others=*/places.size() == 1);
   if (!swept || swept->kept > 0) {
     os::report_quietly(os,
                        "lastref: a dead tree is left to the next start: " +
                            (swept ? std::to_string(swept->kept) + " things could not be removed"
                                   : describe(swept.error())));
   }
-  for (int tries = 1;; ++tries) {
-    LASTREF_TRY(name, os::random_hex(os));
-    LASTREF_TRY(runtime, runtime_folder(os, wanted_runtime_folder));
-    const TreePaths paths{.folder = std::string(runtime).append("/").append(name)};
-    Status made = os.make_folder(paths.folder, private_folder);
-    if (made) {
-      Result<OwnTree> tree = fill_tree(os, paths);
-      if (tree) {
-        return tree;
-      }
-      made = failure(tree.error().code, tree.error().subject, tree.error().call);
-      // Whatever cannot be removed now has no live process, so the next start will.
-      static_cast<void>(remove_tree(os, paths));
+  std::optional<Error> why;
+  for (const std::string& place : places) {
+    Result<OwnTree> tree = make_tree_in(os, place);
+    if (tree) {
+      return tree;
     }
-    if (tries == tries_max || !worth_another_try(made.error())) {
-      static_cast<void>(os.remove_folder(runtime));
-      return tl::unexpected<Error>(made.error());
+    if (!why || !is(*why, std::errc::no_space_on_device)) {
+      why = std::move(tree.error());
     }
   }
+  return tl::unexpected<Error>(*std::move(why));
 }
 
-Result<os::UniqueFd> join_lock(os::Os& os, const TreePaths& paths) noexcept {
-  LASTREF_TRY(lock, os::open_file(os, paths.lock(), {.write = true}));
+Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept {
+  LASTREF_TRY(lock, LockFile::open(os, paths.lock()));
   LASTREF_TRY(status, os.status(lock.get()));
   if (status.owner != os.user_id()) {
     return failure(std::errc::permission_denied, paths.folder + " (another user's)");
@@ -226,13 +252,14 @@ Result<bool> has_future(os::Os& os, os::Fd lock) noexcept {
 }
 
 bool is_member(os::Os& os, os::Fd lock, os::Pid pid) noexcept {
-  return is_locked(os, lock, static_cast<std::uint64_t>(pid)).value_or(true);
+  const auto pids = members_of(os, lock);
+  return !pids || std::ranges::find(*pids, pid) != pids->end();
 }
 
 Result<std::vector<os::Pid>> members_of(os::Os& os, os::Fd lock) noexcept {
   std::vector<os::Pid> pids;
-  LASTREF_CHECK(collect_members(
-      os, lock, 1, static_cast<std::uint64_t>(std::numeric_limits<os::Pid>::max()), pids));
+  LASTREF_CHECK(
+      collect_members(os, lock, first_member_byte, first_member_byte + member_bytes - 1, pids));
   return pids;
 }
 

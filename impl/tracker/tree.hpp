@@ -1,18 +1,21 @@
 // Tree: the folder of one process tree, and the lock that says who of it is alive.
 //
-// Every process locks the byte of its own pid in `lock`, the tracker byte 0, the root one more
-// beyond all pids. The kernel drops a lock at
+// Every process locks a byte of its own in `lock`, by the token that tells it from all others: pids
+// are the same again in another namespace. The tracker locks byte 0, the root one more before all
+// others. The kernel drops a lock at
 // its holder's death and a forked stranger does not get it, so "the tree is dead" is "an exclusive
-// lock on the whole file can be had", never a matter of pids. A lock file is opened once a process
-// and kept, because closing any descriptor of it would drop the lock.
+// lock on the whole file can be had", never a matter of pids.
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <lastref/owners.hpp>
 #include <lastref/tracker.hpp>
+
+#include "impl/tracker/lock_file.hpp"
 
 namespace lastref::tracker {
 
@@ -28,31 +31,34 @@ struct TreePaths {
 /// A tree that the caller leads: nothing below its folder is missing.
 struct OwnTree {
   TreePaths paths;
-  os::UniqueFd lock;  ///< the root's byte is locked
+  LockFile lock;  ///< the root's byte is locked
   os::UniqueFd listener;
 };
 
-/// Where trees may live, the best place first.
-std::vector<std::string> runtime_places(os::Os& os, const std::string& wanted) noexcept;
+/// bytes; a socket in a tree in it still has a path that the kernel takes.
+inline constexpr std::size_t runtime_size_max = 67;
+
+/// Where trees may live, the best place first; absolute.
+///
+/// Errors          what working_folder said, for a relative one; filename_too_long.
+Result<std::vector<std::string>> runtime_places(os::Os& os, const std::string& wanted) noexcept;
 
 /// Whether `path` is a folder of ours that nobody else can enter or replace, and no symlink.
 Status check_private(os::Os& os, const std::string& path) noexcept;
 
-/// The first runtime folder that is usable, made if need be: 0700, ours, no symlink.
+/// Sweeps behind dead trees, then makes a tree below the first runtime folder that is usable and
+/// has room for it: 0700, ours, no symlink, made if need be. On an error nothing of it is left that
+/// could be removed.
 ///
-/// Errors          of the last place tried. $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one
-///                 then.
-Result<std::string> runtime_folder(os::Os& os, const std::string& wanted) noexcept;
-
-/// Sweeps behind dead trees, then makes a tree below the runtime folder. On an error nothing of it
-/// is left that could be removed.
+/// Errors          of the first place that is full, else of the last one tried, with its path.
+///                 $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept;
 
 /// Opens the lock of an existing tree and locks the byte of this process.
 ///
 /// Errors          no_such_file_or_directory: the tree has ended; permission_denied: it is another
 ///                 user's.
-Result<os::UniqueFd> join_lock(os::Os& os, const TreePaths& paths) noexcept;
+Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept;
 
 /// Locks the tracker's byte.
 ///
@@ -79,5 +85,12 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept;
 
 /// reclaim_tree for every tree in a runtime folder; goes on after an error and returns the last.
 Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcept;
+
+/// `sweep` in these runtime folders. One that is another user's is an error only for who minds it.
+///
+/// Errors          as sweep.
+Result<Swept> sweep_places(os::Os& os,
+                           std::span<const std::string> places,
+                           bool minds_others) noexcept;
 
 }  // namespace lastref::tracker

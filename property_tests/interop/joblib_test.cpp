@@ -50,9 +50,11 @@ TEST(Joblib, that_is_killed_leaves_it_to_our_tracker_T5_T12) {
   const std::string answer = peer.tell({"killed", LASTREF_PROGRAM, folder.path(), "10000"});
   ASSERT_EQ(answer.substr(answer.find(' ') + 1), "memmap 1");
   const std::string said = peer.end();
-  EXPECT_THAT(said, HasSubstr("1 leaked file objects to clean up: file:" + folder.path()));
-  EXPECT_THAT(said, HasSubstr(" leaked folder objects to clean up: folder:" + folder.path()));
-  EXPECT_THAT(said, HasSubstr(" leaked semlock objects to clean up:"));
+  EXPECT_THAT(said,
+              HasSubstr("1 leaked file objects to clean up at shutdown: file:" + folder.path()));
+  EXPECT_THAT(said,
+              HasSubstr(" leaked folder objects to clean up at shutdown: folder:" + folder.path()));
+  EXPECT_THAT(said, HasSubstr(" leaked semlock objects to clean up at shutdown:"));
   EXPECT_THAT(folder.names(), IsEmpty());
   EXPECT_THAT(semaphores_of(first_word(answer)), IsEmpty());
 }

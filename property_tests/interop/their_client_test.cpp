@@ -160,10 +160,12 @@ TEST_F(TheirClient, leaves_nothing_behind_at_the_end_of_its_pipe_T5_T12) {
   EXPECT_EQ(tell({"register", folder.path("b"), "file"}), "done");
   const std::string said = end();
   EXPECT_THAT(folder.names(), ElementsAre("never named"));
-  EXPECT_THAT(said, HasSubstr("2 leaked file objects to clean up:"));
+  EXPECT_THAT(said, HasSubstr("2 leaked file objects to clean up at shutdown:"));
   EXPECT_THAT(said, HasSubstr(" file:" + folder.path("b")));
   EXPECT_THAT(said, HasSubstr(" file:" + folder.path("d/a")));
-  EXPECT_THAT(said, HasSubstr("1 leaked folder objects to clean up: folder:" + folder.path("d")));
+  EXPECT_THAT(
+      said,
+      HasSubstr("1 leaked folder objects to clean up at shutdown: folder:" + folder.path("d")));
   folder.remove("never named");
 }
 

@@ -50,7 +50,7 @@ TEST(Codec, speaks_as_its_header_comment_shows_T2) {
       .id = 7,
       .entries = {{.resource = {.type = ResourceType::file, .name = "/a"}}},
   };
-  const Packet packet = packet_of({1, 4, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0,    2,
+  const Packet packet = packet_of({2, 4, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0,    2,
                                    0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x2f, 0x61});
   EXPECT_EQ(encode(release), packet);
   const auto decoded = decode_exactly(packet);
@@ -133,7 +133,8 @@ RC_GTEST_PROP(CodecProperties, a_packet_that_was_cut_is_refused_or_ends_between_
   const Packet packet = encode(message);
   std::vector<std::size_t> ends{header_size};
   for (const Entry& entry : message.entries) {
-    ends.push_back(ends.back() + entry_header_size + entry.resource.name.size());
+    const std::size_t identity = entry.identity ? 24 : 0;
+    ends.push_back(ends.back() + entry_header_size + identity + entry.resource.name.size());
   }
   for (std::size_t size = 0; size < packet.size(); ++size) {
     const auto decoded = decode_exactly(os::Bytes(packet).first(size));
@@ -193,17 +194,20 @@ const Forged forged_packets[] = {
     {"empty", [](Packet& packet) { packet.clear(); }, "shorter than a header"},
     {"half_a_header", [](Packet& packet) { packet.resize(11); }, "shorter than a header"},
     {"version_0", [](Packet& packet) { set(packet, 0, 0); }, "another version of the protocol"},
-    {"version_2", [](Packet& packet) { set(packet, 0, 2); }, "another version of the protocol"},
+    {"version_1", [](Packet& packet) { set(packet, 0, 1); }, "another version of the protocol"},
     {"verb_0", [](Packet& packet) { set(packet, 1, 0); }, "unknown verb"},
-    {"verb_10", [](Packet& packet) { set(packet, 1, 10); }, "unknown verb"},
+    {"verb_11", [](Packet& packet) { set(packet, 1, 11); }, "unknown verb"},
     {"verb_255", [](Packet& packet) { set(packet, 1, 255); }, "unknown verb"},
     {"flag_4", [](Packet& packet) { set(packet, 2, 4); }, "unknown flags"},
     {"flag_in_the_second_byte", [](Packet& packet) { set(packet, 3, 1); }, "unknown flags"},
     {"type_5", [](Packet& packet) { set(packet, first_entry, 5); }, "unknown resource type"},
     {"type_255", [](Packet& packet) { set(packet, first_entry, 255); }, "unknown resource type"},
-    {"no_zero",
+    {"flag_2_of_an_entry",
+     [](Packet& packet) { set(packet, first_entry + 1, 2); },
+     "unknown flags of an entry"},
+    {"identity_that_is_not_there",
      [](Packet& packet) { set(packet, first_entry + 1, 1); },
-     "a byte that must be 0 is not"},
+     "an entry is cut short"},
     {"count_0", [](Packet& packet) { set(packet, first_entry + 8, 0); }, "a count of 0"},
     {"count_2_to_the_32",
      [](Packet& packet) { set(packet, first_entry + 12, 1); },

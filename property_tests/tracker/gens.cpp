@@ -76,7 +76,13 @@ rc::Gen<Entry> any_entry() {
       rc::gen::set(&Entry::count,
                    rc::gen::oneOf(rc::gen::just<std::uint64_t>(1),
                                   rc::gen::just(tracker::count_max),
-                                  rc::gen::inRange<std::uint64_t>(1, tracker::count_max))));
+                                  rc::gen::inRange<std::uint64_t>(1, tracker::count_max))),
+      rc::gen::set(&Entry::identity,
+                   rc::gen::oneOf(rc::gen::just(std::optional<Identity>()),
+                                  rc::gen::cast<std::optional<Identity>>(
+                                      rc::gen::build<Identity>(rc::gen::set(&Identity::device),
+                                                               rc::gen::set(&Identity::inode),
+                                                               rc::gen::set(&Identity::born))))));
 }
 
 rc::Gen<Message> any_message(std::size_t entries_max) {
@@ -85,7 +91,7 @@ rc::Gen<Message> any_message(std::size_t entries_max) {
       [](std::size_t count) { return rc::gen::container<std::vector<Entry>>(count, any_entry()); });
   return rc::gen::build<Message>(
       rc::gen::set(&Message::verb,
-                   rc::gen::map(rc::gen::inRange<int>(1, 10),
+                   rc::gen::map(rc::gen::inRange<int>(1, 11),
                                 [](int verb) { return static_cast<Verb>(verb); })),
       rc::gen::set(&Message::more),
       rc::gen::set(&Message::again),

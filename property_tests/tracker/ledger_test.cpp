@@ -10,9 +10,7 @@
 #include <rapidcheck/gtest.h>
 #include <rapidcheck/state.h>
 
-#include "property_tests/tracker/fresh_folder.hpp"
-#include "property_tests/tracker/gens.hpp"
-#include "property_tests/tracker/pretend_process.hpp"
+#include "property_tests/tracker/book.hpp"
 
 namespace lastref::tracker {
 namespace {
@@ -23,48 +21,6 @@ using pretend::Fate;
 using pretend::FreshFolder;
 using pretend::PretendProcess;
 using pretend::RecordLocks;
-
-using Names = std::set<Resource>;
-
-/// A ledger on a file of its own.
-class Book {
- public:
-  Book() { folder_.write("ledger", ""); }
-  ~Book() { folder_.remove("ledger"); }
-  Book(const Book&) = delete;
-  Book& operator=(const Book&) = delete;
-
-  Ledger open() {
-    auto ledger = Ledger::open(os, path());
-    LASTREF_ASSERT(ledger.has_value());
-    return std::move(*ledger);
-  }
-  std::string path() const { return folder_.path("ledger"); }
-  std::string text() const { return folder_.read("ledger"); }
-  void replace(const std::string& text) const { folder_.write("ledger", text); }
-
-  RecordLocks locks;
-  PretendProcess os{locks};
-
- private:
-  FreshFolder folder_;
-};
-
-Names names_in(const Ledger& ledger) {
-  const std::vector<Resource> names = ledger.names();
-  return {names.begin(), names.end()};
-}
-
-/// Few names of few sizes, so that places are used again; and now and then any name.
-rc::Gen<Resource> any_entry_of_a_ledger() {
-  const auto few = rc::gen::build<Resource>(
-      rc::gen::set(&Resource::type,
-                   rc::gen::element(ResourceType::file, ResourceType::folder, ResourceType::shm)),
-      rc::gen::set(
-          &Resource::name,
-          rc::gen::element<std::string>("a", "b", "+", "aa", "-b", "\n\xff", "aaa", "-+-")));
-  return rc::gen::weightedOneOf<Resource>({{6, few}, {1, pretend::any_resource()}});
-}
 
 struct Change {
   bool enters = true;

@@ -96,7 +96,10 @@ TEST(LokyTracker, cleans_up_at_the_end_with_folders_last_and_one_line_a_type_T5_
   LokyRun run(sent);
   EXPECT_TRUE(run.serve());
   EXPECT_EQ(lines_in(run.os.said), 2U) << run.os.said;
-  EXPECT_THAT(run.os.said, HasSubstr("3 leaked file objects"));
+  // As loky says it to its users.
+  EXPECT_THAT(run.os.said,
+              HasSubstr("resource_tracker: There appear to be 3 leaked file objects to clean up at "
+                        "shutdown"));
   EXPECT_THAT(run.os.said, HasSubstr("file:" + folder.path("d/e/a")));
   EXPECT_THAT(run.os.said, HasSubstr("2 leaked folder objects"));
   std::vector<std::string> removed;
@@ -111,6 +114,26 @@ TEST(LokyTracker, cleans_up_at_the_end_with_folders_last_and_one_line_a_type_T5_
                                        folder.path("d/e"),
                                        folder.path("d")};
   EXPECT_EQ(removed, order);
+}
+
+TEST(LokyTracker, says_nothing_of_a_name_that_is_gone_when_its_turn_comes_T7_T12) {
+  const pretend::FreshFolder folder;
+  const std::string gone = folder.path("gone");
+  LokyRun run("REGISTER:" + gone + ":file\nMAYBE_UNLINK:" + gone + ":file\n");
+  EXPECT_TRUE(run.serve());
+  EXPECT_EQ(run.os.said, "");
+}
+
+TEST(LokyTracker, refuses_what_it_could_never_read_a_line_from_T12) {
+  pretend::RecordLocks locks;
+  pretend::PretendProcess os{locks};
+  const auto ends = os.make_pipe();
+  ASSERT_TRUE(ends);
+  EXPECT_TRUE(LokyTracker(os, ends->read).check_pipe());  // Although nothing is there to be read.
+  EXPECT_FALSE(LokyTracker(os, ends->write).check_pipe());
+  EXPECT_TRUE(os.close(ends->read));
+  EXPECT_TRUE(os.close(ends->write));
+  EXPECT_FALSE(LokyTracker(os, ends->read).check_pipe());
 }
 
 TEST(LokyTracker, a_malformed_line_is_reported_and_the_next_one_counts_T4_T12) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/process_objects.hpp>
 
 namespace lastref::pretend {
 
@@ -124,10 +125,12 @@ class PretendProcess final : public os::KernelOs {
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   os::Pid process_id() noexcept override { return pid_; }
+  std::uint64_t process_token() noexcept override { return static_cast<std::uint64_t>(pid_); }
   os::Pid thread_id() noexcept override { return pid_; }
   os::Instant now() noexcept override { return clock; }
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
+  os::ProcessObjects& objects() noexcept override { return objects_.of(*this, process_token()); }
 
  private:
   template <typename Make>
@@ -138,6 +141,7 @@ class PretendProcess final : public os::KernelOs {
   Result<os::Fd> keep(Result<os::Fd> fd);
 
   RecordLocks& locks_;
+  os::GenerationsOfObjects objects_;
   os::Pid pid_;
   std::vector<os::Fd> fds_;
   bool dead_ = false;

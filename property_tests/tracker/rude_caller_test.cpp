@@ -14,14 +14,15 @@
 
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/process_objects.hpp>
 #include <lastref/tracker_client.hpp>
 
 #include "impl/tracker/daemon.hpp"
-#include "impl/tracker/link.hpp"
 #include "impl/tracker/tree.hpp"
 #include "property_tests/array/model.hpp"
 #include "property_tests/backends/process_words.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/tracker/tracker_in_a_copy.hpp"
 #include "property_tests/waiting.hpp"
 
 namespace lastref::tracker {
@@ -31,63 +32,7 @@ using pretend::must;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A tracker in a copy of this process, which is the root of its tree and speaks to it by hand.
-class RudeCaller : public testing::Test {
- protected:
-  RudeCaller() : tree_(must(make_tree(os_, folder_.path("runtime")))) {
-    testing::internal::CaptureStderr();
-    const os::Pid pid = pretend::run_in_copy([&] {
-      os::KernelOs os;
-      auto daemon = must(Daemon::start(os, tree_.paths, std::move(tree_.listener)));
-      return daemon->serve() ? 0 : 1;
-    });
-    tracker_ = os::UniqueFd(os_, must(os_.open_process(pid)));
-    link_.emplace(os_, connect());
-  }
-
-  os::UniqueFd connect() {
-    os::UniqueFd socket(os_, must(os_.make_socket()));
-    EXPECT_TRUE(os_.connect(socket.get(), tree_.paths.socket()));
-    return socket;
-  }
-
-  void say(const Message& message, std::span<const os::Fd> fds = {}) {
-    link_->post(encode(message), fds);
-  }
-  /// The answer's status.
-  std::errc ask(const Message& message, std::span<const os::Fd> fds = {}) {
-    say(message, fds);
-    Arrival arrival = link_->receive();
-    for (; arrival == Arrival::nothing; arrival = link_->receive()) {
-      EXPECT_TRUE(pretend::wait_until_readable(os_, link_->fd()));
-    }
-    EXPECT_EQ(arrival, Arrival::message);
-    EXPECT_EQ(link_->received().verb, Verb::reply);
-    EXPECT_EQ(link_->received().id, message.id);
-    return static_cast<std::errc>(link_->received().status);
-  }
-  std::errc announce(std::uint32_t nonce) {
-    const os::UniqueFd self(os_, must(os_.open_process(os_.process_id())));
-    const os::Fd fd = self.get();
-    return ask({.verb = Verb::announce, .id = nonce, .entries = {}}, std::span(&fd, 1));
-  }
-
-  /// Lets the tree end, which the tracker sees at the end of its last connection. What it has said.
-  std::string end() {
-    tree_.lock.close_quietly();
-    link_.reset();
-    EXPECT_EQ(must(pretend::wait_for(os_, tracker_.get())), os::ChildExit{});
-    std::filesystem::remove(folder_.path("runtime"));
-    return testing::internal::GetCapturedStderr();
-  }
-
-  pretend::FreshFolder folder_;
-  os::KernelOs os_;
-  OwnTree tree_;
-  os::UniqueFd tracker_;
-  std::optional<Link> link_;
-  const Resource name_ = {.type = ResourceType::file, .name = folder_.path("name")};
-};
+using RudeCaller = pretend::TrackerInACopy;
 
 TEST_F(RudeCaller, who_is_no_member_is_told_so_and_counts_for_nothing_T2) {
   for (const Verb verb : {Verb::register_, Verb::forget}) {
@@ -130,8 +75,8 @@ TEST_F(RudeCaller, who_leaves_before_it_gives_up_its_lock_does_not_keep_the_trac
 /// Has no thread to give, and notes in which order it closes its lock and its connection.
 class ThreadlessOs final : public os::KernelOs {
  public:
-  Result<std::unique_ptr<os::Thread>> start_thread(
-      std::function<void()> /*body*/) noexcept override {
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> /*body*/,
+                                                   os::ThreadKind /*kind*/) noexcept override {
     return failure(std::errc::resource_unavailable_try_again, "a thread", Call::start_thread);
   }
   Status lock_range(os::Fd fd, const os::LockRange& range) noexcept override {
@@ -149,10 +94,15 @@ class ThreadlessOs final : public os::KernelOs {
     }
     return KernelOs::close(fd);
   }
+  /// Knows nothing of who made the tree, as in a process of its own.
+  os::ProcessObjects& objects() noexcept override { return objects_.of(*this, process_token()); }
 
   os::Fd lock = os::Fd::none;
   os::Fd socket = os::Fd::none;
   std::vector<os::Fd> closed;
+
+ private:
+  os::GenerationsOfObjects objects_;
 };
 
 TEST_F(RudeCaller, who_cannot_join_after_all_gives_up_its_lock_first_T1) {

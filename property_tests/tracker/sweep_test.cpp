@@ -159,6 +159,62 @@ TEST(Sweep, leaves_a_live_tree_and_its_names_alone_M7) {
   ground.folder.remove("a");
 }
 
+TEST(Sweep, leaves_what_a_live_tree_counts_to_that_E4_M7) {
+  TreeGround ground;
+  const Resource file{.type = ResourceType::file, .name = ground.folder.path("a")};
+  const Resource inner{.type = ResourceType::file, .name = ground.folder.path("d/b")};
+  const Resource folder{.type = ResourceType::folder, .name = ground.folder.path("d")};
+  ground.folder.make_folder("d");
+  for (const char* name : {"a", "d/b", "d/c", "e"}) {
+    ground.folder.write(name);
+  }
+  const TreePaths dead = ground.dead_tree(
+      {file, inner, folder, {.type = ResourceType::file, .name = ground.folder.path("e")}});
+  PretendProcess root(ground.locks);
+  root.director = [](const Crossing& crossing) {  // It does not sweep.
+    return crossing.call == Call::read_folder ? Decision{.fate = Fate::fail} : Decision{};
+  };
+  const auto live = make_tree(root, ground.runtime());
+  root.director = {};
+  ASSERT_TRUE(live);
+  {
+    auto ledger = Ledger::open(root, live->paths.ledger());
+    ASSERT_TRUE(ledger);
+    ASSERT_TRUE(ledger->enter(file));
+    ASSERT_TRUE(ledger->enter(inner));
+  }
+  for (int times = 0; times < 2; ++times) {
+    const Swept swept = ground.sweep();
+    EXPECT_EQ(swept.names, times == 0 ? 1U : 0U);
+    EXPECT_EQ(swept.kept, 0U);
+    EXPECT_FALSE(ground.folder.exists("e"));
+    for (const char* name : {"a", "d/b", "d/c"}) {
+      EXPECT_TRUE(ground.folder.exists(name)) << name;
+    }
+    // The folder still has to go, as soon as nobody needs what is in it.
+    EXPECT_TRUE(fs::exists(dead.ledger()));
+  }
+  EXPECT_TRUE(remove_tree(root, live->paths));
+  root.die();
+  EXPECT_EQ(ground.sweep().names, 1U);
+  EXPECT_TRUE(ground.folder.exists("a"));
+  ground.folder.remove("a");
+}
+
+TEST(Sweep, leaves_names_alone_that_do_not_say_where_they_are_E2_M7) {
+  TreeGround ground;
+  ground.folder.write("a");
+  ground.folder.make_folder("d");
+  ground.folder.write("d/b");
+  ground.dead_tree(
+      {{.type = ResourceType::file, .name = "a"}, {.type = ResourceType::folder, .name = "d"}});
+  const pretend::WorkingFolder here(ground.folder.path());
+  EXPECT_EQ(ground.sweep().trees, 1U);
+  EXPECT_TRUE(ground.folder.exists("a"));
+  EXPECT_TRUE(ground.folder.exists("d/b"));
+  ground.clear();
+}
+
 TEST(Sweep, that_cannot_remove_a_thing_keeps_its_name_and_its_tree_for_the_next_M7) {
   TreeGround ground;
   ground.folder.write("a");

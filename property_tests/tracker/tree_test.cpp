@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <ostream>
 #include <set>
 
@@ -54,7 +55,8 @@ TEST(Tree, is_alive_as_long_as_any_process_of_it_is_T5) {
   PretendProcess tracker(ground.locks, 300);
   const auto tree = make_tree(root, ground.runtime());
   ASSERT_TRUE(tree);
-  ASSERT_TRUE(join_lock(member, tree->paths).transform([](os::UniqueFd fd) { fd.release(); }));
+  const auto joined = join_lock(member, tree->paths);
+  ASSERT_TRUE(joined);
   auto lock = os::open_file(tracker, tree->paths.lock(), {.write = true});
   ASSERT_TRUE(lock);
   ASSERT_TRUE(lock_as_tracker(tracker, lock->get()));
@@ -78,12 +80,13 @@ RC_GTEST_PROP(TreeProperties, its_members_are_those_who_have_joined_and_live_T6,
   RC_ASSERT(lock_as_tracker(tracker, lock->get()).has_value());
   std::set<os::Pid> pids{1};
   std::vector<std::unique_ptr<PretendProcess>> members;
+  std::vector<LockFile> joined_locks;
   for (const os::Pid pid : *rc::gen::container<std::set<os::Pid>>(rc::gen::oneOf(
            rc::gen::inRange<os::Pid>(3, 40), rc::gen::inRange<os::Pid>(3, 0x7fffffff)))) {
     auto& member = members.emplace_back(std::make_unique<PretendProcess>(ground.locks, pid));
     auto joined = join_lock(*member, tree->paths);
     RC_ASSERT(joined.has_value());
-    joined->release();
+    joined_locks.push_back(*std::move(joined));
     pids.insert(pid);
     if (*rc::gen::inRange(0, 3) == 0) {
       member->die();
@@ -148,6 +151,41 @@ TEST(Tree, a_process_that_joins_during_a_sweep_is_in_or_is_told_that_the_tree_ha
       EXPECT_GT(at, 3U);
       break;
     }
+  }
+}
+
+TEST(Tree, of_a_process_lives_on_whatever_else_that_process_leads_joins_or_sweeps_E3) {
+  const std::function<void(TreeGround&, PretendProcess&, const TreePaths&)> deeds[] = {
+      [](TreeGround& ground, PretendProcess& self, const TreePaths&) {
+        EXPECT_EQ(sweep(self, ground.runtime())->alive, 1U);
+      },
+      [](TreeGround& ground, PretendProcess& self, const TreePaths&) {
+        const auto second = make_tree(self, ground.runtime());
+        ASSERT_TRUE(second);
+        EXPECT_TRUE(remove_tree(self, second->paths));
+      },
+      [](TreeGround&, PretendProcess& self, const TreePaths& paths) {
+        EXPECT_TRUE(join_lock(self, paths));  // And closes it again.
+      },
+      [](TreeGround&, PretendProcess& self, const TreePaths& paths) {
+        Swept swept;
+        EXPECT_TRUE(reclaim_tree(self, paths, swept));
+        EXPECT_EQ(swept.alive, 1U);
+      },
+  };
+  for (const auto& deed : deeds) {
+    TreeGround ground;
+    PretendProcess root(ground.locks, 100);
+    PretendProcess worker(ground.locks, 200);
+    const auto tree = make_tree(root, ground.runtime());
+    ASSERT_TRUE(tree);
+    const auto member = join_lock(worker, tree->paths);
+    ASSERT_TRUE(member);
+    deed(ground, worker, tree->paths);
+    deed(ground, root, tree->paths);
+    root.die();
+    EXPECT_TRUE(ground.is_alive(tree->paths));
+    EXPECT_TRUE(remove_tree(worker, tree->paths));
   }
 }
 
@@ -255,22 +293,76 @@ TEST(Tree, is_not_made_in_a_folder_of_another_user_M7) {
   ground.clear();
 }
 
+std::string runtime_of(const Result<OwnTree>& tree) {
+  return fs::path(tree->paths.folder).parent_path();
+}
+
 TEST(Tree, takes_its_runtime_folder_from_the_environment_unless_told_otherwise_M7) {
   TreeGround ground;
   PretendProcess root(ground.locks);
   root.variables["LASTREF_RUNTIME_FOLDER"] = ground.folder.path("from_environment");
-  EXPECT_EQ(runtime_folder(root, ""), ground.folder.path("from_environment"));
-  EXPECT_EQ(runtime_folder(root, ground.runtime()), ground.runtime());
-  ground.folder.remove("from_environment");
+  for (const std::string& wanted : {std::string(), ground.runtime()}) {
+    const auto tree = make_tree(root, wanted);
+    ASSERT_TRUE(tree) << describe(tree.error());
+    EXPECT_EQ(runtime_of(tree),
+              wanted.empty() ? ground.folder.path("from_environment") : ground.runtime());
+    EXPECT_TRUE(remove_tree(root, tree->paths));
+  }
+}
+
+TEST(Tree, is_where_a_relative_folder_was_when_it_was_made_wherever_the_program_goes_E2) {
+  TreeGround ground;
+  ground.folder.make_folder("here");
+  ground.folder.make_folder("there");
+  PretendProcess root(ground.locks);
+  const auto tree = [&] {
+    const pretend::WorkingFolder here(ground.folder.path("here"));
+    return make_tree(root, "runtime");
+  }();
+  ASSERT_TRUE(tree) << describe(tree.error());
+  EXPECT_EQ(runtime_of(tree), fs::canonical(ground.folder.path("here")).string() + "/runtime");
+  const pretend::WorkingFolder there(ground.folder.path("there"));
+  PretendProcess member(ground.locks, 2000);
+  EXPECT_TRUE(join_lock(member, tree->paths));
+  EXPECT_TRUE(remove_tree(root, tree->paths));
   ground.clear();
 }
 
-TEST(Tree, a_path_too_long_for_a_socket_is_an_error_that_leaves_nothing_T2) {
+TEST(Tree, that_finds_its_best_place_full_is_made_in_the_next_E10_M7) {
+  TreeGround ground;
+  ground.folder.make_folder("shm");
+  ground.folder.make_folder("tmp");
+  PretendProcess root(ground.locks);
+  root.mounts = {{"/dev/shm", ground.folder.path("shm")}, {"/tmp", ground.folder.path("tmp")}};
+  bool is_full_everywhere = false;
+  root.director = [&](const Crossing& crossing) {
+    const auto& before = root.crossings;
+    const bool in_tmp = std::ranges::any_of(before, [](const Crossing& each) {
+      return each.call == Call::open && each.subject.starts_with("/tmp");
+    });
+    return crossing.call == Call::write && (is_full_everywhere || !in_tmp)
+               ? Decision{.fate = pretend::Fate::fail, .code = std::errc::no_space_on_device}
+               : Decision{};
+  };
+  const auto tree = make_tree(root, "");
+  ASSERT_TRUE(tree) << describe(tree.error());
+  EXPECT_TRUE(tree->paths.folder.starts_with("/tmp/lastref-")) << tree->paths.folder;
+  EXPECT_TRUE(remove_tree(root, tree->paths));
+  is_full_everywhere = true;
+  const auto none = make_tree(root, "");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, std::errc::no_space_on_device);
+  EXPECT_TRUE(none.error().subject.starts_with("/dev/shm/lastref-")) << none.error().subject;
+  ground.clear();
+}
+
+TEST(Tree, a_path_too_long_for_a_socket_is_an_error_that_says_the_limit_and_leaves_nothing_E2_T2) {
   TreeGround ground;
   PretendProcess root(ground.locks);
   const auto tree = make_tree(root, ground.runtime() + std::string(80, 'x'));
   ASSERT_FALSE(tree);
   EXPECT_EQ(tree.error().code, std::errc::filename_too_long);
+  EXPECT_THAT(tree.error().subject, testing::HasSubstr("at most 67 bytes"));
   EXPECT_THAT(ground.folder.names(), IsEmpty());
   EXPECT_EQ(root.open_fds(), 0U);
 }

@@ -30,6 +30,15 @@ class References {
   ///
   /// Errors          as above.
   virtual Status register_name(const Resource& resource) = 0;
+  /// Says which thing it is that has a name which is held here: nothing else that comes to have it
+  /// is removed. A tracker that does not listen to that goes by the name.
+  ///
+  /// Errors          as above.
+  virtual Status identify(const Resource& resource, const Identity& identity) {
+    static_cast<void>(resource);
+    static_cast<void>(identity);
+    return ok();
+  }
   /// Counts +1 on a name that somebody holds now.
   ///
   /// Errors          as above.

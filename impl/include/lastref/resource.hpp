@@ -32,9 +32,34 @@ struct Resource {
   auto operator<=>(const Resource&) const = default;
 };
 
+/// Which thing it is that has a name, whatever else is called so later.
+struct Identity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t born = 0;  ///< Nanoseconds since 1970; 0 where the file system does not tell.
+
+  auto operator<=>(const Identity&) const = default;
+};
+
+/// Whether both may be the same thing: a birth that nobody told is anybody's.
+inline bool is_same(const Identity& one, const Identity& other) noexcept {
+  return one.device == other.device && one.inode == other.inode &&
+         (one.born == other.born || one.born == 0 || other.born == 0);
+}
+
 /// "file", "folder", "semlock", "shm", "noop"; and back.
 std::string_view word_of(ResourceType type) noexcept;
 std::optional<ResourceType> type_of(std::string_view word) noexcept;
+
+/// Whether its names are paths: those of files and folders.
+inline bool is_path(ResourceType type) noexcept {
+  return type == ResourceType::file || type == ResourceType::folder;
+}
+
+/// Whether what it names depends on a working folder. No tracker counts such a name.
+inline bool is_relative(const Resource& resource) noexcept {
+  return is_path(resource.type) && !resource.name.starts_with('/');
+}
 
 /// "file:/tmp/a", with bytes that are not printable ASCII as \xNN. For people and reports.
 std::string to_text(const Resource& resource);

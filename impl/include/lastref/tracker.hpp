@@ -1,6 +1,7 @@
 // The tracker daemon: counts references to names, and cleans up what nobody holds.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 
@@ -10,6 +11,11 @@ namespace lastref::tracker {
 
 /// Name of the entry point that Os::spawn starts.
 inline constexpr const char* entry_point = "tracker";
+
+/// It ignores them, and whoever starts it has them blocked until it does: what ends the program
+/// from a terminal must not end who cleans up behind it.
+inline constexpr std::array ignored_signals = {
+    os::Signal::interrupt, os::Signal::terminate, os::Signal::hang_up, os::Signal::quit};
 
 /// The tracker's whole life: `arguments` are {tree folder}, the listening socket is descriptor 3;
 /// or {"--loky-fd", "3"} for loky mode, with the pipe there.

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,11 @@ struct RootOptions {
 /// All methods may be called from any thread, and from a forked child, which speaks for itself: it
 /// holds nothing, and joins the tree anew at its first call.
 ///
-/// Limits          one Client for a process and tree, shared by its threads: a second one would
-///                 drop the record lock of the first. A forked child keeps its copies of the
-///                 parent's descriptors until it ends or executes another program.
+/// Names of files and folders that are relative are taken to be in the working folder, at the time
+/// of the call.
+///
+/// Limits          a forked child keeps its copies of the parent's descriptors until it ends or
+///                 executes another program.
 class Client {
  public:
   /// Becomes the root of a new tree. Nothing is created and no tracker runs before the first use.
@@ -66,12 +69,21 @@ class Client {
   Result<std::string> tree();
 
   /// Counts +1, at 1 if the name is new. When it returns, the tracker has counted it, and no
-  /// clean-up of an earlier life of the name is left to run: now create the thing.
+  /// clean-up of an earlier life of the name is left to run: now create the thing. Who has it under
+  /// another name already, and is about to rename it, says which thing it is: then nothing else
+  /// that has the name will be removed, not even if all of the tree are killed.
   ///
-  /// Errors          invalid_argument, filename_too_long: the name cannot be carried;
-  ///                 no_space_on_device: the ledger is full. Nothing was counted.
+  /// Errors          invalid_argument, filename_too_long: the name cannot be carried; what
+  ///                 working_folder said; no_space_on_device: the ledger, whose path it says, is
+  ///                 full. Nothing was counted.
   /// Source          loky resource_tracker.py, REGISTER; joblib registers before it dumps.
-  Status register_name(const Resource& resource);
+  Status register_name(const Resource& resource, const std::optional<Identity>& identity = {});
+
+  /// Says which thing it is that has a name which this process holds: nothing else that has the
+  /// name will be removed.
+  ///
+  /// Errors          as register_name; nothing has changed then.
+  Status identify(const Resource& resource, const Identity& identity);
 
   /// Counts +1 on a name that somebody holds now and will hold until we have said that we do. When
   /// it returns the tracker has it or will read it before any release that follows from our answer.
@@ -110,6 +122,8 @@ class Client {
   struct State;
   explicit Client(std::unique_ptr<State> state);
   State& mine();
+  template <typename Act>
+  Status with_absolute(const Resource& resource, Act act);
 
   std::atomic<State*> state_;  // replaced in a forked child
 };

@@ -1,0 +1,122 @@
+// Whom the tracker lets in, and what it says to those whom it has no room for. The loop is in
+// daemon.cpp.
+#include "impl/tracker/daemon.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+/// Connections may be gone before they are accepted so often in a row before that is a failure.
+constexpr int aborted_max = 64;
+/// Accepting may fail so often in a row before the tracker gives up its life.
+constexpr int failures_max = 10;
+constexpr std::chrono::milliseconds pause_after_failure{50};
+/// For want of room it is tried again for so many pauses, ten seconds, while somebody is served.
+constexpr int want_of_room_max = 200;
+/// So that a stranger cannot fill the disk that standard error goes to.
+constexpr std::uint64_t refusals_told_max = 10;
+
+/// What becomes better when others give something up.
+bool is_want_of_room(std::errc code) {
+  return code == std::errc::too_many_files_open ||
+         code == std::errc::too_many_files_open_in_system || code == std::errc::no_buffer_space ||
+         code == std::errc::not_enough_memory;
+}
+
+}  // namespace
+
+Status Daemon::accept_all() {
+  for (int aborted = 0;;) {
+    auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
+    if (!socket) {
+      const std::errc code = socket.error().code;
+      if (code == std::errc::connection_aborted && ++aborted < aborted_max) {
+        continue;  // That one is gone; the next may not be.
+      }
+      if (code == std::errc::resource_unavailable_try_again) {
+        accept_failures_ = 0;
+        return ok();
+      }
+      if (is_want_of_room(code) && refuse_one(code)) {
+        accept_failures_ = 0;
+        continue;
+      }
+      return put_off_accepting(socket.error());
+    }
+    os::UniqueFd accepted(os_, *socket);
+    const auto peer = os_.peer_of(accepted.get());
+    if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
+      if (++refused_ <= refusals_told_max) {
+        os::report_quietly(
+            os_,
+            "lastref tracker: refused a connection " +
+                (peer ? "of another user" : "of somebody unknown: " + describe(peer.error())));
+      }
+      continue;
+    }
+    const ConnectionId id = ++last_connection_;
+    connections_.emplace(id, Connection{.link = Link(os_, std::move(accepted)), .peer = *peer});
+    read_all(id);
+  }
+}
+
+/// There is no room for a connection, but for one that is told so at once and closed. Whether that
+/// was done; who had not yet spoken comes again.
+bool Daemon::refuse_one(std::errc why) {
+  if (!spare_) {
+    return false;
+  }
+  spare_.close_quietly();
+  auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
+  const bool accepted = socket.has_value();
+  if (accepted) {
+    if (++refused_ <= refusals_told_max) {
+      os::report_quietly(os_,
+                         "lastref tracker: refused a connection: no descriptor is free for it, of "
+                         "as many as the tracker may have (RLIMIT_NOFILE)");
+    }
+    Link link(os_, os::UniqueFd(os_, *socket));
+    for (Arrival arrival = link.receive();
+         arrival == Arrival::message || arrival == Arrival::malformed;
+         arrival = link.receive()) {
+      const auto& refusal = link.refusal();
+      if (arrival == Arrival::message || refusal) {
+        link.post(encode({.verb = Verb::reply,
+                          .id = arrival == Arrival::message ? link.received().id : refusal->id,
+                          .status = static_cast<std::uint32_t>(why),
+                          .entries = {}}));
+      }
+      link.received_fds().clear();
+    }
+  }
+  keep_spare();
+  return accepted;
+}
+
+/// A descriptor that is given up for a moment where another one is needed.
+void Daemon::keep_spare() {
+  auto folder = os::open_file(os_, paths_.folder, {.folder = true});
+  if (folder) {
+    spare_ = *std::move(folder);
+  } else if (++refused_ <= refusals_told_max) {
+    os::report_quietly(
+        os_, "lastref tracker: no descriptor is left to spare: " + describe(folder.error()));
+  }
+}
+
+/// Accepting fails. Who is there is served all the same, for long: nobody in the backlog holds
+/// anything but members whose connection was lost, and they are seen to be without one by the next
+/// round.
+Status Daemon::put_off_accepting(const Error& why) {
+  if (++accept_failures_ == 1) {
+    round_was_full_ = false;
+    os::report_quietly(os_, "lastref tracker: nobody can be let in for now: " + describe(why));
+  }
+  const bool can_wait = is_want_of_room(why.code) && !connections_.empty();
+  if (accept_failures_ >= (can_wait ? want_of_room_max : failures_max)) {
+    return tl::unexpected<Error>(why);
+  }
+  accept_again_ = os_.now() + pause_after_failure;
+  return ok();
+}
+
+}  // namespace lastref::tracker

@@ -1,0 +1,115 @@
+// How the tracker ends: what was left behind goes, and is told of. The loop is in daemon.cpp.
+#include <algorithm>
+#include <array>
+
+#include "impl/tracker/daemon.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+/// Bytes of names in one line: all of it goes into a pipe at once, or not at all.
+constexpr std::size_t leavings_size_max = 4000;
+/// A wait may fail so often in a row before the tracker gives up its life.
+constexpr int failures_max = 10;
+
+}  // namespace
+
+/// A line for each type, of what nobody released.
+std::vector<std::string> Daemon::leavings() const {
+  std::map<ResourceType, std::vector<const Resource*>> names;
+  for (const Resource& resource : abandoned_) {
+    if (registry_.knows(resource) && registry_.count_of(resource) == 0) {
+      names[resource.type].push_back(&resource);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [type, of_type] : names) {
+    std::string line = "lastref tracker: the last process of the tree left " +
+                       std::to_string(of_type.size()) + " " + std::string(word_of(type)) +
+                       (of_type.size() == 1 ? ":" : "s:");
+    std::size_t told = 0;
+    for (; told < of_type.size(); ++told) {
+      const std::string name = " " + to_text(*of_type[told]);
+      if (line.size() + name.size() > leavings_size_max) {
+        break;
+      }
+      line += name;
+    }
+    if (told < of_type.size()) {
+      line += " and " + std::to_string(of_type.size() - told) + " more";
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// Once more what could not be cleaned up: it may have gone with a folder that it lay in, or with a
+/// later life of its name. Whether nothing is left.
+bool Daemon::try_again() {
+  Cleaner cleaner(os_, {.attempts = 1});
+  std::vector<Resource> names(left_.begin(), left_.end());
+  order_for_cleanup(names);
+  for (const Resource& name : names) {
+    cleaner.add(name, ledger_.identity_of(name));
+  }
+  bool clean = true;
+  while (!cleaner.empty()) {
+    for (const Cleaned& cleaned : cleaner.step(os_.now())) {
+      const Status done = cleaned.status ? ledger_.strike(cleaned.resource) : cleaned.status;
+      if (!done) {
+        clean = false;
+        os::report_quietly(os_,
+                           "lastref tracker: left to the next start: " + to_text(cleaned.resource) +
+                               ": " + describe(done.error()));
+      }
+    }
+  }
+  return clean;
+}
+
+/// With nobody left to listen to.
+Status Daemon::wait_for_clean_up() {
+  std::optional<std::chrono::nanoseconds> timeout;
+  if (const auto due = cleaner_.due()) {
+    timeout = *due - os_.now();
+    if (*timeout <= os::Instant(0)) {
+      return ok();
+    }
+  }
+  std::array items{os::PollItem{.fd = cleaner_.news(), .want_read = true}};
+  const auto waited = os_.poll(items, timeout);
+  if (!waited && waited.error().code != std::errc::interrupted &&
+      ++poll_failures_ == failures_max) {
+    return tl::unexpected<Error>(waited.error());
+  }
+  return ok();
+}
+
+Status Daemon::end() {
+  os_.step(Step::tracker_ending);
+  // From here on joining is refused; who has connected meanwhile is told by the end of its
+  // connection.
+  static_cast<void>(os_.shut_down(listener_.get()));
+  std::vector<std::string> lines = leavings();
+  if (accept_failures_ > 0) {
+    lines.emplace_back("lastref tracker: to the end nobody more could be let in");
+  }
+  for (const Resource& name : registry_.take_all_doomed()) {
+    cleaner_.add(name, ledger_.identity_of(name));
+  }
+  while (!cleaner_.empty()) {
+    LASTREF_CHECK(wait_for_clean_up());
+    clean();
+  }
+  // After the deed, which must not wait for somebody to read.
+  for (const std::string& line : lines) {
+    os::report_quietly(os_, line);
+  }
+  if (!try_again()) {
+    // The ledger stays, and no process does: the next start tries again.
+    return os::discard(os_, paths_.socket());
+  }
+  return remove_tree(os_, paths_);
+}
+
+}  // namespace lastref::tracker

@@ -1,0 +1,91 @@
+#include "impl/tracker/deeds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace lastref::tracker {
+
+Result<std::unique_ptr<Deeds>> Deeds::start(os::Os& os) {
+  std::unique_ptr<Deeds> deeds(new Deeds(os));
+  LASTREF_TRY(ends, os.make_pipe());
+  deeds->news_ = os::UniqueFd(os, ends.read);
+  deeds->tell_ = os::UniqueFd(os, ends.write);
+  LASTREF_TRY(thread, os.start_thread([served = deeds.get()] { served->serve(); }));
+  deeds->thread_ = std::move(thread);
+  return deeds;
+}
+
+Deeds::~Deeds() {
+  if (thread_) {
+    {
+      const os::Held held(*monitor_);
+      stopping_ = true;
+      monitor_->notify_all();
+    }
+    thread_->join();
+  }
+}
+
+void Deeds::serve() {
+  const os::Held held(*monitor_);
+  for (;;) {
+    while (waiting_.empty() && !stopping_) {
+      monitor_->wait();
+    }
+    if (stopping_) {
+      return;
+    }
+    const Deed deed = std::move(waiting_.front());
+    waiting_.pop_front();
+    monitor_->unlock();
+    deed.act();
+    monitor_->lock();
+    done_.push_back(deed.number);
+    if (done_.size() == 1) {
+      tell_news();
+    }
+  }
+}
+
+/// Called with the monitor held. One byte at a time lies in the pipe.
+void Deeds::tell_news() {
+  const std::byte byte{1};
+  const auto told =
+      os::retry_interrupted([&] { return os_.write(tell_.get(), std::span(&byte, 1)); });
+  if (!told) {
+    tell_.close_quietly();  // The end of the pipe is news too, though the last.
+    report(told.error());
+  }
+}
+
+void Deeds::report(const Error& error) {
+  os::report_quietly(os_, "lastref tracker: what is done beside its loop: " + describe(error));
+}
+
+void Deeds::give(Number number, std::function<void()> deed) {
+  const os::Held held(*monitor_);
+  waiting_.push_back({.number = number, .act = std::move(deed)});
+  monitor_->notify_all();
+}
+
+bool Deeds::take_back(Number number) {
+  const os::Held held(*monitor_);
+  return std::erase_if(waiting_, [&](const Deed& deed) { return deed.number == number; }) > 0;
+}
+
+std::vector<Deeds::Number> Deeds::collect() {
+  const os::Held held(*monitor_);
+  if (done_.empty()) {
+    return {};
+  }
+  std::array<std::byte, 1> byte{};
+  const auto read = os::retry_interrupted([&] { return os_.read(news_.get(), byte); });
+  news_broken_ = news_broken_ || !read || *read == 0;
+  if (!read) {
+    report(read.error());
+  }
+  return std::exchange(done_, {});
+}
+
+}  // namespace lastref::tracker

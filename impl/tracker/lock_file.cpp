@@ -1,0 +1,107 @@
+#include "impl/tracker/lock_file.hpp"
+
+#include <utility>
+
+namespace lastref::tracker {
+namespace {
+
+os::ProcessObjects::FileId id_of(const os::FileStatus& status) {
+  return {status.device, status.inode};
+}
+
+}  // namespace
+
+LockFile::LockFile(LockFile&& other) noexcept
+    : os_(std::exchange(other.os_, nullptr)),
+      id_(std::move(other.id_)),
+      fd_(std::exchange(other.fd_, os::Fd::none)) {}
+
+LockFile& LockFile::operator=(LockFile&& other) noexcept {
+  if (this != &other) {
+    close_quietly();
+    os_ = std::exchange(other.os_, nullptr);
+    id_ = other.id_;
+    fd_ = std::exchange(other.fd_, os::Fd::none);
+  }
+  return *this;
+}
+
+Result<LockFile> LockFile::create(os::Os& os, const std::string& path) noexcept {
+  const os::Held held(os.objects().monitor());
+  LASTREF_TRY(file, os::open_file(os, path, {.write = true, .create = true}));
+  LASTREF_TRY(made, enter(os, std::move(file), Use::membership));
+  if (!made) {
+    return failure(std::errc::no_such_file_or_directory, path);
+  }
+  return *std::move(made);
+}
+
+Result<LockFile> LockFile::open(os::Os& os, const std::string& path) noexcept {
+  const os::Held held(os.objects().monitor());
+  for (;;) {
+    LASTREF_TRY(found, find_or_open(os, path, Use::membership));
+    if (found) {
+      return *std::move(found);
+    }
+    os.objects().monitor().wait();
+  }
+}
+
+Result<std::optional<LockFile>> LockFile::open_to_sweep(os::Os& os,
+                                                        const std::string& path) noexcept {
+  const os::Held held(os.objects().monitor());
+  return find_or_open(os, path, Use::sweep);
+}
+
+/// None where who has it open stands in the way of such a use.
+Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
+                                                       const std::string& path,
+                                                       Use use) {
+  LASTREF_TRY(named, os.status_at(path));
+  auto& files = os.objects().lock_files;
+  const auto known = files.find(id_of(named));
+  if (known == files.end()) {
+    LASTREF_TRY(file, os::open_file(os, path, {.write = true}));
+    return enter(os, std::move(file), use);
+  }
+  if (use == Use::sweep || known->second.is_swept) {
+    return std::nullopt;
+  }
+  ++known->second.users;
+  return LockFile(os, known->first, known->second.fd);
+}
+
+/// None where another descriptor of the same file stands in the way: the path was replaced between
+/// a look and the opening, or a sweep was as quick.
+Result<std::optional<LockFile>> LockFile::enter(os::Os& os, os::UniqueFd file, Use use) {
+  LASTREF_TRY(status, os.status(file.get()));
+  const auto [entry, is_new] =
+      os.objects().lock_files.try_emplace(id_of(status), os::ProcessObjects::OpenLockFile{});
+  if (!is_new) {
+    entry->second.more.push_back(file.release());
+    return std::nullopt;
+  }
+  entry->second = {.fd = file.release(), .is_swept = use == Use::sweep};
+  return LockFile(os, entry->first, entry->second.fd);
+}
+
+void LockFile::close_quietly() noexcept {
+  if (fd_ == os::Fd::none) {
+    return;
+  }
+  fd_ = os::Fd::none;
+  os::ProcessObjects& objects = os_->objects();
+  const os::Held held(objects.monitor());
+  const auto entry = objects.lock_files.find(id_);
+  if (entry == objects.lock_files.end() || --entry->second.users > 0) {
+    return;  // A forked child has only a copy, of a descriptor that its parent needs.
+  }
+  for (const os::Fd more : entry->second.more) {
+    os::UniqueFd(*os_, more).close_quietly();
+  }
+  os::UniqueFd(*os_, entry->second.fd).close_quietly();
+  objects.lock_files.erase(entry);
+  objects.monitor().notify_all();
+}
+
+}  // namespace lastref::tracker

@@ -1,0 +1,60 @@
+// LockFile: the lock of a tree, open at most once in a process.
+//
+// Closing any descriptor of a file drops all record locks that the process has on it. So a second
+// user in the process shares the descriptor of the first, the last one closes it, and a sweep does
+// not even open what its own process has open: that tree is alive. While a sweep looks at a lock,
+// whoever would join by it waits: closed behind its look, the file would lose the new member's
+// lock.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <lastref/owners.hpp>
+#include <lastref/process_objects.hpp>
+
+namespace lastref::tracker {
+
+class LockFile {
+ public:
+  /// Makes the file.
+  ///
+  /// Errors          file_exists; what open and status said; no_such_file_or_directory: a sweep of
+  ///                 this process looks at it already, and will take it for a dead tree's.
+  static Result<LockFile> create(os::Os& os, const std::string& path) noexcept;
+  /// Opens it, or shares it with those of this process who have it open.
+  ///
+  /// Errors          what status_at, open and status said.
+  static Result<LockFile> open(os::Os& os, const std::string& path) noexcept;
+  /// Opens it, unless this process has it open: then there is none.
+  ///
+  /// Errors          what status_at, open and status said.
+  static Result<std::optional<LockFile>> open_to_sweep(os::Os& os,
+                                                       const std::string& path) noexcept;
+
+  LockFile() noexcept = default;
+  LockFile(const LockFile&) = delete;
+  LockFile& operator=(const LockFile&) = delete;
+  LockFile(LockFile&& other) noexcept;
+  LockFile& operator=(LockFile&& other) noexcept;
+  ~LockFile() { close_quietly(); }
+
+  os::Fd get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ != os::Fd::none; }
+  /// The locks go, unless somebody else in this process needs them.
+  void close_quietly() noexcept;
+
+ private:
+  using FileId = os::ProcessObjects::FileId;
+  enum class Use : std::uint8_t { membership, sweep };
+
+  LockFile(os::Os& os, FileId id, os::Fd fd) noexcept : os_(&os), id_(id), fd_(fd) {}
+  static Result<std::optional<LockFile>> find_or_open(os::Os& os, const std::string& path, Use use);
+  static Result<std::optional<LockFile>> enter(os::Os& os, os::UniqueFd file, Use use);
+
+  os::Os* os_ = nullptr;
+  FileId id_;
+  os::Fd fd_ = os::Fd::none;
+};
+
+}  // namespace lastref::tracker
