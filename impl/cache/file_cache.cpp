@@ -1,7 +1,6 @@
 // The caches of one process: a file without a name, and memory.
-#include <limits>
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "impl/cache/owner.hpp"
 #include "impl/cache/room.hpp"
 #include "impl/cache/snapshot.hpp"
+#include "impl/cache/sweep.hpp"
 
 namespace lastref {
 namespace {
@@ -120,14 +120,27 @@ class CacheOfOne final : public Cache {
              std::shared_ptr<References> references,
              const CacheOptions& options,
              const cache::Numbers& numbers,
-             std::unique_ptr<Store> store)
+             std::unique_ptr<Store> store,
+             bool is_bound)
       : owner_(os, std::move(references), options),
         numbers_(numbers),
         monitor_(options.is_thread_safe ? os.make_monitor() : nullptr),
-        store_(std::move(store)) {}
+        store_(std::move(store)),
+        is_bound_(is_bound || monitor_) {}
+  CacheOfOne(const CacheOfOne&) = delete;
+  CacheOfOne& operator=(const CacheOfOne&) = delete;
+  /// Who is inside in another thread goes on, and is waited for.
+  ~CacheOfOne() override {
+    cache::wait_until(owner_, [this] { return inside_.load(std::memory_order_acquire) == 0; });
+    if (!owner_.is_here()) {
+      // A thread may hold it that is not there, and what is held cannot be destroyed.
+      static_cast<void>(monitor_.release());
+    }
+  }
 
   Result<bool> put(std::uint64_t slot, os::Bytes value) override {
-    const Held held = hold();
+    LASTREF_CHECK(check_process("put"));
+    const Held held(*this);
     if (is_frozen_ || !store_) {
       return false;
     }
@@ -176,8 +189,8 @@ class CacheOfOne final : public Cache {
   }
 
   Result<bool> preserve(const std::string& name, bool overwrite) override {
-    const Held held = hold();
     LASTREF_CHECK(owner_.check_process("preserve"));
+    const Held held(*this);
     if (is_closed()) {
       return false;
     }
@@ -203,8 +216,8 @@ class CacheOfOne final : public Cache {
   }
 
   Result<bool> preload(const std::string& name) override {
-    const Held held = hold();
     LASTREF_CHECK(owner_.check_process("preload"));
+    const Held held(*this);
     if (is_frozen_ || is_closed()) {
       return false;
     }
@@ -222,7 +235,9 @@ class CacheOfOne final : public Cache {
   }
 
   Status close() override {
-    const Held held = hold();
+    // A forked child closes its copy, in which nobody else is.
+    const std::optional<Held> held =
+        owner_.is_here() ? std::optional<Held>(std::in_place, *this) : std::nullopt;
     store_.reset();
     loaded_.reset();
     return ok();
@@ -233,14 +248,39 @@ class CacheOfOne final : public Cache {
   bool is_multithread_safe() const noexcept override { return monitor_ != nullptr; }
 
  private:
-  using Held = std::unique_lock<os::Monitor>;
+  /// Is inside, alone, if the cache is for threads.
+  class Held {
+   public:
+    explicit Held(const CacheOfOne& cache) noexcept : cache_(cache) {
+      if (cache_.monitor_) {
+        cache_.inside_.fetch_add(1, std::memory_order_relaxed);
+        cache_.monitor_->lock();
+      }
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() {
+      if (cache_.monitor_) {
+        cache_.monitor_->unlock();
+        cache_.inside_.fetch_sub(1, std::memory_order_release);
+      }
+    }
 
-  Held hold() const { return monitor_ ? Held(*monitor_) : Held(); }
+   private:
+    const CacheOfOne& cache_;
+  };
+
+  /// In a forked child the copy of a file's cache would write over what its parent puts, and the
+  /// copy of one for threads may be locked by a thread that is not there.
+  Status check_process(const char* word) const {
+    return is_bound_ ? owner_.check_process(word) : ok();
+  }
 
   /// What is in the slot, by either way; nothing if it is empty or the cache is closed.
   template <typename Found, typename OfLoaded, typename OfStore>
   Result<Found> look_up(std::uint64_t slot, OfLoaded of_loaded, OfStore of_store) const {
-    const Held held = hold();
+    LASTREF_CHECK(check_process("get"));
+    const Held held(*this);
     if (is_closed()) {
       return Found();
     }
@@ -258,6 +298,8 @@ class CacheOfOne final : public Cache {
   std::unique_ptr<os::Monitor> monitor_;  // none if one thread is all there is
   std::unique_ptr<Store> store_;
   std::unique_ptr<cache::Snapshot> loaded_;
+  const bool is_bound_;
+  mutable std::atomic<std::uint64_t> inside_{0};
   bool is_frozen_ = false;
 };
 
@@ -270,13 +312,16 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
   LASTREF_TRY(numbers, cache::check_numbers(length, options));
   LASTREF_TRY(slots, cache::new_vector<FileStore::Entry>(numbers.length));
   LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
-  LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, ".cache"));
+  CacheOptions fixed = options;
+  fixed.folder = folder;
+  cache::sweep_dead(os, folder);
+  LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
   os::UniqueFd file = own.take_open();
   // From here on the kernel counts: the file goes with its last descriptor.
   LASTREF_CHECK(own.remove());
   auto store = std::make_unique<FileStore>(os, std::move(file), std::move(slots));
   return std::make_unique<CacheOfOne>(
-      os, std::move(references), options, numbers, std::move(store));
+      os, std::move(references), fixed, numbers, std::move(store), /*is_bound=*/true);
 }
 
 Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
@@ -285,9 +330,15 @@ Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
                                                 const CacheOptions& options) {
   LASTREF_TRY(numbers, cache::check_numbers(length, options));
   LASTREF_TRY(slots, cache::new_vector<MemoryStore::Slots::value_type>(numbers.length));
+  CacheOptions fixed = options;
+  if (auto folder = cache::wanted_folder(os, options.folder)) {
+    fixed.folder = *std::move(folder);
+  } else if (options.folder) {
+    return tl::unexpected<Error>(std::move(folder).error());
+  }
   auto store = std::make_unique<MemoryStore>(std::move(slots));
   return std::make_unique<CacheOfOne>(
-      os, std::move(references), options, numbers, std::move(store));
+      os, std::move(references), fixed, numbers, std::move(store), /*is_bound=*/false);
 }
 
 }  // namespace lastref

@@ -23,6 +23,11 @@ class Leased {
     explicit operator bool() const noexcept { return is_inside_; }
     T& operator*() const noexcept { return *leased_.value_; }
     T* operator->() const noexcept { return leased_.value_.get(); }
+    /// Whether there was a moment since this was asked at which nobody else was inside. Whoever
+    /// comes later sees what was done before.
+    bool is_alone() const noexcept {
+      return (leased_.state_.fetch_add(0, std::memory_order_acq_rel) & ~flags) == 1;
+    }
 
    private:
     Leased& leased_;
@@ -40,6 +45,9 @@ class Leased {
     state_.fetch_and(~(shut_bit | gone_bit), std::memory_order_release);
   }
 
+  /// Whether nobody is inside.
+  bool is_idle() const noexcept { return (state_.load(std::memory_order_acquire) & ~flags) == 0; }
+
   /// Whether it was open until now.
   bool shut() noexcept {
     state_.fetch_add(1, std::memory_order_acquire);
@@ -51,6 +59,7 @@ class Leased {
  private:
   static constexpr std::uint64_t shut_bit = std::uint64_t{1} << 63U;
   static constexpr std::uint64_t gone_bit = std::uint64_t{1} << 62U;
+  static constexpr std::uint64_t flags = shut_bit | gone_bit;
 
   bool enter() noexcept { return (state_.fetch_add(1, std::memory_order_acquire) & shut_bit) == 0; }
 

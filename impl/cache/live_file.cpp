@@ -7,81 +7,44 @@
 #include <utility>
 
 #include "impl/cache/copy.hpp"
+#include "impl/cache/layout.hpp"
 #include "impl/cache/room.hpp"
+#include "impl/cache/words.hpp"
 #include "impl/os/wire.hpp"
 
 namespace lastref::cache {
 namespace {
 
-constexpr std::string_view magic = "lastrefC";
-constexpr std::uint32_t version = 1;
-constexpr std::size_t id_size = 32;
-constexpr std::size_t head_size = 72;
-constexpr std::size_t end_at = 128;
-constexpr std::size_t frozen_at = 192;
-constexpr std::size_t slots_at = 256;
-constexpr std::uint64_t word_size = sizeof(std::uint64_t);
-constexpr std::uint64_t record_alignment = 16;
-constexpr std::uint64_t record_head_size = 16;
 constexpr std::uint64_t empty = 0;
 constexpr std::uint64_t sealed = 1;
 // What the frozen word says.
 constexpr std::uint64_t open_to_all = 0;
 constexpr std::uint64_t freezing = 1;
 constexpr std::uint64_t frozen = 2;
-/// Beyond what any file has, and sums of two such numbers fit.
-constexpr std::uint64_t place_max = std::uint64_t{1} << 62U;
-
-constexpr std::uint64_t round_up(std::uint64_t size) noexcept {
-  return (size + record_alignment - 1) / record_alignment * record_alignment;
-}
-
-constexpr std::uint64_t head_end(std::uint64_t length) noexcept {
-  return slots_at + length * word_size;
-}
-
-constexpr std::uint64_t records_at(std::uint64_t length) noexcept {
-  return round_up(head_end(length));
-}
-
-constexpr std::uint64_t record_size(std::uint64_t value_size) noexcept {
-  return round_up(record_head_size + value_size);
-}
-
-/// Whether a record may start there.
-constexpr bool is_place(std::uint64_t at, std::uint64_t length) noexcept {
-  return at % record_alignment == 0 && at >= records_at(length) && at <= place_max;
-}
-
 tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
 }
 
-os::Packed packed_head(const LiveShape& shape, std::string_view id) {
+constexpr std::uint64_t durable_flag = 1;
+constexpr unsigned words_place_shift = 8;
+
+constexpr std::uint64_t flags_of(bool is_durable, std::uint64_t words_place) noexcept {
+  return (is_durable ? durable_flag : 0) | words_place << words_place_shift;
+}
+
+os::Packed packed_head(const LiveShape& shape, std::uint64_t words_place, std::string_view id) {
   os::Packed head;
-  const os::Bytes start = os::bytes_of(magic);
+  const os::Bytes start = os::bytes_of(live_magic);
   head.assign(start.begin(), start.end());
-  os::put(head, version);
+  os::put(head, live_version);
   os::put(head, std::uint32_t{0});
   os::put(head, shape.length);
   os::put(head, shape.size_limit);
-  os::put(head, std::uint64_t{shape.is_durable ? 1U : 0U});
+  os::put(head, flags_of(shape.is_durable, words_place));
   const os::Bytes id_bytes = os::bytes_of(id);
   head.insert(head.end(), id_bytes.begin(), id_bytes.end());
   head.resize(end_at);
   os::put(head, records_at(shape.length));
-  return head;
-}
-
-struct RecordHead {
-  std::uint64_t size = 0;
-  std::uint64_t slot = 0;
-};
-
-RecordHead record_head_of(os::Bytes bytes) noexcept {
-  RecordHead head;
-  std::memcpy(&head.size, bytes.data(), word_size);
-  std::memcpy(&head.slot, bytes.data() + word_size, word_size);
   return head;
 }
 
@@ -90,87 +53,114 @@ RecordHead record_head_of(os::Bytes bytes) noexcept {
 struct LiveFile::Reach {
   std::shared_ptr<const os::UniqueMap> map;
   std::atomic<std::uint64_t> end;  // Records that end here or before have been given room.
-  Reach* shorter = nullptr;
+  Reach* older = nullptr;
 
   os::Bytes bytes() const noexcept { return map->get(); }
 };
 
-LiveFile::LiveFile(os::Os& os, os::UniqueFd file, os::UniqueMap head, const LiveShape& shape)
-    : os_(os), file_(std::move(file)), head_(std::move(head)), shape_(shape) {}
+LiveFile::LiveFile(os::Os& os, Files files, os::UniqueMap head, const LiveShape& shape)
+    : os_(os),
+      file_(std::move(files.values)),
+      words_(std::move(files.words)),
+      head_(std::move(head)),
+      shape_(shape) {}
 
 LiveFile::~LiveFile() {
-  for (Reach* each = reach_.load(); each != nullptr;) {
+  drop_old_maps();
+  delete reach_.load();
+}
+
+void LiveFile::drop_old_maps() noexcept {
+  for (Reach* each = old_.exchange(nullptr); each != nullptr;) {
     const std::unique_ptr<Reach> owned(each);
-    each = owned->shorter;
+    each = owned->older;
   }
 }
 
 Result<std::unique_ptr<LiveFile>> LiveFile::map_head(os::Os& os,
-                                                     os::UniqueFd file,
+                                                     Files files,
                                                      const LiveShape& shape,
                                                      std::string id) {
   LASTREF_TRY(head,
               os::map_memory(os,
-                             {.file = file.get(),
+                             {.file = files.words ? files.words.get() : files.values.get(),
                               .size = static_cast<std::size_t>(head_end(shape.length)),
                               .kind = os::MapKind::shared}));
-  std::unique_ptr<LiveFile> live(new LiveFile(os, std::move(file), std::move(head), shape));
+  std::unique_ptr<LiveFile> live(new LiveFile(os, std::move(files), std::move(head), shape));
   live->id_ = std::move(id);
   return live;
 }
 
 Result<std::unique_ptr<LiveFile>> LiveFile::create(os::Os& os,
-                                                   os::UniqueFd file,
+                                                   Files files,
                                                    const LiveShape& shape) {
   LASTREF_TRY(id, os::random_hex(os));
-  // Zeros are written, for a hole would be filled by the store that publishes: with SIGBUS, where
-  // there is no room.
-  constexpr std::uint64_t zeros_max = std::uint64_t{1} << 20U;
-  const std::uint64_t end = head_end(shape.length);
-  const std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(end, zeros_max)));
-  for (std::uint64_t at = 0; at < end; at += zeros.size()) {
-    const std::uint64_t count = std::min<std::uint64_t>(zeros.size(), end - at);
-    LASTREF_CHECK(os::write_all_at(
-        os, file.get(), os::Bytes(zeros).first(static_cast<std::size_t>(count)), at));
+  const os::Packed head = packed_head(shape, files.words_place, id);
+  // First what says what it is.
+  LASTREF_CHECK(os::write_all_at(os, files.values.get(), head, 0));
+  if (files.words) {
+    LASTREF_CHECK(os::write_all_at(os, files.words.get(), head, 0));
+  } else {
+    LASTREF_CHECK(write_zeros(os, files.values.get(), head.size(), head_end(shape.length)));
   }
-  LASTREF_CHECK(os::write_all_at(os, file.get(), packed_head(shape, id), 0));
-  return map_head(os, std::move(file), shape, std::move(id));
+  return map_head(os, std::move(files), shape, std::move(id));
 }
 
-Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os, os::UniqueFd file) {
-  LASTREF_TRY(status, os.status(file.get()));
+Result<LiveFile::Head> LiveFile::read_head(os::Os& os, os::Fd file) {
+  LASTREF_TRY(status, os.status(file));
   if (status.kind != os::FileKind::regular) {
     return malformed("no regular file");
   }
   std::array<std::byte, head_size> bytes{};
-  LASTREF_TRY(count, os::read_until_full_at(os, file.get(), bytes, 0));
+  LASTREF_TRY(count, os::read_until_full_at(os, file, bytes, 0));
   if (count != bytes.size() ||
-      !std::ranges::equal(os::Bytes(bytes).first(magic.size()), os::bytes_of(magic))) {
+      !std::ranges::equal(os::Bytes(bytes).first(live_magic.size()), os::bytes_of(live_magic))) {
     return malformed("no file of a cache");
   }
-  os::Unpacker head(os::Bytes(bytes).subspan(magic.size()));
-  if (head.number<std::uint32_t>() != version || head.number<std::uint32_t>() != 0) {
+  os::Unpacker unpacker(os::Bytes(bytes).subspan(live_magic.size()));
+  if (unpacker.number<std::uint32_t>() != live_version || unpacker.number<std::uint32_t>() != 0) {
     return malformed("a cache of another version");
   }
-  LiveShape shape;
-  shape.length = head.number<std::uint64_t>();
-  shape.size_limit = head.number<std::uint64_t>();
-  const auto durable = head.number<std::uint64_t>();
-  if (shape.length == 0 || shape.length > length_max || head_end(shape.length) > status.size) {
-    return malformed("slots that are not there");
-  }
-  if (durable > 1) {
+  Head head;
+  head.file_size = status.size;
+  head.shape.length = unpacker.number<std::uint64_t>();
+  head.shape.size_limit = unpacker.number<std::uint64_t>();
+  const auto flags = unpacker.number<std::uint64_t>();
+  head.shape.is_durable = (flags & durable_flag) != 0;
+  head.words_place = flags >> words_place_shift;
+  if (head.words_place > word_places.size() ||
+      flags != flags_of(head.shape.is_durable, head.words_place)) {
     return malformed("flags that nobody knows");
   }
-  shape.is_durable = durable == 1;
-  const os::Bytes id = head.rest();
+  const os::Bytes id = unpacker.rest();
   static_assert(head_size - id_size == 40);
-  LASTREF_TRY(live,
-              map_head(os,
-                       std::move(file),
-                       shape,
-                       std::string(static_cast<const char*>(static_cast<const void*>(id.data())),
-                                   id.size())));
+  head.id = std::string(static_cast<const char*>(static_cast<const void*>(id.data())), id.size());
+  return head;
+}
+
+Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
+                                                 os::UniqueFd file,
+                                                 const OpenWords& open_words) {
+  LASTREF_TRY(head, read_head(os, file.get()));
+  Files files{.values = std::move(file), .words = {}, .words_place = head.words_place};
+  std::uint64_t words_size = head.file_size;
+  if (head.words_place != 0) {
+    if (!open_words) {
+      return malformed("words that are somewhere else");
+    }
+    LASTREF_TRY(words, open_words(head.words_place));
+    LASTREF_TRY(other, read_head(os, words.get()));
+    if (other.id != head.id || other.shape != head.shape) {
+      return malformed("words of another cache");
+    }
+    files.words = std::move(words);
+    words_size = other.file_size;
+  }
+  const LiveShape& shape = head.shape;
+  if (shape.length == 0 || shape.length > length_max || head_end(shape.length) > words_size) {
+    return malformed("slots that are not there");
+  }
+  LASTREF_TRY(live, map_head(os, std::move(files), shape, std::move(head.id)));
   // Where a put would write over the slots.
   if (!is_place(live->end_word().load(), shape.length)) {
     return malformed("an end that is none");
@@ -178,8 +168,16 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os, os::UniqueFd file) 
   return live;
 }
 
+os::Fd LiveFile::words_fd() const noexcept {
+  return words_ ? words_.get() : file_.get();
+}
+
 os::SharedWord LiveFile::end_word() const noexcept {
   return {os_, head_.get().data() + end_at};
+}
+
+os::SharedWord LiveFile::last_word() const noexcept {
+  return {os_, head_.get().data() + last_at};
 }
 
 os::SharedWord LiveFile::frozen_word() const noexcept {
@@ -219,13 +217,12 @@ Put LiveFile::refuse(std::uint64_t found) noexcept {
   return Put::frozen;
 }
 
-/// Where a record of `size` bytes goes; nothing if that is beyond the limit, and all know it then.
+/// Where a record of `size` bytes goes; nothing if that is beyond what any file has.
 std::optional<std::uint64_t> LiveFile::take_room(std::uint64_t size) noexcept {
   os::SharedWord end = end_word();
   for (std::uint64_t at = end.load();;) {
-    const bool is_beyond = at > place_max || size > place_max;
-    if (is_beyond || (shape_.size_limit > 0 && at + size > shape_.size_limit)) {
-      freeze();
+    if (at > place_max || size > place_max) {
+      freeze();  // An outsider has moved the end.
       return std::nullopt;
     }
     if (end.change(at, at + size)) {
@@ -234,13 +231,11 @@ std::optional<std::uint64_t> LiveFile::take_room(std::uint64_t size) noexcept {
   }
 }
 
-Status LiveFile::write_record(std::uint64_t at, std::uint64_t slot, os::Bytes value) noexcept {
+Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Bytes value) noexcept {
   // One call for a small value, where a second one would cost more than the copy.
   constexpr std::size_t copied_max = 8192;
   std::array<std::byte, record_head_size + copied_max> bytes;
-  const std::uint64_t size = value.size();
-  std::memcpy(bytes.data(), &size, word_size);
-  std::memcpy(bytes.data() + word_size, &slot, word_size);
+  pack(head, bytes.data());
   if (value.size() <= copied_max) {
     std::ranges::copy(value, bytes.begin() + record_head_size);
     return os::write_all_at(
@@ -258,35 +253,117 @@ void LiveFile::give_room_back(std::uint64_t at, std::uint64_t size) noexcept {
   end_word().change(end, at);
 }
 
+/// What is counted now; the record that was counted last is in its slot when this returns.
+Result<LiveFile::Count> LiveFile::count() {
+  const std::uint64_t last = last_word().load();
+  if (last == empty) {
+    return Count{.last = empty, .bytes = records_at(shape_.length)};
+  }
+  LASTREF_TRY(start, record_at(last));
+  const RecordHead& head = start.head;
+  if (head.slot >= shape_.length || head.before > shape_.size_limit) {
+    return malformed("a count of what is not there");
+  }
+  // Who counted it may be dead, or stopped.
+  os::SharedWord word = slot_word(head.slot);
+  if (std::uint64_t expected = word.load(); expected == empty) {
+    word.change(expected, last);
+  }
+  return Count{.last = last, .bytes = head.before + record_size(head.size)};
+}
+
+/// The count, if the slot may still have a record of `size` bytes after it; else what put says.
+Result<LiveFile::Count> LiveFile::count_before(std::uint64_t slot,
+                                               std::uint64_t size,
+                                               std::optional<Put>& refused) {
+  LASTREF_TRY(now, count());
+  // In this order: what fills the limit may be in this very slot.
+  if (const std::uint64_t found = slot_word(slot).load(); found != empty) {
+    refused = refuse(found);
+  } else if (size > shape_.size_limit || now.bytes > shape_.size_limit - size) {
+    freeze();
+    refused = Put::frozen;
+  }
+  return now;
+}
+
+/// Counts the record, which is whole; or says why it cannot be.
+Status LiveFile::count_record(std::uint64_t at,
+                              RecordHead head,
+                              std::uint64_t last,
+                              std::optional<Put>& refused) {
+  os::SharedWord word = last_word();
+  for (std::uint64_t expected = last; !word.change(expected, at); expected = last) {
+    LASTREF_TRY(now, count_before(head.slot, record_size(head.size), refused));
+    if (refused) {
+      return ok();
+    }
+    head.before = now.bytes;
+    last = now.last;
+    std::array<std::byte, record_head_size> bytes{};
+    pack(head, bytes.data());
+    LASTREF_CHECK(os::write_all_at(os_, file_.get(), bytes, at));
+  }
+  return ok();
+}
+
 Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
   os::SharedWord word = slot_word(slot);
-  const std::uint64_t before = word.load();
-  if (before != empty) {
+  if (const std::uint64_t before = word.load(); before != empty) {
     return refuse(before);
   }
+  if (value.size() > value_size_max) {
+    return Put::no_room;  // No file system has so much.
+  }
   const std::uint64_t size = record_size(value.size());
+  Count count;
+  if (shape_.size_limit > 0) {
+    std::optional<Put> refused;
+    LASTREF_TRY(now, count_before(slot, size, refused));
+    if (refused) {
+      return *refused;
+    }
+    count = now;
+  }
   const std::optional<std::uint64_t> at = take_room(size);
   if (!at) {
     return Put::frozen;
   }
-  Status written = write_record(*at, slot, value);
+  const RecordHead head = {.size = value.size(), .slot = slot, .before = count.bytes};
+  return write_and_publish(*at, head, value, count.last);
+}
+
+/// In the room that was taken, which is given back if the record is not to be seen.
+Result<Put> LiveFile::write_and_publish(std::uint64_t at,
+                                        const RecordHead& head,
+                                        os::Bytes value,
+                                        std::uint64_t last) {
+  const std::uint64_t size = record_size(value.size());
+  Status written = write_record(at, head, value);
   if (written && shape_.is_durable) {
     written = os::sync_file(os_, file_.get());
   }
-  if (!written) {
-    give_room_back(*at, size);
-    if (is_out_of_room(written.error())) {
-      return Put::no_room;
+  std::optional<Put> refused;
+  if (written && shape_.size_limit > 0) {
+    written = count_record(at, head, last, refused);
+  }
+  if (!written || refused) {
+    give_room_back(at, size);
+    if (refused || is_out_of_room(written.error())) {
+      return refused.value_or(Put::no_room);
     }
     return tl::unexpected<Error>(std::move(written).error());
   }
   std::uint64_t found = empty;
-  if (!word.change(found, *at)) {
-    give_room_back(*at, size);
+  if (!slot_word(head.slot).change(found, at) && found != at) {
+    // What is counted stays where it is: whoever comes next looks at it.
+    if (shape_.size_limit == 0) {
+      give_room_back(at, size);
+    }
     return refuse(found);
   }
   if (shape_.is_durable) {
-    LASTREF_CHECK(os::sync_file(os_, file_.get()));
+    LASTREF_CHECK(os::sync_file(os_, words_fd()));
   }
   return Put::stored;
 }
@@ -317,11 +394,25 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   auto made = std::make_unique<Reach>();
   made->map = std::make_shared<const os::UniqueMap>(std::move(map));
   made->end.store(there, std::memory_order_relaxed);
-  made->shorter = known;
-  while (!reach_.compare_exchange_weak(
-      made->shorter, made.get(), std::memory_order_acq_rel, std::memory_order_acquire)) {
+  if (!reach_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+    return reach(end);  // Somebody was faster.
+  }
+  if (known != nullptr) {
+    known->older = old_.load();
+    while (!old_.compare_exchange_weak(known->older, known)) {
+    }
   }
   return made.release();
+}
+
+/// The head of a record in a map, which may be an outsider's.
+Result<LiveFile::Start> LiveFile::record_at(std::uint64_t at) {
+  if (!is_place(at, shape_.length)) {
+    return malformed("a slot that points at no record");
+  }
+  LASTREF_TRY(start, reach(at + record_head_size));
+  return Start{.head = record_head_of(start->bytes().subspan(at, record_head_size)),
+               .reach = start};
 }
 
 Result<std::optional<LiveFile::Found>> LiveFile::locate(std::uint64_t slot) {
@@ -329,12 +420,9 @@ Result<std::optional<LiveFile::Found>> LiveFile::locate(std::uint64_t slot) {
   if (at == empty || at == sealed) {
     return std::optional<Found>();
   }
-  if (!is_place(at, shape_.length)) {
-    return malformed("a slot that points at no record");
-  }
-  LASTREF_TRY(start, reach(at + record_head_size));
-  const RecordHead head = record_head_of(start->bytes().subspan(at, record_head_size));
-  if (head.slot != slot || head.size > place_max) {
+  LASTREF_TRY(start, record_at(at));
+  const RecordHead& head = start.head;
+  if (head.slot != slot) {
     return malformed("a record of another slot");
   }
   LASTREF_TRY(whole, reach(at + record_head_size + head.size));
@@ -357,7 +445,7 @@ Result<std::optional<CachedBytes>> LiveFile::view(std::uint64_t slot) {
 /// As the file has it: the page of the map may have been cut off.
 Result<std::uint64_t> LiveFile::read_slot(std::uint64_t slot) const {
   std::array<std::byte, word_size> word{};
-  LASTREF_TRY(count, os::read_until_full_at(os_, file_.get(), word, slots_at + slot * word_size));
+  LASTREF_TRY(count, os::read_until_full_at(os_, words_fd(), word, slots_at + slot * word_size));
   if (count != word.size()) {
     return malformed("the file is shorter than its slots");
   }

@@ -1,33 +1,53 @@
 // LiveFile: the file of a cache that many processes write to and read from, without a lock.
 //
 // Layout, little-endian:
-//   0    "lastrefC"; version 1 (4 bytes); 0 (4 bytes); number of slots; limit in bytes or 0; 1 if
-//        it is durable; the cache's id (32 hexadecimal digits, random)
+//   0    "lastrefC"; version 2 (4 bytes); 0 (4 bytes); number of slots; limit in bytes or 0; 1 if
+//        it is durable, and 256 times where its words are; the cache's id (32 hexadecimal digits,
+//        random)
 //   128  the end: where the next value goes
+//   136  the last: where the record starts that was counted last, or 0
 //   192  1 while it is being frozen, 2 if it is
 //   256  the slots, 8 bytes each: 0, or 1 if it is sealed, or where its record starts
-//   then the records, each at a multiple of 16: size, number of the slot, the value
-// End, frozen and slots are words that processes race on; each is changed in one step.
+//   then the records, each at a multiple of 16: size, number of the slot, count, the value
+// End, last, frozen and slots are words that processes race on; each is changed in one step. Where
+// a store may need room they are in a file of their own, with the same head, and a hole is in their
+// place: see words.hpp.
 //
 // The order of writes, and what a kill after each leaves:
 // 1. The end moves (compare and exchange): the room is ours. Left: dead space, never served.
 // 2. The record is written by write(2), which says ENOSPC where a store would be SIGBUS. Left: the
 //    same, with some bytes in it.
 // 3. If it is durable, the record is synced. Left: the same.
-// 4. The slot goes from 0 to the record's place (compare and exchange): all see the value, and all
+// 4. If there is a limit, the record is counted: the last goes to its place (compare and exchange).
+//    Left: a value that whoever puts next puts into its slot.
+// 5. The slot goes from 0 to the record's place (compare and exchange): all see the value, and all
 //    of it, for the exchange releases what came before. Of two writers one gets it, and the other
 //    gives its room back.
-// 5. If it is durable, the slot is synced.
+// 6. If it is durable, the slot is synced.
 // A slot never changes again, so a reader needs to look at it once. To freeze a cache is to take
 // its empty slots from 0 to 1: a writer who is at 3 then gets false, and what was counted before is
 // what is there for good. Who meets a cache that is being frozen goes through the slots as well
 // before he says false: when the first writer is refused, none that is under way can succeed.
+//
+// The limit is on what is counted: the head, the slots and the records that have a slot, each once.
+// Dead space is not: what a put without room, a lost race or a kill leaves behind takes room on the
+// disk (a hole is made in it, where the file system can), and none of the limit. So the count must
+// change with the slot in one step, whoever dies in between. It is not a number that can be added
+// to and then be owed for ever: each record has in its head what was counted before it, and "the
+// last" says which record that is. Whoever moves it
+// - has put the record that was last into its slot, should its own writer not have done so yet;
+// - has seen after that, with the last still the same, that its own slot is empty and that there is
+//   room: so no slot is counted twice, and a limit of 20,000 values takes 20,000 of them.
+// If the last has moved meanwhile it is all done again, with a new count in the record's head,
+// which nobody looks at as long as it is not the last. A place that was counted is never given
+// back, so the last never has the same value again.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +56,7 @@
 #include <lastref/cache.hpp>
 #include <lastref/owners.hpp>
 
+#include "impl/cache/layout.hpp"
 #include "impl/os/shared_word.hpp"
 
 namespace lastref::cache {
@@ -44,6 +65,8 @@ struct LiveShape {
   std::uint64_t length = 0;      ///< slots
   std::uint64_t size_limit = 0;  ///< bytes; 0 is none
   bool is_durable = false;
+
+  bool operator==(const LiveShape&) const = default;
 };
 
 enum class Put : std::uint8_t {
@@ -56,17 +79,27 @@ enum class Put : std::uint8_t {
 /// All methods but create and open may be called from any thread of any process that has it.
 class LiveFile {
  public:
-  /// Fills a new file that is open for writing.
+  /// Open for writing.
+  struct Files {
+    os::UniqueFd values;
+    os::UniqueFd words = {};        ///< None if they are with the values; else zeros, when made.
+    std::uint64_t words_place = 0;  ///< See words.hpp.
+  };
+  /// The file of words that is in the place.
+  using OpenWords = std::function<Result<os::UniqueFd>(std::uint64_t place)>;
+
+  /// Fills new files.
   ///
   /// Errors          what entropy, write_at or map said.
-  static Result<std::unique_ptr<LiveFile>> create(os::Os& os,
-                                                  os::UniqueFd file,
-                                                  const LiveShape& shape);
+  static Result<std::unique_ptr<LiveFile>> create(os::Os& os, Files files, const LiveShape& shape);
 
   /// Of a file that is open for writing. Every number in its head is checked.
   ///
-  /// Errors          bad_message, with the reason as subject; what status, read_at or map said.
-  static Result<std::unique_ptr<LiveFile>> open(os::Os& os, os::UniqueFd file);
+  /// Errors          bad_message, with the reason as subject; what open_words, status, read_at or
+  ///                 map said.
+  static Result<std::unique_ptr<LiveFile>> open(os::Os& os,
+                                                os::UniqueFd file,
+                                                const OpenWords& open_words = {});
 
   LiveFile(const LiveFile&) = delete;
   LiveFile& operator=(const LiveFile&) = delete;
@@ -75,7 +108,6 @@ class LiveFile {
   const LiveShape& shape() const noexcept { return shape_; }
   /// 32 hexadecimal digits.
   const std::string& id() const noexcept { return id_; }
-  os::Fd fd() const noexcept { return file_.get(); }
 
   /// If so no put is stored any more, not even one that is under way.
   bool is_frozen() noexcept;
@@ -98,38 +130,76 @@ class LiveFile {
   /// Errors          as find, and what read_at said; not_enough_memory.
   Result<std::optional<std::vector<std::byte>>> read(std::uint64_t slot);
 
+  /// Whether there are maps that were too short, which nobody finds any more.
+  bool has_old_maps() const noexcept { return old_.load(std::memory_order_relaxed) != nullptr; }
+  /// Lets go of them, by whoever knows that nobody else has begun to use this before now and still
+  /// does. What a view has stays.
+  void drop_old_maps() noexcept;
+
  private:
-  /// One of the maps of the file, each longer than the one before; it stays as long as this does.
+  /// One of the maps of the file, each longer than the one before.
   struct Reach;
   struct Found {
     os::Bytes bytes;
     const Reach* reach = nullptr;
   };
-  LiveFile(os::Os& os, os::UniqueFd file, os::UniqueMap head, const LiveShape& shape);
+  struct Start {
+    RecordHead head;
+    const Reach* reach = nullptr;
+  };
+  /// Of a cache with a limit.
+  struct Count {
+    std::uint64_t last = 0;   ///< where the record that was counted last starts; 0 is none
+    std::uint64_t bytes = 0;  ///< of the head and all that is counted
+  };
+  /// What the first bytes say.
+  struct Head {
+    LiveShape shape;
+    std::uint64_t words_place = 0;
+    std::string id;
+    std::uint64_t file_size = 0;
+  };
+  LiveFile(os::Os& os, Files files, os::UniqueMap head, const LiveShape& shape);
+  static Result<Head> read_head(os::Os& os, os::Fd file);
   static Result<std::unique_ptr<LiveFile>> map_head(os::Os& os,
-                                                    os::UniqueFd file,
+                                                    Files files,
                                                     const LiveShape& shape,
                                                     std::string id);
 
+  os::Fd words_fd() const noexcept;
   os::SharedWord end_word() const noexcept;
+  os::SharedWord last_word() const noexcept;
   os::SharedWord frozen_word() const noexcept;
   os::SharedWord slot_word(std::uint64_t slot) const noexcept;
 
   /// Why a slot that was found like that takes no value.
   Put refuse(std::uint64_t found) noexcept;
   std::optional<std::uint64_t> take_room(std::uint64_t size) noexcept;
-  Status write_record(std::uint64_t at, std::uint64_t slot, os::Bytes value) noexcept;
+  Status write_record(std::uint64_t at, const RecordHead& head, os::Bytes value) noexcept;
   void give_room_back(std::uint64_t at, std::uint64_t size) noexcept;
+  Result<Count> count();
+  Result<Count> count_before(std::uint64_t slot, std::uint64_t size, std::optional<Put>& refused);
+  Status count_record(std::uint64_t at,
+                      RecordHead head,
+                      std::uint64_t last,
+                      std::optional<Put>& refused);
+  Result<Put> write_and_publish(std::uint64_t at,
+                                const RecordHead& head,
+                                os::Bytes value,
+                                std::uint64_t last);
   Result<const Reach*> reach(std::uint64_t end);
+  Result<Start> record_at(std::uint64_t at);
   Result<std::optional<Found>> locate(std::uint64_t slot);
   Result<std::uint64_t> read_slot(std::uint64_t slot) const;
 
   os::Os& os_;
   os::UniqueFd file_;
+  os::UniqueFd words_;  // none if they are in the same file
   os::UniqueMap head_;  // up to the last slot, shared
   LiveShape shape_;
   std::string id_;
   std::atomic<Reach*> reach_{nullptr};
+  std::atomic<Reach*> old_{nullptr};  // those that it was before
 };
 
 }  // namespace lastref::cache

@@ -13,6 +13,8 @@
 #include "impl/cache/live_file.hpp"
 #include "impl/cache/owner.hpp"
 #include "impl/cache/snapshot.hpp"
+#include "impl/cache/sweep.hpp"
+#include "impl/cache/words.hpp"
 
 namespace lastref {
 namespace {
@@ -70,6 +72,12 @@ Result<os::UniqueFd> open_own(os::Os& os, const std::string& path, bool write) {
   return file;
 }
 
+/// The name of a live cache's file without folder and ending.
+std::string base_of(const std::string& path) {
+  const std::size_t start = path.rfind('/') + 1;
+  return path.substr(start, path.rfind('.') - start);
+}
+
 class FileOfMany final : public MultiprocessFileCache {
  public:
   FileOfMany(os::Os& os,
@@ -79,7 +87,13 @@ class FileOfMany final : public MultiprocessFileCache {
       : owner_(os, std::move(references), std::move(options)), length_(length) {}
   FileOfMany(const FileOfMany&) = delete;
   FileOfMany& operator=(const FileOfMany&) = delete;
-  ~FileOfMany() override = default;  // What maps the file goes before the file itself.
+  /// Who is inside in another thread goes on, and is waited for. What maps the file goes before the
+  /// file itself.
+  ~FileOfMany() override {
+    live_.shut();
+    loaded_.shut();
+    cache::wait_until(owner_, [this] { return live_.is_idle() && loaded_.is_idle(); });
+  }
 
   /// Before anybody else has this.
   void open_live(std::unique_ptr<cache::LiveFile> live, std::string path) {
@@ -95,8 +109,11 @@ class FileOfMany final : public MultiprocessFileCache {
     loaded_.open(std::move(snapshot));
   }
 
-  void own(cache::OwnFile file) {
+  void own(cache::OwnFile file, std::optional<cache::OwnFile> words) {
     own_file_.emplace(std::move(file));
+    if (words) {
+      own_words_.emplace(*std::move(words));
+    }
     owner_.tell("made " + own_file_->path());
   }
 
@@ -106,7 +123,12 @@ class FileOfMany final : public MultiprocessFileCache {
       return false;
     }
     LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-    LASTREF_TRY(outcome, live->put(slot, value));
+    auto done = live->put(slot, value);
+    drop_old_maps(live);
+    if (!done) {
+      return cache::about(std::move(done).error(), path_of(live_handle_));
+    }
+    const cache::Put outcome = *done;
     if (outcome == cache::Put::no_room) {
       owner_.warn_of_room(slot, value.size());
     }
@@ -160,7 +182,7 @@ class FileOfMany final : public MultiprocessFileCache {
   Status close() override {
     const bool was_live = live_.shut();
     loaded_.shut();
-    return was_live && own_file_ ? own_file_->remove() : ok();
+    return was_live && own_file_ ? remove_files() : ok();
   }
 
   std::string handle() const override {
@@ -193,13 +215,30 @@ class FileOfMany final : public MultiprocessFileCache {
   Result<Found> look_up(std::uint64_t slot, Act act) {
     if (const Live live(live_); live) {
       LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      return act(*live);
+      auto found = act(*live);
+      drop_old_maps(live);
+      return found;
     }
     if (const Loaded loaded(loaded_); loaded) {
       LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
       return act(*loaded);
     }
     return Found();
+  }
+
+  static void drop_old_maps(const Live& live) noexcept {
+    if (live->has_old_maps() && live.is_alone()) {
+      live->drop_old_maps();
+    }
+  }
+
+  /// Of a handle, which has an absolute one.
+  static std::string path_of(const std::string& handle) { return handle.substr(handle.find('/')); }
+
+  Status remove_files() {
+    const Status removed = own_words_ ? own_words_->remove() : ok();
+    const Status last = own_file_->remove();
+    return removed ? last : removed;
   }
 
   template <typename Source>
@@ -228,13 +267,17 @@ class FileOfMany final : public MultiprocessFileCache {
       return false;
     }
     owner_.tell("loaded " + name + " in place of " + own_file_->path());
+    if (own_words_) {
+      own_words_->remove_quietly();
+    }
     own_file_->remove_quietly();
     return true;
   }
 
   cache::Owner owner_;
   const std::uint64_t length_;
-  std::optional<cache::OwnFile> own_file_;  // none of an attached cache
+  std::optional<cache::OwnFile> own_file_;   // none of an attached cache
+  std::optional<cache::OwnFile> own_words_;  // if they are in a file of their own; goes first
   std::string live_handle_;
   std::string loaded_handle_;
   std::atomic<bool> is_loading_{false};
@@ -249,17 +292,32 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
     os::Os& os, std::shared_ptr<References> references, std::int64_t length, CacheOptions options) {
   LASTREF_TRY(numbers, cache::check_numbers(length, options));
   LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
-  LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, ".cache"));
-  LASTREF_TRY(live,
-              cache::LiveFile::create(os,
-                                      own.take_open(),
-                                      {.length = numbers.length,
-                                       .size_limit = numbers.size_limit,
-                                       .is_durable = options.is_durable}));
+  options.folder = folder;
+  cache::sweep_dead(os, folder);
+  LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
+  cache::LiveFile::Files files{.values = own.take_open()};
+  std::optional<cache::OwnFile> own_words;
+  LASTREF_TRY(kind, os.file_system(folder));
+  if (!cache::keeps_room(kind)) {
+    LASTREF_TRY(words,
+                cache::make_words(os, references, own.base(), cache::head_end(numbers.length)));
+    files.words = std::move(words.file);
+    files.words_place = words.place;
+    own_words.emplace(std::move(words.own));
+  }
+  auto created = cache::LiveFile::create(os,
+                                         std::move(files),
+                                         {.length = numbers.length,
+                                          .size_limit = numbers.size_limit,
+                                          .is_durable = options.is_durable});
+  if (!created) {
+    return cache::about(std::move(created).error(), own.path() + " (the slots of a cache)");
+  }
+  auto live = *std::move(created);
   auto made =
       std::make_unique<FileOfMany>(os, std::move(references), std::move(options), numbers.length);
   made->open_live(std::move(live), own.path());
-  made->own(std::move(own));
+  made->own(std::move(own), std::move(own_words));
   return made;
 }
 
@@ -268,12 +326,17 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
   LASTREF_TRY(parsed, parse_handle(handle));
   LASTREF_TRY(file, open_own(os, parsed.path, parsed.is_live));
   if (!parsed.is_live) {
-    LASTREF_TRY(snapshot, cache::Snapshot::load(os, std::move(file), parsed.length));
+    // Who preloaded it has looked at all of it.
+    LASTREF_TRY(snapshot,
+                cache::Snapshot::load(os, std::move(file), parsed.length, cache::Check::as_used));
     auto attached = std::make_unique<FileOfMany>(os, nullptr, CacheOptions(), parsed.length);
     attached->open_loaded(std::move(snapshot), parsed.path);
     return attached;
   }
-  LASTREF_TRY(live, cache::LiveFile::open(os, std::move(file)));
+  const auto open_words = [&](std::uint64_t place) {
+    return open_own(os, cache::words_path(place, base_of(parsed.path)), /*write=*/true);
+  };
+  LASTREF_TRY(live, cache::LiveFile::open(os, std::move(file), open_words));
   if (live->id() != parsed.id) {
     return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
   }

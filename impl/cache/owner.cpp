@@ -25,7 +25,7 @@ Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options) 
 }
 
 Status Owner::check_process(const char* word) const {
-  if (os_.process_id() != process_) {
+  if (!is_here()) {
     return failure(
         std::errc::operation_not_permitted,
         std::string(word) + " is for the process that made the cache, " + std::to_string(process_));
@@ -49,9 +49,10 @@ void Owner::tell(const std::string& what) const {
 
 void Owner::warn_of_room(std::uint64_t slot, std::size_t size) noexcept {
   if (!has_warned_.exchange(true)) {
+    const std::string where = options_.folder ? " in " + *options_.folder : "";
     os::report_quietly(os_,
                        "lastref cache: no room for the " + std::to_string(size) +
-                           " bytes of slot " + std::to_string(slot) + "; going on without");
+                           " bytes of slot " + std::to_string(slot) + where + "; going on without");
   }
 }
 

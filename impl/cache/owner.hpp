@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,9 +37,12 @@ class Owner {
       : os_(os),
         references_(std::move(references)),
         options_(std::move(options)),
-        process_(os.process_id()) {}
+        process_(os.process_id()),
+        token_(os.process_token()) {}
 
   os::Os& os() const noexcept { return os_; }
+  /// Whether this is the process that made the cache.
+  bool is_here() const noexcept { return os_.process_token() == token_; }
 
   /// Errors          operation_not_permitted: this is not the process that made the cache.
   Status check_process(const char* word) const;
@@ -73,7 +77,17 @@ class Owner {
   std::shared_ptr<References> references_;
   CacheOptions options_;
   os::Pid process_;
+  std::uint64_t token_;
   std::atomic<bool> has_warned_{false};
 };
+
+/// For whoever ends an object while others are in a call of it, in other threads. Those are not in
+/// a forked child, which would wait for ever.
+template <typename Condition>
+void wait_until(const Owner& owner, Condition is_so) noexcept {
+  while (!is_so() && owner.is_here()) {
+    static_cast<void>(owner.os().poll({}, std::chrono::milliseconds(1)));
+  }
+}
 
 }  // namespace lastref::cache

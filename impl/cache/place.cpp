@@ -5,14 +5,19 @@
 #include <cstdint>
 #include <utility>
 
+#include <lastref/process_objects.hpp>
 #include <lastref/temp_folder.hpp>
 
+#include "impl/cache/sweep.hpp"
 #include "impl/os/folders.hpp"
 
 namespace lastref::cache {
 namespace {
 
-constexpr std::size_t name_length_max = 255;  // NAME_MAX
+constexpr std::size_t name_length_max = 255;   // NAME_MAX
+constexpr std::size_t path_length_max = 4095;  // PATH_MAX, without the NUL
+/// Of names that are made here: "/<pid>-<32 digits>.cache".
+constexpr std::size_t own_name_length_max = 52;
 
 /// File systems whose maps and record locks end at this machine. Numbers of statfs(2).
 constexpr std::array<std::uint64_t, 13> on_a_network = {
@@ -48,15 +53,42 @@ Result<std::string> default_folder(os::Os& os) {
   return *home + "/.cache/lastref";
 }
 
+tl::unexpected<Error> too_long(const std::string& path, std::size_t most) {
+  return failure(std::errc::filename_too_long,
+                 std::to_string(path.size()) + " bytes, where " + std::to_string(most) +
+                     " are the most: " + path);
+}
+
+bool is_same(const os::FileStatus& one, const os::FileStatus& other) noexcept {
+  return one.device == other.device && one.inode == other.inode;
+}
+
+constexpr os::LockRange whole_file = {.kind = os::LockKind::exclusive, .start = 0, .length = 0};
+
 }  // namespace
 
-Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted) {
+tl::unexpected<Error> about(Error error, const std::string& path) {
+  if (error.call != Call::none) {
+    error.subject = path;
+  }
+  return tl::unexpected<Error>(std::move(error));
+}
+
+Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& wanted) {
   std::string named = wanted.value_or("");
   if (named.empty()) {
     LASTREF_TRY(usual, default_folder(os));
     named = std::move(usual);
   }
   LASTREF_TRY(folder, absolute_path(os, named));
+  if (folder.size() > path_length_max - own_name_length_max) {
+    return too_long(folder, path_length_max - own_name_length_max);
+  }
+  return folder;
+}
+
+Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted) {
+  LASTREF_TRY(folder, wanted_folder(os, wanted));
   if (Status made = os::make_with_parents(os, folder);
       !made && !is(made.error(), std::errc::file_exists)) {
     return tl::unexpected<Error>(std::move(made).error());
@@ -70,52 +102,147 @@ Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& w
 }
 
 Result<std::string> path_in(const std::string& folder, const std::string& name) {
-  if (name.empty() || name == "." || name == ".." || name.size() > name_length_max ||
-      name.find('/') != std::string::npos || name.find('\0') != std::string::npos) {
+  if (name.size() > name_length_max) {
+    return failure(std::errc::invalid_argument,
+                   "no name of a file, which has " + std::to_string(name_length_max) +
+                       " bytes at most: " + name);
+  }
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
     return failure(std::errc::invalid_argument, "no name of a file: " + name);
   }
-  return folder + '/' + name;
+  std::string path = folder + '/' + name;
+  if (path.size() > path_length_max) {
+    return too_long(path, path_length_max);
+  }
+  return path;
+}
+
+Result<OwnFile> OwnFile::create(os::Os& os,
+                                std::shared_ptr<References> references,
+                                std::string path,
+                                bool is_lock) {
+  Resource resource = {.type = ResourceType::file, .name = std::move(path)};
+  LASTREF_CHECK(references->register_name(resource));
+  OwnFile made(os, std::move(references), std::move(resource));
+  made.is_lock_ = is_lock;
+  Status opened = ok();
+  if (is_lock) {
+    // No sweep of this process may come between, and close what will be locked.
+    const os::Held held(os.objects().monitor());
+    opened = made.open_new();
+    if (opened) {
+      os.objects().locked_files.emplace(made.status_.device, made.status_.inode);
+    }
+  } else {
+    opened = made.open_new();
+  }
+  if (!opened) {
+    return tl::unexpected<Error>(std::move(opened).error());
+  }
+  return made;
+}
+
+/// On an error nothing has the name that it could have given to anything.
+Status OwnFile::open_new() {
+  auto open = os::open_file(*os_, path(), {.write = true, .create = true});
+  if (!open) {
+    // Nothing of ours has the name.
+    hand_over();
+    return tl::unexpected<Error>(std::move(open).error());
+  }
+  open_ = *std::move(open);
+  auto status = os_->status(open_.get());
+  if (!status) {
+    // It is ours, and of no use. What cannot be removed here the tracker removes.
+    static_cast<void>(os::discard(*os_, path()));
+    static_cast<void>(reference_.release());
+    return tl::unexpected<Error>(std::move(status).error());
+  }
+  status_ = *status;
+  return ok();
+}
+
+/// A sweep may take it before it is locked, for that of a process that died just then.
+Result<OwnFile> OwnFile::make_lock(os::Os& os,
+                                   const std::shared_ptr<References>& references,
+                                   const std::string& folder) {
+  constexpr int tries = 10;
+  for (int n = 1;; ++n) {
+    LASTREF_TRY(chance, os::random_hex(os));
+    std::string base = folder;
+    base.append("/").append(std::to_string(os.process_id())).append("-").append(chance);
+    LASTREF_TRY(made, create(os, references, base + lock_ending, /*is_lock=*/true));
+    const Status locked =
+        os::retry_interrupted([&] { return os.lock_range(made.open_.get(), whole_file); });
+    const bool is_swept =
+        !locked && (is(locked.error(), std::errc::permission_denied) ||
+                    is(locked.error(), std::errc::resource_unavailable_try_again));
+    if (!locked && (!is_swept || n == tries)) {
+      return about(locked.error(), made.path());
+    }
+    const auto there = os.status_at(made.path());
+    if (locked && there && is_same(*there, made.status_)) {
+      return made;
+    }
+    const bool is_gone = there || is(there.error(), std::errc::no_such_file_or_directory);
+    if (!is_gone || n == tries) {
+      return is_gone ? failure(std::errc::device_or_resource_busy, made.path() + " (swept)")
+                     : tl::unexpected<Error>(there.error());
+    }
+  }
 }
 
 Result<OwnFile> OwnFile::make(os::Os& os,
                               std::shared_ptr<References> references,
                               const std::string& folder,
                               const char* ending) {
-  LASTREF_TRY(chance, os::random_hex(os));
-  Resource resource = {
-      .type = ResourceType::file,
-      .name = folder + '/' + std::to_string(os.process_id()) + '-' + chance + ending};
-  LASTREF_CHECK(references->register_name(resource));
-  OwnFile made(os, std::move(references), std::move(resource));
-  auto open = os::open_file(os, made.path(), {.write = true, .create = true});
-  if (!open) {
-    // Nothing of ours has the name.
-    made.hand_over();
-    return tl::unexpected<Error>(std::move(open).error());
-  }
-  made.open_ = *std::move(open);
-  if (auto status = os.status(made.open_.get())) {
-    made.status_ = *status;
-    return made;
-  } else {
-    // It is ours, and of no use. What cannot be removed here the tracker removes.
-    static_cast<void>(os::discard(os, made.path()));
-    static_cast<void>(made.reference_.release());
-    return tl::unexpected<Error>(std::move(status).error());
-  }
+  LASTREF_TRY(lock, make_lock(os, references, folder));
+  LASTREF_TRY(made, make_at(os, std::move(references), folder + '/' + lock.base() + ending));
+  made.lock_ = std::make_unique<OwnFile>(std::move(lock));
+  return made;
+}
+
+std::string OwnFile::base() const {
+  const std::string& whole = path();
+  const std::size_t start = whole.rfind('/') + 1;
+  return whole.substr(start, whole.rfind('.') - start);
 }
 
 Status OwnFile::remove() noexcept {
   open_.close_quietly();
-  if (!reference_) {
+  // One that was moved away has no name left.
+  if (std::exchange(is_lock_, false) && reference_ && is_ours()) {
+    const os::Held held(os_->objects().monitor());
+    os_->objects().locked_files.erase({status_.device, status_.inode});
+  }
+  if (!reference_ && !lock_) {
     return ok();
   }
-  if (!is_ours()) {
-    reference_.hand_over();
-    return ok();
+  const bool is_here = is_ours();
+  Status removed = ok();
+  if (reference_) {
+    if (is_here) {
+      removed = remove_name();
+    } else {
+      reference_.hand_over();
+    }
   }
+  if (const auto lock = std::exchange(lock_, nullptr)) {
+    if (!is_here) {
+      lock->reference_.hand_over();
+    }
+    // Its name goes before it is closed: without the lock it is any sweep's.
+    os::UniqueFd open = lock->take_open();
+    const Status unlocked = lock->remove();
+    removed = removed ? unlocked : removed;
+  }
+  return removed;
+}
+
+Status OwnFile::remove_name() noexcept {
   const auto there = os_->status_at(path());
-  if (there && (there->device != status_.device || there->inode != status_.inode)) {
+  if (there && !is_same(*there, status_)) {
     // Somebody has put another file there, which the tracker would take for ours.
     hand_over();
     return ok();
@@ -148,11 +275,20 @@ Result<bool> publish(os::Os& os,
                      const std::string& path,
                      const PublishOptions& options,
                      const std::function<Status(os::Fd)>& write) {
-  LASTREF_TRY(file, OwnFile::make(os, references, path.substr(0, path.rfind('/')), ".part"));
+  const std::string folder = path.substr(0, path.rfind('/'));
+  LASTREF_TRY(file, OwnFile::make(os, references, folder, part_ending));
   os::UniqueFd open = file.take_open();
-  LASTREF_CHECK(write(open.get()));
+  if (Status written = write(open.get()); !written) {
+    return about(std::move(written).error(), file.path());
+  }
+  os::UniqueFd open_folder;
   if (options.is_durable) {
-    LASTREF_CHECK(os::sync_file(os, open.get()));
+    if (Status synced = os::sync_file(os, open.get()); !synced) {
+      return about(std::move(synced).error(), file.path());
+    }
+    // Now, while an error leaves nothing.
+    LASTREF_TRY(opened, os::open_file(os, folder, {.folder = true}));
+    open_folder = std::move(opened);
   }
   LASTREF_CHECK(open.close());
   const os::Place from = file.path();
@@ -160,6 +296,9 @@ Result<bool> publish(os::Os& os,
   const Status renamed = options.overwrite ? os.rename(from, to) : os.rename_new(from, to);
   if (renamed) {
     file.hand_over();
+    if (Status synced = open_folder ? os::sync_file(os, open_folder.get()) : ok(); !synced) {
+      return about(std::move(synced).error(), folder);
+    }
     return true;
   }
   if (!options.overwrite && is(renamed.error(), std::errc::file_exists)) {

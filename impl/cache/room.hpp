@@ -8,8 +8,8 @@
 
 namespace lastref::cache {
 
-/// The most slots of a cache; their words take 32 GiB.
-inline constexpr std::uint64_t length_max = std::uint64_t{1} << 32U;
+/// The most slots of a cache; their words take 2 GiB, which are written when it is made.
+inline constexpr std::uint64_t length_max = std::uint64_t{1} << 28U;
 
 /// The file system or the user has no more, or the file may not be so long (RLIMIT_FSIZE).
 inline bool is_out_of_room(const Error& error) noexcept {

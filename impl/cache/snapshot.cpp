@@ -1,6 +1,7 @@
 #include "impl/cache/snapshot.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <span>
@@ -77,9 +78,43 @@ Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const Value
   return os::write_all_at(os, file, std::as_bytes(std::span(entries)), 0);
 }
 
+Status Snapshot::check(std::uint64_t slot, const Entry& entry) const {
+  if (entry.size < 0) {
+    return ok();
+  }
+  if (entry.offset < length_ * entry_size) {
+    return malformed("slot " + std::to_string(slot) + " points into the entries");
+  }
+  if (entry.offset > size_ || static_cast<std::uint64_t>(entry.size) > size_ - entry.offset) {
+    return malformed("slot " + std::to_string(slot) + " points behind the end of the file");
+  }
+  return ok();
+}
+
+/// Read, and not touched in a map: somebody may be cutting the file off.
+Status Snapshot::check_all() const {
+  constexpr std::uint64_t entries_max = piece_size / entry_size;
+  std::vector<Entry> piece(static_cast<std::size_t>(std::min(length_, entries_max)));
+  for (std::uint64_t first = 0; first < length_; first += piece.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(piece.size(), length_ - first);
+    const std::span<Entry> entries = std::span(piece).first(static_cast<std::size_t>(count));
+    LASTREF_TRY(size,
+                os::read_until_full_at(
+                    os_, file_.get(), std::as_writable_bytes(entries), first * entry_size));
+    if (size != entries.size_bytes()) {
+      return malformed("cut short while it was read");
+    }
+    for (std::uint64_t at = 0; at < count; ++at) {
+      LASTREF_CHECK(check(first + at, entries[static_cast<std::size_t>(at)]));
+    }
+  }
+  return ok();
+}
+
 Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
                                                  os::UniqueFd file,
-                                                 std::uint64_t length) {
+                                                 std::uint64_t length,
+                                                 Check check) {
   LASTREF_TRY(status, os.status(file.get()));
   if (status.kind != os::FileKind::regular) {
     return malformed("no regular file");
@@ -87,49 +122,31 @@ Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
   if (length > status.size / entry_size) {
     return malformed("shorter than the entries of " + std::to_string(length) + " slots");
   }
-  std::unique_ptr<Snapshot> snapshot(new Snapshot(os, std::move(file)));
-  const std::uint64_t values_at = length * entry_size;
-  LASTREF_TRY(entries, new_vector<Entry>(static_cast<std::size_t>(length)));
-  snapshot->entries_ = std::move(entries);
-  LASTREF_TRY(
-      count,
-      os::read_until_full_at(
-          os, snapshot->file_.get(), std::as_writable_bytes(std::span(snapshot->entries_)), 0));
-  if (count != values_at) {
-    return malformed("cut short while it was read");
+  std::unique_ptr<Snapshot> snapshot(new Snapshot(os, std::move(file), length, status.size));
+  if (check == Check::all) {
+    LASTREF_CHECK(snapshot->check_all());
   }
-  std::uint64_t end = 0;
-  for (std::uint64_t slot = 0; slot < length; ++slot) {
-    const Entry& entry = snapshot->entries_[static_cast<std::size_t>(slot)];
-    if (entry.size < 0) {
-      continue;
-    }
-    const auto size = static_cast<std::uint64_t>(entry.size);
-    if (entry.offset < values_at) {
-      return malformed("slot " + std::to_string(slot) + " points into the entries");
-    }
-    if (entry.offset > status.size || size > status.size - entry.offset) {
-      return malformed("slot " + std::to_string(slot) + " points behind the end of the file");
-    }
-    end = std::max(end, entry.offset + size);
+  if (status.size == 0) {
+    return snapshot;  // Nothing is in it, and nothing can be mapped of nothing.
   }
-  if (end > 0) {
-    LASTREF_TRY(map,
-                os::map_memory(os,
-                               {.file = snapshot->file_.get(),
-                                .size = static_cast<std::size_t>(end),
-                                .kind = os::MapKind::read}));
-    snapshot->map_ = std::make_shared<const os::UniqueMap>(std::move(map));
-  }
+  LASTREF_TRY(map,
+              os::map_memory(os,
+                             {.file = snapshot->file_.get(),
+                              .size = static_cast<std::size_t>(status.size),
+                              .kind = os::MapKind::read}));
+  snapshot->map_ = std::make_shared<const os::UniqueMap>(std::move(map));
   return snapshot;
 }
 
-Result<std::optional<os::Bytes>> Snapshot::find(std::uint64_t slot) const noexcept {
-  const Entry& entry = entries_[static_cast<std::size_t>(slot)];
+Result<std::optional<os::Bytes>> Snapshot::find(std::uint64_t slot) const {
+  const os::Bytes all = map_->get();
+  // A copy: what is checked is what is used, whoever writes to the file.
+  Entry entry;
+  std::memcpy(&entry, all.data() + slot * entry_size, entry_size);
   if (entry.size < 0) {
     return std::optional<os::Bytes>();
   }
-  const os::Bytes all = map_->get();
+  LASTREF_CHECK(check(slot, entry));
   return all.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(entry.size));
 }
 
@@ -139,10 +156,18 @@ Result<std::optional<CachedBytes>> Snapshot::view(std::uint64_t slot) const {
 }
 
 Result<std::optional<std::vector<std::byte>>> Snapshot::read(std::uint64_t slot) const {
-  const Entry& entry = entries_[static_cast<std::size_t>(slot)];
+  Entry entry;
+  LASTREF_TRY(
+      entry_count,
+      os::read_until_full_at(
+          os_, file_.get(), std::as_writable_bytes(std::span(&entry, 1)), slot * entry_size));
+  if (entry_count != entry_size) {
+    return malformed("slot " + std::to_string(slot) + " is cut off");
+  }
   if (entry.size < 0) {
     return std::optional<std::vector<std::byte>>();
   }
+  LASTREF_CHECK(check(slot, entry));
   LASTREF_TRY(value, new_vector<std::byte>(static_cast<std::size_t>(entry.size)));
   LASTREF_TRY(count, os::read_until_full_at(os_, file_.get(), value, entry.offset));
   if (count != value.size()) {

@@ -32,32 +32,47 @@ using ValueOf = std::function<Result<std::optional<os::Bytes>>(std::uint64_t slo
 /// Errors          value_too_large: more than a file can have; what value_of and write said.
 Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const ValueOf& value_of);
 
-/// All methods may be called from any thread.
+/// When the entries of a file are checked.
+enum class Check : std::uint8_t {
+  all,      ///< Each is read before it is loaded, and each again when it is used.
+  as_used,  ///< Only then: of a file that was checked by who loaded it, or by nobody yet.
+};
+
+/// All methods may be called from any thread. Entries and values lie in one map: a process that has
+/// loaded one has no memory of its own for it, however many slots there are.
 class Snapshot {
  public:
-  /// Reads the entries, checks each against the size of the file, and maps the values. What is
-  /// written to the file later changes values, but no entry.
+  /// Checks each entry against the size of the file, if it is told to, and maps the file. What is
+  /// written to it later changes it; no entry is trusted.
   ///
   /// Errors          bad_message, with the reason as subject; what status, read_at and map said.
   static Result<std::unique_ptr<Snapshot>> load(os::Os& os,
                                                 os::UniqueFd file,
-                                                std::uint64_t length);
+                                                std::uint64_t length,
+                                                Check check = Check::all);
 
-  /// `slot` is below the length. None if it is empty. No error, but as a live file has them.
-  Result<std::optional<os::Bytes>> find(std::uint64_t slot) const noexcept;
+  /// `slot` is below the length. None if it is empty.
+  ///
+  /// Errors          bad_message: the entry points elsewhere.
+  Result<std::optional<os::Bytes>> find(std::uint64_t slot) const;
   Result<std::optional<CachedBytes>> view(std::uint64_t slot) const;
   /// The value, read from the file.
   ///
-  /// Errors          bad_message: it is not all there; not_enough_memory; what read_at said.
+  /// Errors          as find, also if it is not all there; not_enough_memory; what read_at said.
   Result<std::optional<std::vector<std::byte>>> read(std::uint64_t slot) const;
 
  private:
-  Snapshot(os::Os& os, os::UniqueFd file) : os_(os), file_(std::move(file)) {}
+  Snapshot(os::Os& os, os::UniqueFd file, std::uint64_t length, std::uint64_t size)
+      : os_(os), file_(std::move(file)), length_(length), size_(size) {}
+
+  Status check(std::uint64_t slot, const Entry& entry) const;
+  Status check_all() const;
 
   os::Os& os_;
   os::UniqueFd file_;
-  std::vector<Entry> entries_;
-  std::shared_ptr<const os::UniqueMap> map_;  // of the whole file, if it has values
+  std::uint64_t length_;
+  std::uint64_t size_;                        // of the file, when it was loaded
+  std::shared_ptr<const os::UniqueMap> map_;  // of all of that
 };
 
 }  // namespace lastref::cache

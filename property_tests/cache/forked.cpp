@@ -1,5 +1,6 @@
 #include "property_tests/cache/forked.hpp"
 
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,11 @@ ForkedEnd run_forked(const std::function<bool()>& body) {
     throw std::runtime_error("a copy that cannot be waited for");
   }
   return {.was_killed = WIFSIGNALED(status), .said = WIFEXITED(status) && WEXITSTATUS(status) == 0};
+}
+
+std::size_t heap() {
+  const auto held = ::mallinfo2();
+  return held.uordblks + held.hblkhd;
 }
 
 void die() {

@@ -1,6 +1,7 @@
-// forked: a copy of the test's process, for a while.
+// forked: a copy of the test's process, for a while; and what a process holds.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 namespace lastref::pretend {
@@ -16,5 +17,8 @@ ForkedEnd run_forked(const std::function<bool()>& body);
 
 /// SIGKILLs the calling process.
 void die();
+
+/// bytes that are allocated now. mallinfo(3); none where a sanitizer allocates.
+std::size_t heap();
 
 }  // namespace lastref::pretend

@@ -153,14 +153,15 @@ TEST(Outsider, who_moves_the_end_behind_that_of_the_file_is_noticed_and_nobody_c
   const Outsider outsider(ground);
   const std::uint64_t one = outsider.word(slots_at + 8);
   constexpr std::uint64_t far = std::uint64_t{1} << 30U;
+  constexpr std::uint64_t of_slot_one = std::uint64_t{1} << 48U;
   for (const std::uint64_t end : {2 * far, std::uint64_t{1} << 62U, ~std::uint64_t{0}}) {
     SCOPED_TRACE(end);
     outsider.set_word(end_at, end);
     outsider.set_word(slots_at + 2 * 8, far);
     expect_all_ways_notice(*cache, 2);
-    outsider.set_word(one, far);
+    outsider.set_word(one, far | of_slot_one);
     expect_all_ways_notice(*cache, 1);
-    outsider.set_word(one, 3);
+    outsider.set_word(one, 3 | of_slot_one);
     EXPECT_EQ(get_all_ways(*cache, 0), "zero");
     EXPECT_EQ(get_all_ways(*cache, 1), "one");
   }
@@ -172,7 +173,7 @@ TEST(Outsider, who_writes_to_the_file_is_noticed_when_it_is_preserved_C7) {
   ASSERT_TRUE(put(*cache, 0, "zero"));
   Outsider(ground).set_word(slots_at, 2);
   EXPECT_EQ(code_of(cache->preserve("kept", false)), std::errc::bad_message);
-  EXPECT_THAT(ground.folder.names(), testing::SizeIs(1)) << "the live file alone";
+  EXPECT_THAT(ground.folder.names(), testing::SizeIs(2)) << "the live file and its lock";
 }
 
 TEST(CacheFolder, of_a_process_that_is_nowhere_has_no_name_C1) {
@@ -185,13 +186,16 @@ TEST(CacheFolder, of_a_process_that_is_nowhere_has_no_name_C1) {
 }
 
 TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "needs an operator new that throws: that of AddressSanitizer ends the program";
+#endif
   CacheGround ground;
   const auto cache = ground.make_many(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   const Outsider outsider(ground);
   pretend::BoastfulOs os;
   const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
-  outsider.set_word(outsider.word(slots_at), std::uint64_t{1} << 63U);
+  outsider.set_word(outsider.word(slots_at), std::uint64_t{1} << 47U);
   EXPECT_EQ(code_of(attached->get_checked(0)), std::errc::not_enough_memory);
 }
 
@@ -203,7 +207,7 @@ TEST(Snapshots, of_more_slots_than_there_is_memory_for_or_cut_short_are_a_typed_
     return code_of(
         cache::Snapshot::load(os, must(os::open_file(os, ground.folder.path("file"), {})), length));
   };
-  EXPECT_EQ(load(std::uint64_t{1} << 59U), std::errc::not_enough_memory);
+  EXPECT_EQ(load(std::uint64_t{1} << 59U), std::errc::bad_message);
   EXPECT_EQ(load(3), std::errc::bad_message);
   ground.folder.remove("file");
 }
@@ -236,7 +240,7 @@ TEST(Outsider, who_writes_to_the_head_is_noticed_by_whoever_attaches_C7) {
   };
   for (const auto& [at, value] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 1},
-                                                            {8, 2},
+                                                            {8, 1},
                                                             {8, (std::uint64_t{1} << 32U) + 1},
                                                             {16, 0},
                                                             {16, 1000},

@@ -10,7 +10,11 @@
 // - A cache that is full, preserved or preloaded is frozen: `put` is `false` from then on, for
 //   every process, and `get` goes on.
 // - The file of a cache goes with the cache that made it, in the process that made it. Those who
-//   have attached it, or were forked, keep what they have mapped and no name.
+//   have attached it, or were forked, keep what they have mapped and no name. What a process that
+//   was killed has left, and no tracker knows of any more, the next cache in that folder removes.
+// - To destroy a cache is to wait for the calls of other threads that are in it.
+// - In a forked child the cache of one process, if it is a file or for threads, is good for nothing
+//   but to be destroyed; a MultiprocessFileCache goes on.
 // - No lock is taken by put or get of a MultiprocessFileCache, so nobody waits for a process that
 //   is stopped, and nothing has to be recovered from one that was killed.
 #pragma once
@@ -39,9 +43,10 @@ struct CachedBytes {
 
 struct CacheOptions {
   /// Where files go, made if it is not there; by default $XDG_CACHE_HOME/lastref, else
-  /// ~/.cache/lastref.
+  /// ~/.cache/lastref. A relative one is looked up when the cache is made.
   std::optional<std::string> folder = {};
-  /// bytes; what would make the file longer freezes the cache. 0 is no limit.
+  /// bytes; values that would make the file longer freeze the cache. What was not stored does not
+  /// count, though it may take room. 0 is no limit.
   std::int64_t size_limit = 0;
   /// When `put` or `preserve` returns, all of it is on its device; a value is so before anybody
   /// sees it.
@@ -64,14 +69,17 @@ class Cache {
   /// True if the value is in its slot now. False if the slot has one, or the cache is frozen or
   /// closed, or there is no room: of that one warning is said, and nothing has changed.
   ///
-  /// Errors          result_out_of_range; what writing said: nothing has changed. In a durable
-  ///                 cache also what syncing said: the value may be there, and may not survive.
+  /// Errors          result_out_of_range; operation_not_permitted: in a forked child, see above;
+  ///                 bad_message: an outsider has written to the file; what writing said: nothing
+  ///                 has changed. In a durable cache also what syncing said: the value may be
+  ///                 there, and may not survive.
   virtual Result<bool> put(std::uint64_t slot, os::Bytes value) = 0;
 
   /// A copy of the value; none if the slot is empty or the cache is closed.
   ///
-  /// Errors          result_out_of_range; bad_message: an outsider has written to the file; what
-  ///                 mapping or reading said.
+  /// Errors          result_out_of_range; operation_not_permitted: in a forked child, see above;
+  ///                 bad_message: an outsider has written to the file; what mapping or reading
+  ///                 said.
   virtual Result<std::optional<std::vector<std::byte>>> get(std::uint64_t slot) = 0;
 
   /// The value itself, if it lies in memory or a map; else a copy.
@@ -90,8 +98,9 @@ class Cache {
   /// not `overwrite` (if it is there from the start, the cache goes on), or the cache is closed.
   ///
   /// Errors          operation_not_permitted: not in the process that made the cache;
-  ///                 invalid_argument: no name of a file; what writing said: nothing of it is left,
-  ///                 and the cache is frozen.
+  ///                 invalid_argument: no name of a file; filename_too_long; what writing said:
+  ///                 nothing of it is left, and the cache is frozen. In a durable cache also what
+  ///                 syncing the folder said: it is there, and its name may not survive.
   /// Source          pfio multiprocess_file_cache.py, preserve.
   virtual Result<bool> preserve(const std::string& name, bool overwrite) = 0;
 
@@ -122,8 +131,12 @@ class Cache {
 /// killed, a slot has no value or the whole of it; what it had not published is dead space. Whoever
 /// reads finds the place in the slot, and the value in a map: no system call once it is mapped.
 ///
+/// On a file system where a store may need new room (btrfs, overlays and all but tmpfs, ext and
+/// xfs) the slots, 8 bytes each, are in a file of their own in /dev/shm, /tmp or /var/tmp: so none
+/// raises SIGBUS because there is no room.
+///
 /// Limits          A file that an outsider makes shorter raises SIGBUS in get and view; see
-///                 get_checked.
+///                 get_checked. Dead space is given back as far as the file system can make holes.
 /// Source          pfio multiprocess_file_cache.py.
 class MultiprocessFileCache : public Cache {
  public:
@@ -131,9 +144,12 @@ class MultiprocessFileCache : public Cache {
   /// this process.
   ///
   /// Errors          invalid_argument: a length that is not positive, a negative limit;
-  ///                 value_too_large: more than 2^32 slots; not_supported: the folder is
-  ///                 on a network; permission_denied: others may put their own files in place of
-  ///                 those in the folder; what the tracker's client or a call said. Nothing stays.
+  ///                 value_too_large: more than 2^28 slots, for their 2 GiB are written now;
+  ///                 filename_too_long, with the limit; not_supported: the folder is on a network,
+  ///                 or on a file system where stores may need room, and so are all others where
+  ///                 slots may be (/dev/shm, /tmp, /var/tmp); permission_denied: others may put
+  ///                 their own files in place of those in the folder; what the tracker's client or
+  ///                 a call said. Nothing stays.
   static Result<std::unique_ptr<MultiprocessFileCache>> make(os::Os& os,
                                                              std::shared_ptr<References> references,
                                                              std::int64_t length,

@@ -1,0 +1,130 @@
+#include "impl/cache/sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include <lastref/owners.hpp>
+#include <lastref/process_objects.hpp>
+
+#include "impl/cache/layout.hpp"
+#include "impl/cache/words.hpp"
+
+namespace lastref::cache {
+namespace {
+
+bool is_same(const os::FileStatus& one, const os::FileStatus& other) noexcept {
+  return one.device == other.device && one.inode == other.inode;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// "<pid>-<hexadecimal digits>.lock"
+bool is_name_of_lock(std::string_view name) {
+  const std::string_view ending = lock_ending;
+  const std::size_t dash = name.find('-');
+  if (!name.ends_with(ending) || dash == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view digits = name.substr(dash + 1, name.size() - dash - 1 - ending.size());
+  return digits.size() == id_size &&
+         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+         is_number(name.substr(0, dash));
+}
+
+Result<std::vector<std::string>> names_in(os::Os& os, const std::string& folder) {
+  LASTREF_TRY(open, os::open_file(os, folder, {.folder = true}));
+  std::vector<std::string> names;
+  for (;;) {
+    LASTREF_TRY(entries, os.read_folder(open.get()));
+    if (entries.empty()) {
+      return names;
+    }
+    for (os::FolderEntry& each : entries) {
+      names.push_back(std::move(each.name));
+    }
+  }
+}
+
+/// Whether this process holds the lock: it would lose it, were the file opened and closed.
+bool is_locked_here(os::Os& os, const os::FileStatus& file) {
+  const os::Held held(os.objects().monitor());
+  return os.objects().locked_files.contains({file.device, file.inode});
+}
+
+/// Whether there is a regular file of this user.
+bool is_own(os::Os& os, const os::FileStatus& file) {
+  return file.kind == os::FileKind::regular && file.owner == os.user_id();
+}
+
+/// Errors          what status_at and unlink said; none if there is nothing.
+Status remove_own(os::Os& os, const std::string& path) {
+  const auto there = os.status_at(path);
+  if (!there) {
+    const bool is_gone = there.error().code == std::errc::no_such_file_or_directory;
+    return is_gone ? ok() : status_of(there);
+  }
+  return is_own(os, *there) ? os::discard(os, path) : ok();
+}
+
+/// The same of a live cache: it begins as one, or has not got so far.
+Status remove_live(os::Os& os, const std::string& path) {
+  auto file = os::open_file(os, path, {});
+  if (!file) {
+    const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
+    return is_gone ? ok() : status_of(file);
+  }
+  std::array<std::byte, live_magic.size()> start{};
+  LASTREF_TRY(count, os::read_until_full_at(os, file->get(), start, 0));
+  const bool is_live =
+      std::ranges::equal(os::Bytes(start).first(count), os::bytes_of(live_magic.substr(0, count)));
+  return is_live ? remove_own(os, path) : ok();
+}
+
+/// One that has the lock's name, if nobody holds the lock.
+///
+/// Errors          what a call said: some of it is still there, and so is the lock's name.
+Status sweep_one(os::Os& os, const std::string& folder, const std::string& name) {
+  const std::string path = folder + '/' + name;
+  LASTREF_TRY(before, os.status_at(path));
+  if (!is_own(os, before) || is_locked_here(os, before)) {
+    return ok();
+  }
+  LASTREF_TRY(lock, os::open_file(os, path, {.write = true}));
+  LASTREF_CHECK(os::retry_interrupted([&] {
+    return os.lock_range(lock.get(), {.kind = os::LockKind::exclusive, .start = 0, .length = 0});
+  }));
+  // Another sweep may have come first; then what has the name is nobody's to sweep yet.
+  LASTREF_TRY(locked, os.status(lock.get()));
+  LASTREF_TRY(there, os.status_at(path));
+  if (!is_same(locked, there)) {
+    return ok();
+  }
+  const std::string base = name.substr(0, name.size() - std::string_view(lock_ending).size());
+  LASTREF_CHECK(remove_live(os, folder + '/' + base + live_ending));
+  LASTREF_CHECK(remove_own(os, folder + '/' + base + part_ending));
+  for (std::uint64_t place = 1; place <= word_places.size(); ++place) {
+    LASTREF_CHECK(remove_own(os, words_path(place, base)));
+  }
+  return os::discard(os, path);
+}
+
+}  // namespace
+
+void sweep_dead(os::Os& os, const std::string& folder) {
+  const auto names = names_in(os, folder);
+  if (!names) {
+    return;
+  }
+  for (const std::string& name : *names) {
+    if (is_name_of_lock(name)) {
+      static_cast<void>(sweep_one(os, folder, name));
+    }
+  }
+}
+
+}  // namespace lastref::cache

@@ -1,0 +1,79 @@
+#include "impl/cache/words.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "impl/os/folders.hpp"
+
+namespace lastref::cache {
+namespace {
+
+/// In one place.
+Result<Words> make_words_in(os::Os& os,
+                            const std::shared_ptr<References>& references,
+                            std::uint64_t place,
+                            const std::string& base,
+                            std::uint64_t size) {
+  const std::string folder = word_places[place - 1];
+  LASTREF_TRY(kind, os.file_system(folder));
+  if (!keeps_room(kind)) {
+    return failure(std::errc::not_supported, folder + " (a store there may need room)");
+  }
+  LASTREF_CHECK(os::check_is_safe(os, folder));
+  LASTREF_TRY(own, OwnFile::make_at(os, references, words_path(place, base)));
+  os::UniqueFd file = own.take_open();
+  if (Status written = write_zeros(os, file.get(), 0, size); !written) {
+    return about(std::move(written).error(), own.path());
+  }
+  return Words{.own = std::move(own), .file = std::move(file), .place = place};
+}
+
+}  // namespace
+
+bool keeps_room(std::uint64_t file_system) noexcept {
+  constexpr std::array<std::uint64_t, 4> good = {
+      0x01021994,  // tmpfs
+      0xef53,      // ext2, ext3, ext4
+      0x58465342,  // XFS
+      0x858458f6,  // ramfs
+  };
+  return std::ranges::find(good, file_system) != good.end();
+}
+
+std::string words_path(std::uint64_t place, const std::string& base) {
+  return std::string(word_places[place - 1]) + "/lastref-" + base + ".words";
+}
+
+Result<Words> make_words(os::Os& os,
+                         const std::shared_ptr<References>& references,
+                         const std::string& base,
+                         std::uint64_t size) {
+  std::string said = "the slots of a cache, which need a file system that keeps its room";
+  std::errc code{};
+  for (std::uint64_t place = 1; place <= word_places.size(); ++place) {
+    auto made = make_words_in(os, references, place, base, size);
+    if (made) {
+      return made;
+    }
+    said += "; " + describe(made.error());
+    if (code == std::errc{} || made.error().code == std::errc::no_space_on_device) {
+      code = made.error().code;
+    }
+  }
+  return failure(code, std::move(said));
+}
+
+Status write_zeros(os::Os& os, os::Fd file, std::uint64_t from, std::uint64_t end) {
+  constexpr std::uint64_t zeros_max = std::uint64_t{1} << 20U;
+  const std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(end, zeros_max)));
+  for (std::uint64_t at = from; at < end; at += zeros.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(zeros.size(), end - at);
+    LASTREF_CHECK(
+        os::write_all_at(os, file, os::Bytes(zeros).first(static_cast<std::size_t>(count)), at));
+  }
+  return ok();
+}
+
+}  // namespace lastref::cache
