@@ -107,8 +107,9 @@ std::weak_ptr<const void> Array::identity() const noexcept {
   return std::weak_ptr<const void>(std::shared_ptr<const void>(node_));
 }
 
-void Array::when_gone(std::function<void()> action) const {
-  node_->endings.push(std::move(action));
+void Array::when_gone(std::function<void()> action,
+                      std::optional<std::weak_ptr<const void>> listener) const {
+  node_->endings.push(std::move(action), std::move(listener));
 }
 
 Result<Array> Array::copy(Order order) const {

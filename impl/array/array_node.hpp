@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <lastref/array.hpp>
@@ -14,7 +15,8 @@ namespace lastref {
 namespace array {
 
 /// What is to be done when an array ends. A stack without a lock: an array has no Os to get one
-/// from.
+/// from, and a forked child would find it held for ever. Who pushes takes out what nobody waits for
+/// any more, so that an array may outlive any number of listeners.
 class Endings {
  public:
   Endings() noexcept = default;
@@ -27,21 +29,42 @@ class Endings {
     }
   }
 
-  void push(std::function<void()> action) {
-    auto each = std::make_unique<Each>(Each{.action = std::move(action), .below = nullptr});
-    Each* below = top_.load();
-    while (!top_.compare_exchange_weak(below, each.get())) {
+  void push(std::function<void()> action, std::optional<std::weak_ptr<const void>> listener) {
+    std::unique_ptr<Each> waiting(top_.exchange(nullptr));
+    for (std::unique_ptr<Each>* at = &waiting; *at;) {
+      const auto& who = (*at)->listener;
+      if (who && who->expired()) {
+        *at = std::move((*at)->below);
+      } else {
+        at = &(*at)->below;
+      }
     }
-    each->below.reset(below);
-    // The stack owns it now, and only its end looks at it.
-    static_cast<void>(each.release());
+    put(std::make_unique<Each>(Each{.action = std::move(action),
+                                    .listener = std::move(listener),
+                                    .below = std::move(waiting)}));
   }
 
  private:
   struct Each {
     std::function<void()> action;
+    std::optional<std::weak_ptr<const void>> listener;
     std::unique_ptr<Each> below;
   };
+
+  /// On top of what others have pushed meanwhile.
+  void put(std::unique_ptr<Each> first) {
+    Each* last = first.get();
+    while (last->below) {
+      last = last->below.get();
+    }
+    Each* below = top_.load();
+    do {
+      static_cast<void>(last->below.release());
+      last->below.reset(below);
+    } while (!top_.compare_exchange_weak(below, first.get()));
+    // The stack owns it now.
+    static_cast<void>(first.release());
+  }
 
   std::atomic<Each*> top_ = nullptr;
 };

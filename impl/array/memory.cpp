@@ -7,6 +7,8 @@
 #include <lastref/memory.hpp>
 
 #include "impl/array/own_file.hpp"
+#include "impl/array/place_path.hpp"
+#include "impl/os/about.hpp"
 
 namespace lastref {
 namespace {
@@ -43,22 +45,24 @@ Status check_end(const MapFileOptions& options) {
   return ok();
 }
 
-/// Makes the file long enough for what is to be mapped.
-Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options) {
+/// Makes the file long enough for what is to be mapped, and says which it is.
+Result<Identity> reach(os::Os& os, os::Fd fd, const MapFileOptions& options) {
   const auto status = os.status(fd);
   LASTREF_CHECK(status);
   if (status->kind != os::FileKind::regular) {
     return wrong("only a regular file is mapped");
   }
+  const Identity identity{.device = status->device, .inode = status->inode};
   const std::uint64_t end = options.offset + options.size;
   if (status->size >= end) {
-    return ok();
+    return identity;
   }
   if (row_of(options.mode).kind != os::MapKind::shared) {
     return wrong("the file is too short");
   }
   const std::array last = {std::byte{0}};
-  return os::write_all_at(os, fd, last, end - 1);
+  LASTREF_CHECK(os::write_all_at(os, fd, last, end - 1));
+  return identity;
 }
 
 Result<os::UniqueFd> open_for(os::Os& os, const os::Place& place, MapMode mode) {
@@ -135,21 +139,25 @@ Result<MemoryRef> Memory::map_open(os::Os& os,
                                    std::string path,
                                    MapFileOptions options) {
   LASTREF_CHECK(check_end(options));
-  LASTREF_CHECK(reach(os, fd, options));
+  LASTREF_TRY(identity, os::about(path, reach(os, fd, options)));
   auto memory = make(Origin::file_map);
   if (options.size > 0) {
     const auto before = static_cast<std::size_t>(options.offset % os::map_alignment);
     LASTREF_TRY(map,
-                os::map_memory(os,
-                               {.file = fd,
-                                .offset = options.offset - before,
-                                .size = before + options.size,
-                                .kind = row_of(options.mode).kind}));
+                os::about(path,
+                          os::map_memory(os,
+                                         {.file = fd,
+                                          .offset = options.offset - before,
+                                          .size = before + options.size,
+                                          .kind = row_of(options.mode).kind})));
     memory->map_ = std::move(map);
     memory->bytes_ = memory->map_.get().subspan(before);
   }
   memory->writable_ = options.mode != MapMode::read;
-  memory->file_ = {.path = std::move(path), .mode = options.mode, .offset = options.offset};
+  memory->file_ = {.path = std::move(path),
+                   .mode = options.mode,
+                   .offset = options.offset,
+                   .identity = identity};
   memory->when_unmapped_ = std::move(options.when_unmapped);
   return MemoryRef(std::move(memory));
 }
@@ -157,8 +165,9 @@ Result<MemoryRef> Memory::map_open(os::Os& os,
 Result<MemoryRef> Memory::map_file(os::Os& os, const os::Place& place, MapFileOptions options) {
   const MapMode mode = options.mode;
   LASTREF_CHECK(check_end(options));  // Before a file makes room for a new one.
+  LASTREF_TRY(path, array::path_of(os, place));
   LASTREF_TRY(file, open_for(os, place, mode));
-  auto memory = map_open(os, file.get(), place.path, std::move(options));
+  auto memory = map_open(os, file.get(), std::move(path), std::move(options));
   if (!memory && mode == MapMode::create) {
     array::discard_own_quietly(os, file.get(), place);
   }

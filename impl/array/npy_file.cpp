@@ -7,6 +7,8 @@
 #include "impl/array/elements.hpp"
 #include "impl/array/npy_start.hpp"
 #include "impl/array/own_file.hpp"
+#include "impl/array/place_path.hpp"
+#include "impl/os/about.hpp"
 
 namespace lastref {
 namespace {
@@ -44,10 +46,10 @@ Layout layout_of(const NpyHeader& header) {
 
 /// Makes the new file what it shall be, and maps it.
 Result<MemoryRef> fill_new(
-    os::Os& os, os::Fd fd, const os::Place& place, os::Bytes header, std::size_t nbytes) {
-  LASTREF_CHECK(os::write_all(os, fd, header));
+    os::Os& os, os::Fd fd, std::string path, os::Bytes header, std::size_t nbytes) {
+  LASTREF_CHECK(os::about(path, os::write_all(os, fd, header)));
   return Memory::map_open(
-      os, fd, place.path, {.mode = MapMode::create, .offset = header.size(), .size = nbytes});
+      os, fd, std::move(path), {.mode = MapMode::create, .offset = header.size(), .size = nbytes});
 }
 
 }  // namespace
@@ -110,13 +112,14 @@ Result<Array> map_npy(os::Os& os,
   if (mode == MapMode::create) {
     return failure(std::errc::invalid_argument, "a new file has no header yet: see create_npy");
   }
+  LASTREF_TRY(path, array::path_of(os, place));
   LASTREF_TRY(file, os::open_file(os, place, {.write = mode == MapMode::read_write}));
-  LASTREF_TRY(header, read_npy_header(os, file.get()));
-  LASTREF_CHECK(check_elements(os, file.get(), header));
+  LASTREF_TRY(header, os::about(path, read_npy_header(os, file.get())));
+  LASTREF_CHECK(os::about(path, check_elements(os, file.get(), header)));
   LASTREF_TRY(memory,
               Memory::map_open(os,
                                file.get(),
-                               place.path,
+                               std::move(path),
                                {.mode = mode,
                                 .offset = header.data_offset,
                                 .size = header.nbytes,
@@ -128,9 +131,10 @@ Result<Array> create_npy(
     os::Os& os, const os::Place& place, const DType& dtype, const Shape& shape, Order order) {
   LASTREF_TRY(bytes, npy_header(dtype, shape, order));
   LASTREF_TRY(header, parse_npy_header(bytes));
+  LASTREF_TRY(path, array::path_of(os, place));
   LASTREF_CHECK(os::discard(os, place));
   LASTREF_TRY(file, os::open_file(os, place, {.write = true, .create = true}));
-  auto memory = fill_new(os, file.get(), place, bytes, header.nbytes);
+  auto memory = fill_new(os, file.get(), std::move(path), bytes, header.nbytes);
   if (!memory) {
     array::discard_own_quietly(os, file.get(), place);
     return tl::unexpected<Error>(std::move(memory).error());

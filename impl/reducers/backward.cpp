@@ -11,10 +11,10 @@ Result<Sent> BackwardReducer::reduce(const Array& array) {
     return reducers::by_value(array);
   }
   LASTREF_TRY(view, reducers::reduce_view(os_, array));
-  if (receiver_ && receiver_->is_temporary(view.filename)) {
+  if (!view || (receiver_ && receiver_->is_temporary(view->filename))) {
     return reducers::by_value(array);
   }
-  return Sent{.reduction = std::move(view)};
+  return Sent{.reduction = *std::move(view)};
 }
 
 Result<Sent> reduce(const ReducerRegistry& registry, const Array& array) {

@@ -18,7 +18,7 @@ namespace {
 using os::Packed;
 using os::put;
 
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 /// bytes; the text of a structured dtype may be long.
 constexpr std::size_t text_size_max = std::size_t{1} << 20U;
 
@@ -40,6 +40,12 @@ void put(Packed& into, const Strides& strides) {
   for (const std::ptrdiff_t stride : strides) {
     put(into, static_cast<std::uint64_t>(stride));
   }
+}
+
+void put(Packed& into, const Identity& identity) {
+  put(into, identity.device);
+  put(into, identity.inode);
+  put(into, identity.born);
 }
 
 template <typename Value>
@@ -90,6 +96,14 @@ class Reader : public os::Unpacker {
       fail("a path that is none");
     }
     return path;
+  }
+
+  Identity identity() noexcept {
+    Identity taken;
+    taken.device = number<std::uint64_t>();
+    taken.inode = number<std::uint64_t>();
+    taken.born = number<std::uint64_t>();
+    return taken;
   }
 
   template <typename Lengths>
@@ -148,6 +162,7 @@ Result<Reduction> view_from(Reader& reader) {
   view.strides = reader.optional([&] { return reader.lengths<Strides>(); });
   view.total_buffer_len = reader.optional([&] { return reader.number<std::uint64_t>(); });
   view.unlink = reader.flag();
+  view.identity = reader.optional([&] { return reader.identity(); });
   LASTREF_CHECK(reader.finish());
   if (view.strides && (view.strides->size() != view.shape.size() || !view.total_buffer_len)) {
     return malformed("strides that do not belong to the shape");
@@ -224,6 +239,7 @@ Result<std::vector<std::byte>> encode(const Reduction& reduction) {
     put(made, view->strides);
     put(made, view->total_buffer_len);
     put(made, static_cast<std::uint8_t>(view->unlink));
+    put(made, view->identity);
     return made;
   }
   if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {

@@ -53,6 +53,28 @@ struct ForwardReducer::Gone {
   std::vector<std::shared_ptr<const TemporaryFile>> files;
 };
 
+/// The file of an array, as long as it is that: with the array it goes to those whose arrays have
+/// gone, as it does, let go of already, when another takes its place.
+class ForwardReducer::Known {
+ public:
+  Known(std::shared_ptr<const TemporaryFile> file, std::weak_ptr<Gone> gone)
+      : file_(std::move(file)), gone_(std::move(gone)) {}
+  Known(const Known&) = delete;
+  Known& operator=(const Known&) = delete;
+  ~Known() {
+    if (const auto list = gone_.lock()) {
+      const os::Held held(*list->monitor);
+      list->files.push_back(std::move(file_));
+    }
+  }
+
+  const std::shared_ptr<const TemporaryFile>& file() const noexcept { return file_; }
+
+ private:
+  std::shared_ptr<const TemporaryFile> file_;
+  std::weak_ptr<Gone> gone_;
+};
+
 ForwardReducer::ForwardReducer(os::Os& os,
                                std::shared_ptr<References> references,
                                std::shared_ptr<TemporaryResources> resources,
@@ -89,17 +111,7 @@ Status Sent::arrived() {
 
 Result<Sent> ForwardReducer::reduce(const Array& array) {
   if (reducers::file_of(array) != nullptr) {
-    LASTREF_TRY(view, reducers::reduce_view(os_, array));
-    Sent sent{.reduction = view};
-    if (receiver_ && receiver_->is_temporary(view.filename)) {
-      // It would be gone with our last view of it, before the receiver has opened it.
-      const Resource file{.type = ResourceType::file, .name = view.filename};
-      LASTREF_CHECK(references_->hold(file));
-      sent.reference = Reference(references_, file);
-      std::get<StridedFromMemmap>(sent.reduction).unlink = true;
-      sent.is_receivers = !references_->is_attributed();
-    }
-    return sent;
+    return reduce_mapped(array);
   }
   const bool is_copy_on_write = array.memory()->origin() == Origin::file_map;
   const std::uint64_t size = std::min<std::uint64_t>(array.nbytes(), array.bounds().size());
@@ -111,6 +123,26 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
   return reduce_large(array);
 }
 
+Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
+  LASTREF_TRY(view, reducers::reduce_view(os_, array));
+  if (!view) {
+    tell(2, [&] { return "sends by value what is not where it was mapped " + text_of(array); });
+    return reducers::by_value(array);
+  }
+  std::optional<Reference> reference;
+  if (receiver_ && receiver_->is_temporary(view->filename)) {
+    // It would be gone with our last view of it, before the receiver has opened it.
+    const Resource file{.type = ResourceType::file, .name = view->filename};
+    LASTREF_CHECK(references_->hold(file));
+    reference = Reference(references_, file);
+    view->unlink = true;
+  }
+  const bool is_receivers = reference && !references_->is_attributed();
+  return Sent{.reduction = *std::move(view),
+              .reference = std::move(reference),
+              .is_receivers = is_receivers};
+}
+
 /// A reference to the file of an array that was sent before, if it is still there.
 Result<std::optional<Reference>> ForwardReducer::lend_known(
     const Array& array, std::shared_ptr<const TemporaryFile>& file) {
@@ -118,7 +150,7 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
   if (!known) {
     return std::optional<Reference>();
   }
-  file = *known;
+  file = (*known)->file();
   LASTREF_TRY(reference, resources_->lend(*file));
   if (reference) {
     const auto there = os_.status_at(file->path());
@@ -155,13 +187,7 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
     if (!*lent) {
       return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
     }
-    files_.set(array, file);
-    array.when_gone([file, gone = std::weak_ptr<Gone>(gone_)] {
-      if (const auto list = gone.lock()) {
-        const os::Held held(*list->monitor);
-        list->files.push_back(file);
-      }
-    });
+    files_.set(array, std::make_shared<const Known>(file, gone_));
     reference = *std::move(lent);
     const bool warms = options_.prewarm == Prewarm::on || (options_.prewarm == Prewarm::automatic &&
                                                            !is_on_shared_memory(file->path()));
@@ -194,8 +220,8 @@ void ForwardReducer::warm(const std::string& path) {
 
 Status ForwardReducer::invalidate(const Array::Identity& identity) {
   const Dumping dumping(*this, identity);
-  const auto file = files_.take(identity);
-  return file ? resources_->release(**file) : ok();
+  const auto known = files_.take(identity);
+  return known ? resources_->release(*(*known)->file()) : ok();
 }
 
 Status ForwardReducer::release_gone() {

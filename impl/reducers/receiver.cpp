@@ -5,6 +5,7 @@
 #include <lastref/reducers.hpp>
 
 #include "impl/array/layout.hpp"
+#include "impl/os/about.hpp"
 
 namespace lastref {
 namespace {
@@ -16,7 +17,12 @@ Result<MemoryRef> map_part(os::Os& os,
                            std::function<void()> when_unmapped) {
   const bool writes = view.mode != MapMode::read && view.mode != MapMode::copy_on_write;
   LASTREF_TRY(file, os::open_file(os, view.filename, {.write = writes}));
-  LASTREF_TRY(status, os.status(file.get()));
+  LASTREF_TRY(status, os::about(view.filename, os.status(file.get())));
+  const Identity identity{.device = status.device, .inode = status.inode};
+  if (view.identity && *view.identity != identity) {
+    return failure(std::errc::identifier_removed,
+                   view.filename + " (another file has the name of the one that was sent)");
+  }
   if (view.offset > status.size || size > status.size - view.offset) {
     return failure(std::errc::invalid_argument, view.filename + " is shorter than the view of it");
   }

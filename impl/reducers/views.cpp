@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <lastref/temp_folder.hpp>
-
 #include "impl/array/layout.hpp"
 
 namespace lastref {
@@ -20,6 +18,29 @@ bool has_shareable_memory(const Array& array) {
   return backing_memmap(array).has_value();
 }
 
+namespace {
+
+/// What says that nobody else will find the file there either.
+bool is_out_of_sight(std::errc code) {
+  return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory ||
+         code == std::errc::filename_too_long || code == std::errc::too_many_symbolic_link_levels;
+}
+
+/// Whether the path that it was mapped by still leads to the file.
+Result<bool> is_there(os::Os& os, const FileMap& file) {
+  if (!file.path.starts_with('/')) {
+    return false;  // In a folder that was open, and nobody knows where.
+  }
+  const auto there = os.status_at(file.path);
+  if (!there) {
+    return is_out_of_sight(there.error().code) ? Result<bool>(false)
+                                               : tl::unexpected<Error>(there.error());
+  }
+  return Identity{.device = there->device, .inode = there->inode} == file.identity;
+}
+
+}  // namespace
+
 namespace reducers {
 
 const FileMap* file_of(const Array& array) noexcept {
@@ -27,19 +48,23 @@ const FileMap* file_of(const Array& array) noexcept {
   return file && file->mode != MapMode::copy_on_write ? &*file : nullptr;
 }
 
-Result<StridedFromMemmap> reduce_view(os::Os& os, const Array& array) {
+Result<std::optional<StridedFromMemmap>> reduce_view(os::Os& os, const Array& array) {
   const FileMap& file = *file_of(array);
+  LASTREF_TRY(there, is_there(os, file));
+  if (!there) {
+    return std::optional<StridedFromMemmap>();
+  }
   const Array map = array.base().value_or(array);
-  LASTREF_TRY(path, absolute_path(os, file.path));
   const os::Bytes bounds = array.bounds();
   StridedFromMemmap view{
-      .filename = std::move(path),
+      .filename = file.path,
       .dtype = array.dtype(),
       .mode = file.mode == MapMode::create ? MapMode::read_write : file.mode,
       .offset =
           file.offset + static_cast<std::uint64_t>(bounds.data() - array.memory()->bytes().data()),
       .order = map.is_f_contiguous() && !map.is_c_contiguous() ? Order::f : Order::c,
-      .shape = array.shape()};
+      .shape = array.shape(),
+      .identity = file.identity};
   if (!array.writable()) {
     view.mode = MapMode::read;  // As a broadcast view of what can be written to.
   }
@@ -47,7 +72,7 @@ Result<StridedFromMemmap> reduce_view(os::Os& os, const Array& array) {
     view.strides = array.strides();
     view.total_buffer_len = bounds.size();
   }
-  return view;
+  return std::optional(std::move(view));
 }
 
 Once without_repeats(const Array& array) {

@@ -1,5 +1,5 @@
-// views: how arrays are told apart from the memory that they view. Pure, but for the working
-// folder.
+// views: how arrays are told apart from the memory that they view. Pure, but for a look at what has
+// the path of a map.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,12 @@ namespace lastref::reducers {
 /// what was stored stays here.
 const FileMap* file_of(const Array& array) noexcept;
 
-/// The array as a view of its file. Only with a file.
+/// The array as a view of its file; none if that cannot be found any more by the path that it was
+/// mapped by, which another file may have now. Only with a file.
 ///
-/// Errors          what working_folder said, for a map with a relative path.
-Result<StridedFromMemmap> reduce_view(os::Os& os, const Array& array);
+/// Errors          what status_at said, but that there is nothing.
+/// Crossings       status_at.
+Result<std::optional<StridedFromMemmap>> reduce_view(os::Os& os, const Array& array);
 
 /// An array without the axes along which its elements repeat, and its shape with them.
 struct Once {

@@ -18,18 +18,42 @@ void keep_first(Status& first, Status next) {
 }  // namespace
 
 TemporaryResources::~TemporaryResources() {
-  if (os_.process_id() != process_) {
+  if (os_.process_token() != token_) {
     return;
   }
+  const os::Held held(*monitor_);
+  life_->is_closing = true;
+  while (life_->visitors > 0) {
+    monitor_->wait();
+  }
+  life_->manager = nullptr;
   for (const auto& [id, context] : contexts_) {
     if (context->folder) {
       left_.push_back(std::move(context->folder));
     }
   }
+  // Whose hooks stay until they are empty: an exit that comes meanwhile waits for us.
   for (const std::shared_ptr<Folder>& folder : left_) {
-    folder->finaliser.reset();
     finalise(*folder);
   }
+  left_.clear();
+}
+
+/// What deletes the folder if nobody else has at the exit of the process, in any of its threads. It
+/// touches the manager, and the folder, only while they are there.
+std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
+    const std::shared_ptr<Folder>& folder) {
+  return os_.at_exit([life = life_, weak = std::weak_ptr<Folder>(folder)] {
+    const os::Held held(*life->monitor);
+    const std::shared_ptr<Folder> left = weak.lock();
+    if (life->manager == nullptr) {
+      return;
+    }
+    life->is_at_exit = true;
+    if (left) {
+      life->manager->finalise(*left);
+    }
+  });
 }
 
 /// One context or all, closed: no file is added to it any more.
@@ -49,7 +73,7 @@ std::vector<TemporaryResources::ContextPtr> TemporaryResources::take_contexts(
 
 Status TemporaryResources::let_go_of_files(Folder& folder) {
   Status first = ok();
-  for (const auto& file : std::exchange(folder.files, {})) {
+  for (const auto& [number, file] : std::exchange(folder.files, {})) {
     if (std::exchange(file->owned_, false)) {
       keep_first(first, references_->release(file->resource()));
     }
@@ -59,7 +83,7 @@ Status TemporaryResources::let_go_of_files(Folder& folder) {
 
 Status TemporaryResources::forget_files(Folder& folder) {
   Status first = ok();
-  for (const auto& file : std::exchange(folder.files, {})) {
+  for (const auto& [number, file] : std::exchange(folder.files, {})) {
     if (std::exchange(file->owned_, false)) {
       *file->ended_ = true;
       keep_first(first, references_->forget(file->resource()));
@@ -74,6 +98,7 @@ Status TemporaryResources::let_go_of_folder(const std::shared_ptr<Folder>& folde
     delete_or_leave(folder, /*allow_non_empty=*/false);
     return ok();
   }
+  folder->is_finalised = true;
   folder->finaliser.reset();
   folder->open.reset();
   return references_->release(folder->resource);
@@ -84,6 +109,7 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
                                          bool allow_non_empty) {
   folder->open.reset();
   if (delete_folder(os_, folder->resource.name, allow_non_empty)) {
+    folder->is_finalised = true;
     folder->finaliser.reset();
     // They went with it; whoever else holds one will find it gone.
     static_cast<void>(let_go_of_files(*folder));
@@ -95,7 +121,6 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
 
 /// The end of a folder that nobody cleaned up in time: at the exit of the process, or before.
 void TemporaryResources::finalise(Folder& folder) {
-  const os::Held held(*monitor_);
   if (std::exchange(folder.is_finalised, true)) {
     return;
   }
@@ -117,7 +142,7 @@ Status TemporaryResources::unlink_temporary_resources(const std::optional<std::s
 
 Status TemporaryResources::unregister_temporary_resources(
     const std::optional<std::string>& context) {
-  LASTREF_CHECK(check_process());
+  LASTREF_TRY(visit, enter_process());
   const os::Held held(*monitor_);
   Status first = ok();
   for (const auto& [id, each] : contexts_) {
@@ -130,7 +155,7 @@ Status TemporaryResources::unregister_temporary_resources(
 
 Status TemporaryResources::try_delete_folder(bool allow_non_empty,
                                              const std::optional<std::string>& context) {
-  LASTREF_CHECK(check_process());
+  LASTREF_TRY(visit, enter_process());
   const os::Held held(*monitor_);
   for (const ContextPtr& each : take_contexts(context)) {
     if (const auto folder = std::exchange(each->folder, nullptr)) {
@@ -142,7 +167,7 @@ Status TemporaryResources::try_delete_folder(bool allow_non_empty,
 
 Status TemporaryResources::clean_temporary_resources(const std::optional<std::string>& context,
                                                      CleanUpOptions options) {
-  LASTREF_CHECK(check_process());
+  LASTREF_TRY(visit, enter_process());
   const os::Held held(*monitor_);
   Status first = ok();
   for (const ContextPtr& each : take_contexts(context)) {

@@ -43,7 +43,7 @@ Status delete_empty(os::Os& os, const std::string& path) {
 }
 
 Status delete_with_contents(os::Os& os, const std::string& path) {
-  tracker::Cleaner cleaner(os, attempts_max, pause);
+  tracker::Cleaner cleaner(os, {.attempts = attempts_max, .pause = pause});
   cleaner.add({.type = ResourceType::folder, .name = path});
   Status done = ok();
   while (const auto due = cleaner.due()) {

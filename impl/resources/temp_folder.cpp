@@ -1,6 +1,8 @@
 #include <string_view>
+#include <utility>
 
 #include <lastref/owners.hpp>
+#include <lastref/references.hpp>
 #include <lastref/temp_folder.hpp>
 
 #include "impl/os/folders.hpp"
@@ -28,20 +30,43 @@ std::string without_tilde(os::Os& os, const std::string& path) {
   return home && !home->empty() ? *home + path.substr(1) : path;
 }
 
-/// Whether a folder can be made there, and removed, and by nobody else.
-Status probe(os::Os& os, const std::string& place) {
-  LASTREF_CHECK(os::check_is_safe(os, place));
-  LASTREF_TRY(chance, os::random_hex(os));
-  const std::string path = join(place, std::string(probe_start) + chance);
+/// Makes a folder and removes it. Whoever swept here took it for a dead one's.
+Status make_and_remove(os::Os& os, const std::string& path) {
   LASTREF_CHECK(os.make_folder(path, private_folder));
   Status removed = os.remove_folder(path);
-  // Whoever swept here took it for a dead one's.
   return is_gone(removed) ? ok() : removed;
 }
 
-bool has_shared_memory(os::Os& os, std::uint64_t at_least) {
+/// Whether a folder can be made there, and removed, and by nobody else.
+///
+/// Errors          what the tracker said: of a place that is no use, none.
+Result<bool> probe(os::Os& os, const std::string& place, References* references) {
+  if (!os::check_is_safe(os, place)) {
+    return false;
+  }
+  const auto chance = os::random_hex(os);
+  if (!chance) {
+    return false;
+  }
+  const Resource folder{.type = ResourceType::folder,
+                        .name = join(place, std::string(probe_start) + *chance)};
+  if (references != nullptr) {
+    LASTREF_CHECK(references->register_name(folder));
+  }
+  const Status done = make_and_remove(os, folder.name);
+  if (references != nullptr) {
+    // What could not be removed is left to whoever else can.
+    LASTREF_CHECK(done ? references->forget(folder) : references->release(folder));
+  }
+  return done.has_value();
+}
+
+Result<bool> has_shared_memory(os::Os& os, const TempFolderOptions& options) {
   const auto free = os.free_space(shared_memory_folder);
-  return free && *free > at_least && probe(os, shared_memory_folder);
+  if (!free || *free <= options.shared_memory_min) {
+    return false;
+  }
+  return probe(os, shared_memory_folder, options.references);
 }
 
 std::optional<std::string> named_by_a_variable(os::Os& os) {
@@ -87,7 +112,7 @@ Result<std::string> absolute_path(os::Os& os, const std::string& path) {
     }
     at = end + 1;
   }
-  return normal.empty() ? "/" : normal;
+  return os::not_too_long(normal.empty() ? "/" : std::move(normal));
 }
 
 bool is_on_shared_memory(const std::string& path) noexcept {
@@ -103,12 +128,19 @@ Result<TempFolder> temp_dir(os::Os& os,
     LASTREF_TRY(path, absolute_path(os, *chosen));
     return TempFolder{.path = join(path, name)};
   }
-  if (options.try_shared_memory && has_shared_memory(os, options.shared_memory_min)) {
-    return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
+  if (options.try_shared_memory) {
+    LASTREF_TRY(usable, has_shared_memory(os, options));
+    if (usable) {
+      return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
+    }
   }
   for (const std::string& place : usual_places(os)) {
     const auto path = absolute_path(os, place);
-    if (path && probe(os, *path)) {
+    if (!path) {
+      continue;
+    }
+    LASTREF_TRY(usable, probe(os, *path, options.references));
+    if (usable) {
       return TempFolder{.path = join(*path, name)};
     }
   }

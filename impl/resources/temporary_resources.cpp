@@ -3,6 +3,7 @@
 
 #include <lastref/temporary_resources.hpp>
 
+#include "impl/os/about.hpp"
 #include "impl/os/folders.hpp"
 #include "impl/resources/contexts.hpp"
 
@@ -13,6 +14,8 @@ constexpr std::uint32_t private_folder = 0700;
 constexpr std::size_t context_size_max = 128;
 /// How often somebody may remove a folder under our hands before that is an error.
 constexpr int lives_of_a_folder_max = 4;
+/// So many folders are remembered without a look at whether they are there.
+constexpr std::size_t made_min = 64;
 
 bool is(const Error& error, std::errc code) {
   return error.code == code;
@@ -26,13 +29,35 @@ Status check_context(const std::string& id) {
   return ok();
 }
 
+/// The root that is named, from the root of the file system: the working folder may be another when
+/// the first file is made.
+Result<std::optional<std::string>> root_now(os::Os& os, const std::optional<std::string>& named) {
+  std::optional<std::string> root = named;
+  for (const char* variable : temp_folder_variables) {
+    const auto value = root ? std::nullopt : os.environment(variable);
+    if (value && !value->empty()) {
+      root = value;
+    }
+  }
+  if (!root || (!named && root->starts_with('/'))) {
+    return named;
+  }
+  LASTREF_TRY(path, absolute_path(os, *root));
+  return std::optional<std::string>(std::move(path));
+}
+
+tl::unexpected<Error> at_exit(const std::string& id) {
+  return failure(std::errc::operation_canceled,
+                 "the context " + id + " at the exit of the process");
+}
+
 tl::unexpected<Error> canceled(const std::string& id) {
   return failure(std::errc::operation_canceled, "the context " + id + " was cleaned up");
 }
 
 /// Whether the folder is ours, and nobody else can enter it.
 Status check_private(os::Os& os, os::Fd folder, const std::string& path) {
-  LASTREF_TRY(status, os.status(folder));
+  LASTREF_TRY(status, os::about(path, os.status(folder)));
   if (status.owner != os.user_id()) {
     return failure(std::errc::permission_denied, path + " (another user's)");
   }
@@ -51,10 +76,15 @@ TemporaryResources::TemporaryResources(os::Os& os,
       references_(std::move(references)),
       options_(std::move(options)),
       process_(os.process_id()),
-      monitor_(os.make_monitor()) {}
+      token_(os.process_token()),
+      life_(std::make_shared<Life>(os, this)),
+      monitor_(life_->monitor.get()),
+      made_max_(made_min) {}
 
 Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
     os::Os& os, std::shared_ptr<References> references, TemporaryResourcesOptions options) {
+  LASTREF_TRY(root, root_now(os, options.root));
+  options.root = std::move(root);
   LASTREF_TRY(id, os::random_hex(os));
   std::string context = options.context.value_or("");
   if (!options.context) {
@@ -69,15 +99,16 @@ Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
 }
 
 /// A forked child has copies of everything here, and owns none of it.
-Status TemporaryResources::check_process() const {
-  if (os_.process_id() != process_) {
+Result<TemporaryResources::Visit> TemporaryResources::enter_process() const {
+  if (os_.process_token() != token_) {
     return failure(std::errc::operation_not_permitted,
                    "the temporary resources of process " + std::to_string(process_));
   }
-  return ok();
+  return Visit(life_);
 }
 
 Status TemporaryResources::set_current_context(const std::string& id) {
+  LASTREF_TRY(visit, enter_process());
   LASTREF_CHECK(register_new_context(id));
   const os::Held held(*monitor_);
   current_ = id;
@@ -85,7 +116,7 @@ Status TemporaryResources::set_current_context(const std::string& id) {
 }
 
 Status TemporaryResources::register_new_context(const std::string& id) {
-  LASTREF_CHECK(check_process());
+  LASTREF_TRY(visit, enter_process());
   LASTREF_CHECK(check_context(id));
   const os::Held held(*monitor_);
   if (!contexts_.contains(id)) {
@@ -95,7 +126,6 @@ Status TemporaryResources::register_new_context(const std::string& id) {
 }
 
 Result<TemporaryResources::ContextPtr> TemporaryResources::current() {
-  LASTREF_CHECK(check_process());
   const os::Held held(*monitor_);
   const auto found = contexts_.find(current_);
   if (found == contexts_.end()) {
@@ -111,6 +141,7 @@ Status TemporaryResources::choose(Context& context) {
   }
   TempFolderOptions choice = options_.choice;
   choice.try_shared_memory = choice.try_shared_memory && !context.shared_memory_failed;
+  choice.references = references_.get();
   const std::string name =
       "lastref_memmapping_folder_" + std::to_string(process_) + '_' + id_ + '_' + context.id;
   LASTREF_TRY(place, temp_dir(os_, name, options_.root, choice));
@@ -124,10 +155,24 @@ Status TemporaryResources::choose(Context& context) {
 }
 
 Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
+  LASTREF_TRY(visit, enter_process());
   LASTREF_TRY(context, current());
   const os::Held held(*monitor_);
   LASTREF_CHECK(choose(*context));
   return *context->place;
+}
+
+/// Remembers a folder that was made. Who has a context a call for years has no more of them than
+/// are there at a time, and looks at each twice or so.
+void TemporaryResources::remember(const std::string& folder) {
+  made_.insert(folder);
+  if (made_.size() > made_max_) {
+    std::erase_if(made_, [&](const std::string& each) {
+      const auto there = os_.status_at(each);
+      return !there && is(there.error(), std::errc::no_such_file_or_directory);
+    });
+    made_max_ = std::max(made_min, 2 * made_.size());
+  }
 }
 
 /// Makes the folder and opens it. What is in the way is taken if it is as private as ours;
@@ -141,7 +186,7 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
     return tl::unexpected<Error>(std::move(made).error());
   }
   if (made) {
-    made_.insert(place.path);
+    remember(place.path);
   }
   auto open = os::open_file(os_, place.path, {.folder = true});
   Status usable = status_of(open);
@@ -200,10 +245,19 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
       return tl::unexpected<Error>(std::move(open).error());
     }
     folder->open = *std::move(open);
+    const auto status = os_.status(folder->open->get());
+    const Status identified =
+        status ? references_->identify(folder->resource, os::identity_of(*status))
+               : status_of(status);
+    if (!identified) {  // No reason not to use it.
+      os::report_quietly(os_,
+                         "lastref: " + folder->resource.name +
+                             " is known by its name alone: " + describe(identified.error()));
+    }
   }
   if (!context.folder) {
     context.folder = folder;
-    folder->finaliser = os_.at_exit([this, folder = folder.get()] { finalise(*folder); });
+    folder->finaliser = finalise_at_exit(folder);
   }
   return folder;
 }
@@ -242,16 +296,22 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     if (!context.is_open) {
       return canceled(context.id);
     }
+    if (life_->is_at_exit) {
+      return at_exit(context.id);
+    }
     LASTREF_TRY(made, folder_of(context, at_place));
     folder = std::move(made);
     open = folder->open;
     file = std::make_shared<const TemporaryFile>(folder->resource.name + '/' + name);
     LASTREF_CHECK(references_->register_name(file->resource()));
   }
-  Status filled = fill(open->get(), name, write);
+  Status filled = os::about(file->path(), fill(open->get(), name, write));
   at_place = !filled;
   const os::Held held(*monitor_);
-  if (filled && context.folder != folder) {
+  if (filled && life_->is_at_exit) {
+    static_cast<void>(os::discard(os_, {open->get(), name}));
+    filled = at_exit(context.id);
+  } else if (filled && context.folder != folder) {
     // The context was cleaned up, or others have met an error here and chosen another place.
     static_cast<void>(os::discard(os_, {open->get(), name}));
     filled = canceled(context.id);
@@ -264,7 +324,9 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     }
     return tl::unexpected<Error>(std::move(filled).error());
   }
-  folder->files.push_back(file);
+  file->folder_ = folder;
+  file->number_ = ++folder->files_made;
+  folder->files.emplace(file->number_, file);
   context.has_file = true;
   return file;
 }
@@ -280,6 +342,7 @@ void TemporaryResources::abandon(Context& context) {
 
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     const std::function<Status(os::Fd)>& write) {
+  LASTREF_TRY(visit, enter_process());
   LASTREF_TRY(context, current());
   const auto has_failed = [&] {
     const os::Held held(*monitor_);
@@ -314,7 +377,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
 }
 
 Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& file) {
-  LASTREF_CHECK(check_process());
+  LASTREF_TRY(visit, enter_process());
   const os::Held held(*monitor_);
   if (!file.owned_) {
     return std::optional<Reference>();
@@ -324,9 +387,15 @@ Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& f
 }
 
 Status TemporaryResources::release(const TemporaryFile& file) {
-  LASTREF_CHECK(check_process());
+  LASTREF_TRY(visit, enter_process());
   const os::Held held(*monitor_);
-  return std::exchange(file.owned_, false) ? references_->release(file.resource()) : ok();
+  if (!std::exchange(file.owned_, false)) {
+    return ok();
+  }
+  if (const auto folder = std::static_pointer_cast<Folder>(file.folder_.lock())) {
+    folder->files.erase(file.number_);
+  }
+  return references_->release(file.resource());
 }
 
 }  // namespace lastref

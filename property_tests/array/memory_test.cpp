@@ -49,8 +49,12 @@ TEST_F(MemoryTest, mapped_to_be_read_is_the_file_and_is_not_written_R8) {
   EXPECT_EQ(text_of(*memory), "text");
   EXPECT_FALSE(memory->writable());
   EXPECT_EQ(memory->origin(), Origin::file_map);
+  const auto status = must(os_.status_at(folder_.path("a")));
   EXPECT_EQ(memory->file(),
-            (FileMap{.path = folder_.path("a"), .mode = MapMode::read, .offset = 5}));
+            (FileMap{.path = folder_.path("a"),
+                     .mode = MapMode::read,
+                     .offset = 5,
+                     .identity = {.device = status.device, .inode = status.inode}}));
   folder_.remove("a");
   EXPECT_EQ(text_of(*memory), "text");
 }

@@ -116,6 +116,18 @@ TEST_P(PlantedRuntime, is_left_alone_and_trees_live_elsewhere_R13_T2) {
   pretend::bury_all();
 }
 
+TEST_P(PlantedRuntime, of_another_user_is_no_news_at_each_start_E10) {
+  plant(best);
+  const auto status = os.status_at(best);
+  ASSERT_TRUE(status);
+  testing::internal::CaptureStderr();
+  const auto tree = lead();
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(tree) << describe(tree.error());
+  EXPECT_EQ(said.empty(), status->owner != os.user_id()) << said;
+  pretend::bury_all();
+}
+
 TEST_P(PlantedRuntime, that_is_all_there_is_is_an_error_R13_T2) {
   plant(best);
   plant(second_best);

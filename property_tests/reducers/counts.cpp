@@ -12,6 +12,10 @@ class Counts::Party final : public References {
   Status register_name(const Resource& resource) override {
     return counts_.say(holder_, "register", resource);
   }
+  Status identify(const Resource& resource, const Identity& identity) override {
+    counts_.identities[resource.name] = identity;
+    return ok();
+  }
   Status hold(const Resource& resource) override { return counts_.say(holder_, "hold", resource); }
   Status release(const Resource& resource) override {
     return counts_.say(holder_, "release", resource);

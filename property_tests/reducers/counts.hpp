@@ -42,6 +42,8 @@ class Counts {
   /// Which call from now fails, from 0.
   std::optional<std::size_t> fails = {};
   std::vector<std::string> misuse;
+  /// Which thing has a path, as somebody said last.
+  std::map<std::string, Identity> identities;
 
  private:
   class Party;

@@ -42,6 +42,8 @@ class DirectedOs final : public os::KernelOs {
   os::Instant clock{0};
   std::optional<std::uint64_t> free = {};  ///< What free_space says, if not what the kernel does.
   std::optional<std::uint64_t> file_system_kind = {};  ///< The same for file_system.
+  /// The same for paths that start so.
+  std::map<std::string, std::uint64_t> file_system_kinds;
   os::Pid pid;
   std::uint32_t user;
 
@@ -75,6 +77,10 @@ class DirectedOs final : public os::KernelOs {
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   os::Pid process_id() noexcept override { return pid; }
+  /// Another one for each pid that is pretended, and for each copy whatever its pid.
+  std::uint64_t process_token() noexcept override {
+    return KernelOs::process_token() ^ static_cast<std::uint64_t>(pid);
+  }
   std::uint32_t user_id() noexcept override { return user; }
   os::Instant now() noexcept override { return clock; }
   Status entropy(os::Buffer into) noexcept override;

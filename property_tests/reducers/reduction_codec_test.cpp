@@ -51,6 +51,11 @@ StridedFromMemmap any_strided() {
     view.total_buffer_len = *rc::gen::arbitrary<std::size_t>();
   }
   view.unlink = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) {
+    view.identity = Identity{.device = *rc::gen::arbitrary<std::uint64_t>(),
+                             .inode = *rc::gen::arbitrary<std::uint64_t>(),
+                             .born = *rc::gen::arbitrary<std::uint64_t>()};
+  }
   return view;
 }
 

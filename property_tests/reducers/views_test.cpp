@@ -1,6 +1,7 @@
 // views_test: every view of a mapped file is rebuilt exactly, or travels by value.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,20 +57,10 @@ struct Ground {
   Receiver receiver{os, references};
 };
 
-TEST(View, of_a_file_whose_path_nobody_can_tell_is_an_error_R3) {
-  Ground ground;
-  std::optional<pretend::WorkingFolder> inside(ground.folder.path());
-  const Array array = must(
-      Array::over(must(Memory::map_file(ground.os, {"file"}, {.mode = MapMode::read, .size = 16})),
-                  {.dtype = dtype_of("|u1"), .shape = {16}}));
-  inside.reset();
-  const pretend::Nowhere nowhere;
-  const auto sent = ground.forward.reduce(array);
-  ASSERT_FALSE(sent);
-  EXPECT_EQ(sent.error().code, std::errc::no_such_file_or_directory);
-  const auto back = BackwardReducer(ground.os, nullptr).reduce(array);
-  ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().code, std::errc::no_such_file_or_directory);
+/// 16 bytes of a file, as they were named.
+Array bytes_of(Ground& ground, const os::Place& place, MapMode mode = MapMode::read) {
+  return must(Array::over(must(Memory::map_file(ground.os, place, {.mode = mode, .size = 16})),
+                          {.dtype = dtype_of("|u1"), .shape = {16}}));
 }
 
 /// Any array that any_array makes, over a map of a file instead.
@@ -268,6 +259,106 @@ TEST(ViewsOnce, name_a_file_by_its_absolute_path_R3) {
   BackwardReducer backward(ground.os, nullptr);
   EXPECT_EQ(std::get<StridedFromMemmap>(must(backward.reduce(array)).reduction).filename,
             ground.path());
+}
+
+/// What arrives is what the sender has, in both directions; `is_by_value` says how.
+void expect_its_own_bytes(Ground& ground, const Array& array, bool is_by_value) {
+  const Array before = must(array.copy());
+  BackwardReducer backward(ground.os, nullptr);
+  for (const Sent& sent : {must(ground.forward.reduce(array)), must(backward.reduce(array))}) {
+    EXPECT_EQ(std::holds_alternative<ByValue>(sent.reduction), is_by_value);
+    const auto arrived = ground.receiver.rebuild(ground.travel(sent));
+    ASSERT_TRUE(arrived) << describe(arrived.error());
+    EXPECT_TRUE(contents_equal(*arrived, before));
+  }
+}
+
+TEST(ViewsOnce, of_a_relative_name_stay_its_file_when_the_process_goes_elsewhere_R3_E2) {
+  Ground ground;
+  ground.folder.make_folder("elsewhere");
+  ground.folder.write("elsewhere/file", std::string(4096, 'x'));
+  std::optional<pretend::WorkingFolder> inside(ground.folder.path());
+  std::vector<Array> arrays;
+  for (const MapMode mode : {MapMode::read, MapMode::read_write}) {
+    arrays.push_back(bytes_of(ground, "file", mode));
+  }
+  arrays.push_back(bytes_of(ground, "new", MapMode::create));
+  arrays.push_back(must(create_npy(ground.os, "a.npy", dtype_of("<i4"), {2, 3})));
+  arrays.push_back(must(map_npy(ground.os, "a.npy", MapMode::read)));
+  {
+    const pretend::WorkingFolder elsewhere(ground.folder.path("elsewhere"));
+    for (const Array& array : arrays) {
+      expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+    }
+  }
+  {
+    const pretend::Nowhere nowhere;
+    for (const Array& array : arrays) {
+      expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+    }
+  }
+  inside.reset();
+  for (const char* name : {"elsewhere/file", "elsewhere", "new", "a.npy"}) {
+    ground.folder.remove(name);
+  }
+}
+
+TEST(ViewsOnce, of_what_was_mapped_through_an_open_folder_travel_by_value_E2) {
+  Ground ground;
+  ground.folder.make_folder("working");
+  ground.folder.write("working/file", std::string(4096, 'x'));
+  const auto folder = must(os::open_file(ground.os, ground.folder.path(), {.folder = true}));
+  const Array array = bytes_of(ground, {folder.get(), "file"});
+  {
+    const pretend::WorkingFolder other(ground.folder.path("working"));
+    expect_its_own_bytes(ground, array, /*is_by_value=*/true);
+  }
+  ground.folder.remove("working/file");
+  ground.folder.remove("working");
+}
+
+TEST(ViewsOnce, of_what_has_lost_its_path_travel_by_value_E2) {
+  Ground ground;
+  const Array array = bytes_of(ground, ground.path());
+  std::filesystem::rename(ground.path(), ground.folder.path("moved"));
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // Nothing has it.
+  ground.folder.write("file", std::string(4096, 'x'));
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // Another file has it.
+  ground.folder.remove("file");
+  ground.folder.link("file", ground.folder.path("moved"));
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // A symlink, which nobody follows.
+  ground.folder.remove("file");
+  ground.folder.make_folder("file");
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);
+  ground.folder.remove("file");
+  std::filesystem::rename(ground.folder.path("moved"), ground.path());
+  expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+}
+
+TEST(ViewsOnce, whose_path_cannot_be_looked_at_are_errors_E2) {
+  Ground ground;
+  const Array array = bytes_of(ground, ground.path());
+  ground.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
+  const auto sent = ground.forward.reduce(array);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, std::errc::io_error);
+  ground.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
+  EXPECT_FALSE(BackwardReducer(ground.os, nullptr).reduce(array));
+  ground.os.director = nullptr;
+}
+
+TEST(ViewsOnce, whose_file_is_replaced_on_the_way_are_refused_E2) {
+  Ground ground;
+  const Array array = bytes_of(ground, ground.path());
+  const Reduction sent = ground.travel(must(ground.forward.reduce(array)));
+  std::filesystem::rename(ground.path(), ground.folder.path("moved"));
+  ground.folder.write("file", std::string(4096, 'x'));
+  const auto arrived = ground.receiver.rebuild(sent);
+  ASSERT_FALSE(arrived);
+  EXPECT_EQ(arrived.error().code, std::errc::identifier_removed);
+  EXPECT_TRUE(arrived.error().subject.starts_with(ground.path())) << arrived.error().subject;
+  std::filesystem::rename(ground.folder.path("moved"), ground.path());
+  EXPECT_TRUE(contents_equal(must(ground.receiver.rebuild(sent)), array));
 }
 
 TEST(ViewsOnce, with_what_does_not_fit_are_refused_and_nothing_is_held_R3) {

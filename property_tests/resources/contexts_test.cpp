@@ -41,6 +41,16 @@ TEST(Contexts, make_and_register_nothing_before_the_first_file_M2) {
   EXPECT_EQ(ground.os.hooks(), 0U);
 }
 
+TEST(Contexts, say_which_folder_they_have_made_E4) {
+  ManagerGround ground;
+  const auto file = must(ground.publish());
+  const std::string path = must(ground.resources->resolve_temp_folder_name()).path;
+  const auto status = must(ground.os.status_at(path));
+  ASSERT_TRUE(ground.counts.identities.contains(path));
+  EXPECT_EQ(ground.counts.identities.at(path), os::identity_of(status));
+  EXPECT_TRUE(ground.resources->release(*file));
+}
+
 TEST(Contexts, name_their_folder_M2) {
   ManagerGround ground;
   ground.os.pid = 4711;
@@ -325,6 +335,36 @@ TEST(CleanUp, while_a_file_is_written_lets_it_go_too_M5_R12) {
       EXPECT_THAT(ground.counts.misuse, IsEmpty());
     }
   }
+}
+
+TEST(Manager, has_its_root_where_that_was_when_it_was_named_M1_E2) {
+  for (const bool by_variable : {false, true}) {
+    SCOPED_TRACE(by_variable);
+    ManagerGround ground;
+    ground.folder.make_folder("here");
+    ground.folder.make_folder("elsewhere");
+    {
+      const pretend::WorkingFolder inside(ground.folder.path("here"));
+      if (by_variable) {
+        ground.os.variables["LASTREF_TEMP_FOLDER"] = "sub";
+      }
+      ground.resources = ground.make(by_variable ? TemporaryResourcesOptions{}
+                                                 : TemporaryResourcesOptions{.root = "sub"});
+    }
+    const pretend::WorkingFolder gone(ground.folder.path("elsewhere"));
+    for (const char* context : {"a", "b"}) {
+      ASSERT_TRUE(ground.resources->set_current_context(context));
+      EXPECT_TRUE(must(ground.publish())->path().starts_with(ground.folder.path("here/sub/")));
+    }
+    ground.resources.reset();
+    ground.folder.remove("here");
+    ground.folder.remove("elsewhere");
+  }
+  ManagerGround ground;
+  const auto deep =
+      TemporaryResources::make(ground.os, ground.parent, {.root = std::string(5000, 'x')});
+  ASSERT_FALSE(deep);
+  EXPECT_EQ(deep.error().code, std::errc::filename_too_long);
 }
 
 TEST(Manager, deletes_what_is_left_when_it_goes_M3) {

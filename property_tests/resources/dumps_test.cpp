@@ -332,6 +332,25 @@ TEST(Fallback, is_over_after_the_first_file_and_the_error_names_the_variable_M1)
   ground.remove_both();
 }
 
+TEST(Dump, that_fails_names_the_file_that_found_no_room_E10) {
+  ManagerGround ground;
+  const std::string folder = must(ground.resources->resolve_temp_folder_name()).path;
+  for (const Call call : {Call::open, Call::write, Call::rename}) {
+    ASSERT_TRUE(ground.publish());
+    ground.os.director = fail_kth(0, std::errc::no_space_on_device, call);
+    const auto file = ground.publish();
+    ASSERT_FALSE(file);
+    const std::string said = describe(file.error());
+    EXPECT_NE(said.find(folder + '/'), std::string::npos) << said;
+    EXPECT_EQ(said.find("fd "), std::string::npos) << said;
+  }
+  ground.os.director = nullptr;
+  // What the elements say is about them.
+  const auto refused = ground.resources->publish(
+      [](os::Fd) -> Status { return failure(std::errc::not_supported, "such elements"); });
+  EXPECT_EQ(refused.error().subject, "such elements");
+}
+
 TEST(Fallback, is_for_what_we_chose_alone_M1) {
   ManagerGround ground;
   ground.choose_between_two();

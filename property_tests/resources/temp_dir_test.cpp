@@ -13,6 +13,7 @@
 #include <lastref/temp_folder.hpp>
 
 #include "property_tests/array/model.hpp"
+#include "property_tests/reducers/counts.hpp"
 #include "property_tests/reducers/directed_os.hpp"
 #include "property_tests/tracker/fresh_folder.hpp"
 
@@ -50,13 +51,15 @@ class Places final : public os::KernelOs {
     made.erase(place.path);
     return ok();
   }
-  /// Of a folder through the dot in it.
+  /// All is there that is above something that is.
   Result<os::FileStatus> status_at(const os::Place& place) noexcept override {
-    const std::string folder = parent_of(place.path);
-    if (!usable.contains(folder) && !unremovable.contains(folder)) {
+    const auto is_above = [&](const std::string& folder) {
+      return place.path == "/" || folder == place.path || folder.starts_with(place.path + '/');
+    };
+    if (std::ranges::none_of(usable, is_above) && std::ranges::none_of(unremovable, is_above)) {
       return failure(std::errc::no_such_file_or_directory, place.path, Call::status_at);
     }
-    return os::FileStatus{.mode = renamable.contains(folder) ? 0777U : 01777U,
+    return os::FileStatus{.mode = renamable.contains(place.path) ? 0777U : 01777U,
                           .kind = os::FileKind::folder};
   }
   Result<std::uint64_t> free_space(const std::string& path) noexcept override {
@@ -145,7 +148,10 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
   const bool tries = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
 
   const auto serves = [&os](const std::string& place) {
-    return os.usable.contains(place) && !os.renamable.contains(place);
+    // Nor above it.
+    return os.usable.contains(place) && std::ranges::none_of(os.renamable, [&](const auto& above) {
+             return place == above || place.starts_with(above + '/');
+           });
   };
   std::optional<TempFolder> expected;
   std::optional<std::string> named = root;
@@ -231,6 +237,52 @@ TEST(TempDirOnce, shared_memory_is_known_by_its_name_R10) {
   EXPECT_FALSE(is_on_shared_memory("/dev/shm2/a"));
   EXPECT_FALSE(is_on_shared_memory("/dev"));
   EXPECT_FALSE(is_on_shared_memory("/a/dev/shm/b"));
+}
+
+TEST(TempDirOnce, is_told_to_be_too_long_with_the_limit_E2) {
+  Places os;
+  for (const std::string& long_name : {"/" + std::string(4095, 'x'), std::string(4086, 'x')}) {
+    const auto path = absolute_path(os, long_name);
+    ASSERT_FALSE(path);
+    EXPECT_EQ(path.error().code, std::errc::filename_too_long);
+    EXPECT_NE(path.error().subject.find("the limit is 4095"), std::string::npos);
+    EXPECT_EQ(temp_dir(os, "name", long_name).error().code, std::errc::filename_too_long);
+  }
+  EXPECT_TRUE(absolute_path(os, std::string(4085, 'x')));
+}
+
+TEST(TempDirOnce, is_tried_with_a_folder_that_the_tracker_knows_M1_E10) {
+  pretend::FreshFolder folder;
+  folder.make_folder("tmp");
+  folder.make_folder("other");
+  pretend::DirectedOs os;
+  os.variables["TMPDIR"] = folder.path("other");
+  os.variables["TEMP"] = folder.path("tmp");
+  pretend::Counts counts;
+  const auto references = counts.party("one");
+  int probes = 0;
+  os.director = [&](const pretend::Crossed& crossing) -> std::optional<std::errc> {
+    const bool is_probe = crossing.subject.find("lastref_probe_") != std::string::npos;
+    if (crossing.call == Call::make_folder && is_probe) {
+      ++probes;
+      EXPECT_EQ(counts.of(crossing.subject), 1U) << "killed now, it would stay";
+    }
+    const bool is_refused = crossing.call == Call::remove_folder && is_probe &&
+                            crossing.subject.starts_with(folder.path("other"));
+    return is_refused ? std::optional(std::errc::device_or_resource_busy) : std::nullopt;
+  };
+  const TempFolderOptions options{.try_shared_memory = false, .references = references.get()};
+  EXPECT_EQ(must(temp_dir(os, "name", {}, options)).path, folder.path("tmp/name"));
+  EXPECT_EQ(probes, 2);
+  EXPECT_TRUE(counts.empty());
+  EXPECT_TRUE(counts.misuse.empty());
+  // A tracker that cannot be told is an error, and no reason to leave something behind.
+  counts.fails = 0;
+  EXPECT_FALSE(temp_dir(os, "name", {}, options));
+  EXPECT_EQ(probes, 2);
+  os.director = nullptr;
+  folder.remove("tmp");
+  folder.remove("other");
 }
 
 TEST(TempDirOnce, survives_who_sweeps_its_probe_and_the_sweep_takes_only_empty_probes_M1) {

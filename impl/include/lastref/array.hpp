@@ -99,8 +99,10 @@ class Array {
   using Identity = std::weak_ptr<const void>;
   Identity identity() const noexcept;
   /// `action` is called once, when the last handle has gone, by whoever had it; the array is not
-  /// there any more. Last asked for, first called.
-  void when_gone(std::function<void()> action) const;
+  /// there any more. Last asked for, first called. Once a `listener` is given and has gone, nobody
+  /// waits for that: the action goes when the next one comes.
+  void when_gone(std::function<void()> action,
+                 std::optional<std::weak_ptr<const void>> listener = {}) const;
   /// Whether both are handles of the same array.
   bool is(const Array& other) const noexcept { return node_ == other.node_; }
 

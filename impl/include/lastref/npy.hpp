@@ -74,8 +74,10 @@ Result<Array> read_npy(os::Os& os, os::Fd fd);
 ///
 /// Differs: numpy makes a file longer that is shorter than its header says, if the mode is "r+".
 ///
-/// Errors          what open and map said; else as read_npy; invalid_argument: the mode.
-/// Crossings       open, read, status, map, close; unmap when the memory goes.
+/// Errors          what open and map said; else as read_npy; invalid_argument: the mode;
+///                 filename_too_long and what working_folder said, as Memory::map_file.
+/// Crossings       working_folder for a relative path; open, read, status, map, close; unmap when
+///                 the memory goes.
 Result<Array> map_npy(os::Os& os,
                       const os::Place& place,
                       MapMode mode,
@@ -83,10 +85,11 @@ Result<Array> map_npy(os::Os& os,
 
 /// A new file of zeros in place of what has the name, and its array: mode "w+".
 ///
-/// Errors          not_supported, value_too_large: nothing was touched; what unlink, open, write,
-///                 write_at or map said: the file is gone.
-/// Crossings       unlink, open, write, status, write_at, map, close; on an error status_at; unmap
-///                 when the memory goes.
+/// Errors          not_supported, value_too_large, filename_too_long and what working_folder said:
+///                 nothing was touched; what unlink, open, write, write_at or map said: the file is
+///                 gone.
+/// Crossings       working_folder for a relative path; unlink, open, write, status, write_at, map,
+///                 close; on an error status_at; unmap when the memory goes.
 /// Limits          As of Memory::map_file.
 Result<Array> create_npy(os::Os& os,
                          const os::Place& place,

@@ -66,7 +66,8 @@ class Receiver {
   /// are not attributed the sender has taken the one that is let go of.
   ///
   /// Errors          bad_message, invalid_argument, value_too_large, result_out_of_range: what does
-  ///                 not fit to the file; what hold, open, read, status or map said. Nothing is
+  ///                 not fit to the file; identifier_removed: another file has the name of the one
+  ///                 that was sent; what hold, open, read, status or map said. Nothing is
   ///                 held.
   /// Crossings       hold before open; open, read, status, map, close; unmap, and release after it.
   Result<Array> rebuild(const Reduction& reduction);
@@ -121,14 +122,16 @@ class ForwardReducer {
                  ForwardOptions options = {},
                  std::shared_ptr<const Receiver> receiver = nullptr);
 
-  /// An array with a file behind it is sent as a view of that, unless it was mapped copy-on-write;
-  /// a larger one than max_nbytes as a new file, one for the life of the array however often it is
-  /// sent; all else by value. A broadcast view counts for the bytes that it spans.
+  /// An array with a file behind it is sent as a view of that, by value if it was mapped
+  /// copy-on-write or its path does not lead to the file any more; a larger one than max_nbytes as
+  /// a new file, one for the life of the array however often it is sent; all else by value. A
+  /// broadcast view counts for the bytes that it spans.
   ///
-  /// Errors          what TemporaryResources::publish and hold said; what working_folder said, for
-  ///                 a map with a relative path. Nothing is left of it.
-  /// Crossings       those of publish; status_at for an array that was sent before; write on
-  ///                 standard error if verbose; with prewarm map and unmap.
+  /// Errors          what TemporaryResources::publish, hold and status_at said. Nothing is left of
+  ///                 it.
+  /// Crossings       those of publish; status_at for an array with a file behind it and for one
+  ///                 that was sent before; write on standard error if verbose; with prewarm map and
+  ///                 unmap.
   Result<Sent> reduce(const Array& array);
 
   /// Forgets that the array was sent: the next time it is dumped anew.
@@ -146,8 +149,10 @@ class ForwardReducer {
 
  private:
   class Dumping;
+  class Known;
   struct Gone;
 
+  Result<Sent> reduce_mapped(const Array& array);
   Result<Sent> reduce_large(const Array& array);
   Result<std::optional<Reference>> lend_known(const Array& array,
                                               std::shared_ptr<const TemporaryFile>& file);
@@ -162,7 +167,7 @@ class ForwardReducer {
   std::shared_ptr<const Receiver> receiver_;
   std::unique_ptr<os::Monitor> monitor_;
   std::set<std::weak_ptr<const void>, std::owner_less<std::weak_ptr<const void>>> dumping_;
-  WeakArrayKeyMap<std::shared_ptr<const TemporaryFile>> files_;
+  WeakArrayKeyMap<std::shared_ptr<const Known>> files_;
   std::shared_ptr<Gone> gone_;
 };
 
@@ -181,7 +186,8 @@ class BackwardReducer {
   BackwardReducer(os::Os& os, std::shared_ptr<const Receiver> receiver) noexcept
       : os_(os), receiver_(std::move(receiver)) {}
 
-  /// Errors          what working_folder said, for a map with a relative path.
+  /// Errors          what status_at said of the path of a map.
+  /// Crossings       status_at.
   Result<Sent> reduce(const Array& array);
 
  private:

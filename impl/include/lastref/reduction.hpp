@@ -13,6 +13,7 @@
 #include <lastref/error.hpp>
 #include <lastref/memory.hpp>
 #include <lastref/os.hpp>
+#include <lastref/resource.hpp>
 
 namespace lastref {
 
@@ -35,6 +36,8 @@ struct StridedFromMemmap {
   std::optional<std::size_t> total_buffer_len = {};
   /// The receiver takes a reference before it maps, and lets go of it after its last view.
   bool unlink = false;
+  /// Of the file that the sender has mapped, if it says so: by now the name may be another's.
+  std::optional<Identity> identity = {};
 
   bool operator==(const StridedFromMemmap&) const = default;
 };

@@ -11,6 +11,8 @@
 
 namespace lastref {
 
+class References;
+
 /// The file system in memory that Linux has by default.
 inline constexpr const char* shared_memory_folder = "/dev/shm";
 
@@ -30,15 +32,19 @@ struct TempFolderOptions {
   std::uint64_t shared_memory_min = 2'000'000'000;
   /// False once it has failed.
   bool try_shared_memory = true;
+  /// Who is told of the folder that is made to try a place, so that it goes with us if we are
+  /// killed meanwhile; none: it stays for remove_probes.
+  References* references = nullptr;
 };
 
 /// `name` in the folder for temporary files: in `root` if it is given; else in the one that a
 /// variable names; else on shared memory if there is enough, and a folder can be made and removed;
 /// else in the first of $TMPDIR, $TEMP, $TMP, /tmp, /var/tmp, /usr/tmp and the working folder where
-/// that can be done, and where not anybody may rename what is ours. "~" is $HOME. What is in a way
+/// that can be done, and where nobody else may rename what is ours. "~" is $HOME. What is in a way
 /// with the folder itself, nobody asks: nothing is created that stays.
 ///
-/// Errors          no_such_file_or_directory: there is no usable folder; what working_folder said.
+/// Errors          no_such_file_or_directory: there is no usable folder; filename_too_long, with
+///                 the limit; what working_folder said, and register_name, forget and release.
 /// Crossings       environment, free_space, status_at, entropy, make_folder, remove_folder,
 ///                 working_folder.
 /// Source          joblib _memmapping_reducer.py, _get_temp_dir; Python tempfile.py,
@@ -51,7 +57,7 @@ Result<TempFolder> temp_dir(os::Os& os,
 /// `path` from the root of the file system, without "~", ".", ".." and doubled slashes. Symlinks
 /// are not looked at.
 ///
-/// Errors          what working_folder said.
+/// Errors          filename_too_long, with the limit; what working_folder said.
 Result<std::string> absolute_path(os::Os& os, const std::string& path);
 
 /// Whether `path` lies on the file system in memory, as far as its name tells.

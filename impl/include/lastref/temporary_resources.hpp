@@ -17,6 +17,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -62,7 +64,10 @@ class TemporaryFile {
 
   Resource resource_;
   std::shared_ptr<std::atomic<bool>> ended_;  // by force: what is on its way is not counted either
-  mutable bool owned_ = true;                 // guarded by the manager's monitor
+  // Guarded by the manager's monitor.
+  mutable bool owned_ = true;
+  mutable std::weak_ptr<void> folder_;
+  mutable std::uint64_t number_ = 0;  // among the files of its folder
 };
 
 /// All methods may be called from any thread of the process that made it. In a forked child they
@@ -71,18 +76,20 @@ class TemporaryFile {
 /// Source          joblib _memmapping_reducer.py, TemporaryResourcesManager.
 class TemporaryResources {
  public:
-  /// Nothing is created or registered before the first file.
+  /// Nothing is created or registered before the first file. A relative root, be it named here or
+  /// by a variable, is where it is now.
   ///
   /// Errors          invalid_argument: a context id that cannot be part of a file name; what
-  ///                 entropy said.
-  /// Crossings       entropy, process_id.
+  ///                 absolute_path and entropy said.
+  /// Crossings       entropy, process_id, environment; working_folder for a relative root.
   static Result<std::unique_ptr<TemporaryResources>> make(os::Os& os,
                                                           std::shared_ptr<References> references,
                                                           TemporaryResourcesOptions options = {});
 
   TemporaryResources(const TemporaryResources&) = delete;
   TemporaryResources& operator=(const TemporaryResources&) = delete;
-  /// As at the exit of the process: each folder that is left is deleted, with what is in it.
+  /// As at the exit of the process: each folder that is left is deleted, with what is in it. Waits
+  /// for the calls of other threads, and for an exit that cleans up already.
   ~TemporaryResources();
 
   /// Errors          invalid_argument, operation_not_permitted.
@@ -105,9 +112,10 @@ class TemporaryResources {
   /// As long as a context has no file yet, an error on shared memory that we chose makes it choose
   /// again, and `write` is called again.
   ///
-  /// Errors          operation_canceled: the context is, or meanwhile was, cleaned up;
-  ///                 permission_denied, not_a_directory: a stranger's folder is in the way, or
-  ///                 would be if he liked, for anybody may rename in the folder above; what
+  /// Errors          operation_canceled: the context is, or meanwhile was, cleaned up, or the
+  ///                 process is at its exit; permission_denied, not_a_directory: a stranger's
+  ///                 folder is in the way, or would be if he liked, for others may rename in a
+  ///                 folder above; what
   ///                 register_name, `write`, make_folder, open, close or rename said. For shared
   ///                 memory that we chose, with the variable to set as part of the subject.
   /// Crossings       those of temp_dir; make_folder, open, status, status_at, process_id,
@@ -160,13 +168,16 @@ class TemporaryResources {
   struct Context;
   /// A folder that was made: the manager holds a reference to it.
   struct Folder;
+  /// What outlives the manager for those who are in it when it goes.
+  struct Life;
+  class Visit;
   using ContextPtr = std::shared_ptr<Context>;
 
   TemporaryResources(os::Os& os,
                      std::shared_ptr<References> references,
                      TemporaryResourcesOptions options);
 
-  Status check_process() const;
+  Result<Visit> enter_process() const;
   Result<ContextPtr> current();
 
   // With the monitor held.
@@ -175,29 +186,34 @@ class TemporaryResources {
   Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& at_place);
   Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& place, bool& is_strange);
   void abandon(Context& context);
+  void remember(const std::string& folder);
+  std::unique_ptr<os::ExitHook> finalise_at_exit(const std::shared_ptr<Folder>& folder);
   std::vector<ContextPtr> take_contexts(const std::optional<std::string>& id);
   Status let_go_of_files(Folder& folder);
   Status forget_files(Folder& folder);
   Status let_go_of_folder(const std::shared_ptr<Folder>& folder);
   void delete_or_leave(const std::shared_ptr<Folder>& folder, bool allow_non_empty);
+  void finalise(Folder& folder);
 
   // Without it.
   Result<std::shared_ptr<const TemporaryFile>> attempt(Context& context,
                                                        const std::function<Status(os::Fd)>& write,
                                                        bool& at_place);
   Status fill(os::Fd folder, const std::string& name, const std::function<Status(os::Fd)>& write);
-  void finalise(Folder& folder);
 
   os::Os& os_;
   std::shared_ptr<References> references_;
   TemporaryResourcesOptions options_;
   os::Pid process_;
+  std::uint64_t token_;
   std::string id_;
-  std::unique_ptr<os::Monitor> monitor_;
+  std::shared_ptr<Life> life_;
+  os::Monitor* monitor_;  // the life's
   std::map<std::string, ContextPtr> contexts_;
   std::string current_;
   bool has_swept_ = false;
-  std::set<std::string> made_;                 // folders, in any life of their contexts
+  std::set<std::string> made_;                 // folders that may be there, of any life
+  std::size_t made_max_;                       // beyond it, those that have gone are forgotten
   std::vector<std::shared_ptr<Folder>> left_;  // to the exit of the process
 };
 

@@ -42,11 +42,13 @@ class WeakArrayKeyMap {
       is_new = added;
     }
     if (is_new) {
-      array.when_gone([identity = array.identity(), state = std::weak_ptr<State>(state_)] {
-        if (const auto alive = state.lock()) {
-          alive->remove(identity);
-        }
-      });
+      array.when_gone(
+          [identity = array.identity(), state = std::weak_ptr<State>(state_)] {
+            if (const auto alive = state.lock()) {
+              alive->remove(identity);
+            }
+          },
+          state_);
     }
   }
 
