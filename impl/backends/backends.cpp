@@ -4,6 +4,7 @@
 
 #include <lastref/backend.hpp>
 
+#include "impl/backends/pool_future.hpp"
 #include "impl/backends/pool_slot.hpp"
 #include "impl/backends/thread_pool.hpp"
 
@@ -44,9 +45,7 @@ Result<Configured> SequentialBackend::configure(const BackendOptions& options) {
 
 Outcome<FuturePtr> SequentialBackend::apply_async(Batch batch, Callback callback) {
   BatchOutcome outcome = call_all(*functions_, {.session = session_}, std::move(batch));
-  if (callback) {
-    callback(outcome);
-  }
+  backends::call_back(callback, outcome);
   return std::make_shared<ImmediateResult>(std::move(outcome));
 }
 
@@ -56,7 +55,14 @@ Result<Configured> SequentialBackend::abort_everything(bool) {
 
 struct ThreadingBackend::State {
   State(Session its_session, std::shared_ptr<const Functions> its_functions)
-      : session(std::move(its_session)), functions(std::move(its_functions)), slot(*session.os) {}
+      : session(std::move(its_session)),
+        functions(std::move(its_functions)),
+        process(session.os->process_id()),
+        slot(*session.os) {}
+
+  Status check_process() const {
+    return session.os->process_id() == process ? ok() : tl::unexpected<Error>(backends::not_ours());
+  }
 
   Result<Configured> start(std::shared_ptr<backends::ThreadPool>& pool) {
     LASTREF_TRY(n_jobs, pool_n_jobs(*session.os, options.n_jobs));
@@ -71,6 +77,7 @@ struct ThreadingBackend::State {
 
   Session session;
   std::shared_ptr<const Functions> functions;
+  os::Pid process;
   BackendOptions options;  // Changed only by whoever has the slot.
   backends::PoolSlot<backends::ThreadPool> slot;
 };
@@ -79,7 +86,10 @@ ThreadingBackend::ThreadingBackend(Session session, std::shared_ptr<const Functi
     : state_(std::make_shared<State>(std::move(session), std::move(functions))) {}
 
 ThreadingBackend::~ThreadingBackend() {
-  static_cast<void>(terminate());
+  if (!terminate() && !state_->check_process()) {
+    // Never taken down: its threads are not in this process.
+    static_cast<void>(std::make_unique<std::shared_ptr<State>>(std::move(state_)).release());
+  }
 }
 
 Result<unsigned> ThreadingBackend::effective_n_jobs(std::optional<int> n_jobs) {
@@ -87,6 +97,7 @@ Result<unsigned> ThreadingBackend::effective_n_jobs(std::optional<int> n_jobs) {
 }
 
 Result<Configured> ThreadingBackend::configure(const BackendOptions& options) {
+  LASTREF_CHECK(state_->check_process());
   return state_->slot.replace([&](auto& pool) {
     state_->options = options;
     return state_->start(pool);
@@ -106,12 +117,14 @@ bool ThreadingBackend::is_ready() const {
 }
 
 Status ThreadingBackend::terminate() {
+  LASTREF_CHECK(state_->check_process());
   LASTREF_TRY(configured, state_->slot.replace([](auto&) { return Configured(); }));
   static_cast<void>(configured);
   return ok();
 }
 
 Result<Configured> ThreadingBackend::abort_everything(bool ensure_ready) {
+  LASTREF_CHECK(state_->check_process());
   return state_->slot.replace_once(ensure_ready, [&](auto& pool) {
     return ensure_ready ? state_->start(pool) : Result<Configured>(Configured());
   });

@@ -344,6 +344,11 @@ Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild) {
   return batch;
 }
 
+bool has_arrays(os::Bytes results) {
+  Unpacker unpacker(results);
+  return unpacker.number<std::uint64_t>() != 0;
+}
+
 Result<List> decode_results(os::Bytes bytes, const Rebuild& rebuild) {
   Unpacker unpacker(bytes);
   LASTREF_TRY(arrays, take_arrays(unpacker, rebuild));

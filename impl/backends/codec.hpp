@@ -33,6 +33,9 @@ Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce);
 Result<Encoded> encode(const List& results, const ArrayReducer& reduce);
 os::Packed encode(const Failure& failure);
 
+/// Whether there is something to rebuild in results.
+bool has_arrays(os::Bytes results);
+
 /// Errors          bad_message, with the reason as subject; what `rebuild` said.
 Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild);
 Result<List> decode_results(os::Bytes bytes, const Rebuild& rebuild);

@@ -115,6 +115,15 @@ bool Crew::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
 
 void Crew::end(bool kills) noexcept {
   for (const auto& worker : workers_) {
+    // That the pipe is closed is not heard of as long as a stranger has it.
+    if (!kills && !worker->is_lost) {
+      worker->jobs.post(Kind::leave, {}, {});
+      const Status told = worker->jobs.flush();
+      if (!told && told.error().code != std::errc::broken_pipe) {
+        os::report_quietly(*os_,
+                           "lastref: a worker is not told to leave: " + describe(told.error()));
+      }
+    }
     worker->jobs.close();
   }
   if (!kills) {

@@ -13,7 +13,7 @@
 
 namespace lastref::backends {
 
-struct Job;
+class Job;
 
 struct WorkerProcess {
   os::Pid pid = 0;
@@ -24,8 +24,10 @@ struct WorkerProcess {
   /// What has gone wrong with it, so that it was killed; it explains more than the signal.
   std::optional<Error> trouble;
   std::optional<Error> spared;  ///< Why it could not be killed.
-  bool is_lost = false;         ///< It was killed, and will be heard to die.
-  bool is_brief = false;        ///< Its last job was over before another could have been sent.
+  /// When it has closed a pipe.
+  std::optional<os::Instant> silent_since;
+  bool is_lost = false;   ///< It gets no more jobs, and will be heard to die.
+  bool is_brief = false;  ///< Its last job was over before another could have been sent.
 };
 
 class Crew {
@@ -44,6 +46,7 @@ class Crew {
   ~Crew() { end(/*kills=*/true); }
 
   std::vector<std::unique_ptr<WorkerProcess>>& workers() noexcept { return workers_; }
+  const std::vector<std::unique_ptr<WorkerProcess>>& workers() const noexcept { return workers_; }
 
   /// SIGKILL, without waiting.
   void kill(WorkerProcess& worker) noexcept;
@@ -52,7 +55,7 @@ class Crew {
   std::optional<os::ChildExit> reap(WorkerProcess& worker, bool& is_dead) noexcept;
   void remove(const WorkerProcess& worker) noexcept;
 
-  /// Lets everybody go: their jobs' pipes are closed, and who is not gone after a patience, or at
+  /// Lets everybody go: they are told to leave, and who is not gone after a patience, or at
   /// once with `kills`, is killed. Returns when all are reaped.
   void end(bool kills) noexcept;
 

@@ -6,6 +6,8 @@ namespace lastref::backends {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{64} << 10U;
+/// bytes; what a message has needed beyond that is given back.
+constexpr std::size_t spare_max = std::size_t{1} << 20U;
 constexpr std::size_t front = sizeof(std::uint64_t) + sizeof(Kind);
 
 /// What a refused call means to its caller: nothing, if it had only to wait.
@@ -40,6 +42,10 @@ Status Inbox::fill() {
 }
 
 Result<std::optional<Message>> Inbox::next() {
+  if (read_ == buffer_.size() && buffer_.capacity() > spare_max) {
+    os::Packed().swap(buffer_);
+    read_ = 0;
+  }
   const os::Bytes left = os::Bytes(buffer_).subspan(read_);
   os::Unpacker unpacker(left.first(std::min(left.size(), front)));
   const auto size = unpacker.number<std::uint64_t>();

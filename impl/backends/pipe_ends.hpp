@@ -19,12 +19,13 @@ enum class Kind : std::uint8_t {
   job,      ///< To a worker: its number (8 bytes), a batch.
   results,  ///< To the parent: a job's number, ns that it took (8 bytes), the results.
   failed,   ///< A job's number, ns that it took, the failure.
+  leave,    ///< To a worker: there are no more jobs. Nothing else.
 };
-inline constexpr std::uint8_t kinds = 3;
+inline constexpr std::uint8_t kinds = 4;
 
 struct Message {
   Kind kind = Kind::job;
-  os::Bytes body;  ///< Until the inbox is filled again.
+  os::Bytes body;  ///< Until the next is asked for.
 };
 
 class Inbox {
@@ -55,7 +56,7 @@ class Inbox {
   os::UniqueFd fd_;
   os::Packed scratch_;  ///< What one call reads.
   os::Packed buffer_;
-  std::size_t read_ = 0;  ///< bytes of it that were messages
+  std::size_t read_ = 0;  ///< bytes of it that were messages; all are given back with the last
   bool at_end_ = false;
 };
 

@@ -1,10 +1,11 @@
-#include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include <lastref/backend.hpp>
 #include <lastref/worker.hpp>
 
 #include "impl/backends/auto_batching.hpp"
+#include "impl/backends/pool_future.hpp"
 #include "impl/backends/pool_slot.hpp"
 #include "impl/backends/process_pool.hpp"
 
@@ -30,7 +31,12 @@ struct ProcessBackend::State {
         slot(*session.os),
         batching(*session.os),
         receiver(std::make_shared<Receiver>(*session.os, session.references)),
+        process(session.os->process_id()),
         monitor(session.os->make_monitor()) {}
+
+  Status check_process() const {
+    return session.os->process_id() == process ? ok() : tl::unexpected<Error>(backends::not_ours());
+  }
 
   /// Who wants one job needs no warning that it is one.
   Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) {
@@ -40,16 +46,31 @@ struct ProcessBackend::State {
       return wanted;
     }
     if (session.in_worker) {
-      os::report_quietly(os, "lastref: a worker starts no workers of its own: n_jobs is 1");
+      warn_once("lastref: a worker starts no workers of its own: n_jobs is 1");
       return 1U;
     }
-    if (os.thread_id() != os.process_id()) {
-      os::report_quietly(os,
-                         "lastref: workers are started by a process's first thread alone: "
-                         "n_jobs is 1");
+    if (!had_workers && os.thread_id() != os.process_id()) {
+      warn_once("lastref: workers are started by a process's first thread alone: n_jobs is 1");
       return 1U;
     }
     return wanted;
+  }
+
+  void warn_once(const std::string& line) {
+    if (!has_warned.exchange(true)) {
+      os::report_quietly(*session.os, line);
+    }
+  }
+
+  Outcome<FuturePtr> submit(Batch batch, Callback callback, bool is_brief) {
+    if (const Status ours = check_process(); !ours) {
+      return failed(ours.error());
+    }
+    const auto pool = slot.pool();
+    if (!pool) {
+      return failed(backends::not_configured());
+    }
+    return pool->submit(std::move(batch), std::move(callback), is_brief);
   }
 
   /// Files are made by one manager from a configure to the end, restarts in between or not. Where
@@ -76,7 +97,12 @@ struct ProcessBackend::State {
   backends::PoolSlot<backends::ProcessPool> slot;
   backends::AutoBatching batching;
   std::shared_ptr<Receiver> receiver;
+  os::Pid process;
   BackendOptions options;  // Changed only by whoever has the slot.
+  std::atomic<int> verbose = 0;
+  /// What was run apart once is not run in its caller later.
+  std::atomic<bool> had_workers = false;
+  std::atomic<bool> has_warned = false;
   std::unique_ptr<os::Monitor> monitor;
   // With the monitor held.
   std::uint64_t calls = 0;
@@ -107,6 +133,7 @@ struct ProcessBackend::State {
              .release_gone = [reducer] { static_cast<void>(reducer->release_gone()); }},
             n_jobs));
     pool = std::move(started);
+    had_workers = true;
     return Configured{.n_jobs = n_jobs};
   }
 
@@ -127,7 +154,10 @@ ProcessBackend::ProcessBackend(Session session, std::shared_ptr<const Functions>
     : state_(std::make_shared<State>(std::move(session), std::move(functions))) {}
 
 ProcessBackend::~ProcessBackend() {
-  static_cast<void>(terminate());
+  if (!terminate() && !state_->check_process()) {
+    // Never taken down: its threads are not in this process, and its workers another's.
+    static_cast<void>(std::make_unique<std::shared_ptr<State>>(std::move(state_)).release());
+  }
 }
 
 Result<unsigned> ProcessBackend::effective_n_jobs(std::optional<int> n_jobs) {
@@ -135,19 +165,35 @@ Result<unsigned> ProcessBackend::effective_n_jobs(std::optional<int> n_jobs) {
 }
 
 Result<Configured> ProcessBackend::configure(const BackendOptions& options) {
+  LASTREF_CHECK(state_->check_process());
   return state_->slot.replace([&](auto& pool) {
     state_->options = options;
+    state_->verbose = options.verbose;
     state_->set_travel(nullptr);
     return state_->start(pool);
   });
 }
 
 Outcome<FuturePtr> ProcessBackend::apply_async(Batch batch, Callback callback) {
+  return state_->submit(std::move(batch), std::move(callback), /*is_brief=*/false);
+}
+
+Outcome<FuturePtr> ProcessBackend::apply_brief(Batch batch, Callback callback) {
+  return state_->submit(std::move(batch), std::move(callback), /*is_brief=*/true);
+}
+
+bool ProcessBackend::step_aside(bool waits) {
   const auto pool = state_->slot.pool();
-  if (!pool) {
-    return failed(backends::not_configured());
+  return pool && pool->step_aside(waits);
+}
+
+void ProcessBackend::cancel() {
+  if (!state_->check_process()) {
+    return;
   }
-  return pool->submit(std::move(batch), std::move(callback));
+  if (const auto pool = state_->slot.pool()) {
+    pool->cancel();
+  }
 }
 
 bool ProcessBackend::is_ready() const {
@@ -156,6 +202,7 @@ bool ProcessBackend::is_ready() const {
 }
 
 Status ProcessBackend::terminate() {
+  LASTREF_CHECK(state_->check_process());
   LASTREF_TRY(configured, state_->slot.replace([&](auto&) {
     state_->set_travel(nullptr);
     return Configured();
@@ -165,7 +212,7 @@ Status ProcessBackend::terminate() {
 }
 
 std::size_t ProcessBackend::compute_batch_size() {
-  return state_->batching.compute_batch_size(state_->options.verbose);
+  return state_->batching.compute_batch_size(state_->verbose);
 }
 
 void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {
@@ -173,6 +220,7 @@ void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds 
 }
 
 Result<Configured> ProcessBackend::abort_everything(bool ensure_ready) {
+  LASTREF_CHECK(state_->check_process());
   return state_->slot.replace_once(ensure_ready, [&](auto& pool) -> Result<Configured> {
     if (ensure_ready) {
       return state_->start(pool);

@@ -5,9 +5,25 @@
 // thread, and no two workers share a pipe or a lock: one that dies, stops or goes mad leaves the
 // others as they were.
 //
+// There are two such threads, the hearers, one of which leads: it moves bytes, sees deaths and says
+// which jobs are over. The other one stands by. It makes results of what takes time to be read, and
+// calls back whoever may take his time; and it takes the lead when the leader is away in a callback
+// (see step_aside) and there is something to do: somebody dies, cancels, sends, or waits for
+// results. As long as nothing of that happens it sleeps, so that a brief callback costs no change
+// of threads. Whoever asks a job for its results does what there is to do himself if nobody has
+// begun.
+//
+//   leads --step_aside--> away, leads --the other wakes--> away --returns--> stands by
+//                            '------------returns-----------> leads
+//   stands by --a job to tell--> away, stands by --told--> stands by
+//
+// What is a leader's alone: the pipes from the workers, and burying them. No callback is called
+// with a monitor held; the pool's is taken before that of its futures.
+//
 // The references of a batch stay with the parent until its results are here or its worker is dead.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -17,18 +33,9 @@
 
 #include "impl/backends/codec.hpp"
 #include "impl/backends/crew.hpp"
-#include "impl/backends/pool_future.hpp"
+#include "impl/backends/job.hpp"
 
 namespace lastref::backends {
-
-/// A batch on its way.
-struct Job final : PoolFuture {
-  using PoolFuture::PoolFuture;
-
-  std::uint64_t number = 0;
-  os::Packed batch;  ///< Until it is sent.
-  std::vector<Sent> sent;
-};
 
 class ProcessPool {
  public:
@@ -50,7 +57,11 @@ class ProcessPool {
 
   /// Errors          Error: what cannot be encoded; operation_canceled: it was ended;
   ///                 what it is broken by.
-  Outcome<FuturePtr> submit(Batch batch, Callback callback);
+  Outcome<FuturePtr> submit(Batch batch, Callback callback, bool is_brief);
+  /// All that is on its way fails, soon. Waits for nobody.
+  void cancel();
+  /// See ParallelBackend.
+  bool step_aside(bool waits);
   /// Lets idle workers leave; kills them if there are jobs. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
@@ -58,48 +69,79 @@ class ProcessPool {
   bool is_broken() const;
 
  private:
-  using JobPtr = std::shared_ptr<Job>;
-
   ProcessPool(Parts parts, Crew crew);
-  Status make_wake_pipe();
+  /// One of the two threads.
+  struct Hearer {
+    os::UniqueFd wake_read;
+    os::UniqueFd wake_write;
+    std::unique_ptr<os::Thread> thread;
+    // With the monitor held.
+    os::Pid id = 0;
+    bool is_away = false;   ///< In a callback that takes its time.
+    bool is_woken = false;  ///< A byte is in its pipe, or will be.
+    bool is_idle = false;   ///< It waits at the monitor.
+    bool has_seen = false;  ///< A death, which the leader sees as well.
+    int poll_failures = 0;  ///< In a row. Of its thread alone.
+  };
+  /// What a hearer does next.
+  enum class Next : std::uint8_t { listen, tell, break_down, leave };
 
-  Outcome<FuturePtr> send(const Batch& batch, Callback callback);
+  Status start_hearer(std::size_t at);
+  Outcome<FuturePtr> send(const Batch& batch, Callback callback, bool is_brief);
 
   // With the monitor held.
   void hand_out();
   void give(WorkerProcess& worker, const JobPtr& job);
   void flush(WorkerProcess& worker);
+  void give_up(WorkerProcess& worker);
   void lose(WorkerProcess& worker);
-  void wake();
+  void wake(Hearer& hearer);
+  void wake_all();
+  void wake_server();
+  void kill_all_for(const Error& trouble);
+  bool is_busy() const;
   std::vector<JobPtr> take_all_jobs();
+  bool may_lead(std::size_t at);
+  void idle(Hearer& hearer);
+  std::vector<os::PollItem> items_of(const Hearer& hearer, bool leads) const;
+  std::optional<std::chrono::nanoseconds> patience();
 
-  // In the thread.
-  void run();
-  bool wait(std::vector<os::PollItem>& items);
-  void act(const std::vector<os::PollItem>& items);
-  bool drain();
-  void hear(WorkerProcess& worker);
+  // In the threads.
+  void run(std::size_t at);
+  void serve(std::size_t at);
+  Next next(std::size_t at, JobPtr& job);
+  void drain(Hearer& hearer);
+  void give_in(std::size_t at, const Failure& failure);
+  void listen(std::size_t at);
+
+  // By whoever leads.
+  void act(std::size_t at, const std::vector<os::PollItem>& items);
+  bool goes_on(std::size_t at);
+  bool hear(std::size_t at, WorkerProcess& worker);
+  bool read(std::size_t at, WorkerProcess& worker);
   bool obey(WorkerProcess& worker, const Message& message);
   JobPtr take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy);
   void distrust(WorkerProcess& worker, Error trouble);
-  bool bury(WorkerProcess& worker);
+  bool bury(std::size_t at, WorkerProcess& worker);
+  void end_the_silent();
   void break_down(const Failure& failure);
-  void finish(const JobPtr& job, BatchOutcome outcome);
+  void finish(const JobPtr& job, Reply reply);
 
   Parts parts_;
   os::Os& os_;
-  std::shared_ptr<os::Monitor> futures_monitor_;
+  std::shared_ptr<JobsHome> home_;
   std::unique_ptr<os::Monitor> monitor_;
   Crew crew_;
-  os::UniqueFd wake_read_;
-  os::UniqueFd wake_write_;
   std::deque<JobPtr> queue_;
+  std::deque<JobPtr> untold_;  ///< Over, and to be told by whoever stands by.
   std::uint64_t next_number_ = 1;
   std::optional<Failure> broken_;
+  bool canceled_ = false;
   bool ending_ = false;
-  int poll_failures_ = 0;
-  os::Pid thread_id_ = 0;
-  std::unique_ptr<os::Thread> thread_;
+  bool is_down_ = false;  ///< Somebody ends what is there.
+  std::size_t leader_ = 0;
+  bool is_new_leader_ = false;  ///< Messages may be in the inboxes.
+  std::array<Hearer, 2> hearers_;
 };
 
 }  // namespace lastref::backends

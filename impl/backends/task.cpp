@@ -1,9 +1,12 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <new>
 #include <typeinfo>
 #include <utility>
 
+#include <lastref/owners.hpp>
+#include <lastref/process_objects.hpp>
 #include <lastref/task.hpp>
 #include <lastref/tracker_client.hpp>
 
@@ -24,15 +27,18 @@ std::string current_type() {
   return status == 0 ? readable.get() : type->name();
 }
 
-/// What is being handled. Crosses to no kernel: where processes are fibers, none may be switched in
-/// the middle of a handler.
-Failure caught() {
+/// What is being handled, if there is memory to say it.
+Failure caught_here() {
   try {
     throw;
   } catch (const Interrupt&) {
     return WorkerInterrupt();
+  } catch (const std::bad_alloc&) {
+    return Error{.code = std::errc::not_enough_memory, .subject = {}};
   } catch (const std::exception& thrown) {
-    return TransportableException{.type = current_type(), .message = thrown.what(), .where = {}};
+    const char* message = thrown.what();
+    return TransportableException{
+        .type = current_type(), .message = message == nullptr ? "" : message, .where = {}};
   } catch (...) {
     return TransportableException{.type = current_type(), .message = {}, .where = {}};
   }
@@ -43,6 +49,8 @@ tl::unexpected<Failure> caught_at(Failure failure, std::string where) {
     thrown->where = std::move(where);
   } else if (auto* interrupt = std::get_if<WorkerInterrupt>(&failure)) {
     interrupt->where = std::move(where);
+  } else if (auto* error = std::get_if<Error>(&failure)) {
+    error->subject = std::move(where);
   }
   return tl::unexpected<Failure>(std::move(failure));
 }
@@ -68,7 +76,26 @@ struct Describe {
 }  // namespace
 
 Session Session::lead(os::Os& os) {
-  return of(os, tracker::Client::lead(os));
+  os::ProcessObjects& objects = os.objects();
+  const os::Held held(objects.monitor());
+  std::erase_if(objects.memberships, [](const auto& item) { return item.second.client.expired(); });
+  os::ProcessObjects::Membership& shared = objects.memberships[&os];
+  auto client = std::static_pointer_cast<tracker::Client>(shared.client.lock());
+  if (!client) {
+    client = tracker::Client::lead(os);
+    shared = {.client = client};
+  }
+  Session session = of(os, client);
+  session.in_worker = shared.in_worker;
+  return session;
+}
+
+Session Session::of_worker(os::Os& os, const std::shared_ptr<tracker::Client>& client) {
+  const os::Held held(os.objects().monitor());
+  os.objects().memberships[&os] = {.client = client, .in_worker = true};
+  Session session = of(os, client);
+  session.in_worker = true;
+  return session;
 }
 
 Session Session::of(os::Os& os, const std::shared_ptr<tracker::Client>& client) {
@@ -118,7 +145,7 @@ Outcome<Value> call_safely(const Functions& functions,
     }
     return *std::move(result);
   } catch (...) {
-    thrown = caught();
+    thrown = backends::caught();
   }
   const std::string number = place.of == 1 ? std::string()
                                            : "task " + std::to_string(place.number) + " of " +
@@ -138,10 +165,28 @@ Outcome<std::optional<Task>> backends::ask_safely(const TaskSource& source) {
   return caught_at(std::move(thrown), "the source of tasks");
 }
 
-Outcome<List> call_all(const Functions& functions,
-                       const TaskContext& context,
-                       Batch batch,
-                       const std::function<void()>& after_each) {
+Failure backends::caught() noexcept {
+  try {
+    return caught_here();
+  } catch (...) {
+    return Error{.code = std::errc::not_enough_memory, .subject = {}};
+  }
+}
+
+Failure backends::placed(Failure failure, const char* where) noexcept {
+  try {
+    return caught_at(std::move(failure), where).value();
+  } catch (...) {
+    return Error{.code = std::errc::not_enough_memory, .subject = {}};
+  }
+}
+
+namespace {
+
+Outcome<List> call_each(const Functions& functions,
+                        const TaskContext& context,
+                        Batch& batch,
+                        const std::function<void()>& after_each) {
   List results;
   results.reserve(batch.size());
   for (Task& task : batch) {
@@ -157,6 +202,21 @@ Outcome<List> call_all(const Functions& functions,
     task.arguments.clear();
   }
   return results;
+}
+
+}  // namespace
+
+Outcome<List> call_all(const Functions& functions,
+                       const TaskContext& context,
+                       Batch batch,
+                       const std::function<void()>& after_each) {
+  Outcome<List> outcome;
+  // What is short here is memory for the results.
+  if (auto thrown = backends::thrown_by(
+          [&] { outcome = call_each(functions, context, batch, after_each); }, "a batch")) {
+    return tl::unexpected<Failure>(*std::move(thrown));
+  }
+  return outcome;
 }
 
 }  // namespace lastref

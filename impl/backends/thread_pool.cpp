@@ -9,21 +9,23 @@ ThreadPool::ThreadPool(Session session, std::shared_ptr<const Functions> functio
     : session_(std::move(session)),
       functions_(std::move(functions)),
       monitor_(session_.os->make_monitor()),
-      futures_monitor_(session_.os->make_monitor()) {}
+      home_(std::make_shared<FuturesHome>(*session_.os)) {}
 
 Result<std::shared_ptr<ThreadPool>> ThreadPool::start(Session session,
                                                       std::shared_ptr<const Functions> functions,
                                                       unsigned threads) {
   std::shared_ptr<ThreadPool> pool(new ThreadPool(std::move(session), std::move(functions)));
   for (unsigned number = 0; number < threads; ++number) {
-    LASTREF_TRY(thread, pool->session_.os->start_thread([raw = pool.get()] { raw->run(); }));
+    LASTREF_TRY(
+        thread,
+        pool->session_.os->start_thread([raw = pool.get()] { raw->run(); }, os::ThreadKind::users));
     pool->threads_.push_back(std::move(thread));
   }
   return pool;
 }
 
 Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
-  auto future = std::make_shared<PoolFuture>(futures_monitor_, std::move(callback));
+  auto future = std::make_shared<PoolFuture>(home_, std::move(callback));
   const os::Held held(*monitor_);
   if (ending_) {
     return tl::unexpected<Failure>(canceled().error());

@@ -40,7 +40,7 @@ class ThreadPool {
   Session session_;
   std::shared_ptr<const Functions> functions_;
   std::unique_ptr<os::Monitor> monitor_;
-  std::shared_ptr<os::Monitor> futures_monitor_;
+  std::shared_ptr<FuturesHome> home_;
   std::deque<Job> queue_;
   bool ending_ = false;
   std::vector<os::Pid> ids_;

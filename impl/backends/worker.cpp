@@ -1,5 +1,6 @@
 #include <array>
 #include <cstdlib>
+#include <tuple>
 #include <utility>
 
 #include <lastref/owners.hpp>
@@ -9,6 +10,7 @@
 
 #include "impl/backends/codec.hpp"
 #include "impl/backends/pipe_ends.hpp"
+#include "impl/backends/safely.hpp"
 
 namespace lastref {
 namespace {
@@ -108,7 +110,7 @@ class Worker {
       : os_(*session.os),
         session_(session),
         functions_(functions),
-        process_(os_.process_id()),
+        token_(os_.process_token()),
         receiver_(std::make_shared<Receiver>(os_, session.references)),
         backward_(os_, receiver_),
         jobs_(given.jobs),
@@ -118,6 +120,9 @@ class Worker {
     for (;;) {
       LASTREF_TRY(message, next());
       if (!message) {
+        return ok();
+      }
+      if (message->kind == Kind::leave) {
         return ok();
       }
       LASTREF_CHECK(run(*message));
@@ -171,7 +176,14 @@ class Worker {
     const auto number = unpacker.number<std::uint64_t>();
     LASTREF_CHECK(unpacker.failed() ? unpacker.finish() : ok());
     const os::Instant begun = os_.now();
-    auto [kind, body] = work(message.body.subspan(sizeof number));
+    Kind kind = Kind::failed;
+    os::Packed body;
+    // What is short of memory here may have some for the next batch.
+    if (const auto thrown = backends::thrown_by(
+            [&] { std::tie(kind, body) = work(message.body.subspan(sizeof number)); }, "a batch")) {
+      kind = Kind::failed;
+      body = backends::encode(*thrown);
+    }
     os::Packed numbers;
     os::put(numbers, number);
     os::put(numbers, std::int64_t{(os_.now() - begun).count()});
@@ -203,7 +215,7 @@ class Worker {
   /// done once already. It has none of the threads that its memory speaks of, so nothing of it may
   /// be taken down in good order.
   void check_process() {
-    if (os_.process_id() == process_) {
+    if (os_.process_token() == token_) {
       return;
     }
     if (const auto self = os_.open_process(os_.process_id())) {
@@ -215,7 +227,7 @@ class Worker {
   os::Os& os_;
   const Session& session_;
   const Functions& functions_;
-  os::Pid process_;
+  std::uint64_t token_;
   std::shared_ptr<Receiver> receiver_;
   BackwardReducer backward_;
   backends::Inbox& jobs_;
@@ -239,7 +251,11 @@ Status join_and_serve(os::Os& os,
 int serve_worker(os::Os& os,
                  const std::function<Result<Session>()>& join,
                  const Functions& functions) noexcept {
-  const Status served = join_and_serve(os, join, functions);
+  Status served = ok();
+  if (const auto thrown =
+          backends::thrown_by([&] { served = join_and_serve(os, join, functions); }, "a worker")) {
+    served = failure(std::errc::not_enough_memory, "a worker");
+  }
   if (!served) {
     os::report_quietly(os, "lastref worker: gave up: " + describe(served.error()));
     return could_not;
@@ -267,7 +283,7 @@ std::optional<int> run_if_spawned(os::Os& os,
   }
   const auto join = [&]() -> Result<Session> {
     LASTREF_TRY(joined, tracker::Client::join(os, rest[0]));
-    return Session::of(os, std::move(joined));
+    return Session::of_worker(os, std::move(joined));
   };
   return serve_worker(os, join, functions);
 }

@@ -81,6 +81,8 @@ TEST(EntryPoints, of_a_tracker_need_one_folder_and_live_with_interrupts_that_the
     EXPECT_THAT(os.said,
                 ElementsAre(HasSubstr("tracker: ignore_signal"),
                             HasSubstr("tracker: ignore_signal"),
+                            HasSubstr("tracker: ignore_signal"),
+                            HasSubstr("tracker: ignore_signal"),
                             HasSubstr("tracker: needs the folder of a tree")));
     os.said.clear();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <stdexcept>
 
 #include <lastref/backend.hpp>
@@ -60,6 +61,16 @@ Result<Value> throw_number(const TaskContext&, Arguments) {
 }
 Result<Value> throw_interrupt(const TaskContext&, Arguments) {
   throw Interrupt();
+}
+/// What has no what().
+Result<Value> throw_silent(const TaskContext&, Arguments) {
+  class Silent final : public std::exception {
+    const char* what() const noexcept override { return nullptr; }
+  };
+  throw Silent();
+}
+Result<Value> throw_no_memory(const TaskContext&, Arguments) {
+  throw std::bad_alloc();
 }
 
 /// {size}: so many bytes.
@@ -141,6 +152,11 @@ Result<Value> close_fds(const TaskContext&, Arguments arguments) {
   }
   return Value();
 }
+/// {fd}: closes it, and never ends.
+Result<Value> close_and_hang(const TaskContext& context, Arguments arguments) {
+  LASTREF_CHECK(status_of(close_fds(context, arguments)));
+  hang();
+}
 /// {bytes}: says them to the parent, where the worker will say its results.
 Result<Value> say(const TaskContext& context, Arguments arguments) {
   const ByteString bytes = must(arguments[0].as<ByteString>());
@@ -155,6 +171,12 @@ Result<Value> nested(const TaskContext& context, Arguments arguments) {
     return tl::unexpected<Error>(made.error());
   }
   return List{static_cast<std::int64_t>(made->n_jobs), made->fallback != nullptr};
+}
+
+/// The folder of the tree of a session that is asked for in here.
+Result<Value> lead_a_tree(const TaskContext& context, Arguments) {
+  LASTREF_TRY(tree, Session::lead(*context.session.os).tree());
+  return Value(tree);
 }
 
 }  // namespace
@@ -172,6 +194,8 @@ std::shared_ptr<const Functions> test_functions() {
         {"throw_standard", throw_standard},
         {"throw_number", throw_number},
         {"throw_interrupt", throw_interrupt},
+        {"throw_silent", throw_silent},
+        {"throw_no_memory", throw_no_memory},
         {"make_bytes", make_bytes},
         {"size_of_bytes", size_of_bytes},
         {"sum", sum},
@@ -188,7 +212,9 @@ std::shared_ptr<const Functions> test_functions() {
         {"append", append},
         {"daemonise", daemonise},
         {"close_fds", close_fds},
+        {"close_and_hang", close_and_hang},
         {"nested", nested},
+        {"lead_a_tree", lead_a_tree},
     };
     auto functions = std::make_shared<Functions>();
     for (const auto& [name, function] : table) {

@@ -125,16 +125,20 @@ TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
   ground.wait_for_mark("stranger");
   std::set<os::Pid> workers;
   os::Pid stranger = 0;
+  // What is started is nobody's child but this process's, which adopts it; a fork is its maker's.
+  const auto words_of = [](os::Pid pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  for (const os::Pid child : pretend::children()) {
+    if (words_of(child).find(worker::entry_point) != std::string::npos) {
+      workers.insert(child);
+    }
+  }
   for (const fs::path& thread : threads_of(std::to_string(parent.pid))) {
     std::ifstream line(thread / "children");
     for (os::Pid child = 0; line >> child;) {
-      std::ifstream file("/proc/" + std::to_string(child) + "/cmdline");
-      const std::string words{std::istreambuf_iterator<char>(file), {}};
-      if (words.find(worker::entry_point) != std::string::npos) {
-        workers.insert(child);
-      } else if (words.find("tracker") == std::string::npos) {
-        stranger = child;
-      }
+      stranger = child;
     }
   }
   ASSERT_EQ(workers.size(), 2U);

@@ -14,6 +14,21 @@
 
 namespace {
 
+/// The kernel, which starts no thread in a worker that is told so.
+class ThreadlessOs final : public lastref::os::KernelOs {
+ public:
+  ThreadlessOs() : KernelOs({.program = lastref::this_program}) {}
+
+  lastref::Result<std::unique_ptr<lastref::os::Thread>> start_thread(
+      std::function<void()> body, lastref::os::ThreadKind kind) noexcept override {
+    if (environment("LASTREF_TEST_WORKERS_HAVE_NO_THREADS") &&
+        environment(lastref::worker::marker)) {
+      return lastref::failure(std::errc::resource_unavailable_try_again, "a thread");
+    }
+    return KernelOs::start_thread(std::move(body), kind);
+  }
+};
+
 /// {folder}: has two workers that never end, and a copy that has all that it has. Nor does it end.
 int be_parent(lastref::os::Os& os, const std::string& folder) {
   lastref::ProcessBackend backend(lastref::Session::lead(os), lastref::pretend::test_functions());
@@ -37,7 +52,7 @@ int be_parent(lastref::os::Os& os, const std::string& folder) {
 
 int main(int argc, char** argv) {
   // Never destroyed: what tasks have kept, and threads when one calls exit, use it to the last.
-  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
+  static auto& os = *new ThreadlessOs();
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code =
           lastref::run_if_spawned(os, *lastref::pretend::test_functions(), arguments)) {

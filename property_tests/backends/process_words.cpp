@@ -1,17 +1,23 @@
 #include "property_tests/backends/process_words.hpp"
 
+#include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -94,23 +100,64 @@ void send_signal(os::Pid pid, int number) {
   ::kill(pid, number);
 }
 
-void wait_until_stopped(os::Pid child) {
-  siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOWAIT) != 0 &&
-         errno == EINTR) {
-  }
+void wait_until_stopped(os::Pid process) {
+  // It need not be a child. proc(5), /proc/pid/stat, field 3; the name before it is in brackets.
+  const std::string path = "/proc/" + std::to_string(process) + "/stat";
+  until([&] {
+    std::ifstream file(path);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t at = text.rfind(')');
+    return at == std::string::npos || text.substr(at + 2, 1) == "T";
+  });
 }
 
-void wait_until_dead(os::Pid child) {
-  siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 &&
-         errno == EINTR) {
+void wait_until_dead(os::Pid process) {
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
+  while (fd >= 0 && ::poll(&item, 1, -1) < 0 && errno == EINTR) {
   }
+  ::close(fd);
+}
+
+int exit_code_of(os::Pid child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) != child && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 bool has_children() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+void reap_until(const std::atomic<bool>& over) {
+  while (!over) {
+    ::waitpid(-1, nullptr, WNOHANG);
+  }
+}
+
+std::uint64_t number_from_copy(Fork fork, const std::function<std::uint64_t()>& body) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) < 0) {
+    return 0;
+  }
+  const auto copy = fork == Fork::plain
+                        ? ::fork()
+                        : static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  std::uint64_t number = 0;
+  if (copy == 0) {
+    number = body();
+    const auto written = ::write(ends[1], &number, sizeof number);
+    ::_exit(written < 0 ? 1 : 0);
+  }
+  ::close(ends[1]);
+  if (::read(ends[0], &number, sizeof number) != sizeof number) {
+    number = 0;
+  }
+  ::close(ends[0]);
+  ::waitpid(copy, nullptr, 0);
+  return number;
 }
 
 void set_variable(const std::string& name, const std::string& value) {
@@ -139,6 +186,57 @@ bool take_broken_pipe() {
   const bool was_there = ::sigtimedwait(&signals, nullptr, &at_once) == SIGPIPE;
   EXPECT_EQ(::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr), 0);
   return was_there;
+}
+
+FullStandardError::FullStandardError() : usual_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_NONBLOCK) == 0) {
+    const std::string line(4096, '.');
+    while (::write(ends[1], line.data(), line.size()) > 0) {
+    }
+    ::fcntl(ends[1], F_SETFL, 0);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[1]);
+    read_ = ends[0];
+  }
+}
+
+FullStandardError::~FullStandardError() {
+  ::dup2(usual_, STDERR_FILENO);
+  ::close(usual_);
+  ::close(read_);
+}
+
+std::string FullStandardError::drain() const {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (ssize_t size = 0; (size = ::read(read_, buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+int run_as(unsigned user,
+           const std::string& program,
+           const std::string& argument,
+           const std::string& path) {
+  std::string name = program;
+  std::string word = argument;
+  std::string variable = "PATH=" + path;
+  std::array<char*, 3> words = {name.data(), word.data(), nullptr};
+  std::array<char*, 2> variables = {variable.data(), nullptr};
+  constexpr int could_not = 126;
+  const pid_t copy = ::fork();
+  if (copy == 0) {
+    if (::setgroups(0, nullptr) == 0 && ::setresgid(user, user, user) == 0 &&
+        ::setresuid(user, user, user) == 0) {
+      ::execve(name.c_str(), words.data(), variables.data());
+    }
+    ::_exit(could_not);
+  }
+  int status = 0;
+  ::waitpid(copy, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 FewDescriptors::FewDescriptors(std::uint64_t most) : usual_(limit_descriptors(most)) {}

@@ -1,6 +1,7 @@
 // process_words: what tests of backends do to processes, and tasks to the process they run in.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,12 +32,22 @@ void daemonise_until(const std::string& path);
 [[noreturn]] void leave(int code);
 void close_here(int fd);
 void send_signal(os::Pid pid, int number);
-/// Returns when a child of ours has stopped.
-void wait_until_stopped(os::Pid child);
-/// Returns when a child of ours is dead; it is left to be reaped.
-void wait_until_dead(os::Pid child);
+/// Returns when it has stopped.
+void wait_until_stopped(os::Pid process);
+/// Returns when it is dead.
+void wait_until_dead(os::Pid process);
+/// Waits for a child of ours and reaps it; -1 if it was killed.
+int exit_code_of(os::Pid child);
 /// Whether there is a child, dead or alive, that is ours to reap.
 bool has_children();
+/// Reaps whatever child there is, until it is over.
+void reap_until(const std::atomic<bool>& over);
+
+/// By the C library, or by the system call that a runtime of another language would make.
+enum class Fork : std::uint8_t { plain, raw };
+/// What a copy of this process, made in that way, says; 0 if it says nothing.
+std::uint64_t number_from_copy(Fork fork, const std::function<std::uint64_t()>& body);
+
 /// An empty value takes the variable away.
 void set_variable(const std::string& name, const std::string& value);
 /// Open to all, as far as the process's mask allows.
@@ -46,6 +57,29 @@ bool make_fifo(const std::string& path);
 void hold_back_a_broken_pipe();
 /// Takes it. Whether it was there, and one time only; the thread would die of another one.
 bool take_broken_pipe();
+
+/// Standard error is a full pipe, whose other end nobody reads unless `drain` is called, for a
+/// scope. Whoever writes to it waits.
+class FullStandardError {
+ public:
+  FullStandardError();
+  FullStandardError(const FullStandardError&) = delete;
+  FullStandardError& operator=(const FullStandardError&) = delete;
+  ~FullStandardError();
+
+  /// What is in it; it is empty then.
+  std::string drain() const;
+
+ private:
+  int usual_;
+  int read_ = -1;
+};
+
+/// Runs a program as another user with a single variable, PATH. Its exit code.
+int run_as(unsigned user,
+           const std::string& program,
+           const std::string& argument,
+           const std::string& path);
 
 /// The calling process may have so many descriptors, for a scope.
 class FewDescriptors {

@@ -34,8 +34,9 @@ class FailingOs final : public os::KernelOs {
   Result<os::Fd> open_process(os::Pid pid) noexcept override {
     return cross(Call::open_process, [&] { return KernelOs::open_process(pid); });
   }
-  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body) noexcept override {
-    return cross(Call::start_thread, [&] { return KernelOs::start_thread(std::move(body)); });
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
+                                                   os::ThreadKind kind) noexcept override {
+    return cross(Call::start_thread, [&] { return KernelOs::start_thread(std::move(body), kind); });
   }
   Status entropy(os::Buffer into) noexcept override {
     return cross(Call::entropy, [&] { return KernelOs::entropy(into); });

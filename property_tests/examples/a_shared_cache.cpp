@@ -54,9 +54,14 @@ int main(int argc, char** argv) {
     tasks.push_back({"steps_from", {(*cache)->handle(), number}});
   }
   const auto steps = parallel.run(std::move(tasks));
-  for (const Value& each : steps.value()) {
-    std::printf("%lld\n", static_cast<long long>(each.as<std::int64_t>().value()));
+  if (!steps) {
+    std::fprintf(stderr, "no steps: %s\n", describe(steps.error()).c_str());
+    return 1;
   }
-  std::printf("27 is%s in the cache\n", (*cache)->get(27).value() ? "" : " not");
+  for (const Value& each : *steps) {
+    std::printf("%lld\n", static_cast<long long>(each.as<std::int64_t>().value_or(-1)));
+  }
+  const auto known = (*cache)->get(27);
+  std::printf("27 is%s in the cache\n", known && *known ? "" : " not");
   return 0;
 }

@@ -20,17 +20,26 @@ Result<Value> element(const lastref::TaskContext&, std::span<const Value> argume
   return reinterpret_cast<const std::int64_t*>(array.data())[index];
 }
 
-void print_elements(lastref::Parallel& parallel, const Array& array, int first, int end) {
+/// Whether there are any.
+bool print_elements(lastref::Parallel& parallel, const Array& array, int first, int end) {
   const auto elements = parallel.run([&]() -> std::optional<lastref::Task> {
     return first < end ? std::optional(lastref::Task{"element", {array, first++}}) : std::nullopt;
   });
   if (!elements) {
     std::printf("no elements: %s\n", describe(elements.error()).c_str());
-    return;
+    return false;
   }
   for (const Value& each : *elements) {
-    std::printf("%ld\n", each.as<std::int64_t>().value());
+    std::printf("%ld\n", each.as<std::int64_t>().value_or(-1));
   }
+  return true;
+}
+
+Result<Array> mostly_zeros() {
+  LASTREF_TRY(dtype, lastref::DType::parse("<i8"));
+  LASTREF_TRY(array, Array::zeros(dtype, {1'000'000}));
+  reinterpret_cast<std::int64_t*>(array.mutable_data())[21] = 42;
+  return array;
 }
 
 int main(int argc, char** argv) {
@@ -42,11 +51,13 @@ int main(int argc, char** argv) {
     return *code;  // It was a worker.
   }
 
-  const auto array = Array::zeros(lastref::DType::parse("<i8").value(), {1'000'000}).value();
-  reinterpret_cast<std::int64_t*>(array.mutable_data())[21] = 42;
+  const auto array = mostly_zeros();
+  if (!array) {
+    std::printf("no array: %s\n", describe(array.error()).c_str());
+    return 1;
+  }
 
   lastref::Parallel parallel(lastref::Session::lead(os), functions, {.n_jobs = 2});
-  print_elements(parallel, array, 10, 20);  // Fails at 13.
-  print_elements(parallel, array, 20, 23);  // Runs in new workers.
-  return 0;
+  print_elements(parallel, *array, 10, 20);                 // Fails at 13.
+  return print_elements(parallel, *array, 20, 23) ? 0 : 1;  // Runs in new workers.
 }

@@ -1,6 +1,7 @@
 // parallel_map: sums the rows of a big array in two worker processes.
 //
 // The array is written to one file, which both workers map; the file goes when the call is over.
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -20,6 +21,14 @@ Result<Value> sum_of_row(const lastref::TaskContext&, std::span<const Value> arg
   return std::accumulate(numbers, numbers + line.size(), 0.0);
 }
 
+Result<Array> numbered_rows() {
+  LASTREF_TRY(dtype, lastref::DType::parse("<f8"));
+  LASTREF_TRY(array, Array::zeros(dtype, {8, 1'000'000}));
+  auto* const numbers = reinterpret_cast<double*>(array.mutable_data());
+  std::iota(numbers, numbers + array.size(), 0.0);
+  return array;
+}
+
 int main(int argc, char** argv) {
   static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
@@ -29,20 +38,22 @@ int main(int argc, char** argv) {
     return *code;  // It was a worker.
   }
 
-  const auto array = Array::zeros(lastref::DType::parse("<f8").value(), {8, 1'000'000}).value();
-  auto* const numbers = reinterpret_cast<double*>(array.mutable_data());
-  std::iota(numbers, numbers + array.size(), 0.0);
+  const auto array = numbered_rows();
+  if (!array) {
+    std::fprintf(stderr, "no array: %s\n", describe(array.error()).c_str());
+    return 1;
+  }
 
   lastref::Parallel parallel(lastref::Session::lead(os), functions, {.n_jobs = 2});
   const auto sums = parallel.run([&, row = 0]() mutable -> std::optional<lastref::Task> {
-    return row < 8 ? std::optional(lastref::Task{"sum_of_row", {array, row++}}) : std::nullopt;
+    return row < 8 ? std::optional(lastref::Task{"sum_of_row", {*array, row++}}) : std::nullopt;
   });
   if (!sums) {
     std::fprintf(stderr, "no sums: %s\n", describe(sums.error()).c_str());
     return 1;
   }
   for (const Value& sum : *sums) {
-    std::printf("%.0f\n", sum.as<double>().value());
+    std::printf("%.0f\n", sum.as<double>().value_or(NAN));
   }
   return 0;
 }

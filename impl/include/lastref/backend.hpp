@@ -4,7 +4,8 @@
 // - One job wants no pool: `configure` answers with a backend to fall back to, and so does a
 //   process pool below a worker or a thread.
 // - A callback is called once for each batch, by whoever has finished it, with nothing locked. It
-//   may send more, but must not end the backend.
+//   may send more, but must not end the backend. While it waits, the pool goes on. What it throws
+//   is the batch's outcome.
 // - A worker that dies takes the whole pool along: every batch that is on its way fails at once
 //   with TerminatedWorker, for nobody can say what the others are worth without it. Configure the
 //   backend again to go on.
@@ -39,8 +40,10 @@ class Future {
   Future& operator=(const Future&) = delete;
   virtual ~Future() = default;
 
-  /// Waits. Whatever happens to the pool and its workers, there is an outcome in the end.
+  /// Waits. Whatever happens to the pool and its workers, there is an outcome in the end. The
+  /// batch's callback has returned then; it may be this thread that calls it.
   virtual const BatchOutcome& get() = 0;
+  /// Whether it is known how the batch has ended.
   virtual bool is_ready() const = 0;
 };
 
@@ -76,7 +79,8 @@ struct Configured {
   std::shared_ptr<ParallelBackend> fallback = {};
 };
 
-/// All methods may be called from any thread.
+/// All methods may be called from any thread. In a process that was forked from the one which made
+/// it, nothing of a backend is ended or waited for: whatever can fail is operation_not_permitted.
 ///
 /// Source          joblib _parallel_backends.py, ParallelBackendBase.
 class ParallelBackend {
@@ -103,6 +107,22 @@ class ParallelBackend {
   ///                 (operation_not_permitted); TerminatedWorker: a worker has died since it was.
   ///                 Nothing is on its way, and `callback` is not called.
   virtual Outcome<FuturePtr> apply_async(Batch batch, Callback callback) = 0;
+
+  /// The same for a callback that takes no time, waits for nothing and runs nobody else's code:
+  /// whoever serves the whole pool may call it.
+  virtual Outcome<FuturePtr> apply_brief(Batch batch, Callback callback) {
+    return apply_async(std::move(batch), std::move(callback));
+  }
+  /// Said in such a callback: it is going to take its time, and may wait for nobody else's results
+  /// unless it says so with `waits`. False: it must not, for nobody could serve the pool meanwhile.
+  virtual bool step_aside(bool waits) {
+    static_cast<void>(waits);
+    return true;
+  }
+
+  /// What is on its way fails with operation_canceled, as soon as may be. Waits for nobody, and may
+  /// be called by anybody, callbacks too. The backend is to be ended then.
+  virtual void cancel() {}
 
   /// Whether it takes batches: it is configured, and no worker has died since.
   virtual bool is_ready() const { return true; }
@@ -198,12 +218,17 @@ class ProcessBackend final : public ParallelBackend {
   ProcessBackend& operator=(const ProcessBackend&) = delete;
   ~ProcessBackend() override;
 
-  /// 1 with a warning in a worker, and in a thread that is not the first.
+  /// 1 with a warning, which is given once, in a worker, and in a thread that is not the first.
+  /// Whoever has had workers gets workers again, in whatever thread: tasks that were kept apart are
+  /// not run in their caller one day.
   Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) override;
   /// Errors          also operation_not_permitted: this process was started to be a worker and has
   ///                 not looked whether it was (see run_if_spawned).
   Result<Configured> configure(const BackendOptions& options) override;
   Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
+  Outcome<FuturePtr> apply_brief(Batch batch, Callback callback) override;
+  bool step_aside(bool waits) override;
+  void cancel() override;
   bool is_ready() const override;
   Status terminate() override;
   std::size_t compute_batch_size() override;

@@ -7,7 +7,9 @@
 //
 // What a newcomer would get wrong:
 // - Tasks are asked for as there is somebody to run them, by one thread at a time, which need not
-//   be the caller's.
+//   be the caller's. A source may wait for results of tasks that it has given before. What it and
+//   `progress` throw is the failure of the call; while they wait, deaths and aborts end what runs,
+//   but the call returns only when they have.
 // - One object may be called any number of times, whatever became of the calls before: each begins
 //   with the same configuration and nothing else. Its workers stay between calls; a call that has
 //   failed leaves none, and the next one starts new ones.
@@ -66,24 +68,26 @@ class Parallel {
   Parallel(Session session, std::shared_ptr<ParallelBackend> backend, ParallelOptions options);
   Parallel(const Parallel&) = delete;
   Parallel& operator=(const Parallel&) = delete;
-  /// Ends its workers. No call may be on its way.
+  /// Ends its workers. No call may be on its way. In a process that was forked from the one which
+  /// made it, it ends nothing.
   ~Parallel();
 
   /// Runs all tasks. Results are in the order of the tasks; the first failure aborts the rest.
   ///
   /// Errors          the first Failure of a task; Error: device_or_resource_busy: a call is on its
   ///                 way; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
-  ///                 operation_canceled: aborted; what configure, start_call and apply_async said.
+  ///                 operation_canceled: aborted; operation_not_permitted: it belongs to another
+  ///                 process; not_enough_memory; what configure, start_call and apply_async said.
   ///                 Nothing of the call is left, and the next one may be made.
   Outcome<List> run(const TaskSource& source);
   Outcome<List> run(std::vector<Task> tasks);
 
-  /// Makes the call that is on its way, if there is one, end with operation_canceled.
+  /// Makes the call that is on its way, if there is one, end with operation_canceled: it is from
+  /// the moment that run was called. Its workers are ended at once. Waits for nobody.
   void abort();
 
  private:
   struct State;
-  class Call;
 
   Outcome<List> run_one(const TaskSource& source);
   Status make_ready();

@@ -31,8 +31,12 @@ struct Session {
   /// A worker, whose tasks start no workers of their own.
   bool in_worker = false;
 
-  /// That of the root of a new tree. No tracker runs before somebody needs it.
+  /// That of this process, which all who ask by the same Os share as long as anybody has it: of the
+  /// root of a new tree, or of the worker that this process is. No tracker runs before somebody
+  /// needs it.
   static Session lead(os::Os& os);
+  /// That of a worker that has joined a tree; `lead` gives it from now on.
+  static Session of_worker(os::Os& os, const std::shared_ptr<tracker::Client>& client);
   /// That of a member of a tree.
   static Session of(os::Os& os, const std::shared_ptr<tracker::Client>& client);
 };

@@ -1,0 +1,349 @@
+#include "impl/backends/call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "impl/backends/safely.hpp"
+
+namespace lastref::backends {
+
+Call::Call(Parts parts)
+    : os_(parts.os),
+      backend_(std::move(parts.backend)),
+      options_(parts.options),
+      n_jobs_(parts.n_jobs),
+      source_(parts.source),
+      tells_(options_.progress || options_.verbose > 0),
+      monitor_(os_.make_monitor()),
+      begun_(os_.now()) {}
+
+Outcome<List> Call::run() {
+  do {
+    dispatch();
+    tell();
+  } while (wait());
+  const os::Held held(*monitor_);
+  if (failure_) {
+    return tl::unexpected<Failure>(*std::move(failure_));
+  }
+  return std::move(results_);
+}
+
+/// False when it is over; true if the caller has something to do.
+bool Call::wait() {
+  const os::Held held(*monitor_);
+  caller_waits_ = true;
+  while (!may_end() && !is_caller_wanted()) {
+    monitor_->wait();
+  }
+  caller_waits_ = false;
+  caller_goes_on_ = false;
+  is_over_ = may_end();
+  return !is_over_;
+}
+
+/// Sends as many batches as may be on their way. One thread at a time does it, for all.
+void Call::dispatch() {
+  {
+    const os::Held held(*monitor_);
+    wants_dispatch_ = true;
+    if (std::exchange(is_dispatching_, true)) {
+      return;
+    }
+  }
+  while (goes_on()) {
+    while (may_send() && send_one()) {
+    }
+  }
+}
+
+void Call::fail(Failure failure) {
+  const os::Held held(*monitor_);
+  if (!failure_ && !is_over_) {
+    failure_ = std::move(failure);
+  }
+  notify();
+}
+
+void Call::abort() {
+  fail(Error{.code = std::errc::operation_canceled, .subject = "the call was aborted"});
+  backend_->cancel();
+}
+
+bool Call::may_end() const {
+  return !is_dispatching_ &&
+         (failure_ || (is_exhausted_ && unfinished_ == 0 && !is_telling_ && tales_.empty()));
+}
+
+bool Call::has_room() const {
+  return !failure_ && !is_over_ && !is_exhausted_ &&
+         (!options_.pre_dispatch || on_their_way_ / n_jobs_ < *options_.pre_dispatch);
+}
+
+bool Call::is_to_send() const {
+  return has_room() && !is_dispatching_;
+}
+
+bool Call::is_to_tell() const {
+  return !tales_.empty() && !is_telling_;
+}
+
+bool Call::is_caller_wanted() const {
+  return is_to_tell() || (caller_goes_on_ && is_to_send());
+}
+
+/// Not after each batch: the caller would take a processor from those who work.
+void Call::notify() {
+  if (caller_waits_ && (may_end() || is_caller_wanted())) {
+    monitor_->notify_all();
+  }
+}
+
+bool Call::goes_on() {
+  const os::Held held(*monitor_);
+  is_dispatching_ = std::exchange(wants_dispatch_, false);
+  notify();
+  return is_dispatching_;
+}
+
+bool Call::has_failed() const {
+  const os::Held held(*monitor_);
+  return failure_.has_value();
+}
+
+bool Call::may_send() {
+  const os::Held held(*monitor_);
+  return has_room();
+}
+
+/// False if there was nothing to send, or it could not be sent.
+bool Call::send_one() {
+  bool is_sent = false;
+  if (auto thrown = thrown_by([&] { is_sent = try_send(); }, "the sending of a batch")) {
+    fail(*std::move(thrown));
+  }
+  return is_sent;
+}
+
+bool Call::try_send() {
+  const auto sending = std::make_shared<Sending>();
+  Batch batch = take(options_.batch_size ? *options_.batch_size : backend_->compute_batch_size());
+  if (batch.empty() || has_failed()) {
+    return false;
+  }
+  for (const Task& task : batch) {
+    for (const Value& argument : task.arguments) {
+      collect(argument, sending->inputs);
+    }
+  }
+  sending->size = batch.size();
+  sending->at = os_.now();
+  {
+    const os::Held held(*monitor_);
+    sending->first = results_.size();
+    results_.resize(results_.size() + sending->size);
+    ++on_their_way_;
+    ++unfinished_;
+    for (const auto& [identity, array] : sending->inputs) {
+      ++uses_[identity];
+      idle_.erase(identity);
+    }
+  }
+  const auto callback = [self = shared_from_this(), sending](BatchOutcome& outcome) {
+    self->complete(*sending, outcome);
+  };
+  const auto sent = backend_->apply_brief(std::move(batch), callback);
+  if (!sent) {
+    fail(sent.error());
+  }
+  return sent.has_value();
+}
+
+/// Tasks for one batch. Where few are left, all jobs get their part of them.
+Batch Call::take(std::size_t size) {
+  const bool may_choose = !options_.batch_size;
+  const std::size_t enough = may_choose ? size * n_jobs_ : size;
+  while (!is_at_end_ && waiting_.size() < enough) {
+    if (std::optional<Task> task = ask_source()) {
+      waiting_.push_back(*std::move(task));
+    } else {
+      is_at_end_ = true;
+    }
+  }
+  if (may_choose && waiting_.size() < enough) {
+    size = std::min(size, (waiting_.size() + n_jobs_ - 1) / n_jobs_);
+  }
+  Batch batch;
+  batch.reserve(std::min(size, waiting_.size()));
+  while (batch.size() < size && !waiting_.empty()) {
+    batch.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  {
+    const os::Held held(*monitor_);
+    is_exhausted_ = is_at_end_ && waiting_.empty();
+  }
+  release_idle();
+  return batch;
+}
+
+std::optional<Task> Call::ask_source() {
+  Outcome<std::optional<Task>> task = ask_safely(source_);
+  if (!task) {
+    fail(std::move(task).error());
+    return std::nullopt;
+  }
+  return *std::move(task);
+}
+
+/// Lets go of inputs once no task is to come: until then one of these might.
+void Call::release_idle() {
+  Identities idle;
+  {
+    const os::Held held(*monitor_);
+    if (!is_exhausted_) {
+      return;
+    }
+    idle.swap(idle_);
+  }
+  for (const Array::Identity& input : idle) {
+    backend_->release_input(input);
+  }
+}
+
+/// In whatever thread calls back.
+void Call::complete(Sending& sending, BatchOutcome& outcome) {
+  if (auto thrown = thrown_by([&] { take_results(sending, outcome); }, "the results of a batch")) {
+    fail(*std::move(thrown));
+  }
+  go_on();
+  // Only now may the call return: nothing of it is touched after that.
+  const os::Held held(*monitor_);
+  --unfinished_;
+  notify();
+}
+
+void Call::take_results(Sending& sending, BatchOutcome& outcome) {
+  if (!outcome) {
+    fail(outcome.error());
+  }
+  const os::Instant now = os_.now();
+  backend_->batch_completed(sending.size, now - sending.at);
+  std::vector<Array::Identity> unused;
+  {
+    const os::Held held(*monitor_);
+    --on_their_way_;
+    if (outcome && !is_over_) {
+      std::ranges::move(*outcome, results_.begin() + static_cast<std::ptrdiff_t>(sending.first));
+    }
+    for (const auto& [identity, array] : sending.inputs) {
+      const auto use = uses_.find(identity);
+      if (--use->second == 0) {
+        uses_.erase(use);
+        unused.push_back(identity);
+      }
+    }
+    if (outcome && tells_ && !is_over_) {
+      tales_.push_back({.size = sending.size, .at = now});
+    }
+  }
+  sending.inputs.clear();
+  {
+    const os::Held held(*monitor_);
+    for (const Array::Identity& input : unused) {
+      // What nobody else has is gone now; what was sent again meanwhile has a use.
+      if (!input.expired() && !uses_.contains(input)) {
+        idle_.insert(input);
+      }
+    }
+  }
+  release_idle();
+}
+
+/// What is to be done after a batch, which may take as long as the user likes.
+void Call::go_on() {
+  bool is_wanted = false;
+  {
+    const os::Held held(*monitor_);
+    // The caller tells if it has nothing else to do: to send is more urgent here.
+    notify();
+    wants_dispatch_ = true;
+    is_wanted = is_to_send() || (is_to_tell() && !caller_waits_);
+  }
+  if (!is_wanted) {
+    return;
+  }
+  if (backend_->step_aside(tells_)) {
+    tell();
+    dispatch();
+    return;
+  }
+  const os::Held held(*monitor_);
+  caller_goes_on_ = true;
+  notify();
+}
+
+/// Tells of all that is done, unless somebody does.
+void Call::tell() {
+  if (!tells_) {
+    return;
+  }
+  {
+    const os::Held held(*monitor_);
+    if (tales_.empty() || std::exchange(is_telling_, true)) {
+      return;
+    }
+  }
+  Progress progress;
+  while (next_progress(progress)) {
+    if (auto thrown = thrown_by(
+            [&] {
+              if (options_.progress) {
+                options_.progress(progress);
+              }
+            },
+            "the progress of a call")) {
+      fail(*std::move(thrown));
+    }
+    // At twice as many each time, so that a long call says little.
+    if (options_.verbose > 0 && progress.completed >= next_tale_) {
+      next_tale_ = 2 * progress.completed;
+      os::report_quietly(os_, "lastref: " + std::to_string(progress.completed) + " tasks are done");
+    }
+  }
+}
+
+/// False if there is nothing to tell: then nobody tells any more.
+bool Call::next_progress(Progress& progress) {
+  const os::Held held(*monitor_);
+  if (failure_ || is_over_) {
+    tales_.clear();
+  }
+  if (tales_.empty()) {
+    is_telling_ = false;
+    notify();
+    return false;
+  }
+  completed_ += tales_.front().size;
+  progress = {.dispatched = results_.size(),
+              .completed = completed_,
+              .elapsed = tales_.front().at - begun_};
+  tales_.pop_front();
+  return true;
+}
+
+void Call::collect(const Value& value, Inputs& inputs) {
+  if (const auto* array = value.get_if<Array>()) {
+    inputs.try_emplace(array->identity(), *array);
+  } else if (const auto* list = value.get_if<List>()) {
+    for (const Value& each : *list) {
+      collect(each, inputs);
+    }
+  } else if (const auto* map = value.get_if<Map>()) {
+    for (const auto& [key, each] : *map) {
+      collect(each, inputs);
+    }
+  }
+}
+
+}  // namespace lastref::backends

@@ -1,0 +1,118 @@
+// call: one call of a Parallel.
+//
+// Who calls back takes the results, which takes no time. Then the source is to be asked, and
+// progress told: each by one thread at a time, which does it for all others, so that nobody waits
+// for a source or a progress that waits. It is the thread that has called back, if its backend can
+// do without it, else the caller, who has nothing else to do. Nothing of the user's is called with
+// anything locked.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include <lastref/owners.hpp>
+#include <lastref/parallel.hpp>
+
+namespace lastref::backends {
+
+/// Whoever calls back when it is over is not heard.
+class Call : public std::enable_shared_from_this<Call> {
+ public:
+  struct Parts {
+    os::Os& os;
+    std::shared_ptr<ParallelBackend> backend;
+    const ParallelOptions& options;
+    unsigned n_jobs = 1;
+    const TaskSource& source;
+  };
+
+  explicit Call(Parts parts);
+
+  /// Sends all there is, and waits.
+  Outcome<List> run();
+  void fail(Failure failure);
+  /// Ends what runs, too.
+  void abort();
+
+ private:
+  /// Of each array one handle.
+  using Inputs = std::map<Array::Identity, Array, std::owner_less<>>;
+  using Identities = std::set<Array::Identity, std::owner_less<>>;
+
+  /// Where the results of a batch go, and what it takes.
+  struct Sending {
+    std::size_t first = 0;  ///< task
+    std::size_t size = 0;   ///< tasks
+    os::Instant at{};
+    Inputs inputs = {};
+  };
+  /// A batch that is done, and of which nobody has told.
+  struct Tale {
+    std::size_t size = 0;  ///< tasks
+    os::Instant at{};
+  };
+
+  static void collect(const Value& value, Inputs& inputs);
+
+  void dispatch();
+  bool wait();
+  bool goes_on();
+  bool may_send();
+  bool send_one();
+  bool try_send();
+  Batch take(std::size_t size);
+  std::optional<Task> ask_source();
+  void complete(Sending& sending, BatchOutcome& outcome);
+  void take_results(Sending& sending, BatchOutcome& outcome);
+  void release_idle();
+  void tell();
+  void go_on();
+  bool next_progress(Progress& progress);
+  bool has_failed() const;
+
+  // With the monitor held.
+  bool may_end() const;
+  bool has_room() const;
+  bool is_to_send() const;
+  bool is_to_tell() const;
+  bool is_caller_wanted() const;
+  void notify();
+
+  os::Os& os_;
+  std::shared_ptr<ParallelBackend> backend_;
+  const ParallelOptions& options_;
+  unsigned n_jobs_;
+  const TaskSource& source_;
+  bool tells_;
+  std::unique_ptr<os::Monitor> monitor_;
+  os::Instant begun_;
+
+  // Of whoever dispatches.
+  std::deque<Task> waiting_;
+  bool is_at_end_ = false;
+
+  // Of whoever tells.
+  std::size_t next_tale_ = 1;
+
+  // With the monitor held.
+  bool is_dispatching_ = false;
+  bool wants_dispatch_ = false;
+  bool is_telling_ = false;
+  bool is_exhausted_ = false;
+  bool is_over_ = false;
+  bool caller_waits_ = false;
+  bool caller_goes_on_ = false;   ///< Nobody else can.
+  std::size_t on_their_way_ = 0;  ///< batches
+  std::size_t unfinished_ = 0;    ///< batches whose completion has not been dealt with
+  std::size_t completed_ = 0;     ///< tasks
+  std::deque<Tale> tales_;
+  std::map<Array::Identity, std::size_t, std::owner_less<>> uses_;  ///< batches on their way
+  Identities idle_;  ///< Inputs without, of whoever has kept them.
+  std::optional<Failure> failure_;
+  List results_;
+};
+
+}  // namespace lastref::backends

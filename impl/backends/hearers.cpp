@@ -1,0 +1,397 @@
+// What the two hearers of a pool do.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "impl/backends/process_pool.hpp"
+
+namespace lastref::backends {
+namespace {
+
+constexpr int poll_failures_max = 10;
+constexpr int own_pipe_tries = 3;
+/// What is shorter is not worth a journey of its own between a result and the next job.
+constexpr std::chrono::milliseconds brief{1};
+/// Who has closed its pipes is about to die, as a rule, and how says more than that we killed it.
+constexpr std::chrono::seconds last_breath{1};
+constexpr std::size_t fds_of_worker = 3;
+
+}  // namespace
+
+void ProcessPool::run(std::size_t at) {
+  {
+    const os::Held held(*monitor_);
+    hearers_[at].id = os_.thread_id();
+  }
+  for (;;) {
+    const auto thrown = thrown_by([&] { serve(at); }, "what a pool has to say");
+    if (!thrown) {
+      return;
+    }
+    // Without memory there is nobody whom it could answer; the next pool may have some.
+    static_cast<void>(thrown_by([&] { give_in(at, *thrown); }, "the end of a pool"));
+  }
+}
+
+/// The pool cannot go on. What is a leader's to end is not ended by who stands by.
+void ProcessPool::give_in(std::size_t at, const Failure& failure) {
+  {
+    const os::Held held(*monitor_);
+    if (!may_lead(at)) {
+      const Error* error = std::get_if<Error>(&failure);
+      kill_all_for(error == nullptr ? Error{} : *error);
+      return;
+    }
+  }
+  break_down(failure);
+}
+
+/// Until it is to leave.
+void ProcessPool::serve(std::size_t at) {
+  for (;;) {
+    JobPtr job;
+    switch (next(at, job)) {
+      case Next::listen:
+        listen(at);
+        break;
+      case Next::tell:
+        job->tell();
+        job.reset();
+        parts_.release_gone();
+        break;
+      case Next::break_down:
+        break_down(canceled().error());
+        break;
+      case Next::leave:
+        return;
+    }
+  }
+}
+
+/// Waits while there is nothing to do. `job` is what is to be told.
+ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
+  const os::Held held(*monitor_);
+  Hearer& self = hearers_[at];
+  self.is_away = false;
+  for (;;) {
+    const bool leads = may_lead(at);
+    self.has_seen = self.has_seen && !leads;
+    if (leads && ((ending_ && !is_down_) || (canceled_ && !broken_))) {
+      is_down_ = ending_;
+      return Next::break_down;
+    }
+    if (!untold_.empty() && (!leads || broken_)) {
+      job = std::move(untold_.front());
+      untold_.pop_front();
+      self.is_away = true;
+      return Next::tell;
+    }
+    if (ending_ && is_down_) {
+      return Next::leave;
+    }
+    if (!ending_ && !broken_ && (leads || !self.has_seen)) {
+      return Next::listen;
+    }
+    idle(self);
+  }
+}
+
+/// Takes the lead if nobody has it.
+bool ProcessPool::may_lead(std::size_t at) {
+  if (hearers_[leader_].is_away && leader_ != at) {
+    leader_ = at;
+    is_new_leader_ = true;
+  }
+  return leader_ == at;
+}
+
+void ProcessPool::idle(Hearer& hearer) {
+  hearer.is_idle = true;
+  monitor_->wait();
+  hearer.is_idle = false;
+}
+
+/// How long the poll may take: those who have closed their pipes have some time to die.
+std::optional<std::chrono::nanoseconds> ProcessPool::patience() {
+  std::optional<std::chrono::nanoseconds> least;
+  for (const auto& worker : crew_.workers()) {
+    if (worker->silent_since && !worker->trouble) {
+      const auto left =
+          std::max(*worker->silent_since + last_breath - os_.now(), os::Instant::zero());
+      least = std::min(least.value_or(left), left);
+    }
+  }
+  return least;
+}
+
+void ProcessPool::end_the_silent() {
+  const os::Held held(*monitor_);
+  for (const auto& worker : crew_.workers()) {
+    if (worker->silent_since && !worker->trouble &&
+        os_.now() >= *worker->silent_since + last_breath) {
+      worker->trouble = Error{
+          .code = std::errc::broken_pipe,
+          .subject = "worker " + std::to_string(worker->pid) + " closed its pipe, and was ended"};
+      crew_.kill(*worker);
+    }
+  }
+}
+
+/// The wake pipe, and three for each worker; of those, who stands by looks for deaths alone.
+std::vector<os::PollItem> ProcessPool::items_of(const Hearer& hearer, bool leads) const {
+  std::vector<os::PollItem> items = {{.fd = hearer.wake_read.get(), .want_read = true}};
+  for (const auto& worker : crew_.workers()) {
+    items.push_back({.fd = worker->process.get(), .want_read = true});
+    if (leads) {
+      items.push_back({.fd = worker->results.at_end() ? os::Fd::none : worker->results.fd(),
+                       .want_read = true});
+      items.push_back(
+          {.fd = worker->jobs.is_empty() ? os::Fd::none : worker->jobs.fd(), .want_write = true});
+    }
+  }
+  return items;
+}
+
+void ProcessPool::listen(std::size_t at) {
+  Hearer& self = hearers_[at];
+  std::vector<os::PollItem> items;
+  std::optional<std::chrono::nanoseconds> timeout;
+  bool leads = false;
+  bool is_new = false;
+  {
+    const os::Held held(*monitor_);
+    if (ending_ || broken_) {
+      return;
+    }
+    leads = leader_ == at;
+    is_new = leads && std::exchange(is_new_leader_, false);
+    items = items_of(self, leads);
+    timeout = leads ? patience() : std::nullopt;
+  }
+  if (is_new) {
+    // What the other one has taken from the pipes already, no poll tells of.
+    for (const auto& worker : crew_.workers()) {
+      if (!read(at, *worker)) {
+        return;
+      }
+    }
+    return;
+  }
+  const auto ready = os_.poll(items, timeout);
+  if (timeout) {
+    end_the_silent();
+  }
+  if (!ready) {
+    if (ready.error().code != std::errc::interrupted && ++self.poll_failures == poll_failures_max) {
+      give_in(at, ready.error());
+    }
+    return;
+  }
+  self.poll_failures = 0;
+  if (items.front().readable) {
+    drain(self);
+  }
+  if (leads) {
+    act(at, items);
+    return;
+  }
+  const os::Held held(*monitor_);
+  self.has_seen =
+      std::any_of(items.begin() + 1, items.end(), [](const auto& item) { return item.readable; });
+}
+
+void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
+  // Whoever dies takes the others along: no worker is looked at after that.
+  for (std::size_t item = 1; item + fds_of_worker <= items.size(); item += fds_of_worker) {
+    WorkerProcess& worker = *crew_.workers()[(item - 1) / fds_of_worker];
+    if ((items[item + 1].readable || items[item + 1].hung_up) && !hear(at, worker)) {
+      return;
+    }
+    if (items[item + 2].writable || items[item + 2].hung_up) {
+      const os::Held held(*monitor_);
+      flush(worker);
+    }
+    if (items[item].readable && bury(at, worker)) {
+      return;
+    }
+  }
+}
+
+/// Whether it leads after a callback as before.
+bool ProcessPool::goes_on(std::size_t at) {
+  const os::Held held(*monitor_);
+  if (leader_ != at) {
+    return false;
+  }
+  hearers_[at].is_away = false;
+  return true;
+}
+
+/// Empties the wake pipe. One that cannot be read would wake us for ever.
+void ProcessPool::drain(Hearer& hearer) {
+  std::array<std::byte, 64> drained{};
+  Status read = ok();
+  for (int tries = 0; tries < own_pipe_tries; ++tries) {
+    const auto got = os_.read(hearer.wake_read.get(), drained);
+    read = status_of(got);
+    if (got || got.error().code == std::errc::resource_unavailable_try_again) {
+      read = ok();
+      break;
+    }
+  }
+  const os::Held held(*monitor_);
+  // Whoever wakes us after the read writes nothing, but it has done before what we look at next.
+  hearer.is_woken = false;
+  if (!read) {
+    kill_all_for(read.error());
+  }
+}
+
+/// Takes what the worker has said. False if another leads since.
+bool ProcessPool::hear(std::size_t at, WorkerProcess& worker) {
+  if (const Status filled = worker.results.fill(); !filled) {
+    distrust(worker, filled.error());
+    return true;
+  }
+  return read(at, worker);
+}
+
+bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
+  for (;;) {
+    const auto message = worker.results.next();
+    if (!message) {
+      distrust(worker, message.error());
+      return true;
+    }
+    if (!*message) {
+      break;
+    }
+    if (!obey(worker, **message)) {
+      return true;  // What it said behind that is not to be believed either.
+    }
+    if (!goes_on(at)) {
+      return false;  // The other one reads on.
+    }
+  }
+  if (worker.results.at_end()) {
+    // It will never say anything again, whether it is dead already or has closed its pipe.
+    const os::Held held(*monitor_);
+    give_up(worker);
+  }
+  return true;
+}
+
+/// False if the worker is not trusted any more.
+bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
+  os::Unpacker unpacker(message.body);
+  const auto number = unpacker.number<std::uint64_t>();
+  const auto busy = unpacker.number<std::int64_t>();
+  const bool is_answer =
+      !unpacker.failed() && (message.kind == Kind::results || message.kind == Kind::failed);
+  // A job that is taken from the worker has to be finished here.
+  const JobPtr job = is_answer ? take_job(worker, number, busy) : nullptr;
+  if (!job) {
+    distrust(worker,
+             {.code = std::errc::bad_message, .subject = "a worker answers what was not asked"});
+    return false;
+  }
+  const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
+  finish(job, Answer{.kind = message.kind, .body = {body.begin(), body.end()}});
+  return true;
+}
+
+/// The job that the worker has done, after it was given another. None if that is not its number.
+JobPtr ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy) {
+  const os::Held held(*monitor_);
+  if (worker.in_flight.empty() || worker.in_flight.front()->number != number) {
+    return nullptr;
+  }
+  JobPtr job = std::move(worker.in_flight.front());
+  worker.in_flight.pop_front();
+  worker.is_brief = std::chrono::nanoseconds(busy) < brief;
+  hand_out();
+  return job;
+}
+
+void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
+  const os::Held held(*monitor_);
+  if (ending_ || broken_) {  // No job is left to fail for it.
+    os::report_quietly(os_, "lastref: a worker is ended, for " + describe(trouble));
+  }
+  if (!worker.trouble) {
+    worker.trouble = std::move(trouble);
+  }
+  worker.results.close();
+  lose(worker);
+}
+
+/// The worker has died, and what it said before was heard. False if nobody can tell how.
+bool ProcessPool::bury(std::size_t at, WorkerProcess& worker) {
+  // Before it is reaped: whoever leads then has to see it dead, too.
+  if (!worker.results.at_end() && !hear(at, worker)) {
+    return true;
+  }
+  bool is_dead = false;
+  const auto exit = crew_.reap(worker, is_dead);
+  if (!is_dead) {
+    return false;
+  }
+  Failure failure = TerminatedWorker{.pid = worker.pid, .exit = exit};
+  {
+    const os::Held held(*monitor_);
+    if (worker.trouble) {
+      failure = *worker.trouble;
+    }
+    wake_all();
+    // Its jobs stay among those that fail.
+    std::ranges::move(worker.in_flight, std::front_inserter(queue_));
+    crew_.remove(worker);
+  }
+  break_down(failure);
+  return true;
+}
+
+/// Fails all jobs, at once, and then ends all workers.
+void ProcessPool::break_down(const Failure& failure) {
+  std::vector<JobPtr> jobs;
+  bool kills = false;
+  {
+    const os::Held held(*monitor_);
+    jobs = take_all_jobs();
+    kills = !jobs.empty() || !ending_;
+    if (!broken_) {
+      broken_ = failure;
+    }
+    if (kills) {
+      crew_.kill_all();
+    }
+    wake_all();
+    monitor_->notify_all();
+  }
+  // Until their workers are dead, the references are not let go of.
+  std::vector<std::vector<Sent>> sent;
+  for (const JobPtr& job : jobs) {
+    sent.push_back(std::exchange(job->sent, {}));
+    finish(job, failure);
+  }
+  crew_.end(kills);
+}
+
+void ProcessPool::finish(const JobPtr& job, Reply reply) {
+  for (Sent& sent : job->sent) {
+    static_cast<void>(sent.arrived());
+  }
+  job->sent.clear();
+  const bool is_told_at_once = job->is_told_at_once(reply);
+  job->arrive(std::move(reply));
+  if (is_told_at_once) {
+    job->tell();
+    parts_.release_gone();
+    return;
+  }
+  const os::Held held(*monitor_);
+  untold_.push_back(job);
+  wake(hearers_[1 - leader_]);
+}
+
+}  // namespace lastref::backends

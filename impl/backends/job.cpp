@@ -1,0 +1,105 @@
+#include "impl/backends/job.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastref::backends {
+namespace {
+
+/// bytes; to make values of them takes no longer than to read them.
+constexpr std::size_t little = std::size_t{64} << 10U;
+
+}  // namespace
+
+bool JobsHome::is_telling(os::Pid thread) const {
+  const os::Held held(*monitor);
+  return std::ranges::find(telling, thread) != telling.end();
+}
+
+void JobsHome::wait_for_tellers() const {
+  const os::Held held(*monitor);
+  while (!telling.empty()) {
+    monitor->wait();
+  }
+}
+
+const BatchOutcome& Job::get() {
+  if (!home_->is_ours()) {
+    return outcome_ ? *outcome_ : outcome_.emplace(failed(not_ours()));
+  }
+  for (;;) {
+    tell();
+    const os::Held held(*home_->monitor);
+    if (state_ == State::waiting || state_ == State::telling) {
+      home_->monitor->wait();
+    }
+    if (state_ == State::told) {
+      return *outcome_;
+    }
+  }
+}
+
+bool Job::is_ready() const {
+  if (!home_->is_ours()) {
+    return true;
+  }
+  const os::Held held(*home_->monitor);
+  return state_ != State::waiting;
+}
+
+void Job::arrive(Reply reply) {
+  const os::Held held(*home_->monitor);
+  reply_ = std::move(reply);
+  state_ = State::arrived;
+  home_->monitor->notify_all();
+}
+
+bool Job::claim() {
+  const os::Pid thread = home_->os.thread_id();
+  const os::Held held(*home_->monitor);
+  if (state_ != State::arrived) {
+    return false;
+  }
+  home_->telling.push_back(thread);
+  state_ = State::telling;
+  return true;
+}
+
+void Job::tell() {
+  if (!claim()) {
+    return;
+  }
+  const os::Pid thread = home_->os.thread_id();
+  BatchOutcome outcome;
+  if (auto thrown = thrown_by([&] { outcome = outcome_of(reply_); }, "results")) {
+    outcome = tl::unexpected<Failure>(*std::move(thrown));
+  }
+  reply_ = Failure();
+  call_back(std::exchange(callback_, nullptr), outcome);
+  const os::Held held(*home_->monitor);
+  outcome_ = std::move(outcome);
+  state_ = State::told;
+  home_->telling.erase(std::ranges::find(home_->telling, thread));
+  home_->monitor->notify_all();
+}
+
+BatchOutcome Job::outcome_of(const Reply& reply) const {
+  if (const auto* failure = std::get_if<Failure>(&reply)) {
+    return tl::unexpected<Failure>(*failure);
+  }
+  const Answer& answer = std::get<Answer>(reply);
+  if (answer.kind == Kind::results) {
+    Result<List> results = decode_results(answer.body, home_->rebuild);
+    return results ? BatchOutcome(*std::move(results)) : failed(std::move(results).error());
+  }
+  Result<Failure> failure = decode_failure(answer.body);
+  return tl::unexpected<Failure>(failure ? *std::move(failure) : Failure(failure.error()));
+}
+
+bool Job::is_told_at_once(const Reply& reply) const {
+  const Answer* answer = std::get_if<Answer>(&reply);
+  return is_brief_ && (answer == nullptr || answer->kind == Kind::failed ||
+                       (answer->body.size() <= little && !has_arrays(answer->body)));
+}
+
+}  // namespace lastref::backends

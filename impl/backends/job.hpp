@@ -1,0 +1,80 @@
+// job: a batch on its way through worker processes, from its bytes to its results.
+//
+// The thread that hears the workers leaves what they said with the job, as bytes, and goes on. Who
+// makes results of it and calls back is somebody else, who may take his time: another thread of the
+// pool, or whoever asks the job first. A future is ready as soon as its outcome is known: `get`
+// waits for nobody but its own callback.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "impl/backends/codec.hpp"
+#include "impl/backends/pipe_ends.hpp"
+#include "impl/backends/pool_future.hpp"
+
+namespace lastref::backends {
+
+/// What all jobs of a pool share.
+struct JobsHome final : FuturesHome {
+  JobsHome(os::Os& its_os, Rebuild its_rebuild)
+      : FuturesHome(its_os), rebuild(std::move(its_rebuild)) {}
+
+  bool is_telling(os::Pid thread) const;
+  /// Returns when nobody is calling back.
+  void wait_for_tellers() const;
+
+  Rebuild rebuild;
+  std::vector<os::Pid> telling;  ///< Threads, with the monitor held.
+};
+
+/// What a worker has said of a job.
+struct Answer {
+  Kind kind = Kind::results;
+  os::Packed body;
+};
+
+/// Or why it never will.
+using Reply = std::variant<Answer, Failure>;
+
+class Job final : public Future {
+ public:
+  Job(std::shared_ptr<JobsHome> home, Callback callback, bool is_brief) noexcept
+      : home_(std::move(home)), callback_(std::move(callback)), is_brief_(is_brief) {}
+
+  const BatchOutcome& get() override;
+  bool is_ready() const override;
+
+  /// Once.
+  void arrive(Reply reply);
+  /// Makes results of what has arrived and calls back, unless somebody does or has.
+  void tell();
+  bool is_brief() const noexcept { return is_brief_; }
+  /// Whether telling that takes no time, and waits for nothing.
+  bool is_told_at_once(const Reply& reply) const;
+
+  std::uint64_t number = 0;
+  os::Packed batch;  ///< Until it is sent.
+  std::vector<Sent> sent;
+
+ private:
+  enum class State : std::uint8_t { waiting, arrived, telling, told };
+
+  bool claim();
+  BatchOutcome outcome_of(const Reply& reply) const;
+
+  std::shared_ptr<JobsHome> home_;
+  Callback callback_;
+  bool is_brief_;  ///< Its callback takes no time.
+
+  // With the monitor held.
+  State state_ = State::waiting;
+  Reply reply_;
+  std::optional<BatchOutcome> outcome_;
+};
+
+using JobPtr = std::shared_ptr<Job>;
+
+}  // namespace lastref::backends
