@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <lastref/call.hpp>
@@ -123,6 +124,144 @@ TEST_F(CampaignTest, stops_when_the_budget_is_spent) {
   });
   EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size, .executed = 7}));
   EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST_F(CampaignTest, goes_on_without_a_budget_until_all_is_done) {
+  options_.budget.reset();
+  options_.random_runs_max.reset();
+  double time = 0;
+  options_.clock = [&time] { return time += 1000; };
+  const Report report = run(all_is_well);
+  EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size, .executed = 2 * matrix_size}));
+  EXPECT_GE(report.random_runs, random_runs_usual);
+  EXPECT_EQ(exit_of(report), Exit::clean);
+}
+
+/// A scenario that is too big for the matrix, and takes 100 seconds a run; a fault takes one.
+class BigScenario : public CampaignTest {
+ protected:
+  BigScenario() {
+    big_.in_matrix = false;
+    options_.scenarios = {&big_, &scenarios_[0]};
+    options_.clock = [this] { return time_; };
+  }
+  Report run_slowly() {
+    return run([this](const Scenario& scenario, const Plan& plan) {
+      time_ += &scenario == &big_ ? 100 : plan.faults.empty() ? 0 : 1;
+      return all_is_well(scenario, plan);
+    });
+  }
+
+  Scenario big_ = named("family/big");
+  double time_ = 0;
+};
+
+TEST_F(BigScenario, does_not_eat_a_small_budget) {
+  options_.budget = 7;
+  const Report report = run_slowly();
+  EXPECT_EQ(report.matrix.all.executed, 7U);
+  EXPECT_EQ(report.left_out, std::vector<std::string>{"1 scenario did not run at all"});
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST_F(BigScenario, runs_after_the_matrix_and_once_where_the_budget_is_used_by_half) {
+  options_.budget = 200;
+  const Report report = run_slowly();
+  EXPECT_EQ(report.matrix.all.executed, matrix_size);
+  EXPECT_EQ(report.clean_runs, 3U);
+  EXPECT_EQ(report.left_out, std::vector<std::string>{"1 scenario ran clean once, not twice"});
+  EXPECT_THAT(verdict_of(report), testing::HasSubstr("1 scenario ran clean once, not twice"));
+}
+
+TEST_F(BigScenario, runs_twice_where_there_is_time) {
+  options_.budget = 10'000;
+  const Report report = run_slowly();
+  EXPECT_EQ(report.clean_runs, 4U);
+  EXPECT_EQ(report.left_out, std::vector<std::string>());
+  EXPECT_EQ(exit_of(report), Exit::clean);
+}
+
+TEST_F(CampaignTest, ends_when_it_is_interrupted_and_can_be_resumed) {
+  ProgressFile memory;
+  std::size_t faults = 0;
+  options_.memory = &memory;
+  options_.is_interrupted = [&faults] { return faults >= 5; };
+  const Report first = run([&](const Scenario& scenario, const Plan& plan) {
+    faults += plan.faults.size();
+    return all_is_well(scenario, plan);
+  });
+  EXPECT_TRUE(first.interrupted);
+  EXPECT_EQ(first.matrix.all, (Count{.total = 2 * matrix_size, .executed = 5}));
+  EXPECT_EQ(exit_of(first), Exit::incomplete);
+  EXPECT_THAT(verdict_of(first), testing::StartsWith("incomplete: interrupted, 23 of 28 faults"));
+  // What was in memory alone so far goes into a file, and the next one begins behind it.
+  std::string why;
+  ASSERT_TRUE(memory.open(path(), 1, why)) << why;
+  memory.flush();
+  options_.is_interrupted = [] { return false; };
+  EXPECT_EQ(resume(all_is_well).resumed, 5U);
+}
+
+TEST_F(CampaignTest, tells_a_violation_before_an_interruption) {
+  std::size_t faults = 0;
+  options_.is_interrupted = [&faults] { return faults >= 2 * matrix_size; };
+  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+    faults += plan.faults.size();
+    return leaks_when_it_fails(scenario, plan);
+  });
+  EXPECT_TRUE(report.interrupted);
+  EXPECT_EQ(exit_of(report), Exit::violation);
+}
+
+TEST_F(CampaignTest, says_that_it_was_interrupted_before_there_was_a_total) {
+  options_.is_interrupted = [] { return true; };
+  const Report report = run(all_is_well);
+  EXPECT_EQ(report.runs, 0U);
+  EXPECT_EQ(verdict_of(report), "incomplete: interrupted, 2 scenarios did not run at all");
+}
+
+TEST_F(CampaignTest, runs_each_scenario_in_each_ambient_clean_and_with_kills) {
+  const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
+  const Ambient blind = {.name = "blind", .sentence = "", .without = "family/two"};
+  options_.ambients = {&deaf, &blind};
+  const Report report = run(all_is_well);
+  ASSERT_EQ(report.ambients.size(), 2U);
+  // Of three points there are two kills before, of a process and of the whole tree, and one after.
+  const std::size_t runs = 1 + 3 * 3;
+  EXPECT_EQ(report.ambients[0].runs, (Count{.total = 2 * runs, .executed = 2 * runs}));
+  EXPECT_EQ(report.ambients[1].runs, (Count{.total = runs, .executed = runs}));
+  EXPECT_EQ(report.ambient_runs, 3 * runs);
+  EXPECT_EQ(exit_of(report), Exit::clean);
+  EXPECT_EQ(std::ranges::count(plans_, "blind", &Plan::ambient), static_cast<std::ptrdiff_t>(runs));
+}
+
+TEST_F(CampaignTest, says_how_a_violation_in_an_ambient_is_repeated) {
+  const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
+  options_.ambients = {&deaf};
+  options_.only_ambients = true;
+  const Report report = run([](const Scenario& scenario, const Plan& plan) {
+    return plan.ambient.empty() ? all_is_well(scenario, plan) : leaks_when_it_fails(scenario, plan);
+  });
+  EXPECT_EQ(report.ambients[0].violations, 2 * 3U);
+  EXPECT_EQ(report.matrix.all, Count{});
+  ASSERT_FALSE(report.groups.empty());
+  EXPECT_THAT(report.groups.front().first.front().replay,
+              testing::StartsWith("lastref replay family/one --ambient deaf --fault "));
+}
+
+TEST_F(CampaignTest, is_incomplete_without_the_ambients) {
+  const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
+  double time = 0;
+  options_.ambients = {&deaf};
+  options_.clock = [&time] { return time; };
+  options_.budget = 2 * matrix_size;
+  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+    time += plan.faults.empty() ? 0 : 1;
+    return all_is_well(scenario, plan);
+  });
+  EXPECT_EQ(report.matrix.all.executed, 2 * matrix_size);
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+  EXPECT_THAT(verdict_of(report), testing::HasSubstr("42 of 42 runs in ambients"));
 }
 
 TEST_F(CampaignTest, runs_scenarios_outside_of_the_matrix_clean_and_no_more) {

@@ -21,9 +21,24 @@ file(MAKE_DIRECTORY ${FOLDER})
 
 answers(0 "gate.*list.*replay.*sweep" --help)
 answers(2 "A subcommand is required")
+
+# The launcher has nothing to build where it lies alone, and nowhere to install from.
+set(program ${PROGRAM})
+file(MAKE_DIRECTORY ${FOLDER}/alone)
+file(COPY ${LAUNCHER} DESTINATION ${FOLDER}/alone)
+set(PROGRAM ${FOLDER}/alone/lastref)
+answers(0 "any verb of the program.*installs and builds nothing" --help)
+answers(0 "any verb of the program" gate --help)
+answers(0 "any verb of the program" test -h)
+if(EXISTS ${FOLDER}/alone/build)
+  message(SEND_ERROR "./lastref --help has begun to build")
+endif()
+set(PROGRAM ${program})
+
 answers(2 "no verb gaet; did you mean gate" gaet)
 answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
 
+answers(0 "5000 without --budget" gate --help)
 answers(2 "soon is not a number above 0" gate --budget soon)
 answers(2 "-1 is not a number above 0" gate --budget=-1)
 answers(2 "nan is not a number above 0" gate --budget nan)
@@ -61,7 +76,7 @@ answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario c
   --budget 0.2)
 answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/always_fails
   --budget 0.2 --first --worlds 1)
-answers(0 " matrix, 3 random" gate --scenario loky/* --world sim --random 3)
+answers(0 " in ambients, 3 random" gate --scenario loky/* --world sim --random 3)
 
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
@@ -72,6 +87,13 @@ answers(2 "--seed" replay canary/always_fails --seed much)
 answers(2 "--world" replay canary/always_fails --world moon)
 answers(1 "VIOLATION canary/always_fails.*repeat  lastref replay canary/always_fails --world sim"
   replay canary/always_fails --world sim)
+
+answers(2 "no ambient nowhere; there are exec, closed, " replay canary/always_fails
+  --ambient nowhere)
+answers(2 "no ambient nowhere; there are exec, closed, " gate --ambient nowhere)
+answers(2 "--ambient exec needs the kernel world" replay canary/always_fails --ambient exec
+  --world sim)
+answers(2 "only the kernel world starts processes of a run" process-of-a-run exec)
 
 # A program that lies elsewhere sees no sources.
 set(program ${PROGRAM})
@@ -96,4 +118,13 @@ answers(1 "VIOLATION canary/always_fails" explore canary/always_fails --preempti
 answers(0 "removed 0 dead trees" sweep --runtime ${FOLDER}/nothing)
 answers(2 "give the folder of its tree, or --loky-fd" tracker)
 answers(2 "excludes" tracker x --loky-fd 3)
+answers(2 "--loky-fd 1 is no pipe that can be read: " tracker --loky-fd 1)
+answers(2 "--loky-fd 77 is no pipe that can be read: " tracker --loky-fd 77)
+set(PROGRAM sh -c "exec \"$0\" \"$@\" 3<\"$0\"" ${program})
+answers(2 "--loky-fd 3 is no pipe that can be read: .*a file, and no pipe" tracker --loky-fd 3)
+set(PROGRAM sh -c "\"$0\" \"$@\" >/dev/full" ${program})
+answers(2 "cannot write to standard output all that there was to say" list)
+answers(2 "cannot write to standard output all that there was to say" --help)
+answers(2 "cannot write to standard output" sweep --runtime ${FOLDER}/nothing)
+set(PROGRAM ${program})
 answers(2 "--loky-fd" tracker --loky-fd x)

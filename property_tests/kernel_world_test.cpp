@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <lastref/owners.hpp>
+#include <lastref/tracker.hpp>
 
 #include "property_tests/printing.hpp"
 
@@ -193,8 +194,9 @@ void lock_root(Stage& stage) {
 
 /// Deaf from its second crossing on.
 void deaf_root(Stage& stage) {
-  static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
-  static_cast<void>(stage.os().ignore_signal(os::Signal::terminate));
+  for (const os::Signal signal : tracker::ignored_signals) {
+    static_cast<void>(stage.os().ignore_signal(signal));
+  }
   static_cast<void>(stage.os().now());
 }
 
@@ -407,9 +409,8 @@ TEST_F(KernelWorldTest, a_shortened_write_is_half_of_it) {
 }
 
 TEST_F(KernelWorldTest, an_interrupt_kills_whoever_minds_it_and_changes_nothing_for_others_T1) {
-  for (const char* minded :
-       {"root/ignore_signal(interrupt)#1", "root/ignore_signal(terminate)#1"}) {
-    const Outcome outcome = with_fault("deaf", std::string(minded) + " interrupt");
+  for (const std::string minded : {"interrupt", "terminate", "hang_up", "quit"}) {
+    const Outcome outcome = with_fault("deaf", "root/ignore_signal(" + minded + ")#1 interrupt");
     EXPECT_EQ(outcome.faults_fired, 1U);
     EXPECT_THAT(outcome.findings, Contains(Field(&Finding::claim, StartsWith("no-crash"))))
         << minded;

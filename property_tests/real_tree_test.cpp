@@ -246,6 +246,7 @@ int be_watcher(os::Os& os, const std::vector<std::string>& arguments) {
 }
 
 TEST(RealTree, nothing_of_it_is_open_to_others_at_any_instant_R13) {
+  pretend::adopt_orphans();
   os::KernelOs os({.program = this_program()});
   if (os.user_id() != 0) {
     GTEST_SKIP() << "needs to become another user";

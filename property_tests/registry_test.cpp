@@ -9,6 +9,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -342,6 +343,45 @@ TEST(RegistryWaiting, the_root_of_all_folders_waits_for_everything_T5) {
   EXPECT_TRUE(registry.take_doomed(registry.now()).empty());
   EXPECT_EQ(registry.release(2, file), Released::last);
   EXPECT_EQ(registry.take_doomed(registry.now()), (std::vector{file, all}));
+}
+
+RC_GTEST_PROP(RegistryProperties,
+              what_goes_a_few_at_a_time_goes_in_the_end_and_folders_behind_what_is_in_them_T10_T5,
+              ()) {
+  const auto most = *rc::gen::inRange<std::size_t>(1, 4);
+  const auto part = rc::gen::element<std::string>("a", "b", "c");
+  Registry registry;
+  std::set<Resource> all;
+  for (const auto& [outer, inner, is_folder] :
+       *rc::gen::container<std::vector<std::tuple<std::string, std::string, bool>>>(
+           rc::gen::tuple(part, part, rc::gen::arbitrary<bool>()))) {
+    const auto type = is_folder ? ResourceType::folder : ResourceType::file;
+    for (const Resource& resource : {Resource{.type = ResourceType::folder, .name = outer},
+                                     Resource{.type = type, .name = outer + "/" + inner}}) {
+      registry.add(1, resource);
+      all.insert(resource);
+    }
+  }
+  std::size_t dropped = 0;
+  while (registry.holds_anything(1)) {
+    const std::size_t some = registry.drop(1, most).size();
+    RC_ASSERT(some <= most);
+    dropped += some;
+  }
+  RC_ASSERT(dropped == all.size());
+  std::vector<Resource> taken;
+  while (registry.has_doomed()) {
+    const auto some = registry.take_doomed(registry.now(), most);
+    RC_ASSERT(some.size() <= most);
+    taken.insert(taken.end(), some.begin(), some.end());
+  }
+  RC_ASSERT(registry.empty());
+  RC_ASSERT(std::set<Resource>(taken.begin(), taken.end()) == all);
+  for (std::size_t first = 0; first < taken.size(); ++first) {
+    for (std::size_t then = first + 1; then < taken.size(); ++then) {
+      RC_ASSERT(!lies_in(taken[then].name, taken[first].name));
+    }
+  }
 }
 
 TEST(RegistryCounts, of_who_holds_nothing_or_something_else_are_0_T3) {

@@ -274,5 +274,24 @@ TEST(ReplayCommand, says_all_that_decides_the_run) {
             "--choices 1.0.2 --seed 7 --world sim");
 }
 
+TEST(Report, has_a_table_of_ambients) {
+  Report report = report_of_two();
+  report.ambients = {{.name = "deaf",
+                      .sentence = "It hears nothing.",
+                      .differs = "quiet: who would know",
+                      .runs = {.total = 40, .executed = 40},
+                      .violations = 2}};
+  const std::string text = to_text(report);
+  EXPECT_NE(text.find("deaf                  40       40          2   It hears nothing."),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("quiet: who would know"), std::string::npos);
+  const auto read = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(read["ambients"][0]["name"], "deaf");
+  EXPECT_EQ(read["ambients"][0]["total"], 40);
+  EXPECT_EQ(read["ambients"][0]["executed"], 40);
+  EXPECT_EQ(read["ambients"][0]["violations"], 2);
+}
+
 }  // namespace
 }  // namespace lastref::harness

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "harness/cli/names.hpp"
+#include "harness/explore/campaign.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -48,9 +49,11 @@ CLI::Validator whole_number() {
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "gate", "The main job: every scenario, clean, failed at every point, and at random");
-  verb->add_option("--budget", options.budget, "Seconds; what is left after the matrix is random")
-      ->check(above_zero())
-      ->capture_default_str();
+  verb->add_option("--budget",
+                   options.budget,
+                   "Seconds; what is left after the matrix is random. Without it: until the matrix "
+                   "is complete")
+      ->check(above_zero());
   verb->add_option("--scenario", options.scenario, "Only those whose names match")
       ->type_name("GLOB");
   verb->add_option("--row", options.row, "Only those that show this row of the specification");
@@ -62,16 +65,23 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   verb->add_option("--seed", options.seed, "Of the random runs")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option("--random", options.random_runs, "At most so many random runs")
+  verb->add_option(
+          "--random",
+          options.random_runs,
+          fmt::format("At most so many random runs; {} without --budget", random_runs_usual))
       ->check(whole_number());
   verb->add_option("--require", options.required, "Worlds that have to be all there, else exit 2")
       ->delimiter(',')
       ->check(CLI::IsMember({"kernel", "sim"}));
-  verb->add_option("--worlds", options.worlds, "Side by side; one a core if not given")
+  verb->add_option("--worlds",
+                   options.worlds,
+                   "Side by side; if not given two a core, or one if they are simulated")
       ->check(CLI::Range(1, 64));
   verb->add_option("--world", options.world, "Where to run")
       ->check(CLI::IsMember({"kernel", "sim"}))
       ->capture_default_str();
+  verb->add_option("--ambient", options.ambient, "Only in these processes, clean and with kills")
+      ->type_name("NAME");
   verb->add_option("--resume", options.resume, "Goes on where the gate that wrote it stopped")
       ->type_name("FILE");
   return verb;
@@ -137,6 +147,8 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   verb->add_option("--world", options.world, "Where to run")
       ->check(CLI::IsMember({"kernel", "sim"}))
       ->capture_default_str();
+  verb->add_option("--ambient", options.ambient, "In which processes; the gate lists what there is")
+      ->type_name("NAME");
   verb->add_flag("--trace", options.trace, "Prints every crossing");
   return verb;
 }

@@ -32,7 +32,7 @@ struct ExploreOptions {
 };
 
 struct GateOptions {
-  double budget = 60;  ///< seconds
+  std::optional<double> budget;  ///< seconds; none: until all is done
   std::string scenario;
   std::string row;
   bool first = false;
@@ -40,9 +40,10 @@ struct GateOptions {
   std::string junit;
   std::string resume;
   std::uint64_t seed = 1;
-  std::optional<std::uint64_t> random_runs;  ///< At most; none: as many as the budget allows.
+  std::optional<std::uint64_t> random_runs;  ///< At most; none: as many as is usual.
   std::vector<std::string> required;
-  unsigned worlds = 0;  ///< 0: one a core
+  unsigned worlds = 0;  ///< 0: as many as is usual
+  std::string ambient;  ///< This one alone, and nothing else.
   std::string world = "kernel";
 };
 
@@ -72,6 +73,7 @@ struct ReplayOptions {
   std::string choices;
   std::optional<std::uint64_t> seed;
   std::string world = "kernel";
+  std::string ambient;
   bool trace = false;
 };
 

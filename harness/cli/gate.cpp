@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "harness/cli/interruption.hpp"
 #include "harness/cli/names.hpp"
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/campaign.hpp"
+#include "harness/explore/kernel_world.hpp"
+#include "harness/explore/plans.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
@@ -54,7 +57,7 @@ class Gate {
       : options_(options), session_(session), json_(options.json), junit_(options.junit) {}
 
   void run() {
-    if (!choose_scenarios() || !check_worlds() || !open_files()) {
+    if (!choose_scenarios() || !check_worlds() || !choose_ambients() || !open_files()) {
       return;
     }
     ProgressLine line(is_terminal(),
@@ -64,8 +67,14 @@ class Gate {
     campaign_.seed = options_.seed;
     campaign_.random_runs_max = options_.random_runs;
     campaign_.stop_at_first = options_.first;
+    campaign_.memory = &memory_;
+    campaign_.is_interrupted = Interruption::happened;
+    const Interruption interruption;
     Report report = run_campaign(session_.worlds.all(), campaign_);
     line.end();
+    if (report.interrupted) {
+      say_how_to_go_on();
+    }
     report.worlds = session_.worlds.report();
     report.bare_loop_per_second = session_.worlds.bare_loops();
     report.notes = notes_;
@@ -115,6 +124,28 @@ class Gate {
     return true;
   }
 
+  bool choose_ambients() {
+    if (!options_.ambient.empty()) {
+      campaign_.only_ambients = true;
+      campaign_.all_scenarios = false;
+      campaign_.ambients = {ambient_named(options_.ambient)};
+      return has_ambient(options_.ambient, session_);
+    }
+    if (session_.worlds.kind() == "sim") {
+      return true;
+    }
+    for (const Ambient& each : ambients()) {
+      if (!each.not_yet.empty()) {
+        notes_.push_back(fmt::format("not in the gate yet: {}: {}", each.name, each.not_yet));
+      } else if (!session_.worlds.degraded().empty() || !is_possible(each)) {
+        notes_.push_back(fmt::format("not possible here: ambient {}", each.name));
+      } else {
+        campaign_.ambients.push_back(&each);
+      }
+    }
+    return true;
+  }
+
   bool open_files() {
     for (Target* target : {&json_, &junit_}) {
       if (!target->open()) {
@@ -133,8 +164,25 @@ class Gate {
     if (memory_.outdated()) {
       notes_.push_back(options_.resume + " was of another build, and begins again");
     }
-    campaign_.memory = &memory_;
     return true;
+  }
+
+  /// The same words again, with the file of what was done.
+  void say_how_to_go_on() {
+    std::string command = "lastref";
+    for (const char* word : session_.words.subspan(1)) {
+      command += " " + harness::quoted(word);
+    }
+    if (options_.resume.empty()) {
+      const std::string path = new_temporary_file();
+      std::string why = "there is no place for a file";
+      if (path.empty() || !memory_.open(path, hash_of_program(), why)) {
+        notes_.push_back("cannot be resumed: " + why);
+        return;
+      }
+      command += " --resume " + harness::quoted(path);
+    }
+    notes_.push_back("to go on: " + command);
   }
 
   void give(const Report& report) {

@@ -3,11 +3,14 @@
 #include <exception>
 #include <iostream>
 #include <span>
+#include <string_view>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "harness/cli/verbs.hpp"
+#include "harness/explore/kernel_world.hpp"
+#include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
 
@@ -26,7 +29,10 @@ bool Session::has_worlds() {
 namespace {
 
 int act_on(std::span<const char* const> words) {
-  Session session{.worlds = Worlds::start(words)};
+  if (words.size() > 1 && std::string_view(words[1]) == born_word) {
+    return become_process_of_run(words.subspan(2), catalog(), product_entries());
+  }
+  Session session{.worlds = Worlds::start(words), .words = words};
   const auto command = CommandLine().parse(words);
   if (command) {
     std::visit([&](const auto& options) { run(options, session); }, *command);
@@ -34,6 +40,10 @@ int act_on(std::span<const char* const> words) {
     std::cout << answer.text << std::flush;
   } else {
     session.refuse(answer.text);
+  }
+  // Who reads it would take the half for the whole.
+  if (!std::cout.flush()) {
+    session.refuse("cannot write to standard output all that there was to say");
   }
   return session.exit;
 }

@@ -23,6 +23,9 @@ class Replay {
     if (scenario == nullptr || !make_plan()) {
       return;
     }
+    if (!options_.ambient.empty() && !has_ambient(options_.ambient, session_)) {
+      return;
+    }
     if (scenario->kernel_only && session_.worlds.kind() == "sim") {
       session_.refuse(scenario->name + " needs the kernel world");
       return;
@@ -59,6 +62,7 @@ class Replay {
     }
     plan_.choices = *choices;
     plan_.seed = options_.seed;
+    plan_.ambient = options_.ambient;
     plan_.wants_crossings = true;
     return true;
   }

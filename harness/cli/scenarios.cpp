@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/cli/names.hpp"
+#include "harness/explore/kernel_world.hpp"
 
 namespace lastref::harness {
 
@@ -23,6 +25,27 @@ const Scenario* find_scenario(const std::string& name, Session& session) {
     return nullptr;
   }
   return &*found;
+}
+
+bool has_ambient(const std::string& name, Session& session) {
+  const Ambient* const found = ambient_named(name);
+  if (found == nullptr) {
+    std::vector<std::string> names;
+    for (const Ambient& each : ambients()) {
+      names.emplace_back(each.name);
+    }
+    session.refuse(fmt::format("no ambient {}; there are {}", name, fmt::join(names, ", ")));
+    return false;
+  }
+  if (session.worlds.kind() != "kernel") {
+    session.refuse(fmt::format("--ambient {} needs the kernel world", name));
+    return false;
+  }
+  if (!is_possible(*found) || !session.worlds.degraded().empty()) {
+    session.refuse(fmt::format("--ambient {} needs root and all of the kernel world", name));
+    return false;
+  }
+  return true;
 }
 
 bool parse_faults(std::span<const std::string> texts, std::vector<Fault>& into, Session& session) {

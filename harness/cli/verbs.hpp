@@ -1,6 +1,7 @@
 // Verbs: what the program does when it is told to. One file each.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "harness/cli/command_line.hpp"
@@ -12,7 +13,8 @@ namespace lastref::harness {
 /// What main shares with every verb.
 struct Session {
   Worlds worlds;
-  int exit = 0;  ///< Set by the verb that ran.
+  std::span<const char* const> words;  ///< of the command line, the program's own first
+  int exit = 0;                        ///< Set by the verb that ran.
 
   void end(Exit how) noexcept { exit = static_cast<int>(how); }
   /// Says on standard error why it cannot go on.

@@ -29,9 +29,10 @@ std::string_view word_after(std::span<const char* const> words, std::string_view
   return found;
 }
 
-unsigned number_of_worlds(std::span<const char* const> words) {
+/// A world of real processes waits now and then, and leaves its core to a second one.
+unsigned number_of_worlds(std::span<const char* const> words, bool simulated) {
   const std::string_view text = word_after(words, "--worlds");
-  unsigned number = std::thread::hardware_concurrency();
+  unsigned number = std::thread::hardware_concurrency() * (simulated ? 1 : 2);
   std::from_chars(text.data(), text.data() + text.size(), number);
   return std::clamp(number, 1U, worlds_most);
 }
@@ -46,10 +47,10 @@ Worlds Worlds::start(std::span<const char* const> words) {
   if ((verb != "gate" && verb != "replay") || asks_for_help) {
     return worlds;
   }
-  const unsigned number = verb == "gate" ? number_of_worlds(words) : 1;
   if (word_after(words, "--world") == "sim") {
     worlds.kind_ = "sim";
   }
+  const unsigned number = verb == "gate" ? number_of_worlds(words, worlds.kind_ == "sim") : 1;
   if (verb == "gate" && worlds.kind_ == "kernel") {
     worlds.bare_loops_ = bare_loops_per_second(loops_at_start);
   }

@@ -1,11 +1,12 @@
 #include "harness/explore/campaign.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <span>
 #include <tuple>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "harness/choice/choices.hpp"
 #include "harness/explore/jobs.hpp"
@@ -18,6 +19,8 @@ namespace {
 
 /// Of the random runs every so many is run twice, and has to be the same.
 constexpr std::size_t twice_every = 64;
+/// The share of a budget in which clean runs are made twice.
+constexpr double share_of_second_runs = 0.5;
 
 /// A cell of the matrix, of all scenarios together.
 struct Cell {
@@ -33,6 +36,13 @@ void mix(std::vector<Cell>& cells) {
   }
 }
 
+/// One scenario in one ambient, with a fault or none.
+struct Setting {
+  std::size_t ambient = 0;
+  std::size_t scenario = 0;
+  std::optional<Fault> kill = {};
+};
+
 class Campaign {
  public:
   Campaign(std::span<World* const> worlds, const CampaignOptions& options)
@@ -40,9 +50,14 @@ class Campaign {
 
   Report run() {
     begin();
-    run_clean();
-    run_matrix();
-    run_random();
+    if (!options_.only_ambients) {
+      run_clean();
+      run_matrix();
+    }
+    run_ambients();
+    if (!options_.only_ambients) {
+      run_random();
+    }
     finish();
     return std::move(report_);
   }
@@ -53,18 +68,31 @@ class Campaign {
   bool found_enough() const {
     return options_.stop_at_first && (report_.violations > 0 || !report_.differences.empty());
   }
-  bool is_over() const { return found_enough() || seconds() >= options_.budget; }
+  bool is_stopped() const { return found_enough() || options_.is_interrupted(); }
+  bool is_over() const {
+    return is_stopped() || (options_.budget && seconds() >= *options_.budget);
+  }
+  bool has_time_to_run_again() const {
+    return !is_over() && (stretch_ == Stretch::random || !options_.budget ||
+                          seconds() < *options_.budget * share_of_second_runs);
+  }
   const Scenario& scenario(std::size_t index) const { return *options_.scenarios[index]; }
 
   void begin();
   void run_clean();
   void run_matrix();
+  void run_ambients();
   void run_random();
   void finish();
 
+  std::optional<Job> next_clean();
+  std::optional<Job> next_of_matrix();
   void enumerate(const Done& done);
   void plan(std::size_t index);
   void execute(const Done& done);
+  std::optional<Job> next_in_ambient();
+  void play_in_ambient(const Done& done);
+  void say_what_is_left_out();
   void work(std::function<std::optional<Job>()> next, void (Campaign::*handle)(const Done&));
   void account(const Done& done);
   void say(Stretch stretch, std::size_t total);
@@ -77,8 +105,15 @@ class Campaign {
   Report report_;
   std::vector<std::vector<Fault>> matrices_;  ///< One a scenario
   std::vector<Cell> cells_;                   ///< What is left to execute
-  std::vector<std::size_t> by_size_;  ///< Scenarios; those too big for the matrix run first, and
-  std::vector<std::size_t>::iterator smaller_;  ///< up to here, and only clean.
+  std::size_t cells_given_ = 0;
+  std::vector<std::size_t> small_;  ///< Scenarios, and
+  std::vector<std::size_t> big_;    ///< those that are too big for the matrix.
+  std::size_t small_given_ = 0;
+  std::size_t big_given_ = 0;
+  bool big_is_at_work_ = false;
+  std::vector<Setting> settings_;  ///< What runs in ambients; first all clean ones.
+  std::size_t settings_given_ = 0;
+  std::size_t clean_once_ = 0;  ///< Scenarios whose second clean run was dropped
   std::size_t jobs_made_ = 0;
   std::size_t done_in_stretch_ = 0;
   std::size_t total_of_stretch_ = 0;
@@ -93,11 +128,9 @@ void Campaign::begin() {
         {.name = each->name, .sentence = each->sentence, .rows = each->rows});
   }
   matrices_.resize(options_.scenarios.size());
-  by_size_.resize(options_.scenarios.size());
-  std::iota(by_size_.begin(), by_size_.end(), 0);
-  smaller_ = std::stable_partition(by_size_.begin(), by_size_.end(), [this](std::size_t index) {
-    return !scenario(index).in_matrix;
-  });
+  for (std::size_t index = 0; index < options_.scenarios.size(); ++index) {
+    (scenario(index).in_matrix ? small_ : big_).push_back(index);
+  }
   if (options_.memory != nullptr) {
     for (const std::string& place : options_.memory->places()) {
       if (const std::size_t point = point_named(place); point < points_max) {
@@ -115,6 +148,7 @@ void Campaign::work(std::function<std::optional<Job>()> next,
                     void (Campaign::*handle)(const Done&)) {
   const JobQueue queue = {
       .next = std::move(next),
+      .has_time = [this] { return has_time_to_run_again(); },
       .scenario_of = [this](std::size_t index) -> const Scenario& { return scenario(index); },
       .done =
           [this, handle](Done&& done) {
@@ -157,23 +191,25 @@ void Campaign::say(Stretch stretch, std::size_t total) {
                      .seconds = seconds()});
 }
 
+/// The big ones first, beside which the others find a place; but where time is short they wait, for
+/// the total of the matrix stands without them.
+std::optional<Job> Campaign::next_clean() {
+  const bool wants_big = !options_.budget && big_given_ < big_.size();
+  if (is_stopped() || (!wants_big && small_given_ == small_.size())) {
+    return std::nullopt;
+  }
+  Plan clean;
+  clean.wants_crossings = true;
+  Job job = job_of(
+      wants_big ? big_[big_given_++] : small_[small_given_++], Purpose::clean, std::move(clean));
+  job.twice = true;
+  return job;
+}
+
 /// Not bounded by the budget: without it there is no total.
 void Campaign::run_clean() {
-  say(Stretch::clean, options_.scenarios.size());
-  auto next = by_size_.begin();
-  work(
-      [this, &next]() -> std::optional<Job> {
-        if (next == by_size_.end() || found_enough()) {
-          return std::nullopt;
-        }
-        Plan clean;
-        clean.wants_crossings = true;
-        Job job = job_of(*next++, Purpose::clean, std::move(clean));
-        job.twice = true;
-        return job;
-      },
-      &Campaign::enumerate);
-  report_.clean_runs = report_.runs;
+  say(Stretch::clean, options_.budget ? small_.size() : options_.scenarios.size());
+  work([this] { return next_clean(); }, &Campaign::enumerate);
   for (std::size_t index = 0; index < matrices_.size(); ++index) {
     plan(index);
   }
@@ -181,6 +217,9 @@ void Campaign::run_clean() {
 }
 
 void Campaign::enumerate(const Done& done) {
+  ++report_.clean_runs;
+  report_.clean_runs += done.again ? 1U : 0U;
+  clean_once_ += done.job.twice ? 0U : 1U;
   const auto& crossings = done.outcome.crossings;
   std::set<Point> points;
   for (const Crossing& crossing : crossings) {
@@ -208,24 +247,42 @@ void Campaign::plan(std::size_t index) {
   }
 }
 
+/// Where there is a budget, one world at a time runs what is too big, and the others the cells; one
+/// world alone does that last.
+std::optional<Job> Campaign::next_of_matrix() {
+  if (is_over()) {
+    return std::nullopt;
+  }
+  const bool has_cell = cells_given_ < cells_.size();
+  const bool big_may = !has_cell || (worlds_.size() > 1 && !big_is_at_work_);
+  Plan made;
+  if (big_may && big_given_ < big_.size()) {
+    big_is_at_work_ = true;
+    made.wants_crossings = true;
+    Job job = job_of(big_[big_given_++], Purpose::clean, std::move(made));
+    job.twice = true;
+    return job;
+  }
+  if (!has_cell) {
+    return std::nullopt;
+  }
+  const Cell& next = cells_[cells_given_++];
+  made.faults = {*next.fault};
+  return job_of(next.scenario, Purpose::matrix, std::move(made));
+}
+
 void Campaign::run_matrix() {
-  say(Stretch::matrix, cells_.size());
-  auto cell = cells_.begin();
-  work(
-      [this, &cell]() -> std::optional<Job> {
-        if (cell == cells_.end() || is_over()) {
-          return std::nullopt;
-        }
-        const Cell& next = *cell++;
-        Plan made;
-        made.faults = {*next.fault};
-        return job_of(next.scenario, Purpose::matrix, std::move(made));
-      },
-      &Campaign::execute);
+  say(Stretch::matrix, cells_.size() + big_.size() - big_given_);
+  work([this] { return next_of_matrix(); }, &Campaign::execute);
   report_.matrix_runs = report_.runs - report_.clean_runs;
 }
 
 void Campaign::execute(const Done& done) {
+  if (done.job.purpose == Purpose::clean) {
+    big_is_at_work_ = false;
+    enumerate(done);
+    return;
+  }
   const Fault& fault = done.job.plan.faults.front();
   const std::string& name = scenario(done.job.scenario).name;
   if (done.outcome.faults_fired == 0) {
@@ -239,19 +296,86 @@ void Campaign::execute(const Done& done) {
   }
 }
 
-void Campaign::run_random() {
-  const std::span<const std::size_t> small(smaller_, by_size_.end());
-  if (small.empty() || is_over()) {
+/// Clean ones first; the others follow from them.
+void Campaign::run_ambients() {
+  const std::size_t runs_before = report_.runs;
+  for (std::size_t ambient = 0; ambient < options_.ambients.size(); ++ambient) {
+    const Ambient& each = *options_.ambients[ambient];
+    report_.ambients.push_back({.name = std::string(each.name),
+                                .sentence = std::string(each.sentence),
+                                .differs = std::string(each.differs)});
+    for (const std::size_t index : small_) {
+      if (scenario(index).name != each.without) {
+        settings_.push_back({.ambient = ambient, .scenario = index});
+        report_.ambients.back().runs.total += 1 + kills_in_ambient;
+      }
+    }
+  }
+  const std::size_t clean_ones = settings_.size();
+  say(Stretch::ambients, clean_ones * (1 + kills_in_ambient));
+  work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
+  if (settings_.size() > clean_ones) {
+    work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
+  }
+  report_.ambient_runs = report_.runs - runs_before;
+}
+
+std::optional<Job> Campaign::next_in_ambient() {
+  if (settings_given_ == settings_.size() || is_over()) {
+    return std::nullopt;
+  }
+  const Setting& next = settings_[settings_given_++];
+  Plan made;
+  made.ambient = report_.ambients[next.ambient].name;
+  made.wants_crossings = !next.kill;
+  if (next.kill) {
+    made.faults = {*next.kill};
+  }
+  return job_of(next.scenario, Purpose::ambient, std::move(made));
+}
+
+void Campaign::play_in_ambient(const Done& done) {
+  const Plan& plan = done.job.plan;
+  const auto found = std::ranges::find(report_.ambients, plan.ambient, &AmbientReport::name);
+  AmbientReport& mine = *found;
+  const std::string& name = scenario(done.job.scenario).name;
+  mine.violations += done.outcome.findings.empty() ? 0U : 1U;
+  if (done.outcome.faults_fired < plan.faults.size()) {
+    report_.missed.push_back(
+        {.scenario = name + " --ambient " + plan.ambient, .fault = to_text(plan.faults.front())});
     return;
   }
-  say(Stretch::random, options_.random_runs_max.value_or(0));
+  ++mine.runs.executed;
+  if (!plan.faults.empty()) {
+    return;
+  }
+  const std::vector<Fault> kills = sample_of_kills(options_.seed,
+                                                   plan.ambient + ' ' + name,
+                                                   matrix_of(done.outcome.crossings),
+                                                   kills_in_ambient);
+  mine.runs.total -= kills_in_ambient - kills.size();
+  const auto index = static_cast<std::size_t>(found - report_.ambients.begin());
+  for (const Fault& kill : kills) {
+    settings_.push_back({.ambient = index, .scenario = done.job.scenario, .kill = kill});
+  }
+}
+
+void Campaign::run_random() {
+  if (small_.empty() || is_over()) {
+    return;
+  }
+  std::optional<std::size_t> runs_max = options_.random_runs_max;
+  if (!runs_max && !options_.budget) {
+    runs_max = random_runs_usual;
+  }
+  say(Stretch::random, runs_max.value_or(0));
   std::size_t number = 0;
   work(
-      [this, small, &number]() -> std::optional<Job> {
-        if (number == options_.random_runs_max || is_over()) {
+      [this, runs_max, &number]() -> std::optional<Job> {
+        if (number == runs_max || is_over()) {
           return std::nullopt;
         }
-        const std::size_t index = small[number % small.size()];
+        const std::size_t index = small_[number % small_.size()];
         Plan made = random_plan(options_.seed, number, matrices_[index]);
         const bool twice = ++number % twice_every == 0;
         made.wants_crossings = twice;
@@ -260,11 +384,30 @@ void Campaign::run_random() {
         return job;
       },
       nullptr);
-  report_.random_runs = report_.runs - report_.matrix_runs - report_.clean_runs;
+  report_.random_runs =
+      report_.runs - report_.matrix_runs - report_.clean_runs - report_.ambient_runs;
+}
+
+void Campaign::say_what_is_left_out() {
+  report_.interrupted = options_.is_interrupted();
+  if (found_enough() || options_.only_ambients) {
+    return;  // There is more to say, or nobody asked for them.
+  }
+  const auto count_of = [](std::size_t scenarios) {
+    return scenarios == 1 ? std::string("1 scenario") : fmt::format("{} scenarios", scenarios);
+  };
+  const std::size_t never = small_.size() - small_given_ + big_.size() - big_given_;
+  if (never > 0) {
+    report_.left_out.push_back(count_of(never) + " did not run at all");
+  }
+  if (clean_once_ > 0) {
+    report_.left_out.push_back(count_of(clean_once_) + " ran clean once, not twice");
+  }
 }
 
 void Campaign::finish() {
   tally_.finish(report_);
+  say_what_is_left_out();
   report_.seconds = seconds();
   std::ranges::sort(report_.missed, [](const Missed& one, const Missed& other) {
     return std::tie(one.scenario, one.fault) < std::tie(other.scenario, other.fault);

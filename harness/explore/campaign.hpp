@@ -1,9 +1,11 @@
 // Campaign: the main job. Each scenario runs clean, twice; then every fault of its matrix strikes;
-// then, as long as the budget lasts, random orders and pairs of faults. Scenarios that are too big
-// for the matrix run clean alone.
+// then each runs in every ambient, clean and with a few kills drawn by the seed; then come random
+// orders and pairs of faults. Scenarios that are too big for the matrix run clean alone.
 //
 // What is tried is decided by the catalog, the seed and the clean runs alone: neither the budget
-// nor the number of worlds changes the total or the order, only how far the list is worked through.
+// nor the number of worlds changes the total, only how far the list is worked through. Where there
+// is a budget, the big ones do not eat it: they run beside the matrix, in one world at a time, and
+// second clean runs are made in its first half alone. What is left out is said.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +18,11 @@
 #include "harness/explore/progress_file.hpp"
 #include "harness/explore/world.hpp"
 #include "harness/report/report.hpp"
+#include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness {
 
-enum class Stretch : std::uint8_t { clean, matrix, random };
+enum class Stretch : std::uint8_t { clean, matrix, ambients, random };
 
 /// How far it got, for people who wait.
 struct Progress {
@@ -31,14 +34,25 @@ struct Progress {
   double seconds = 0;
 };
 
+/// Random runs where neither their number nor a budget is given.
+inline constexpr std::size_t random_runs_usual = 5000;
+
+/// With which each scenario runs in each ambient, if it has so many.
+inline constexpr std::size_t kills_in_ambient = 20;
+
 struct CampaignOptions {
   std::vector<const Scenario*> scenarios;
-  bool all_scenarios = true;   ///< Nothing was left out, so each point has to be reached.
-  double budget = 60;          ///< seconds
-  bool stop_at_first = false;  ///< Makes no more runs once there is a violation.
+  /// In which each scenario of the matrix runs as well.
+  std::vector<const Ambient*> ambients = {};
+  bool only_ambients = false;    ///< And nowhere else.
+  bool all_scenarios = true;     ///< Nothing was left out, so each point has to be reached.
+  std::optional<double> budget;  ///< seconds; none: until all is done.
+  bool stop_at_first = false;    ///< Makes no more runs once there is a violation.
   std::uint64_t seed = 0;
-  /// Random runs that are made at most; the budget ends them in any case.
+  /// Random runs that are made at most; a budget ends them in any case.
   std::optional<std::size_t> random_runs_max;
+  /// Asked between runs, by any thread: whether somebody wants it to end now.
+  std::function<bool()> is_interrupted = [] { return false; };
   ProgressFile* memory = nullptr;  ///< Skips what an earlier campaign executed.
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<double()> clock;  ///< Instead of seconds_now.

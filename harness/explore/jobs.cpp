@@ -25,6 +25,10 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
     const double started = seconds_now();
     Done done{.job = *std::move(job), .outcome = {}, .again = {}};
     done.outcome = world.run(scenario, done.job.plan);
+    if (done.job.twice) {
+      const std::lock_guard held(turn);
+      done.job.twice = queue.has_time();
+    }
     if (done.job.twice || !done.outcome.findings.empty()) {
       done.again = world.run(scenario, done.job.plan);
     }

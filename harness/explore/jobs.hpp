@@ -10,7 +10,7 @@
 
 namespace lastref::harness {
 
-enum class Purpose : std::uint8_t { clean, matrix, random };
+enum class Purpose : std::uint8_t { clean, matrix, ambient, random };
 
 /// One run to make.
 struct Job {
@@ -18,7 +18,7 @@ struct Job {
   Purpose purpose = Purpose::clean;
   std::size_t number = 0;  ///< Jobs are numbered as they are made.
   Plan plan;
-  bool twice = false;  ///< Run it again, to compare.
+  bool twice = false;  ///< Run it again, to compare, if there is time.
 };
 
 struct Done {
@@ -28,9 +28,11 @@ struct Done {
   double seconds = 0;            ///< for all of it
 };
 
-/// What the worlds are given, and give back. Both are called by one thread at a time.
+/// What the worlds are given, and give back. All are called by one thread at a time.
 struct JobQueue {
   std::function<std::optional<Job>()> next;  ///< Nothing: there is no more.
+  /// Whether what is to be run twice is run again now.
+  std::function<bool()> has_time = [] { return true; };
   std::function<const Scenario&(std::size_t)> scenario_of;
   std::function<void(Done&&)> done;
 };

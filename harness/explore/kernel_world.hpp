@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "harness/explore/world.hpp"
+#include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness {
 
@@ -28,6 +29,19 @@ struct EntryPoint {
 
 /// The tracker.
 std::vector<EntryPoint> product_entries();
+
+/// The verb by which this program is executed to be a process of a run, in an ambient. Not for
+/// people.
+inline constexpr const char* born_word = "process-of-a-run";
+
+/// Becomes it: `words` are those behind the verb. Where no world has started it, it says so and
+/// comes back.
+int become_process_of_run(std::span<const char* const> words,
+                          const std::vector<Scenario>& scenarios,
+                          const std::vector<EntryPoint>& entries);
+
+/// Whether this process may start worlds whose processes are of this kind.
+bool is_possible(const Ambient& ambient);
 
 struct KernelOptions {
   /// All that may be run; outlives the world. The server knows these objects by their names.

@@ -50,15 +50,17 @@ bool is_dead(os::Pid pid, int patience_ms) {
   return ready == 1;
 }
 
-/// How a process that is dead and not yet reaped ended, as waitpid would say. proc(5), field 52.
-int wait_status_of(os::Pid pid) {
+/// How a process that is dead and not yet reaped ended, as waitpid would say; nothing of one that
+/// was reaped, as its parent's ignored SIGCHLD does. proc(5), field 52.
+std::optional<int> wait_status_of(os::Pid pid) {
   const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t end = text.find_last_not_of('\n');
   const std::size_t begin = end == std::string::npos ? end : text.rfind(' ', end);
-  int status = 0;
-  if (begin != std::string::npos) {
-    std::from_chars(text.data() + begin + 1, text.data() + end + 1, status);
+  if (begin == std::string::npos) {
+    return std::nullopt;
   }
+  int status = 0;
+  std::from_chars(text.data() + begin + 1, text.data() + end + 1, status);
   return status;
 }
 
@@ -96,7 +98,7 @@ bool is_ending(const Process& process) {
     }
     return bits;
   };
-  return (process.sent & ~mask("SigBlk:\t") & ~mask("SigIgn:\t")) != 0;
+  return (process.sent & ~mask("SigBlk:\t") & ~mask("SigIgn:\t") & ~mask("SigCgt:\t")) != 0;
 }
 
 }  // namespace
@@ -253,7 +255,7 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
   }
   int code = process.exit_code;
   if (how == fact::crashed) {
-    const int status = wait_status_of(process.pid);
+    const int status = wait_status_of(process.pid).value_or(0);
     code = WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
   }
   process.live = false;
@@ -349,8 +351,10 @@ bool KernelController::bury_crashed() {
     return true;
   }
   // Of a signal that it had blocked it dies by itself, but not by its own fault.
-  const int status = wait_status_of(process.pid);
-  const bool was_sent = WIFSIGNALED(status) && (process.sent & signal_bit(WTERMSIG(status))) != 0;
+  const std::optional<int> status = wait_status_of(process.pid);
+  const bool was_sent =
+      status ? WIFSIGNALED(*status) && (process.sent & signal_bit(WTERMSIG(*status))) != 0
+             : process.sent != 0;
   bury(at, was_sent ? fact::killed : fact::crashed);
   go_on();
   return true;

@@ -17,7 +17,7 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::array<std::uint8_t, 12> question = {1, 6, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::array<std::uint8_t, 12> question = {2, 6, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
 constexpr std::size_t header_size = 12;
 constexpr std::size_t entry_size = 16;
 /// Scenarios about size count their many names themselves.

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,6 +25,7 @@ namespace lastref::harness {
 namespace {
 
 constexpr const char* shared_memory = "/dev/shm";
+constexpr int looks_for_a_death_max = 1'000'000;
 constexpr std::uint64_t whole_inodes = 1'048'576;
 /// More than any machine has, and far from where sums overflow.
 constexpr std::uint64_t storage_max = std::uint64_t{1} << 40U;
@@ -45,6 +47,9 @@ void set_file_size(std::uint64_t bytes) noexcept {
 constexpr std::uint32_t over_modes =
     1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH | 1U << CAP_FOWNER;
 
+/// What an outside party has besides.
+constexpr std::uint32_t outsiders = over_modes | 1U << CAP_SYS_ADMIN;
+
 /// Those of the calling thread.
 class Capabilities {
  public:
@@ -63,16 +68,18 @@ class Capabilities {
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets_{};
 };
 
-/// An outside party's: while it lives, modes are not obeyed, and files have any size.
+/// An outside party's: while it lives, modes are not obeyed, nor is a umask, and files have any
+/// size.
 class Outside {
  public:
-  Outside() noexcept : before_(capabilities_.effective()) {
-    const std::uint32_t all = before_ | (capabilities_.permitted() & over_modes);
+  Outside() noexcept : before_(capabilities_.effective()), umask_(::umask(0)) {
+    const std::uint32_t all = before_ | (capabilities_.permitted() & outsiders);
     changed_ = all != before_ && capabilities_.set_effective(all);
   }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
   ~Outside() {
+    ::umask(umask_);
     if (changed_) {
       capabilities_.set_effective(before_);
     }
@@ -82,6 +89,7 @@ class Outside {
   FileSizeLifted any_size_;
   Capabilities capabilities_;
   std::uint32_t before_;
+  mode_t umask_;
   bool changed_ = false;
 };
 
@@ -115,6 +123,7 @@ bool KernelStage::limit_storage(std::uint64_t bytes, std::uint64_t inodes) {
   if (!context_.has_walls || ::statvfs(shared_memory, &now) != 0) {
     return false;
   }
+  const Outside outside;
   const std::uint64_t pages = (std::min(bytes, storage_max) + now.f_frsize - 1) / now.f_frsize;
   const std::uint64_t blocks = now.f_blocks - now.f_bfree + pages;
   const std::uint64_t files = now.f_files - now.f_ffree + std::min(inodes, storage_max);
@@ -123,6 +132,7 @@ bool KernelStage::limit_storage(std::uint64_t bytes, std::uint64_t inodes) {
 
 void KernelStage::free_storage() {
   if (context_.has_walls) {
+    const Outside outside;
     give_storage_back();
   }
 }
@@ -181,7 +191,12 @@ bool KernelStage::outside_write(const std::string& path, const std::string& byte
 }
 
 bool KernelStage::reuse_pid(os::Pid pid) {
-  ::waitpid(pid, nullptr, WNOHANG);  // As long as nobody has, the pid is taken.
+  ::waitpid(pid, nullptr, WNOHANG);
+  // As long as it is not reaped, by us or, where SIGCHLD is ignored, unasked, the pid is taken.
+  for (int looks = 0; looks < looks_for_a_death_max && ::kill(pid, 0) == 0; ++looks) {
+    ::sched_yield();
+  }
+  const Outside outside;
   const std::string before = std::to_string(pid - 1);
   return context_.has_walls && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
                                    static_cast<ssize_t>(before.size());

@@ -13,6 +13,7 @@
 
 #include <lastref/tracker.hpp>
 
+#include "harness/explore/kernel_world_born.hpp"
 #include "harness/explore/kernel_world_outside.hpp"
 #include "harness/explore/kernel_world_stage.hpp"
 
@@ -33,6 +34,12 @@ sigset_t set_of(std::span<const os::Signal> signals) noexcept {
         break;
       case os::Signal::terminate:
         ::sigaddset(&set, SIGTERM);
+        break;
+      case os::Signal::hang_up:
+        ::sigaddset(&set, SIGHUP);
+        break;
+      case os::Signal::quit:
+        ::sigaddset(&set, SIGQUIT);
         break;
       default:
         break;  // The others cannot be blocked. signal(7)
@@ -82,11 +89,15 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
                        std::uint16_t process,
                        ActorId actor,
                        const Birth& birth) {
+  if (context.ambient != nullptr) {
+    lift_limits();  // Of the parent's; our numbers lie above.
+    become_root_again();
+  }
   keep_only(birth.fds);
   for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
     ::dup2(harness_fd::standard_error, number);
   }
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     ::signal(number, SIG_DFL);  // As after an exec, whatever the parent ignores.
   }
   for (const auto& [name, value] : birth.environment) {
@@ -95,6 +106,16 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
     ::setenv(name.c_str(), value.c_str(), 1);
   }
   say_apart(context.run.segment());
+  if (context.ambient != nullptr) {
+    execute_program(
+        words_of({.process = process, .actor = actor, .by_scenario = true}, context, birth));
+  }
+  play(context, process, actor, birth);
+}
+
+}  // namespace
+
+void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth& birth) {
   SerialGate gate(context.run, process);
   ForkingOs kernel(context, gate);
   InstrumentedOs os(kernel, gate);
@@ -108,8 +129,6 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
   }
   gate.end(code);
 }
-
-}  // namespace
 
 std::vector<EntryPoint> product_entries() {
   return {{.name = tracker::entry_point, .run = tracker::run}};
@@ -155,20 +174,50 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
       return failure(std::errc::bad_file_descriptor, options.entry, Call::spawn);
     }
   }
-  const auto pid = give_birth(context_,
-                              gate_.process(),
-                              {.role = role == nullptr ? options.entry : role->name,
-                               .entry = entry,
-                               .arguments = options.arguments,
-                               .fds = options.fds,
-                               .blocked = options.blocked,
-                               .environment = options.environment});
+  const Birth birth = {.role = role == nullptr ? options.entry : role->name,
+                       .entry = entry,
+                       .arguments = options.arguments,
+                       .fds = options.fds,
+                       .blocked = options.blocked,
+                       .environment = options.environment};
+  if (context_.ambient != nullptr) {
+    return execute(options, birth);
+  }
+  const auto pid = give_birth(context_, gate_.process(), birth);
   if (!pid) {
     return tl::unexpected<Error>(pid.error());
   }
   const auto process = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
   LASTREF_ASSERT(process >= 0);
   return os::Child{.pid = *pid, .process = os::Fd{process}};
+}
+
+Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birth& birth) noexcept {
+  Segment& segment = context_.run.segment();
+  const bool is_of_second =
+      context_.makes_second_tree || (!options.arguments.empty() && !context_.second_tree.empty() &&
+                                     options.arguments.front() == context_.second_tree);
+  const std::string role = is_of_second ? "second_" + birth.role : birth.role;
+  const std::uint16_t process = new_process(segment, role, gate_.process());
+  const ActorId actor = new_actor(segment, process);
+  const Born born = {.process = process, .actor = actor, .by_scenario = false};
+  os::SpawnOptions ours = options;
+  ours.entry = born_word;
+  ours.arguments = words_of(born, context_, birth);
+  const std::vector<os::PassedFd> inherited = harness_descriptors();
+  ours.fds.insert(ours.fds.end(), inherited.begin(), inherited.end());
+  Result<os::Child> child = [&] {
+    const LimitsLifted lifted;
+    return KernelOs::spawn(ours);
+  }();
+  if (!child) {
+    segment.actors[actor].state = ActorState::gone;
+    segment.processes[process].live = false;
+    return child;
+  }
+  segment.processes[process].pid = child->pid;
+  note_fact(context_.run, process, fact::born, gate_.role(), child->pid);
+  return child;
 }
 
 Result<std::size_t> ForkingOs::write(os::Fd fd, os::Bytes bytes) noexcept {

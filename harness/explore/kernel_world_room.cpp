@@ -123,19 +123,21 @@ std::string said(const char* what) {
 }
 
 /// For whoever may not unshare as it is: a child that unshares, and waits for its child, the
-/// server.
+/// server. Its own copies of the program's descriptors would keep streams open whose ends the
+/// server waits for.
 [[noreturn]] void be_between(void (*body)(void*, const std::string&), void* with) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!enter_user_namespace()) {
     body(with, said("namespaces"));
     std::abort();
   }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // Forgotten by a process that gets capabilities. prctl(2)
   const pid_t server = ::fork();
   if (server == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     body(with, {});
     std::abort();
   }
+  ::close_range(0, ~0U, 0);
   while (::waitpid(server, nullptr, 0) < 0 && errno == EINTR) {
   }
   ::_exit(0);
@@ -198,8 +200,11 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   }
   files_ = root_ + "/files";
   runtime_ = root_ + "/runtime";
-  const int made = ::mkdir(files_.c_str(), open_folder);
-  LASTREF_ASSERT(made == 0 || errno == EEXIST);
+  elsewhere_ = root_ + "/elsewhere";
+  for (const std::string& folder : {files_, elsewhere_}) {
+    const int made = ::mkdir(folder.c_str(), open_folder);
+    LASTREF_ASSERT(made == 0 || errno == EEXIST);
+  }
   set_environment();
   // The last place of all.
   const int moved = ::chdir(spare_.c_str());
@@ -267,20 +272,22 @@ void KernelRoom::mount_all() {
 void KernelRoom::fall_back() {
   degraded_ +=
       "; runs share pids and /dev/shm with the machine, and names there are not looked after";
-  root_ = std::string(shm) + "/lastref-world-" + std::to_string(::getpid());
+  root_.assign(shm).append("/lastref-world-XXXXXX");
+  // Of several that have process namespaces of their own, each has the same pid.
+  const char* made_root = ::mkdtemp(root_.data());
+  LASTREF_ASSERT(made_root != nullptr);
   spare_ = root_ + "/tmp";
-  for (const std::string& folder : {root_, spare_}) {
-    const int made = ::mkdir(folder.c_str(), open_folder);
-    LASTREF_ASSERT(made == 0 || errno == EEXIST);
-  }
+  const int made = ::mkdir(spare_.c_str(), open_folder);
+  LASTREF_ASSERT(made == 0);
   ::chmod(spare_.c_str(), shared_folder);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 bool KernelRoom::is_ours(const std::string& path) const {
   return path == root_ || path == files_ || path == runtime_ || path == spare_ ||
-         std::ranges::any_of(last_resorts,
-                             [&](const LastResort& each) { return path == root_ + each.name; });
+         path == elsewhere_ || std::ranges::any_of(last_resorts, [&](const LastResort& each) {
+           return path == root_ + each.name;
+         });
 }
 
 void KernelRoom::prepare() noexcept {
@@ -299,6 +306,14 @@ void KernelRoom::restore() const noexcept {
   ::chmod(root_.c_str(), open_folder);
   ::chmod(files_.c_str(), open_folder);
   ::chmod(spare_.c_str(), shared_folder);
+}
+
+bool KernelRoom::give_to(std::uint32_t user) const noexcept {
+  bool given = true;
+  for (const std::string& folder : {root_, files_, spare_, elsewhere_}) {
+    given = ::chown(folder.c_str(), user, user) == 0 && given;
+  }
+  return given;
 }
 
 std::vector<std::string> KernelRoom::left() const {
@@ -325,7 +340,7 @@ void KernelRoom::wipe() const {
 void KernelRoom::leave() const {
   wipe();
   if (!degraded_.empty()) {
-    for (const std::string& folder : {files_, spare_, root_}) {
+    for (const std::string& folder : {files_, spare_, elsewhere_, root_}) {
       ::rmdir(folder.c_str());
     }
   }

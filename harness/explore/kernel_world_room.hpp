@@ -20,6 +20,10 @@ class KernelRoom {
   const std::string& files() const noexcept { return files_; }
   const std::string& runtime() const noexcept { return runtime_; }
   const std::string& spare() const noexcept { return spare_; }
+  /// A folder that is nobody's temporary one, and stays empty.
+  const std::string& elsewhere() const noexcept { return elsewhere_; }
+  /// Of whose runs it is: the room's own folders are theirs. False if that cannot be.
+  bool give_to(std::uint32_t user) const noexcept;
 
   /// Before each run: the next pid is the same each time, and nothing has been said.
   void prepare() noexcept;
@@ -45,6 +49,7 @@ class KernelRoom {
   std::string files_;
   std::string runtime_;
   std::string spare_;
+  std::string elsewhere_;
 };
 
 /// The server's process, in new namespaces if that is permitted: runs `body` there, which never

@@ -15,6 +15,7 @@
 #include <lastref/temporary_resources.hpp>
 #include <lastref/tracker.hpp>
 
+#include "harness/explore/kernel_world_born.hpp"
 #include "harness/explore/kernel_world_controller.hpp"
 #include "harness/explore/kernel_world_room.hpp"
 #include "harness/explore/kernel_world_text.hpp"
@@ -61,6 +62,7 @@ class Server {
                  .entries = options.entries,
                  .files = room_.files(),
                  .spare = room_.spare(),
+                 .elsewhere = room_.elsewhere(),
                  .has_walls = room_.degraded().empty()} {
     make_pollers();
   }
@@ -72,6 +74,8 @@ class Server {
   void load(const Plan& plan);
   /// The next start: sweeps up behind what was killed, in a process of its own.
   void sweep();
+  void set_ambient(const std::string& name);
+  bool plays_ordinary_user() const noexcept { return context_.plays_in(ambient::ordinary_user); }
 
   const KernelOptions& options_;
   SharedRun run_;
@@ -109,6 +113,8 @@ void Server::sweep() {
   if (pid == 0) {
     ::dup2(harness_fd::standard_error, STDERR_FILENO);
     ::alarm(sweep_patience_seconds);
+    const bool is_theirs = !plays_ordinary_user() || become_ordinary_user();
+    LASTREF_ASSERT(is_theirs);
     os::KernelOs kernel;
     const auto swept = lastref::sweep(kernel, room_.runtime());
     ::_exit(swept ? 0 : 1);
@@ -118,6 +124,18 @@ void Server::sweep() {
   }
   if (!WIFEXITED(status)) {
     note_fact(run_, 0, fact::hang, "the sweep of the next start was ended by a signal");
+  }
+}
+
+void Server::set_ambient(const std::string& name) {
+  context_.ambient = ambient_named(name);
+  LASTREF_ASSERT(context_.ambient != nullptr || name.empty());
+  if (plays_ordinary_user()) {
+    const bool given = room_.give_to(ordinary_user_id);
+    LASTREF_ASSERT(given);
+  }
+  if (name == ambient::full_stderr) {
+    make_unread_pipe();
   }
 }
 
@@ -131,6 +149,7 @@ Outcome Server::perform(const RunRequest& request) {
     run_.segment().crossings_allowed = crossings_max_at_scale;
   }
   context_.scenario = &*scenario;
+  set_ambient(request.plan.ambient);
   KernelController(context_, context_.has_walls).run();
   room_.restore();
 
@@ -152,6 +171,9 @@ Outcome Server::perform(const RunRequest& request) {
   outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
   outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
   room_.wipe();
+  if (plays_ordinary_user()) {
+    room_.give_to(::geteuid());
+  }
   return outcome;
 }
 
@@ -190,7 +212,9 @@ bool receive_message(int socket, std::string& into) noexcept {
 }
 
 void serve_runs(int socket, const KernelOptions& options, const std::string& missing) {
-  // The program's ways to end are not ours: we end when it does.
+  // The program's ways to end are not ours: we end when it does. A terminal's Ctrl-C is for its
+  // foreground group, and must not strike those who play in a run.
+  ::setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     ::signal(number, SIG_IGN);
   }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
+
+#include "harness/explore/kernel_world_born.hpp"
 
 namespace lastref::harness {
 
@@ -84,6 +87,32 @@ void KernelStage::refute(const std::string& claim, const std::string& seen) {
 
 void KernelStage::note(std::string_view word, const std::string& text, bool begins, int error) {
   gate_.note(word, text, begins, error);
+  if (!begins && context_.ambient != nullptr) {
+    look_around();
+  }
+}
+
+/// After a word: what an ambient does once something is there, and what must not be there.
+void KernelStage::look_around() {
+  const bool is_first = !std::exchange(has_looked_around_, true);
+  if (is_first && context_.plays_in(ambient::stranger)) {
+    fork_stranger([this] { gate_.await("that nobody says"); });
+  }
+  if (is_first && context_.plays_in(ambient::second_tree) && role_ == "root") {
+    // The first one is who is asked what it counts.
+    const RecordText asked = context_.run.segment().listener;
+    context_.makes_second_tree = true;
+    second_ = tracker::Client::lead(os_);
+    const auto tree = second_->tree();
+    context_.second_tree = tree.value_or(std::string());
+    context_.makes_second_tree = false;
+    context_.run.segment().listener = asked;
+  }
+  if (context_.plays_in(ambient::closed)) {
+    if (const std::string taken = taken_standard_descriptor(); !taken.empty()) {
+      refute("E1: no descriptor of ours is 0, 1 or 2", taken);
+    }
+  }
 }
 
 }  // namespace lastref::harness

@@ -1,6 +1,7 @@
 // KernelStage: the Stage of a process of a kernel run.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,11 +61,15 @@ class KernelStage final : public Stage {
   }
 
  private:
+  void look_around();
+
   RunContext& context_;
   SerialGate& gate_;
   InstrumentedOs& os_;
   std::string role_;
   std::span<const std::string> arguments_;
+  bool has_looked_around_ = false;
+  std::unique_ptr<tracker::Client> second_;
 };
 
 }  // namespace lastref::harness

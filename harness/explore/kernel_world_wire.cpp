@@ -139,6 +139,7 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.choices);
   with(request.plan.seed);
   with(request.plan.wants_crossings);
+  with(request.plan.ambient);
 }
 
 template <typename Visitor, typename Of>

@@ -1,8 +1,10 @@
 #include "harness/explore/plans.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/choice/choices.hpp"
+#include "harness/journal/record.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -38,6 +40,23 @@ Plan random_plan(std::uint64_t seed, std::uint64_t number, std::span<const Fault
   return plan;
 }
 
+std::vector<Fault> sample_of_kills(std::uint64_t seed,
+                                   std::string_view salt,
+                                   std::span<const Fault> matrix,
+                                   std::size_t count) {
+  std::vector<Fault> kills;
+  std::ranges::copy_if(matrix, std::back_inserter(kills), [](const Fault& fault) {
+    return fault.kind == FaultKind::kill_before || fault.kind == FaultKind::kill_after ||
+           fault.kind == FaultKind::kill_blocked;
+  });
+  std::uint64_t chance = seed + hash_of(salt);
+  for (std::size_t at = 0; at < std::min(count, kills.size()); ++at) {
+    std::swap(kills[at], kills[at + next_random(chance) % (kills.size() - at)]);
+  }
+  kills.resize(std::min(count, kills.size()));
+  return kills;
+}
+
 std::string quoted(std::string_view word) {
   if (!word.empty() && word.find_first_not_of(plain_signs) == std::string_view::npos) {
     return std::string(word);
@@ -55,6 +74,9 @@ std::string quoted(std::string_view word) {
 
 std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world) {
   std::string command = "lastref replay " + quoted(scenario);
+  if (!plan.ambient.empty()) {
+    command += " --ambient " + quoted(plan.ambient);
+  }
   for (const Fault& fault : plan.faults) {
     command += " --fault " + quoted(to_text(fault));
   }

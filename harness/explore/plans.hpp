@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/explore/world.hpp"
 
@@ -13,6 +14,13 @@ namespace lastref::harness {
 /// The plan of the random run `number`: a random order alone or with one or two faults of the
 /// matrix, or two faults in the clean order. The same three arguments give the same plan.
 Plan random_plan(std::uint64_t seed, std::uint64_t number, std::span<const Fault> matrix);
+
+/// So many different kills of the matrix, or all if there are no more; the same arguments give the
+/// same ones. `salt` tells those apart who draw by the same seed.
+std::vector<Fault> sample_of_kills(std::uint64_t seed,
+                                   std::string_view salt,
+                                   std::span<const Fault> matrix,
+                                   std::size_t count);
 
 /// The command that runs a plan again: "lastref replay NAME --fault 'TEXT' --choices 1.0.2 --seed
 /// 7".

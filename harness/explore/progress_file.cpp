@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,7 @@ bool ProgressFile::open(const std::string& path, std::uint64_t build, std::strin
   } else {
     out_ << first;
   }
+  out_ << std::exchange(kept_, {});
   out_.flush();
   if (!out_) {
     why = fmt::format("cannot write {}: {}", path, std::generic_category().message(errno));
@@ -72,14 +74,20 @@ bool ProgressFile::has(std::string_view scenario, const Fault& fault) const {
 }
 
 void ProgressFile::add(std::string_view scenario, const Fault& fault) {
-  if (out_.is_open()) {
-    out_ << fault_word << line_of(scenario, fault) << '\n';
-  }
+  append(fault_word, line_of(scenario, fault));
 }
 
 void ProgressFile::add_place(std::string_view place) {
-  if (out_.is_open() && places_.emplace(place).second) {
-    out_ << place_word << place << '\n';
+  if (places_.emplace(place).second) {
+    append(place_word, place);
+  }
+}
+
+void ProgressFile::append(std::string_view word, std::string_view rest) {
+  if (out_.is_open()) {
+    out_ << word << rest << '\n';
+  } else {
+    kept_.append(word).append(rest).append("\n");
   }
 }
 

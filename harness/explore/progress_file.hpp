@@ -17,7 +17,7 @@ namespace lastref::harness {
 
 class ProgressFile {
  public:
-  /// Remembers nothing.
+  /// In no file yet: what is added is kept until `open`, which writes it down.
   ProgressFile() = default;
 
   /// Reads what is there, and goes on behind it. `build` tells builds apart. False, with the
@@ -34,11 +34,15 @@ class ProgressFile {
   void add_place(std::string_view place);
   /// What was added survives a kill from now on.
   void flush() { out_.flush(); }
+  bool is_open() const noexcept { return out_.is_open(); }
 
  private:
   void read(std::string_view text);
 
+  void append(std::string_view word, std::string_view rest);
+
   std::ofstream out_;
+  std::string kept_;  ///< Lines that are in no file yet
   std::set<std::string, std::less<>> faults_;
   std::set<std::string> places_;
   bool outdated_ = false;

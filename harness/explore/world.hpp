@@ -22,6 +22,7 @@ struct Plan {
   /// With a seed, questions past the end of `choices` are answered by chance.
   std::optional<std::uint64_t> seed;
   bool wants_crossings = false;  ///< Fill Outcome::crossings.
+  std::string ambient = {};      ///< In which processes it runs; empty: the usual ones.
 };
 
 /// One call or step as it was crossed.

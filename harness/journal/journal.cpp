@@ -1,6 +1,7 @@
 #include "harness/journal/journal.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -137,27 +138,43 @@ void Journal::reset() noexcept {
 }
 
 SharedMemory::SharedMemory(std::size_t size) noexcept : size_(rounded_up(size, huge_page_bytes)) {
-  // A place that huge pages fit on: a forked process then maps 2 MiB with one fault.
+  descriptor_ = memfd_create("run", MFD_CLOEXEC);
+  const int sized = ftruncate(descriptor_, static_cast<off_t>(size_));
+  LASTREF_ASSERT(sized == 0);
+  map(descriptor_);
+  std::byte* begin = static_cast<std::byte*>(memory_);
+  // A page has to be there to be made a huge one. Where that is not to be had, small pages do.
+  for (std::size_t at = 0; at < huge_pages * huge_page_bytes && at < size_; at += huge_page_bytes) {
+    begin[at] = std::byte{0};
+    madvise(begin + at, huge_page_bytes, collapse);
+  }
+}
+
+SharedMemory::SharedMemory(std::size_t size, int descriptor) noexcept
+    : size_(rounded_up(size, huge_page_bytes)) {
+  map(descriptor);
+}
+
+/// At a place that huge pages fit on: a forked process then maps 2 MiB with one fault.
+void SharedMemory::map(int descriptor) noexcept {
   const std::size_t reach = size_ + huge_page_bytes;
   void* reserved = mmap(nullptr, reach, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   LASTREF_ASSERT(reserved != MAP_FAILED);
   std::byte* begin = static_cast<std::byte*>(reserved);
   const std::size_t skip = rounded_up(reinterpret_cast<std::uintptr_t>(begin), huge_page_bytes) -
                            reinterpret_cast<std::uintptr_t>(begin);
-  memory_ = mmap(
-      begin + skip, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  memory_ =
+      mmap(begin + skip, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
   LASTREF_ASSERT(memory_ != MAP_FAILED);
   munmap(begin, skip);
   munmap(begin + skip + size_, huge_page_bytes - skip);
-  // A page has to be there to be made a huge one. Where that is not to be had, small pages do.
-  for (std::size_t at = 0; at < huge_pages * huge_page_bytes && at < size_; at += huge_page_bytes) {
-    begin[skip + at] = std::byte{0};
-    madvise(begin + skip + at, huge_page_bytes, collapse);
-  }
 }
 
 SharedMemory::~SharedMemory() {
   munmap(memory_, size_);
+  if (descriptor_ >= 0) {
+    close(descriptor_);
+  }
 }
 
 }  // namespace lastref::harness

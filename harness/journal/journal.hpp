@@ -41,20 +41,27 @@ class Journal {
   Record* records_;
 };
 
-/// Memory that children share, zero at first.
+/// Memory that children share, zero at first, and so do executed ones that have its descriptor.
 class SharedMemory {
  public:
   /// Aborts when there is none.
   explicit SharedMemory(std::size_t size) noexcept;
+  /// What another process has made with the same size. The descriptor stays the caller's.
+  SharedMemory(std::size_t size, int descriptor) noexcept;
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
 
   void* get() const noexcept { return memory_; }
   std::size_t size() const noexcept { return size_; }
+  /// Closed with it.
+  int descriptor() const noexcept { return descriptor_; }
 
  private:
-  void* memory_;
+  void map(int descriptor) noexcept;
+
+  int descriptor_ = -1;  ///< ours, if we have made it
+  void* memory_ = nullptr;
   std::size_t size_;
 };
 

@@ -37,8 +37,12 @@ void Holdings::read(const Record& record) {
     case Phase::word_end:
       read_word(record);
       break;
-    case Phase::begin:
     case Phase::end:
+      if (record.call == Call::close && record.object == "lock") {
+        drop_all(record.process, /*certainly=*/false);  // Who gives up its lock has left the tree.
+      }
+      return;
+    case Phase::begin:
       return;
   }
   note_lost_ground();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "harness/oracle/oracles.hpp"
+#include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -101,7 +102,10 @@ std::vector<Finding> no_leak(const Evidence& evidence) {
   if (!is_promised(evidence)) {
     return findings;
   }
-  if (!evidence.scenario.leaves_to_the_next_start && somebody_lived_to_clean(evidence)) {
+  const Ambient* const ambient = ambient_named(evidence.plan.ambient);
+  const bool may_leave = evidence.scenario.leaves_to_the_next_start ||
+                         (ambient != nullptr && ambient->leaves_to_the_next_start);
+  if (!may_leave && somebody_lived_to_clean(evidence)) {
     std::vector<std::string> left = evidence.left;
     std::erase_if(left, is_probe);
     complain(findings,

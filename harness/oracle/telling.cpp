@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/oracle/oracles.hpp"
+#include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -254,7 +255,8 @@ std::vector<Finding> works(const Evidence& evidence) {
 
 std::vector<Finding> quiet(const Evidence& evidence) {
   std::vector<Finding> findings;
-  if (!is_clean(evidence)) {
+  const Ambient* const ambient = ambient_named(evidence.plan.ambient);
+  if (!is_clean(evidence) || (ambient != nullptr && !ambient->is_quiet_judged)) {
     return findings;
   }
   for (const std::string& noise : evidence.scenario.expected_noise) {

@@ -51,6 +51,15 @@ Json json_of(const Violation& violation) {
           {"last_crossings", violation.last_crossings}};
 }
 
+Json json_of(const AmbientReport& ambient) {
+  Json json = json_of(ambient.runs);
+  json["name"] = ambient.name;
+  json["sentence"] = ambient.sentence;
+  json["differs"] = ambient.differs;
+  json["violations"] = ambient.violations;
+  return json;
+}
+
 Json json_of(const Missed& missed) {
   return {{"scenario", missed.scenario}, {"fault", missed.fault}};
 }
@@ -100,12 +109,17 @@ std::string to_json(const Report& report) {
   json["worlds"] = list_of(report.worlds);
   json["scenarios"] = report.scenarios.size();
   json["runs"] = report.runs;
-  json["runs_by_purpose"] = {
-      {"clean", report.clean_runs}, {"matrix", report.matrix_runs}, {"random", report.random_runs}};
+  json["runs_by_purpose"] = {{"clean", report.clean_runs},
+                             {"matrix", report.matrix_runs},
+                             {"ambients", report.ambient_runs},
+                             {"random", report.random_runs}};
+  json["interrupted"] = report.interrupted;
+  json["left_out"] = report.left_out;
   json["points_declared"] = report.points_declared;
   json["points_reached"] = report.points_reached;
   json["points_never_reached"] = report.never_reached;
   json["matrix"] = matrix_of_report(report);
+  json["ambients"] = list_of(report.ambients);
   json["kills"] = report.kills;
   json["leftovers"] = report.leftovers;
   json["leftovers_nobody_promised_to_remove"] = report.unpromised;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace lastref::harness {
 namespace {
@@ -15,6 +16,38 @@ bool misses_points(const Report& report) noexcept {
   return report.all_scenarios && !report.never_reached.empty();
 }
 
+/// Over all ambients.
+Count in_ambients(const Report& report) noexcept {
+  Count all;
+  for (const AmbientReport& ambient : report.ambients) {
+    all.total += ambient.runs.total;
+    all.executed += ambient.runs.executed;
+  }
+  return all;
+}
+
+std::string why_incomplete(const Report& report) {
+  std::vector<std::string> why;
+  if (report.interrupted) {
+    why.emplace_back("interrupted");
+  }
+  const Count& matrix = report.matrix.all;
+  if (matrix.executed < matrix.total) {
+    why.push_back(fmt::format(
+        "{} of {} faults were not executed", matrix.total - matrix.executed, matrix.total));
+  }
+  if (const Count count = in_ambients(report); count.executed < count.total) {
+    why.push_back(fmt::format(
+        "{} of {} runs in ambients were not executed", count.total - count.executed, count.total));
+  }
+  if (misses_points(report)) {
+    why.push_back(fmt::format(
+        "{} of {} points were never reached", report.never_reached.size(), report.points_declared));
+  }
+  why.insert(why.end(), report.left_out.begin(), report.left_out.end());
+  return fmt::format("incomplete: {}", fmt::join(why, ", "));
+}
+
 }  // namespace
 
 Exit exit_of(const Report& report) noexcept {
@@ -24,7 +57,9 @@ Exit exit_of(const Report& report) noexcept {
   if (!report.differences.empty() || !report.groups.empty()) {
     return Exit::not_deterministic;
   }
-  if (report.matrix.all.executed < report.matrix.all.total || misses_points(report)) {
+  if (report.matrix.all.executed < report.matrix.all.total || misses_points(report) ||
+      in_ambients(report).executed < in_ambients(report).total || report.interrupted ||
+      !report.left_out.empty()) {
     return Exit::incomplete;
   }
   return Exit::clean;
@@ -39,22 +74,8 @@ std::string verdict_of(const Report& report) {
     case Exit::not_deterministic:
       return report.differences.empty() ? "violations, none of which repeats"
                                         : "the same plan gave different runs";
-    case Exit::incomplete: {
-      const Count& matrix = report.matrix.all;
-      std::string why;
-      if (matrix.executed < matrix.total) {
-        why = fmt::format("incomplete: {} of {} faults were not executed",
-                          matrix.total - matrix.executed,
-                          matrix.total);
-      }
-      if (misses_points(report)) {
-        why += fmt::format("{}{} of {} points were never reached",
-                           why.empty() ? "incomplete: " : ", ",
-                           report.never_reached.size(),
-                           report.points_declared);
-      }
-      return why;
-    }
+    case Exit::incomplete:
+      return why_incomplete(report);
     case Exit::unusable:
       return "cannot run";
   }

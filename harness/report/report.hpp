@@ -58,6 +58,15 @@ struct ScenarioReport {
   double seconds = 0;  ///< that worlds spent on it
 };
 
+/// All scenarios of the matrix in one kind of process.
+struct AmbientReport {
+  std::string name;
+  std::string sentence;
+  std::string differs;         ///< Promises that are others there, and why; empty if none is.
+  Count runs = {};             ///< Clean ones, and kills.
+  std::size_t violations = 0;  ///< Runs that violated something.
+};
+
 /// A planned fault that never struck: its run did not get to its point.
 struct Missed {
   std::string scenario;
@@ -77,13 +86,17 @@ struct Report {
   std::size_t runs = 0;
   std::size_t clean_runs = 0;
   std::size_t matrix_runs = 0;
-  std::size_t resumed = 0;      ///< Faults of the matrix that an earlier gate had executed.
+  std::size_t resumed = 0;  ///< Faults of the matrix that an earlier gate had executed.
+  std::size_t ambient_runs = 0;
   std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
   std::size_t points_declared = 0;
   std::size_t points_reached = 0;
   std::vector<std::string> never_reached;  ///< Rows of the tables of calls and steps.
+  bool interrupted = false;                ///< Somebody wanted it to end.
+  std::vector<std::string> left_out;       ///< What there was no time for, besides faults.
   bool all_scenarios = true;               ///< Points can only be missed when everything ran.
   MatrixCount matrix;
+  std::vector<AmbientReport> ambients;
   std::vector<Missed> missed;
   std::vector<Difference> differences;
   std::uint64_t kills = 0;

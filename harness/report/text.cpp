@@ -17,6 +17,8 @@ std::string_view word_of(Stretch stretch) {
       return "clean runs";
     case Stretch::matrix:
       return "matrix";
+    case Stretch::ambients:
+      return "ambients";
     case Stretch::random:
       return "random runs";
   }
@@ -114,6 +116,32 @@ std::string table_of(const std::vector<ScenarioReport>& scenarios) {
   return text;
 }
 
+std::string table_of(const std::vector<AmbientReport>& ambients, std::uint64_t seed) {
+  if (ambients.empty()) {
+    return {};
+  }
+  std::string text =
+      fmt::format("  {:<16}{:>8}{:>9}{:>11}   each scenario clean, and with {} kills of seed {}\n",
+                  "ambient",
+                  "total",
+                  "executed",
+                  "violations",
+                  kills_in_ambient,
+                  seed);
+  for (const AmbientReport& each : ambients) {
+    text += fmt::format("  {:<16}{:>8}{:>9}{:>11}   {}\n",
+                        each.name,
+                        each.runs.total,
+                        each.runs.executed,
+                        each.violations,
+                        each.sentence);
+    if (!each.differs.empty()) {
+      text += fmt::format("{:>49}{}\n", "", each.differs);
+    }
+  }
+  return text + "\n";
+}
+
 std::string text_of_worlds(const Report& report) {
   std::string text;
   for (const WorldReport& world : report.worlds) {
@@ -127,14 +155,15 @@ std::string text_of_worlds(const Report& report) {
 }
 
 std::string text_of_speed(const Report& report) {
-  std::string text =
-      fmt::format("  {} runs ({} clean, {} matrix, {} random) in {:.1f} s, {:.0f} a second",
-                  report.runs,
-                  report.clean_runs,
-                  report.matrix_runs,
-                  report.random_runs,
-                  report.seconds,
-                  report.runs_per_second());
+  std::string text = fmt::format(
+      "  {} runs ({} clean, {} matrix, {} in ambients, {} random) in {:.1f} s, {:.0f} a second",
+      report.runs,
+      report.clean_runs,
+      report.matrix_runs,
+      report.ambient_runs,
+      report.random_runs,
+      report.seconds,
+      report.runs_per_second());
   if (report.bare_loop_per_second) {
     text += fmt::format("; a bare tree of four: {:.0f}", *report.bare_loop_per_second);
   }
@@ -182,6 +211,7 @@ std::string to_text(const Report& report) {
   text += text_of_omissions(report);
   text += table_of(report.scenarios) + "\n";
   text += table_of(report.matrix) + "\n";
+  text += table_of(report.ambients, report.seed);
   text += text_of_worlds(report);
   text += text_of_speed(report);
   text += fmt::format("  points: {} of {} reached; kills: {}; names left behind: {}; seed {}\n",

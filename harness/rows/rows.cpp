@@ -66,6 +66,21 @@ constexpr Row table[] = {
     {"C7", "preserve and preload are atomic, and trust no file"},
     {"C8", "one interface for files, memory and many processes"},
     {"C9", "durability is a choice"},
+    {"E1", "descriptors 0 to 2 are the program's, whatever it has closed", false},
+    {"E2", "a name means what it meant when it was given, wherever the program goes"},
+    {"E3", "sessions, sweeps and trees in one process do not touch each other", false},
+    {"E4", "what is removed is what was made", false},
+    {"E5", "clean-up never waits for a reader of standard error", false},
+    {"E6", "signals are the program's, in what it starts too", false},
+    {"E7", "no zombie stays, and wait() sees no child that the program did not start", false},
+    {"E8", "a forked child uses, destroys or ignores every object, in its own name", false},
+    {"E9", "exit from any thread, in any order, leaves nothing", false},
+    {"E10", "at a limit things work, or say which limit and where", false},
+    {"E11", "privilege is not lent to whoever starts the program", false},
+    {"E12", "nothing grows with the number of calls", false},
+    {"E13", "what user code does fails its own call, and nothing else", false},
+    {"E14", "file systems of all kinds are used safely, or refused", false},
+    {"E15", "a failed call aborts no program of a user", false},
 };
 
 constexpr std::array<std::string_view, 6> definitions = {
