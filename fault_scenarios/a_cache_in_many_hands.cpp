@@ -174,7 +174,7 @@ Scenario the_maker_of_a_cache_is_killed() {
       .rows = {"C6"},
       .roles = {{"root", root_of_a_maker}, {"maker", maker}},
       // Where the maker's death is heard of after the root's leave.
-      .possible_noise = {"the last process of the tree left 1 file"},
+      .possible_noise = {"the last process of the tree left 2 files"},
   };
 }
 

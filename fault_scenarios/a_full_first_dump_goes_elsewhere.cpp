@@ -10,9 +10,9 @@ void root(Stage& stage) {
     return;
   }
   Parent parent(stage);
-  // A page for the ledger, and one for half of the elements.
+  // The ledger has its page from the start; one for half of the elements.
   if (!parent || !parent.resources().resolve_temp_folder_name() ||
-      !stage.limit_storage(2 * page_size, 64)) {
+      !stage.limit_storage(page_size, 64)) {
     return;
   }
   const Status sent = parent.send("array", array);

@@ -39,6 +39,11 @@ Array numbered(std::uint32_t factor) {
   return made;
 }
 
+Array few_numbered() {
+  const std::vector<Slice> few{{.stop = 400}};
+  return numbered().slice(few).value().copy().value();
+}
+
 void must_equal(Stage& stage, const Array& arrived, const Array& sent) {
   if (!contents_equal(arrived, sent)) {
     stage.refute("no-corruption: what arrives is what was sent", "other elements");

@@ -24,6 +24,9 @@ inline constexpr std::uint64_t page_size = 4096;
 
 /// 1,000 elements "<i4": 0, 1, 2, ... times `factor`.
 Array numbered(std::uint32_t factor = 1);
+/// The first 400 of them: `large`, and few enough for a message that has to carry them by value, as
+/// it does when the sender cannot find the file any more that it has mapped.
+Array few_numbered();
 
 /// Refutes that an array that has arrived is what was sent.
 void must_equal(Stage& stage, const Array& arrived, const Array& sent);

@@ -14,10 +14,11 @@ std::optional<TrackerByHand> start_tracker(Stage& stage, std::vector<std::string
   }
   TrackerByHand started{.read = os::UniqueFd(stage.os(), ends->read),
                         .write = os::UniqueFd(stage.os(), ends->write)};
-  const auto child = stage.os().spawn({.entry = tracker::entry_point,
-                                       .arguments = std::move(arguments),
-                                       .fds = {{.here = started.read.get(), .number_there = 3}},
-                                       .blocked = {os::Signal::interrupt, os::Signal::terminate}});
+  const auto child = stage.os().spawn(
+      {.entry = tracker::entry_point,
+       .arguments = std::move(arguments),
+       .fds = {{.here = started.read.get(), .number_there = 3}},
+       .blocked = {tracker::ignored_signals.begin(), tracker::ignored_signals.end()}});
   if (!child) {
     return std::nullopt;
   }

@@ -30,7 +30,7 @@ void root(Stage& stage) {
     return;
   }
   const Status made = stage.word("dump", [&]() -> Status {
-    const Array elements = numbered().reshape({20, 50}).value();
+    const Array elements = few_numbered().reshape({8, 50}).value();
     LASTREF_TRY(fd, os::open_file(stage.os(), file.name, {.write = true, .create = true}));
     LASTREF_CHECK(write_npy(stage.os(), fd.get(), elements));
     return fd.close();
@@ -63,7 +63,7 @@ void worker(Stage& stage) {
     return;
   }
   Worker worker(stage);
-  const Array elements = numbered().reshape({20, 50}).value();
+  const Array elements = few_numbered().reshape({8, 50}).value();
   int number = 0;
   for (const Array& expected : views_of(elements)) {
     const auto view = worker.receive("view " + std::to_string(number++));
@@ -71,7 +71,7 @@ void worker(Stage& stage) {
       return;
     }
     must_equal(stage, *view, expected);
-    if (!view->memory()->file()) {
+    if (stage.is_undisturbed() && !view->memory()->file()) {
       stage.refute("R3: a view of a file travels as one", "it was copied");
     }
   }
@@ -93,7 +93,7 @@ Scenario views_of_a_file_travel() {
       .name = "arrays/views_of_a_file_travel",
       .sentence =
           "Views of a user's file, transposed, backwards and broadcast, travel to a worker and one "
-          "comes back, all as maps of that file.",
+          "comes back, all as maps of that file if nothing is in the way.",
       .rows = {"R2", "R3", "R6", "R8"},
       .roles = {{"root", root}, {"worker", worker}},
   };
