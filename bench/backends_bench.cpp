@@ -21,6 +21,7 @@
 #include <lastref/parallel.hpp>
 #include <lastref/worker.hpp>
 
+#include "bench/cache_keepers.hpp"
 #include "bench/comparison.hpp"
 #include "bench/other_process.hpp"
 #include "bench/times.hpp"
@@ -231,6 +232,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
     return 1;
   }
+  lastref::bench::remove_what_killed_benches_left();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

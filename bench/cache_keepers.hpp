@@ -26,7 +26,11 @@ struct Load {
 
 using Slots = std::span<const std::uint64_t>;
 
-/// A folder of its own on shared memory, which goes with all that is in it.
+/// What benches that were killed have left on shared memory.
+void remove_what_killed_benches_left();
+
+/// A folder of its own on shared memory, which goes with all that is in it. A lock on it says that
+/// somebody is at work there.
 class ShmFolder {
  public:
   ShmFolder();
@@ -40,6 +44,7 @@ class ShmFolder {
 
  private:
   std::string path_;
+  int lock_ = -1;
 };
 
 class OurCache {

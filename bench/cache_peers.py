@@ -10,6 +10,7 @@ Of several processes each takes every so-manieth slot; they begin together, and 
 everything once before. pfio is found on PYTHONPATH.
 """
 
+import fcntl
 import mmap
 import os
 import random
@@ -74,6 +75,8 @@ class Kept:
         self.size = size
         self.order = random.Random(1).sample(range(slots), slots)
         self.folder = tempfile.mkdtemp(prefix="lastref-bench-", dir="/dev/shm")
+        self.lock = os.open(self.folder, os.O_RDONLY)  # Says that somebody is at work there.
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
         begin = time.perf_counter()
         self.cache = PEERS[peer](self.folder, slots, size)
         self.seconds = time.perf_counter() - begin
@@ -97,6 +100,7 @@ class Kept:
         self.cache.close()
         self.seconds += time.perf_counter() - begin
         shutil.rmtree(self.folder)
+        os.close(self.lock)
 
 
 def run_child(together, index, processes, warm_up, act):

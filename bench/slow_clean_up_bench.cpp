@@ -1,0 +1,143 @@
+// What clean-up behind a dead process costs for each name, and how long others wait meanwhile: the
+// same, however many names there are.
+//
+// A child registers so many files, makes them and is killed. Until they are gone the root registers
+// and forgets one name again and again. Rows tell the longest of these questions, the processor
+// time that the tracker took for a name, and the time on the clock.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include <lastref/owners.hpp>
+
+#include "bench/tree.hpp"
+#include "impl/tracker/link.hpp"
+#include "impl/tracker/tree.hpp"
+
+namespace {
+
+using namespace lastref;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t names_in_a_packet = 300;
+
+std::string nth(const std::string& folder, std::size_t name) {
+  const std::string digits = std::to_string(name);
+  return folder + "/" + std::string(7 - digits.size(), '0') + digits;
+}
+
+bool answered(os::Os& os, tracker::Link& link) {
+  tracker::Arrival arrival = link.receive();
+  for (; arrival == tracker::Arrival::nothing; arrival = link.receive()) {
+    std::array items{os::PollItem{.fd = link.fd(), .want_read = true}};
+    static_cast<void>(os.poll(items, std::nullopt));
+  }
+  return arrival == tracker::Arrival::message && link.received().status == 0;
+}
+
+/// A process that joins the tree by hand, makes the files, says which process is the tracker, and
+/// waits for its end.
+[[noreturn]] void hold(const std::string& tree,
+                       const std::string& folder,
+                       std::size_t names,
+                       int say) {
+  os::KernelOs os;
+  const auto lock = tracker::join_lock(os, {.folder = tree});
+  const auto self = os.open_process(os.process_id());
+  const auto socket = os.make_socket();
+  if (!lock || !self || !socket || !os.connect(*socket, tracker::TreePaths{tree}.socket())) {
+    ::_exit(1);
+  }
+  tracker::Link link(os, os::UniqueFd(os, *socket));
+  link.post(tracker::encode({.verb = tracker::Verb::announce, .id = 1, .entries = {}}),
+            std::span(&*self, 1));
+  bool done = answered(os, link);
+  tracker::Message message{.verb = tracker::Verb::register_, .id = 2, .entries = {}};
+  for (std::size_t name = 0; name < names; ++name) {
+    const std::string path = nth(folder, name);
+    message.entries.push_back({.resource = {.type = ResourceType::file, .name = path}});
+    if (message.entries.size() == names_in_a_packet || name + 1 == names) {
+      link.post(tracker::encode(message));
+      done = answered(os, link) && done;
+      message.entries.clear();
+    }
+    ::close(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  }
+  const auto byte = os.find_lock(lock->get(), {.kind = os::LockKind::exclusive, .length = 1});
+  const pid_t tracker = done && byte && *byte ? (*byte)->pid : 0;
+  static_cast<void>(!::write(say, &tracker, sizeof tracker));
+  for (;;) {
+    ::pause();
+  }
+}
+
+/// Seconds of processor time, of all its threads.
+double processor_time_of(pid_t process) {
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string word;
+  double ticks = 0;
+  for (int field = 1; field <= 15 && stat >> word; ++field) {
+    ticks += field >= 14 ? std::stod(word) : 0;
+  }
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+void names_of_a_dead_process(benchmark::State& state) {
+  const auto names = static_cast<std::size_t>(state.range(0));
+  bench::Tree tree;
+  if (!tree.ready(state)) {
+    return;
+  }
+  const std::string folder = tree.file("/names").name;
+  const Resource other = tree.file("/other.bin");
+  double longest = 0;
+  double processor = 0;
+  for (auto _ : state) {
+    std::array<int, 2> ends{};
+    if (::mkdir(folder.c_str(), 0700) != 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      state.SkipWithError("no folder or no pipe");
+      return;
+    }
+    const std::string led = tree.client().tree().value();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      hold(led, folder, names, ends[1]);
+    }
+    pid_t tracker = 0;
+    static_cast<void>(!::read(ends[0], &tracker, sizeof tracker));
+    const double before = processor_time_of(tracker);
+    ::kill(child, SIGKILL);
+    const auto began = Clock::now();
+    while (::access(nth(folder, names - 1).c_str(), F_OK) == 0) {
+      const auto asked = Clock::now();
+      static_cast<void>(tree.client().register_name(other));
+      longest = std::max(longest, std::chrono::duration<double>(Clock::now() - asked).count());
+      static_cast<void>(tree.client().forget(other));
+    }
+    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - began).count());
+    processor += processor_time_of(tracker) - before;
+    ::waitpid(child, nullptr, 0);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    ::rmdir(folder.c_str());
+  }
+  state.SetItemsProcessed(state.range(0) * static_cast<std::int64_t>(state.iterations()));
+  state.counters["longest_register_us"] = longest * 1e6;
+  state.counters["processor_us_a_name"] =
+      processor * 1e6 /
+      static_cast<double>(state.range(0) * static_cast<std::int64_t>(state.iterations()));
+}
+BENCHMARK(names_of_a_dead_process)->Arg(2000)->Arg(200'000)->UseManualTime();
+
+}  // namespace
