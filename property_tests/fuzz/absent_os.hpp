@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <lastref/os.hpp>
+#include <lastref/process_objects.hpp>
 
 namespace lastref::fuzz {
 
@@ -81,9 +82,11 @@ class AbsentOs : public os::Os {
   std::uint32_t user_id() noexcept override { return 0; }
   Status ignore_signal(os::Signal) noexcept override { return absent(); }
   Status unblock_signal(os::Signal) noexcept override { return absent(); }
-  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()>) noexcept override {
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()>,
+                                                   os::ThreadKind) noexcept override {
     return absent();
   }
+  std::uint64_t process_token() noexcept override { return 1; }
   os::Pid thread_id() noexcept override { return 1; }
   unsigned processors() noexcept override { return 1; }
   os::Instant now() noexcept override { return os::Instant(0); }
@@ -95,11 +98,15 @@ class AbsentOs : public os::Os {
     return std::make_unique<AloneMonitor>();
   }
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()>) noexcept override { return nullptr; }
+  os::ProcessObjects& objects() noexcept override { return objects_.of(*this, 0); }
 
  protected:
   static tl::unexpected<Error> absent() {
     return failure(std::errc::function_not_supported, "there is nothing");
   }
+
+ private:
+  os::GenerationsOfObjects objects_;
 };
 
 }  // namespace lastref::fuzz

@@ -46,7 +46,7 @@ class Bounds {
   }
 
   void operator()(const harness::GateOptions& options) const {
-    expect(is_time(options.budget), "a budget is a time");
+    expect(!options.budget || is_time(*options.budget), "a budget is a time");
     expect_said(options.scenario);
     expect_said(options.row);
     expect_said(options.json);

@@ -28,6 +28,7 @@ class PipeOs final : public AbsentOs {
       clock_ += timeout.value_or(std::chrono::nanoseconds(0));
       return 0U;
     }
+    items.front().writable = items.front().fd == os::Fd::standard_error;
     items.front().readable = !left_.empty();
     items.front().hung_up = left_.empty();
     return 1U;

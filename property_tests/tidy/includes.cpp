@@ -71,6 +71,7 @@ constexpr std::array doors = {
     Door{"kernel_os.hpp", "impl/os"},
     Door{"os.hpp", "impl/os"},
     Door{"owners.hpp", "impl/os"},
+    Door{"process_objects.hpp", "impl/os"},
     Door{"resource.hpp", "impl/os"},
     Door{"array.hpp", "impl/array"},
     Door{"backend.hpp", "impl/backends"},
@@ -155,7 +156,9 @@ std::string complaint_about(std::string_view path, std::string_view name, bool a
   }
   const bool kernel =
       (name.ends_with(".h") && !starts_with_any(name, not_the_kernel)) || name == "csignal";
-  if (kernel && !(path.ends_with(".cpp") && starts_with_any(path, at_the_kernel))) {
+  const bool may_be_header = path.starts_with("impl/os/kernel_os_");
+  if (kernel &&
+      !((path.ends_with(".cpp") || may_be_header) && starts_with_any(path, at_the_kernel))) {
     return "the kernel has one door: use os::Os";
   }
   return {};

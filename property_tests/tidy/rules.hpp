@@ -15,16 +15,20 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 10> at_the_kernel = {
+inline constexpr std::array<std::string_view, 14> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
+    "harness/cli/interruption",
     "harness/explore/kernel_world",
     "harness/instrument/",
     "harness/journal/",
     "property_tests/attack/strangers",
+    "property_tests/backends/embedded_test",
     "property_tests/backends/process_words",
     "property_tests/cache/forked",
+    "property_tests/kernel_os_embedded_test",
     "property_tests/examples/",  // As strangers write.
+    "property_tests/gate_process",
     "property_tests/process_group",
 };
 
