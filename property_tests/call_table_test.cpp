@@ -66,9 +66,23 @@ TEST(Describe, leaves_out_what_is_not_there) {
   EXPECT_EQ(describe(no_call), "name: Invalid argument");
   const Error no_subject{
       .code = std::errc::too_many_files_open, .call = Call::make_pipe, .subject = {}};
-  EXPECT_EQ(describe(no_subject), "make_pipe: Too many open files");
+  EXPECT_EQ(describe(no_subject), "make_pipe: Too many open files (RLIMIT_NOFILE)");
   const Error neither{.code = std::errc::io_error, .call = Call::none, .subject = {}};
   EXPECT_EQ(describe(neither), "Input/output error");
+}
+
+TEST(Describe, names_the_limit_that_was_reached_E10) {
+  const auto says = [](std::errc code, Call call) {
+    return describe(Error{.code = code, .call = call, .subject = {}});
+  };
+  EXPECT_EQ(says(std::errc::too_many_files_open_in_system, Call::open),
+            "open: Too many open files in system (fs.file-max)");
+  EXPECT_EQ(says(std::errc::file_too_large, Call::write_at),
+            "write_at: File too large (RLIMIT_FSIZE, or the file system's)");
+  EXPECT_EQ(says(std::errc::resource_unavailable_try_again, Call::spawn),
+            "spawn: Resource temporarily unavailable (RLIMIT_NPROC, or pids.max)");
+  EXPECT_EQ(says(std::errc::resource_unavailable_try_again, Call::lock_range),
+            "lock_range: Resource temporarily unavailable");
 }
 
 }  // namespace

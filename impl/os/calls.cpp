@@ -54,13 +54,38 @@ std::string_view name_of(Call call) noexcept {
   return call == Call::none ? std::string_view("none") : row_of(call).method;
 }
 
+namespace {
+
+/// The limit that the kernel means, where its word does not say; empty where there is none.
+std::string_view limit_behind(const Error& error) {
+  switch (error.code) {
+    case std::errc::too_many_files_open:
+      return "RLIMIT_NOFILE";
+    case std::errc::too_many_files_open_in_system:
+      return "fs.file-max";
+    case std::errc::file_too_large:
+      return "RLIMIT_FSIZE, or the file system's";
+    case std::errc::resource_unavailable_try_again:
+      return error.call == Call::spawn || error.call == Call::start_thread
+                 ? "RLIMIT_NPROC, or pids.max"
+                 : "";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 std::string describe(const Error& error) {
   std::string what = error.call == Call::none ? std::string() : std::string(name_of(error.call));
   if (!what.empty() && !error.subject.empty()) {
     what += ' ';
   }
   what += error.subject;
-  const std::string why = std::make_error_code(error.code).message();
+  std::string why = std::make_error_code(error.code).message();
+  if (const std::string_view limit = limit_behind(error); !limit.empty()) {
+    why += " (" + std::string(limit) + ')';
+  }
   return what.empty() ? why : what + ": " + why;
 }
 

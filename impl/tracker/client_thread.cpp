@@ -140,9 +140,10 @@ void Client::State::take_answer(Message& answer) {
       const auto code = static_cast<std::errc>(answer.status);
       const bool is_full = code == std::errc::too_many_files_open;
       give_up({.code = code,
-               .subject = is_full ? "the tracker has no descriptor left for another process "
-                                    "(RLIMIT_NOFILE of the program that leads the tree)"
-                                  : "the tracker refused us"});
+               .subject =
+                   is_full ? "the tracker has no descriptor left for another process; its limit is "
+                             "that of the program that leads the tree"
+                           : "the tracker refused us"});
       return;
     }
     announced_ = true;

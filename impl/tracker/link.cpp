@@ -101,7 +101,7 @@ Arrival Link::receive() {
   }
   if (arrived->truncated) {
     return spoil(packet,
-                 "with descriptors for which this process has no room, or no use",
+                 "with descriptors for which this process has no room (RLIMIT_NOFILE), or no use",
                  std::errc::too_many_files_open);
   }
   Result<Message> message = decode(packet);
