@@ -57,11 +57,11 @@ struct ThreadingBackend::State {
   State(Session its_session, std::shared_ptr<const Functions> its_functions)
       : session(std::move(its_session)),
         functions(std::move(its_functions)),
-        process(session.os->process_id()),
+        token(session.os->process_token()),
         slot(*session.os) {}
 
   Status check_process() const {
-    return session.os->process_id() == process ? ok() : tl::unexpected<Error>(backends::not_ours());
+    return session.os->process_token() == token ? ok() : tl::unexpected<Error>(backends::not_ours());
   }
 
   Result<Configured> start(std::shared_ptr<backends::ThreadPool>& pool) {
@@ -77,7 +77,7 @@ struct ThreadingBackend::State {
 
   Session session;
   std::shared_ptr<const Functions> functions;
-  os::Pid process;
+  std::uint64_t token;  ///< Of the process that it belongs to.
   BackendOptions options;  // Changed only by whoever has the slot.
   backends::PoolSlot<backends::ThreadPool> slot;
 };

@@ -51,10 +51,10 @@ struct Parallel::State {
         os(*session.os),
         wanted(std::move(its_backend)),
         options(std::move(its_options)),
-        process(os.process_id()),
+        token(os.process_token()),
         monitor(os.make_monitor()) {}
 
-  bool is_ours() const noexcept { return os.process_id() == process; }
+  bool is_ours() const noexcept { return os.process_token() == token; }
 
   void set_call(std::shared_ptr<backends::Call> its_call) {
     const os::Held held(*monitor);
@@ -67,7 +67,7 @@ struct Parallel::State {
   std::shared_ptr<ParallelBackend> works;   ///< and what works; none if it has to be configured.
   unsigned n_jobs = 0;
   ParallelOptions options;
-  os::Pid process;
+  std::uint64_t token;  ///< Of the process that it belongs to.
   std::unique_ptr<os::Monitor> monitor;
   // With the monitor held.
   bool is_busy = false;

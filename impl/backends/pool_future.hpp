@@ -40,12 +40,12 @@ inline void call_back(Callback callback, BatchOutcome& outcome) noexcept {
 /// What all futures of a pool share, also when it is gone.
 struct FuturesHome {
   explicit FuturesHome(os::Os& its_os)
-      : os(its_os), process(its_os.process_id()), monitor(its_os.make_monitor()) {}
+      : os(its_os), token(its_os.process_token()), monitor(its_os.make_monitor()) {}
 
-  bool is_ours() const noexcept { return os.process_id() == process; }
+  bool is_ours() const noexcept { return os.process_token() == token; }
 
   os::Os& os;
-  os::Pid process;
+  std::uint64_t token;  ///< Of the process that it belongs to.
   std::unique_ptr<os::Monitor> monitor;
 };
 

@@ -78,6 +78,38 @@ TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
   EXPECT_EQ(must_be(parallel->run({{"square", {3}}})), List{9});
 }
 
+/// As in a container: a program that is process 1, and a copy of it that is process 1 as well.
+TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_name_E8) {
+  const auto calls = [](Ground& own) {
+    Parallel parallel(own.session, own.functions, own.parallel(GetParam(), 2));
+    EXPECT_EQ(must_be(parallel.run({{"square", {3}}, {"sum", {pretend::array_of(100'000)}}})),
+              (List{9, 100'000}));
+  };
+  const auto outer = pretend::run_as_first_process([&] {
+    EXPECT_EQ(::getpid(), 1);
+    {
+      Ground mine;
+      Parallel parallel(mine.session, mine.functions, mine.parallel(GetParam(), 2));
+      must_be(parallel.run({{"square", {3}}}));
+      const auto inner = pretend::run_as_first_process([&] {
+        EXPECT_EQ(::getpid(), 1);
+        EXPECT_EQ(code_of(parallel.run({{"square", {3}}})), std::errc::operation_not_permitted);
+        Ground own;
+        calls(own);
+        return HasFailure() ? 1 : 0;
+      });
+      EXPECT_EQ(inner, 0);
+      EXPECT_EQ(must_be(parallel.run({{"square", {4}}})), List{16});
+    }
+    return HasFailure() ? 1 : 0;
+  });
+  if (outer) {
+    EXPECT_EQ(*outer, 0);
+  } else {
+    GTEST_SKIP() << "nobody but root may make a namespace of processes";
+  }
+}
+
 TEST_P(Embedded, calls_leave_no_memory_behind_E12) {
   if (GetParam() == BackendKind::processes) {
     return;  // What travels by files is another test's.

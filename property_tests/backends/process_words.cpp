@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,6 +33,17 @@ sigset_t broken_pipe_alone() {
   return signals;
 }
 
+constexpr int threw = 2;
+
+int code_of_body(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const std::exception& thrown) {
+    std::cerr << thrown.what() << '\n';
+    return threw;
+  }
+}
+
 /// Gives the limit there was.
 std::uint64_t limit_descriptors(std::uint64_t most) {
   rlimit limit{};
@@ -54,17 +66,26 @@ os::Pid run_in_copy(const std::function<int()>& body) {
     return copy;
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  constexpr int threw = 2;
-  int code = threw;
   // The parent may have been killed before that.
-  if (::getppid() == parent) {
-    try {
-      code = body();
-    } catch (const std::exception& thrown) {
-      std::cerr << thrown.what() << '\n';
+  leave(::getppid() == parent ? code_of_body(body) : threw);
+}
+
+std::optional<int> run_as_first_process(const std::function<int()>& body) {
+  constexpr int not_allowed = 77;
+  const os::Pid copy = run_in_copy([&] {
+    if (::unshare(CLONE_NEWPID) != 0) {
+      return not_allowed;
     }
-  }
-  leave(code);
+    const os::Pid first = fork_here();
+    if (first == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      // Not by exit: a checker of leaks would miss what threads had that are not in the copy.
+      ::_exit(code_of_body(body));
+    }
+    ::_exit(exit_code_of(first));
+  });
+  const int code = exit_code_of(copy);
+  return code == not_allowed ? std::nullopt : std::optional(code);
 }
 
 void daemonise_until(const std::string& path) {
@@ -214,6 +235,26 @@ std::string FullStandardError::drain() const {
     text.append(buffer.data(), static_cast<std::size_t>(size));
   }
   return text;
+}
+
+std::string said_by_shell(const std::string& script) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const pid_t copy = ::fork();
+  if (copy == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::execl("/bin/sh", "sh", "-c", script.c_str(), nullptr);
+    ::_exit(1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  std::array<char, 4096> buffer{};
+  for (ssize_t size = 0; (size = ::read(ends[0], buffer.data(), buffer.size())) > 0;) {
+    said.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  ::close(ends[0]);
+  ::waitpid(copy, nullptr, 0);
+  return said;
 }
 
 int run_as(unsigned user,

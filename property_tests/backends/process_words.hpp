@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,6 +25,9 @@ os::Pid fork_here();
 /// Copies the calling process. The copy runs the body and leaves with what it gives, or with 2 if
 /// that throws. It is killed when the calling thread ends: a killed test leaves nobody behind.
 os::Pid run_in_copy(const std::function<int()>& body);
+/// Copies the calling process into a new namespace of processes, where the copy is number 1, and
+/// waits for it: what the body gives, 2 if it throws; nothing if that is not allowed here.
+std::optional<int> run_as_first_process(const std::function<int()>& body);
 /// A grandchild of its own session, which has all descriptors, lives until there is such a file.
 void daemonise_until(const std::string& path);
 /// Never.
@@ -74,6 +78,9 @@ class FullStandardError {
   int usual_;
   int read_ = -1;
 };
+
+/// What a shell says that is executed by a copy of this process, with all that it lets be inherited.
+std::string said_by_shell(const std::string& script);
 
 /// Runs a program as another user with a single variable, PATH. Its exit code.
 int run_as(unsigned user,
