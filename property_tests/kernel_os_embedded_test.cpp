@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include <lastref/kernel_os.hpp>
@@ -120,6 +121,32 @@ TEST_P(KernelOsEmbedded, what_is_ignored_does_not_end_the_process_E6) {
     for (const int number : {SIGINT, SIGHUP, SIGQUIT}) {
       std::raise(number);
       std::signal(number, SIG_DFL);
+    }
+  });
+}
+
+TEST_P(KernelOsEmbedded, who_serves_many_may_have_more_descriptors_than_the_program_E10) {
+  act([](Scene& scene) {
+    constexpr std::uint64_t few = 60;
+    const pretend::FewDescriptors limited(few);
+    KernelOs shell({.program = "/bin/sh"});
+    for (const bool many_fds : {false, true}) {
+      const auto child = value_of(shell.spawn(
+          {.entry = "-c",
+           .arguments = {"ulimit -Sn > \"$0/limit\"; ulimit -Hn >> \"$0/limit\"", scene.folder()},
+           .fds = {},
+           .blocked = {},
+           .end_wanted = false,
+           .many_fds = many_fds}));
+      const UniqueFd process(shell, child.process);
+      ASSERT_TRUE(contract::wait_for(shell, process.get()));
+      std::istringstream said(scene.text_of("limit"));
+      std::string soft;
+      std::string hard;
+      said >> soft >> hard;
+      EXPECT_NE(hard, std::to_string(few)) << "nothing to ask for here";
+      EXPECT_EQ(soft, many_fds ? hard : std::to_string(few));
+      scene.remove("limit");
     }
   });
 }

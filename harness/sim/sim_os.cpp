@@ -364,6 +364,11 @@ std::optional<std::string> SimOs::environment(const std::string& name) noexcept 
   return found == task_->environment.end() ? std::nullopt : std::optional(found->second);
 }
 
+void SimOs::keep_to_itself(std::span<const os::Fd>, const std::string& variable) noexcept {
+  // A program is given no descriptor here but those that are passed to it.
+  task_->environment.erase(variable);
+}
+
 std::uint64_t SimOs::process_token() noexcept {
   return task_->token;
 }

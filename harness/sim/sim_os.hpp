@@ -118,6 +118,7 @@ class SimOs final : public os::Os {
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
+  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override;
   std::uint64_t process_token() noexcept override;
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;

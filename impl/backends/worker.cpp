@@ -97,7 +97,10 @@ struct Descriptors {
   explicit Descriptors(os::Os& os)
       : jobs(os, os::UniqueFd(os, os::Fd{worker::jobs_fd})),
         results(os, os::UniqueFd(os, os::Fd{worker::results_fd})),
-        parent(os, os::Fd{worker::parent_fd}) {}
+        parent(os, os::Fd{worker::parent_fd}) {
+    // What a task executes is no worker, and who had these pipes would keep them open.
+    os.keep_to_itself(std::array{jobs.fd(), results.fd(), parent.get()}, worker::marker);
+  }
 
   backends::Inbox jobs;
   backends::Outbox results;

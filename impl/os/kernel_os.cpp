@@ -1,4 +1,5 @@
 // kernel_os: errors, clock, chance, environment.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -87,6 +88,14 @@ std::optional<std::string> KernelOs::environment(const std::string& name) noexce
   // Whoever runs a set-user-id program must not choose where it puts its files.
   const char* const value = ::secure_getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void KernelOs::keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept {
+  for (const Fd fd : fds) {
+    // What is not open cannot reach anybody.
+    ::fcntl(number(fd), F_SETFD, FD_CLOEXEC);
+  }
+  ::unsetenv(variable.c_str());
 }
 
 ProcessObjects& KernelOs::objects() noexcept {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -177,11 +178,24 @@ void keep_dead_children() noexcept {
   ::syscall(SYS_rt_sigaction, SIGCHLD, default_action.data(), nullptr, mask_size);
 }
 
+/// For A, and so for what A starts: limits are not shared, whatever else is. If that is refused
+/// they stay as they are.
+void allow_many_descriptors() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 /// The pid of A, which has run and ended, and is not reaped; or a negative errno.
 [[gnu::noinline]] long run_a(Birth* birth) noexcept {
   const long pid = clone_here(flags_of_a, nullptr);
   if (pid == 0) {
     keep_dead_children();
+    if (birth->many_fds) {
+      allow_many_descriptors();
+    }
     start_child(*birth);
     leave_here();
   }

@@ -37,6 +37,7 @@ struct Birth {
   const posix_spawnattr_t* attributes = nullptr;
   char* const* words = nullptr;
   char* const* variables = nullptr;
+  bool many_fds = false;  ///< Heeded for nobody's children alone: A can change what they get.
 
   int error = 0;  ///< An errno
   pid_t pid = 0;

@@ -209,7 +209,8 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
               .actions = actions.get(),
               .attributes = attributes.get(),
               .words = word_pointers.data(),
-              .variables = variable_pointers.data()};
+              .variables = variable_pointers.data(),
+              .many_fds = options.many_fds};
   const bool is_childs_end_needed = options.end_wanted && !tells_how_nobodys_end();
   if (is_childs_end_needed || !start_nobodys(birth)) {
     start_child(birth);

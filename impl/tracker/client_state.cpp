@@ -221,7 +221,8 @@ Status Client::State::spawn_tracker() {
                          .arguments = {paths_.folder},
                          .fds = {{.here = listener_.get(), .number_there = 3}},
                          .blocked = {ignored_signals.begin(), ignored_signals.end()},
-                         .end_wanted = false}));
+                         .end_wanted = false,
+                         .many_fds = true}));
   tracker_ = os::UniqueFd(os_, child.process);
   ++trackers_;
   return ok();

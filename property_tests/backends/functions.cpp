@@ -50,6 +50,11 @@ Result<Value> variable(const TaskContext& context, Arguments arguments) {
   return value ? Value(*value) : Value();
 }
 
+/// {script}: what a shell says that this process executes.
+Result<Value> shell(const TaskContext&, Arguments arguments) {
+  return said_by_shell(text_of(arguments[0]));
+}
+
 Result<Value> refuse(const TaskContext&, Arguments arguments) {
   return failure(std::errc::no_space_on_device, text_of(arguments[0]), Call::write);
 }
@@ -190,6 +195,7 @@ std::shared_ptr<const Functions> test_functions() {
         {"pid", pid},
         {"in_worker", in_worker},
         {"variable", variable},
+        {"shell", shell},
         {"refuse", refuse},
         {"throw_standard", throw_standard},
         {"throw_number", throw_number},

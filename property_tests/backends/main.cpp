@@ -17,16 +17,21 @@ namespace {
 /// The kernel, which starts no thread in a worker that is told so.
 class ThreadlessOs final : public lastref::os::KernelOs {
  public:
-  ThreadlessOs() : KernelOs({.program = lastref::this_program}) {}
+  ThreadlessOs()
+      : KernelOs({.program = lastref::this_program}),
+        has_no_threads_(environment("LASTREF_TEST_WORKERS_HAVE_NO_THREADS") &&
+                        environment(lastref::worker::marker)) {}
 
   lastref::Result<std::unique_ptr<lastref::os::Thread>> start_thread(
       std::function<void()> body, lastref::os::ThreadKind kind) noexcept override {
-    if (environment("LASTREF_TEST_WORKERS_HAVE_NO_THREADS") &&
-        environment(lastref::worker::marker)) {
+    if (has_no_threads_) {
       return lastref::failure(std::errc::resource_unavailable_try_again, "a thread");
     }
     return KernelOs::start_thread(std::move(body), kind);
   }
+
+ private:
+  bool has_no_threads_;  ///< A worker soon forgets that it was started as one.
 };
 
 /// {folder}: has two workers that never end, and a copy that has all that it has. Nor does it end.

@@ -201,12 +201,10 @@ TEST(ProcessJobs, of_a_real_worker_are_one_B5) {
             (List{List{1, true}, true}));
 }
 
-TEST(ProcessJobs, have_the_marker_in_their_environment_and_nobody_else_has_B5) {
+TEST(ProcessJobs, are_given_the_marker_and_nobody_else_has_it_B5) {
   Ground ground;
   const auto backend = ground.make(BackendKind::processes);
   must(backend->configure(ground.options(2)));
-  EXPECT_EQ(must_be(must_be(backend->apply_async({{"variable", {worker::marker}}}, {}))->get()),
-            List{"1"});
   EXPECT_EQ(ground.os.environment(worker::marker), std::nullopt);
   // Nor does the tracker, which is a child as well.
   int marked = 0;
@@ -218,6 +216,18 @@ TEST(ProcessJobs, have_the_marker_in_their_environment_and_nobody_else_has_B5) {
   }
   EXPECT_EQ(marked, 2);
   EXPECT_EQ(unmarked, 1);
+}
+
+TEST(ProcessJobs, execute_what_is_no_worker_B5) {
+  Ground ground;
+  const auto backend = ground.make(BackendKind::processes);
+  must(backend->configure(ground.options(2)));
+  const auto answer = [&](const std::string& script) {
+    return must_be(must_be(backend->apply_async({{"shell", {script}}}, {}))->get());
+  };
+  EXPECT_EQ(answer(std::string("echo ${") + worker::marker + "-none}"), List{"none\n"});
+  // The shell and what it starts have 0 to 2, and 3 is the folder that is listed.
+  EXPECT_EQ(answer("ls /proc/self/fd | tr '\\n' ' '"), List{"0 1 2 3 "});
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ class AbsentOs : public os::Os {
   std::optional<std::string> environment(const std::string&) noexcept override {
     return std::nullopt;
   }
+  void keep_to_itself(std::span<const os::Fd>, const std::string&) noexcept override {}
   std::unique_ptr<os::Monitor> make_monitor() noexcept override {
     return std::make_unique<AloneMonitor>();
   }

@@ -102,6 +102,7 @@ class KernelOs : public Os {
   Instant now() noexcept override;
   Status entropy(Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
+  void keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept override;
   std::uint64_t process_token() noexcept override;
   std::unique_ptr<Monitor> make_monitor() noexcept override;
   std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept override;

@@ -183,6 +183,9 @@ struct SpawnOptions {
   std::vector<std::pair<std::string, std::string>> environment = {};
   /// Whether wait_child will be asked how it ended. If not, it is never a child of this process.
   bool end_wanted = true;
+  /// Whether it may have as many descriptors as this process could ask for, and not only as many as
+  /// it has asked for: getrlimit(2), the hard limit. Only where no end is wanted.
+  bool many_fds = false;
 };
 
 /// A started child: its pid, and a descriptor that names the process itself and not its number.
@@ -368,6 +371,10 @@ class Os {
   virtual std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept = 0;
   /// What there is once in the process that this Os is of.
   virtual ProcessObjects& objects() noexcept = 0;
+  /// What was given to this process alone reaches nothing that it executes: these descriptors, and
+  /// a variable of its environment, which is not set any more here either. Called before there are
+  /// other threads.
+  virtual void keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept = 0;
   virtual void step(Step) noexcept {}
 
   /// Messages to people that nobody has read, and that nobody was told of yet; see report_quietly.

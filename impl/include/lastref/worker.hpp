@@ -52,7 +52,7 @@ inline constexpr int jobs_fd = 3;     ///< a pipe that it reads
 inline constexpr int results_fd = 4;  ///< a pipe that it writes
 inline constexpr int parent_fd = 5;   ///< the process of its parent
 
-/// In its environment, and in that of nobody else.
+/// In its environment until it begins to serve, and in that of nobody else.
 inline constexpr const char* marker = "__LASTREF_SPAWNED_PARALLEL__";
 
 }  // namespace worker
