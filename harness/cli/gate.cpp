@@ -135,9 +135,7 @@ class Gate {
       return true;
     }
     for (const Ambient& each : ambients()) {
-      if (!each.not_yet.empty()) {
-        notes_.push_back(fmt::format("not in the gate yet: {}: {}", each.name, each.not_yet));
-      } else if (!session_.worlds.degraded().empty() || !is_possible(each)) {
+      if (!session_.worlds.degraded().empty() || !is_possible(each)) {
         notes_.push_back(fmt::format("not possible here: ambient {}", each.name));
       } else {
         campaign_.ambients.push_back(&each);

@@ -305,7 +305,7 @@ void Campaign::run_ambients() {
                                 .sentence = std::string(each.sentence),
                                 .differs = std::string(each.differs)});
     for (const std::size_t index : small_) {
-      if (scenario(index).name != each.without) {
+      if (each.can_play(scenario(index).name)) {
         settings_.push_back({.ambient = ambient, .scenario = index});
         report_.ambients.back().runs.total += 1 + kills_in_ambient;
       }

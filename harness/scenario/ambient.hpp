@@ -15,16 +15,19 @@ namespace lastref::harness {
 struct Ambient {
   std::string_view name;
   std::string_view sentence;
-  /// Why it is not in the gate yet; empty if it is. It can be named all the same.
-  std::string_view not_yet = {};
   /// Promises that are others here, and why; empty if none is.
   std::string_view differs = {};
   /// Whether what is said on standard error is what a scenario expects.
   bool is_quiet_judged = true;
   /// Whether what a tree has may stay until the next start although somebody lived.
   bool leaves_to_the_next_start = false;
-  /// A scenario that cannot be played here; `differs` says why.
+  /// How the names begin of scenarios that cannot be played here; `differs` says why. Empty: all
+  /// can be.
   std::string_view without = {};
+
+  bool can_play(std::string_view scenario) const noexcept {
+    return without.empty() || !scenario.starts_with(without);
+  }
 };
 
 /// All there are, in the order in which the gate runs them.
