@@ -210,8 +210,13 @@ TEST(ProcessJobs, are_given_the_marker_and_nobody_else_has_it_B5) {
   int marked = 0;
   int unmarked = 0;
   for (const os::Pid child : pretend::children()) {
-    std::ifstream file("/proc/" + std::to_string(child) + "/environ");
-    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    std::string all;
+    // A process that is just being executed has no environment yet.
+    pretend::until([&] {
+      std::ifstream file("/proc/" + std::to_string(child) + "/environ");
+      all.assign(std::istreambuf_iterator<char>(file), {});
+      return !all.empty();
+    });
     ++(all.find(worker::marker) == std::string::npos ? unmarked : marked);
   }
   EXPECT_EQ(marked, 2);
