@@ -21,9 +21,9 @@
 #include <lastref/parallel.hpp>
 #include <lastref/worker.hpp>
 
-#include "bench/cache_keepers.hpp"
 #include "bench/comparison.hpp"
 #include "bench/other_process.hpp"
+#include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
 

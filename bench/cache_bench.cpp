@@ -37,6 +37,7 @@
 #include "bench/comparison.hpp"
 #include "bench/in_step.hpp"
 #include "bench/other_process.hpp"
+#include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
 #include "harness/instrument/instrumented_os.hpp"

@@ -2,16 +2,12 @@
 
 #include <fcntl.h>
 #include <lmdb.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include <benchmark/benchmark.h>
 
@@ -39,49 +35,6 @@ std::unique_ptr<std::byte[]> new_memory(std::size_t size) {
 }
 
 }  // namespace
-
-ShmFolder::ShmFolder() {
-  std::array<char, 40> name{"/dev/shm/lastref-bench-XXXXXX"};
-  if (const char* const made = ::mkdtemp(name.data())) {
-    path_ = made;
-    lock_ = ::open(made, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ::flock(lock_, LOCK_EX);
-  }
-}
-
-ShmFolder::~ShmFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-  ::close(lock_);
-}
-
-void remove_what_killed_benches_left() {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
-    const std::string name = entry.path().filename().string();
-    const int lock = name.starts_with("lastref-bench-")
-                         ? ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-                         : -1;
-    // Held by whoever is at work there, and by none who was killed.
-    if (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0) {
-      std::filesystem::remove_all(entry.path(), error);
-    }
-    if (lock >= 0) {
-      ::close(lock);
-    }
-  }
-}
-
-std::uint64_t ShmFolder::bytes_on_disk() const {
-  std::uint64_t sum = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
-    struct stat status {};
-    if (::lstat(entry.path().c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-      sum += static_cast<std::uint64_t>(status.st_blocks) * 512;
-    }
-  }
-  return sum;
-}
 
 OurCache::OurCache(os::Os& os,
                    const std::shared_ptr<References>& references,

@@ -13,6 +13,8 @@
 
 #include <lastref/cache.hpp>
 
+#include "bench/shm_folder.hpp"
+
 struct MDB_env;
 struct MDB_txn;
 
@@ -25,27 +27,6 @@ struct Load {
 };
 
 using Slots = std::span<const std::uint64_t>;
-
-/// What benches that were killed have left on shared memory.
-void remove_what_killed_benches_left();
-
-/// A folder of its own on shared memory, which goes with all that is in it. A lock on it says that
-/// somebody is at work there.
-class ShmFolder {
- public:
-  ShmFolder();
-  ShmFolder(const ShmFolder&) = delete;
-  ShmFolder& operator=(const ShmFolder&) = delete;
-  ~ShmFolder();
-
-  const std::string& path() const noexcept { return path_; }
-  /// What its files take.
-  std::uint64_t bytes_on_disk() const;
-
- private:
-  std::string path_;
-  int lock_ = -1;
-};
 
 class OurCache {
  public:

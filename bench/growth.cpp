@@ -1,0 +1,314 @@
+// growth: what is left of a million calls, beside what is left of a thousand. Nothing more: E12.
+//
+// Each kind of call is made in a process of its own, which stops after the first calls and after
+// the last, and is looked at with its tracker and its workers when all of them are quiet. The table
+// tells what each has at both times. Exit codes: 0; 1 if anything has grown, with a line that says
+// what; 2 if it could not be measured.
+//
+// A call is said to grow if the difference is more than a few bytes a call and what a page, a bin
+// of the allocator or a backlog make of it by chance. What the allocator has given and not got back
+// ("live") tells growth from fragments; it is known of the program alone.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <lastref/worker.hpp>
+
+#include "bench/growth_kinds.hpp"
+#include "bench/growth_look.hpp"
+#include "bench/growth_receiver.hpp"
+#include "bench/shm_folder.hpp"
+
+namespace {
+
+using namespace lastref::bench;
+
+constexpr const char* usage =
+    "lastref_growth [--calls N] [--first N] [--seconds N] [--quick] [--list] [KIND...]\n"
+    "  what N calls of each kind leave, and the first of them; fewer calls if they take longer\n";
+
+constexpr double bytes_a_call_max = 0.25;
+constexpr std::uint64_t pages_slack = std::uint64_t{256} << 10U;  // bytes, of a process
+/// Not judged: of a file that nobody else maps it is what was written there.
+constexpr std::uint64_t dirty_slack = ~std::uint64_t{0};
+constexpr std::uint64_t live_slack = std::uint64_t{16} << 10U;    // bytes
+constexpr std::uint64_t ledger_slack = std::uint64_t{64} << 10U;  // bytes: what is on its way
+
+struct Options {
+  Calls::Plan plan;
+  bool is_quick = false;
+  std::vector<std::string> names;
+};
+
+/// A kind in its own process, and the other end of its standard input and output.
+struct Child {
+  pid_t process = -1;
+  int to = -1;
+  int from = -1;
+};
+
+Child start(const Kind& kind, const Calls::Plan& plan, const std::string& folder) {
+  std::array<int, 2> there{-1, -1};
+  std::array<int, 2> back{-1, -1};
+  if (::pipe2(there.data(), O_CLOEXEC) != 0 || ::pipe2(back.data(), O_CLOEXEC) != 0) {
+    give_up("no pipe");
+  }
+  const std::array words = {std::string("growth"),
+                            std::string("--kind"),
+                            std::string(kind.name),
+                            std::to_string(plan.first),
+                            std::to_string(std::min(plan.last, kind.calls_max)),
+                            std::to_string(plan.time_max.count()),
+                            folder};
+  std::vector<char*> arguments;
+  for (const std::string& word : words) {
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  }
+  arguments.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::dup2(there[0], STDIN_FILENO);
+    ::dup2(back[1], STDOUT_FILENO);
+    ::setenv("LASTREF_RUNTIME_FOLDER", (folder + "/run").c_str(), 1);
+    ::setenv("LASTREF_TEMP_FOLDER", (folder + "/temporary").c_str(), 1);
+    ::execv(lastref::this_program, arguments.data());
+    ::_exit(127);
+  }
+  ::close(there[0]);
+  ::close(back[1]);
+  return {.process = child, .to = there[1], .from = back[0]};
+}
+
+/// What was seen of a kind, first and last.
+struct Seen {
+  const Kind* kind = nullptr;
+  std::vector<Look> looks;
+  std::uint64_t left = 0;  ///< files and folders, when it had ended
+};
+
+constexpr std::array folders = {"run", "temporary", "files"};
+
+std::uint64_t files_left(const std::string& ground) {
+  std::error_code error;
+  std::uint64_t count = 0;
+  for (const char* const each : folders) {
+    const std::filesystem::recursive_directory_iterator entries(ground + "/" + each, error);
+    count += static_cast<std::uint64_t>(std::distance(begin(entries), end(entries)));
+  }
+  return count;
+}
+
+Seen measure(const Kind& kind, const Calls::Plan& plan) {
+  const ShmFolder ground;
+  for (const char* const each : folders) {
+    const std::string path = ground.path() + "/" + each;
+    std::filesystem::create_directory(path);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+  fmt::print(stderr, "growth: {}: {}\n", kind.name, kind.what);
+  Seen seen{.kind = &kind, .looks = {}};
+  const Child child = start(kind, plan, ground.path());
+  std::array<std::uint64_t, 2> said{};  // calls, live bytes
+  while (const auto message = read_message(child.from)) {
+    std::copy_n(message->begin(), sizeof said, reinterpret_cast<std::byte*>(said.data()));
+    Look look = look_at(ground.path());
+    look.calls = said[0];
+    look.live = said[1];
+    seen.looks.push_back(std::move(look));
+    write_message(child.to, {});
+  }
+  ::close(child.to);
+  ::close(child.from);
+  int status = 0;
+  ::waitpid(child.process, &status, 0);
+  if (status != 0 || seen.looks.size() != 2) {
+    give_up(std::string(kind.name) + " was not measured");
+  }
+  if (!are_all_gone(ground.path())) {
+    give_up(std::string(kind.name) + " has left a process");
+  }
+  seen.left = files_left(ground.path());
+  return seen;
+}
+
+/// One column of the table, of one process.
+struct Growth {
+  std::string what;
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  double a_call = 0;
+  bool is_too_much = false;
+};
+
+Growth growth_of(std::string what,
+                 const Seen& seen,
+                 std::uint64_t before,
+                 std::uint64_t after,
+                 std::uint64_t slack,
+                 double max) {
+  const auto calls = static_cast<double>(seen.looks[1].calls - seen.looks[0].calls);
+  const double grown = static_cast<double>(after) - static_cast<double>(before);
+  return {.what = std::move(what),
+          .before = before,
+          .after = after,
+          .a_call = grown / calls,
+          .is_too_much = grown > static_cast<double>(slack) + max * calls};
+}
+
+std::string cell(const Growth& growth) {
+  return growth.before == growth.after
+             ? fmt::format("{}", growth.after)
+             : fmt::format("{} → {} ({:+.3f})", growth.before, growth.after, growth.a_call);
+}
+
+/// The rows of a kind; adds what has grown to `complaints`.
+void print_rows(const Seen& seen, std::vector<std::string>& complaints) {
+  const Look& first = seen.looks[0];
+  const Look& last = seen.looks[1];
+  for (const auto& [what, process] : last.processes) {
+    const bool is_program = what == "program";
+    const auto known = first.processes.find(what);
+    const ProcessLook& before = known == first.processes.end() ? process : known->second;
+    std::vector<Growth> cells = {
+        growth_of("anonymous memory",
+                  seen,
+                  before.anonymous,
+                  process.anonymous,
+                  pages_slack,
+                  bytes_a_call_max),
+        growth_of("dirty memory", seen, before.dirty, process.dirty, dirty_slack, 0),
+        growth_of("descriptors", seen, before.descriptors, process.descriptors, 0, 0)};
+    if (is_program) {
+      cells.push_back(
+          growth_of("live bytes", seen, first.live, last.live, live_slack, bytes_a_call_max));
+      cells.push_back(growth_of("ledger", seen, first.ledger, last.ledger, ledger_slack, 0));
+      cells.push_back(growth_of("files", seen, first.files, last.files, 0, 0));
+    }
+    fmt::print("| {} | {} | {} |",
+               is_program ? seen.kind->name : "",
+               is_program ? fmt::format("{} → {}", first.calls, last.calls) : "",
+               what);
+    for (const Growth& each : cells) {
+      fmt::print(" {} |", cell(each));
+      if (each.is_too_much) {
+        complaints.push_back(fmt::format("{}: {} of the {}: {} after {} calls, {} after {}",
+                                         seen.kind->name,
+                                         each.what,
+                                         what,
+                                         each.before,
+                                         first.calls,
+                                         each.after,
+                                         last.calls));
+      }
+    }
+    fmt::print("{}\n", is_program ? "" : " | | |");
+  }
+  if (seen.left > 0) {
+    complaints.push_back(
+        fmt::format("{}: {} files and folders stayed", seen.kind->name, seen.left));
+  }
+  std::fflush(stdout);
+}
+
+int measure_all(const Options& options) {
+  remove_what_killed_benches_left();
+  std::vector<std::string> complaints;
+  fmt::print(
+      "| kind | calls | process | anonymous, bytes (a call) | dirty | descriptors | live | ledger "
+      "| files |\n|---|---|---|---|---|---|---|---|---|\n");
+  for (const Kind& kind : kinds()) {
+    const bool is_named = std::ranges::find(options.names, kind.name) != options.names.end();
+    if (is_named || (options.names.empty() && (kind.is_quick || !options.is_quick))) {
+      print_rows(measure(kind, options.plan), complaints);
+    }
+  }
+  for (const std::string& each : complaints) {
+    fmt::print(stderr, "growth: GROWS {}\n", each);
+  }
+  return complaints.empty() ? 0 : 1;
+}
+
+/// In a kind's own process.
+int make_calls(lastref::os::KernelOs& os, std::span<const std::string> words) {
+  const auto kind =
+      std::ranges::find_if(kinds(), [&](const Kind& each) { return each.name == words[0]; });
+  Calls calls({.first = std::stoull(words[1]),
+               .last = std::stoull(words[2]),
+               .time_max = std::chrono::seconds(std::stoll(words[3]))},
+              [](std::uint64_t done) {
+                const std::array<std::uint64_t, 2> said{done, live_bytes()};
+                write_message(STDOUT_FILENO, std::as_bytes(std::span(said)));
+                if (!read_message(STDIN_FILENO)) {
+                  give_up("nobody looks");
+                }
+              });
+  kind->make({.os = os, .functions = functions_of_growth(), .folder = words[4] + "/files"}, calls);
+  return 0;
+}
+
+std::optional<Options> parse(std::span<const std::string> words) {
+  Options options;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    const bool has_number =
+        at + 1 < words.size() && !words[at + 1].empty() &&
+        std::ranges::all_of(words[at + 1], [](char each) { return each >= '0' && each <= '9'; });
+    if (word == "--quick") {
+      options.is_quick = true;
+    } else if (has_number && word == "--calls") {
+      options.plan.last = std::stoull(words[++at]);
+    } else if (has_number && word == "--first") {
+      options.plan.first = std::stoull(words[++at]);
+    } else if (has_number && word == "--seconds") {
+      options.plan.time_max = std::chrono::seconds(std::stoll(words[++at]));
+    } else if (std::ranges::any_of(kinds(), [&](const Kind& kind) { return word == kind.name; })) {
+      options.names.push_back(word);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return options.plan.first < options.plan.last ? std::optional(options) : std::nullopt;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
+  const std::vector<std::string> words(argv, argv + argc);
+  if (const auto code = lastref::run_if_spawned(os, *functions_of_growth(), words)) {
+    return *code;
+  }
+  const auto rest = std::span(words).subspan(std::min<std::size_t>(words.size(), 2));
+  if (words.size() == 7 && words[1] == "--kind") {
+    return make_calls(os, rest);
+  }
+  if (words.size() == 3 && words[1] == "--receive") {
+    return receive_for(os, rest[0]);
+  }
+  if (words.size() == 2 && words[1] == "--list") {
+    for (const Kind& kind : kinds()) {
+      fmt::print("{:24}{}\n", kind.name, kind.what);
+    }
+    return 0;
+  }
+  const auto options = parse(std::span(words).subspan(std::min<std::size_t>(words.size(), 1)));
+  if (!options) {
+    fmt::print(stderr, "{}", usage);
+    return 2;
+  }
+  return measure_all(*options);
+}

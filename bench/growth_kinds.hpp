@@ -1,0 +1,70 @@
+// What growth does a million times: each kind of call, in a process of its own.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/task.hpp>
+
+namespace lastref::bench {
+
+/// Counts the calls of a kind, and has everything looked at after the first thousand and after the
+/// last.
+class Calls {
+ public:
+  struct Plan {
+    std::uint64_t first = 1000;
+    std::uint64_t last = 1'000'000;
+    std::chrono::seconds time_max{120};  ///< Fewer calls if they take longer.
+  };
+  /// `look` returns when somebody has looked at what there is after so many calls.
+  Calls(const Plan& plan, std::function<void(std::uint64_t done)> look);
+
+  /// Whether another one is to be made; `done` have been.
+  bool go_on(std::uint64_t done);
+  const Plan& plan() const noexcept { return plan_; }
+  /// Of who counts by himself.
+  void look(std::uint64_t done) { look_(done); }
+
+ private:
+  Plan plan_;
+  std::function<void(std::uint64_t)> look_;
+  std::chrono::steady_clock::time_point end_;
+  std::chrono::steady_clock::time_point told_;
+  bool is_first_over_ = false;
+};
+
+/// Where calls are made.
+struct Site {
+  os::KernelOs& os;
+  std::shared_ptr<const Functions> functions;
+  std::string folder;  ///< for files that nobody else makes
+};
+
+struct Kind {
+  const char* name;
+  const char* what;
+  std::uint64_t calls_max;  ///< More are not made, however many are wanted.
+  bool is_quick;            ///< Ten thousand of them take about a second.
+  void (*make)(const Site&, Calls&);
+};
+
+std::span<const Kind> kinds();
+
+/// What the tasks of these kinds call.
+std::shared_ptr<const Functions> functions_of_growth();
+
+/// Receives arrays, and takes and gives back references, for a sender at the other end of standard
+/// input and output, until that has gone.
+int receive_for(os::KernelOs& os, const std::string& tree);
+
+/// Bytes that the allocator has given to this process and not got back.
+std::size_t live_bytes();
+
+}  // namespace lastref::bench
