@@ -54,7 +54,7 @@ struct ForwardReducer::Gone {
 };
 
 /// The file of an array, as long as it is that: with the array it goes to those whose arrays have
-/// gone, as it does, let go of already, when another takes its place.
+/// gone, unless it was taken.
 class ForwardReducer::Known {
  public:
   Known(std::shared_ptr<const TemporaryFile> file, std::weak_ptr<Gone> gone)
@@ -62,18 +62,26 @@ class ForwardReducer::Known {
   Known(const Known&) = delete;
   Known& operator=(const Known&) = delete;
   ~Known() {
-    if (const auto list = gone_.lock()) {
+    if (const auto list = gone_.lock(); list && file_) {
       const os::Held held(*list->monitor);
       list->files.push_back(std::move(file_));
     }
   }
 
   const std::shared_ptr<const TemporaryFile>& file() const noexcept { return file_; }
+  /// By who has taken it out of the map, and lets go of it himself.
+  std::shared_ptr<const TemporaryFile> take_file() noexcept { return std::move(file_); }
 
  private:
   std::shared_ptr<const TemporaryFile> file_;
   std::weak_ptr<Gone> gone_;
 };
+
+/// The file of an array that is to have another one.
+std::shared_ptr<const TemporaryFile> ForwardReducer::take_file(const Array::Identity& identity) {
+  const auto known = files_.take(identity);
+  return known ? (*known)->take_file() : nullptr;
+}
 
 ForwardReducer::ForwardReducer(os::Os& os,
                                std::shared_ptr<References> references,
@@ -163,7 +171,7 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
     // Somebody else has removed it. Those who map it keep what they have.
     LASTREF_CHECK(resources_->release(*file));
   }
-  files_.take(array);
+  take_file(array.identity());
   return std::optional<Reference>();
 }
 
@@ -187,7 +195,7 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
     if (!*lent) {
       return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
     }
-    files_.set(array, std::make_shared<const Known>(file, gone_));
+    files_.set(array, std::make_shared<Known>(file, gone_));
     reference = *std::move(lent);
     const bool warms = options_.prewarm == Prewarm::on || (options_.prewarm == Prewarm::automatic &&
                                                            !is_on_shared_memory(file->path()));
@@ -220,8 +228,8 @@ void ForwardReducer::warm(const std::string& path) {
 
 Status ForwardReducer::invalidate(const Array::Identity& identity) {
   const Dumping dumping(*this, identity);
-  const auto known = files_.take(identity);
-  return known ? resources_->release(*(*known)->file()) : ok();
+  const auto file = take_file(identity);
+  return file ? resources_->release(*file) : ok();
 }
 
 Status ForwardReducer::release_gone() {

@@ -145,6 +145,26 @@ TEST_F(Growth, has_none_with_the_times_that_an_array_is_invalidated_E12) {
   });
 }
 
+TEST_F(Growth, has_none_with_invalidations_if_nobody_asks_for_arrays_that_have_gone_E12) {
+  const Array array = large();
+  expect_none(with_files, [&](int) {
+    send(array);
+    ASSERT_TRUE(forward_->invalidate(array));
+  });
+}
+
+TEST_F(Growth, has_none_with_files_that_others_have_removed_E12) {
+  const Array array = large();
+  expect_none(with_files, [&](int) {
+    send(array);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) {
+        std::filesystem::remove(entry.path());
+      }
+    }
+  });
+}
+
 TEST_F(Growth, has_none_with_the_reducers_that_an_array_outlives_E12) {
   const Array array = large();
   expect_none(with_files, [&](int) {

@@ -156,6 +156,7 @@ class ForwardReducer {
   Result<Sent> reduce_large(const Array& array);
   Result<std::optional<Reference>> lend_known(const Array& array,
                                               std::shared_ptr<const TemporaryFile>& file);
+  std::shared_ptr<const TemporaryFile> take_file(const Array::Identity& identity);
   void warm(const std::string& path);
   template <typename Line>
   void tell(int level, Line line);
@@ -167,7 +168,7 @@ class ForwardReducer {
   std::shared_ptr<const Receiver> receiver_;
   std::unique_ptr<os::Monitor> monitor_;
   std::set<std::weak_ptr<const void>, std::owner_less<std::weak_ptr<const void>>> dumping_;
-  WeakArrayKeyMap<std::shared_ptr<const Known>> files_;
+  WeakArrayKeyMap<std::shared_ptr<Known>> files_;
   std::shared_ptr<Gone> gone_;
 };
 
