@@ -1,6 +1,7 @@
 #include "impl/tracker/ledger.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 namespace lastref::tracker {
@@ -14,6 +15,10 @@ constexpr std::size_t record_header_size = 12;
 constexpr std::size_t identity_size = 24;
 constexpr std::byte is_identified{128};                     // of a type
 constexpr std::size_t piece_size = std::size_t{64} * 1024;  // bytes, of the first read
+/// bytes; a ledger of no more is left as it is.
+constexpr std::uint64_t kept_max = std::uint64_t{64} * 1024;
+/// Names that are looked at to see whether a ledger can be cut.
+constexpr std::size_t looked_at_max = 16;
 
 /// FNV-1a over the record's place and content: http://www.isthe.com/chongo/tech/comp/fnv/
 std::uint64_t check_of(std::uint64_t offset, std::byte type, os::Bytes name) noexcept {
@@ -262,7 +267,40 @@ Status Ledger::end(Records& records, const Resource& resource) {
   }
   LASTREF_CHECK(kill(resource, found->second));
   records.erase(found);
+  cut();
   return ok();
+}
+
+/// Once few names are left, and all that is behind them is most of the file, it is as if it had
+/// never been written. Whoever reads meanwhile finds dead records there, or zeros.
+void Ledger::cut() {
+  if (end_ <= kept_max || alive_.size() + forgotten_.size() > looked_at_max) {
+    return;
+  }
+  std::uint64_t last = 0;
+  for (const Records* const records : {&alive_, &forgotten_}) {
+    for (const auto& [resource, record] : *records) {
+      const std::size_t size = record_header_size + body_size(resource, record.identity);
+      last = std::max(last, record.offset + size);
+    }
+  }
+  if (last > end_ / 2) {
+    return;
+  }
+  end_ = last;
+  for (auto of_a_size = spare_.begin(); of_a_size != spare_.end();) {
+    auto& offsets = of_a_size->second;
+    std::erase_if(offsets, [last](std::uint64_t offset) { return offset >= last; });
+    offsets.shrink_to_fit();
+    of_a_size = offsets.empty() ? spare_.erase(of_a_size) : std::next(of_a_size);
+  }
+  const std::uint64_t from = std::max(end_, kept_max);
+  const Status given_back = touched_ <= from ? ok() : os::retry_interrupted([&] {
+    return os_->punch_hole(file_.get(), from, touched_ - from);
+  });
+  if (given_back) {
+    touched_ = std::min(touched_, from);
+  }
 }
 
 Status Ledger::strike(const Resource& resource) {

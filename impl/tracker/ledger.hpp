@@ -11,7 +11,8 @@
 // Ending a name is one byte in place, which needs no space. The place of a dead record is taken
 // again by a name of the same size: body first, then the one byte. So is the place of a record that
 // was cut short, which may have anything in its name: a 0 in front and one behind, then the one
-// byte. Counts are not here: they are announced by those who hold (T6). A name that was forgotten
+// byte. Where few names are left of many, the room behind them is given back. Counts are not here:
+// they are announced by those who hold (T6). A name that was forgotten
 // stays on record until all who may still believe that they hold it have been told.
 #pragma once
 
@@ -84,6 +85,7 @@ class Ledger {
                                      const std::optional<Identity>& identity);
   Status kill(const Resource& resource, const Record& record);
   Status end(Records& records, const Resource& resource);
+  void cut();
   Status parse(os::Bytes bytes, bool& goes_on);
   Status keep(Resource resource, Record record, Records& records);
 
