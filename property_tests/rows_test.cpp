@@ -30,7 +30,8 @@ TEST(Rows, have_a_test_a_scenario_and_a_mutant_each_and_nobody_shows_another) {
   ASSERT_TRUE(tests) << describe(tests.error());
   ASSERT_TRUE(mutants) << describe(mutants.error());
   const RowProof proof =
-      prove(all_rows(), {.tests = *tests, .scenarios = catalog(), .mutants = *mutants});
+      prove(all_rows(),
+            {.tests = *tests, .scenarios = catalog(), .ambients = ambients(), .mutants = *mutants});
   EXPECT_THAT(complaints(proof), IsEmpty());
 }
 
@@ -111,7 +112,8 @@ TEST(RowTags, of_a_folder_without_tests_are_an_error) {
 class TwoRows : public testing::Test {
  protected:
   RowProof proof() const {
-    return prove(table, {.tests = tests, .scenarios = scenarios, .mutants = mutants});
+    return prove(
+        table, {.tests = tests, .scenarios = scenarios, .ambients = ambients, .mutants = mutants});
   }
   std::vector<std::string> complaints() const { return harness::complaints(proof()); }
 
@@ -125,6 +127,7 @@ class TwoRows : public testing::Test {
   std::vector<Row> table = {{"X1", "is built"}, {"X2", "is to come", false}};
   std::vector<std::string> tests = {"A.test_X1"};
   std::vector<Scenario> scenarios = {scenario({"X1"})};
+  std::vector<Ambient> ambients;
   std::vector<Mutant> mutants = {mutant("X1")};
 };
 
@@ -153,13 +156,26 @@ TEST_F(TwoRows, may_be_half_built_and_not_all_built_without_saying_so) {
   EXPECT_THAT(complaints(), ElementsAre("X2 has all its parts, and is said not to be built"));
 }
 
+TEST_F(TwoRows, are_shown_by_an_ambient) {
+  constexpr std::string_view shown[] = {"X1"};
+  scenarios.clear();
+  ambients = {{.name = "noise", .sentence = {}, .rows = shown}};
+  EXPECT_THAT(complaints(), IsEmpty());
+  EXPECT_THAT(proof().rows[0].scenarios, ElementsAre("ambient noise"));
+  ambients.clear();
+  EXPECT_THAT(complaints(), ElementsAre("X1 has no scenario"));
+}
+
 TEST_F(TwoRows, are_not_three) {
   tests.emplace_back("A.test_X1_X3");
   scenarios.push_back(scenario({"X4"}));
   mutants.push_back(mutant("X5"));
+  constexpr std::string_view shown[] = {"X6"};
+  ambients = {{.name = "noise", .sentence = {}, .rows = shown}};
   EXPECT_THAT(complaints(),
               ElementsAre("test A.test_X1_X3 names X3, which is no row of the table",
                           "scenario family/story names X4, which is no row of the table",
+                          "the ambient noise names X6, which is no row of the table",
                           "mutant bug names X5, which is no row of the table"));
 }
 

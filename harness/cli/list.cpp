@@ -81,8 +81,9 @@ class RowList {
       session_.refuse("list: " + describe(read.error()));
       return;
     }
-    listing_.proof =
-        prove(all_rows(), {.tests = tests_, .scenarios = catalog(), .mutants = mutants_});
+    listing_.proof = prove(
+        all_rows(),
+        {.tests = tests_, .scenarios = catalog(), .ambients = ambients(), .mutants = mutants_});
     if (!choose()) {
       return;
     }

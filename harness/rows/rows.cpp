@@ -73,9 +73,9 @@ constexpr Row table[] = {
     {"E5", "clean-up never waits for a reader of standard error", false},
     {"E6", "signals are the program's, in what it starts too", false},
     {"E7", "no zombie stays, and wait() sees no child that the program did not start", false},
-    {"E8", "a forked child uses, destroys or ignores every object, in its own name", false},
+    {"E8", "a forked child uses, destroys or ignores every object, in its own name"},
     {"E9", "exit from any thread, in any order, leaves nothing", false},
-    {"E10", "at a limit things work, or say which limit and where", false},
+    {"E10", "at a limit things work, or say which limit and where"},
     {"E11", "privilege is not lent to whoever starts the program", false},
     {"E12", "nothing grows with the number of calls", false},
     {"E13", "what user code does fails its own call, and nothing else", false},
@@ -202,6 +202,11 @@ RowProof prove(std::span<const Row> rows, const RowEvidence& evidence) {
   for (const Scenario& scenario : evidence.scenarios) {
     for (const std::string& row : scenario.rows) {
       sorter.add(row, &RowParts::scenarios, "scenario", scenario.name);
+    }
+  }
+  for (const Ambient& ambient : evidence.ambients) {
+    for (const std::string_view row : ambient.rows) {
+      sorter.add(row, &RowParts::scenarios, "the", fmt::format("ambient {}", ambient.name));
     }
   }
   for (const Mutant& mutant : evidence.mutants) {

@@ -2,7 +2,8 @@
 //
 // A row is shown by three parts: tests, which have its id as a word of their names ("..._T9",
 // "..._T3_T9"); scenarios, which list it; and mutants, which break it, and which a test or a
-// scenario of the same row has to see. A row that is not built yet is in the table all the same, so
+// scenario of the same row has to see. An ambient of the gate, in which every scenario shows the
+// row, is as good as a scenario of it. A row that is not built yet is in the table all the same, so
 // that nobody takes it for done.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "harness/mutant/mutant.hpp"
+#include "harness/scenario/ambient.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
@@ -41,7 +43,7 @@ Result<std::vector<std::string>> read_tests(const std::string& folder);
 struct RowParts {
   Row row;
   std::vector<std::string> tests;
-  std::vector<std::string> scenarios;
+  std::vector<std::string> scenarios;  ///< And "ambient closed".
   std::vector<std::string> mutants;
 };
 
@@ -56,6 +58,7 @@ struct RowProof {
 struct RowEvidence {
   std::span<const std::string> tests;
   std::span<const Scenario> scenarios;
+  std::span<const Ambient> ambients;
   std::span<const Mutant> mutants;
 };
 

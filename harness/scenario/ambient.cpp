@@ -8,38 +8,57 @@ namespace {
 
 constexpr std::string_view unheard = "quiet: nobody can read what is said, so nobody looks for it";
 
+constexpr std::string_view rows_of_closed[] = {"E1"};
+constexpr std::string_view rows_of_elsewhere[] = {"E2"};
+constexpr std::string_view rows_of_second_tree[] = {"E3"};
+constexpr std::string_view rows_of_full_stderr[] = {"E5"};
+constexpr std::string_view rows_of_deaf[] = {"E6", "E7"};
+constexpr std::string_view rows_of_stranger[] = {"E8"};
+constexpr std::string_view rows_of_umasks[] = {"R13"};
+constexpr std::string_view rows_of_small_limits[] = {"E10"};
+
 constexpr std::array table = {
     Ambient{.name = ambient::executed, .sentence = "real, executed processes"},
     Ambient{.name = ambient::closed,
             .sentence = "descriptors 0, 1 and 2 are closed at the start",
+            .rows = rows_of_closed,
             .differs = unheard,
             .is_quiet_judged = false},
     Ambient{.name = ambient::full_stderr,
             .sentence = "standard error is a full pipe that nobody reads",
+            .rows = rows_of_full_stderr,
             .differs = unheard,
             .is_quiet_judged = false},
-    Ambient{.name = ambient::elsewhere, .sentence = "another working folder"},
+    Ambient{.name = ambient::elsewhere,
+            .sentence = "another working folder",
+            .rows = rows_of_elsewhere},
     Ambient{.name = ambient::second_tree,
             .sentence = "after its first word the root leads a second tree besides",
+            .rows = rows_of_second_tree,
             .differs = "no-leak: what is of a second tree when its root dies before its tracker is "
                        "there stays until the next start",
             .leaves_to_the_next_start = true},
     Ambient{.name = ambient::stranger,
-            .sentence = "a forked stranger holds copies of all that is open after the first word"},
+            .sentence = "a forked stranger holds copies of all that is open after the first word",
+            .rows = rows_of_stranger},
     Ambient{.name = ambient::deaf,
             .sentence = "SIGHUP and SIGCHLD are ignored",
+            .rows = rows_of_deaf,
             .differs = "quiet: how a child has ended, the kernel tells nobody; without a scenario "
                        "that has to know when a pid is free again",
             .is_quiet_judged = false,
             .without = "sweep/a_pid_is_reused"},
-    Ambient{.name = ambient::open_umask, .sentence = "umask 0"},
+    Ambient{.name = ambient::open_umask, .sentence = "umask 0", .rows = rows_of_umasks},
     Ambient{.name = ambient::closed_umask,
             .sentence = "umask 0777",
+            .rows = rows_of_umasks,
             .differs =
                 "without scenarios in which modes bind root, who then cannot open again what "
                 "such a umask has closed",
             .without = "storage/shared_memory_"},
-    Ambient{.name = ambient::small_limits, .sentence = "a soft limit of 64 descriptors"},
+    Ambient{.name = ambient::small_limits,
+            .sentence = "a soft limit of 64 descriptors",
+            .rows = rows_of_small_limits},
     Ambient{.name = ambient::ordinary_user,
             .sentence = "a user who is not root",
             .differs = "without a scenario in which only root's tracker can clean up",

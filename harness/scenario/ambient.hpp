@@ -15,6 +15,8 @@ namespace lastref::harness {
 struct Ambient {
   std::string_view name;
   std::string_view sentence;
+  /// SPEC rows that every scenario shows when it is run here: "E1".
+  std::span<const std::string_view> rows = {};
   /// Promises that are others here, and why; empty if none is.
   std::string_view differs = {};
   /// Whether what is said on standard error is what a scenario expects.
