@@ -72,6 +72,45 @@ TEST_F(OracleTest, what_a_scenario_leaves_on_purpose_may_stay) {
   EXPECT_THAT(judged(oracle::no_leak, Story().all_end()), SizeIs(4));
 }
 
+// stays
+
+TEST_F(OracleTest, what_was_made_and_forgotten_has_to_stay_E4_T3) {
+  scenario_.stays = {"file:a.bin"};
+  for (const Story& story : {Story().says(root, "register").says(root, "make").says(root, "forget"),
+                             Story().says(root, "forget").says(root, "make")}) {
+    left_after_sweep_ = {};
+    EXPECT_THAT(judged(oracle::stays, story), SizeIs(1));
+    left_after_sweep_ = {"/run/a.bin"};
+    EXPECT_THAT(judged(oracle::stays, story), IsEmpty());
+  }
+}
+
+TEST_F(OracleTest, what_is_counted_or_nobody_made_or_leaves_on_purpose_need_not_stay_E4) {
+  const Story forgotten = Story().says(root, "make").says(root, "forget");
+  EXPECT_THAT(judged(oracle::stays, forgotten), IsEmpty());
+  scenario_.stays = {"file:a.bin"};
+  EXPECT_THAT(judged(oracle::stays, Story(forgotten).says(root, "register")), IsEmpty());
+  EXPECT_THAT(judged(oracle::stays, Story(forgotten).begins(root, "register")), IsEmpty());
+  EXPECT_THAT(judged(oracle::stays, Story().says(root, "forget")), SizeIs(0));
+  EXPECT_THAT(
+      judged(oracle::stays,
+             Story().says(root, "register").says(root, "make").ends(root, "forget", a_bin, EIO)),
+      IsEmpty());
+}
+
+TEST_F(OracleTest, what_an_outsider_put_in_the_place_of_what_is_known_has_to_stay_E4) {
+  scenario_.stays = {"file:a.bin"};
+  const Story known = Story().says(root, "register").says(root, "make").says(root, "identify");
+  EXPECT_THAT(judged(oracle::stays, known), IsEmpty());
+  const Story replaced = Story(known).says(root, "replace").says(root, "release");
+  EXPECT_THAT(judged(oracle::stays, replaced), SizeIs(1));
+  left_after_sweep_ = {"/run/a.bin"};
+  EXPECT_THAT(judged(oracle::stays, replaced), IsEmpty());
+  left_after_sweep_ = {};
+  EXPECT_THAT(judged(oracle::stays, Story().says(root, "register").says(root, "replace")),
+              IsEmpty());
+}
+
 // refcount-exact
 
 TEST_F(OracleTest, a_reference_that_the_tracker_lost_is_found) {

@@ -10,12 +10,13 @@ namespace {
 
 using Oracle = std::vector<Finding> (*)(const Evidence&);
 
-constexpr std::array<Oracle, 14> oracles = {oracle::refuted,
+constexpr std::array<Oracle, 15> oracles = {oracle::refuted,
                                             oracle::no_crash,
                                             oracle::no_hang,
                                             oracle::no_premature_unlink,
                                             oracle::refcount_exact,
                                             oracle::no_leak,
+                                            oracle::stays,
                                             oracle::no_fd_leak,
                                             oracle::no_stray_process,
                                             oracle::no_corruption,

@@ -20,6 +20,11 @@ struct Leftovers {
 };
 Leftovers leftovers_of(const Evidence& evidence);
 
+/// What somebody forgot, and what an outsider put in the place of something that was identified, is
+/// there past the next start, if it is among what the scenario leaves on purpose: the word `make`,
+/// or `replace`, has put it there.
+std::vector<Finding> stays(const Evidence& evidence);
+
 /// At each quiet moment the tracker's counts are those that follow from what the processes did, as
 /// the journal has it. What was under way may count or not; a dead process holds nothing.
 std::vector<Finding> refcount_exact(const Evidence& evidence);

@@ -113,6 +113,18 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   return os::discard(os, path);
 }
 
+/// Whether it says no more than that somebody lives, or has swept here before.
+bool is_no_news(const Error& error) {
+  switch (error.code) {
+    case std::errc::permission_denied:
+    case std::errc::resource_unavailable_try_again:
+    case std::errc::no_such_file_or_directory:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void sweep_dead(os::Os& os, const std::string& folder) {
@@ -122,7 +134,13 @@ void sweep_dead(os::Os& os, const std::string& folder) {
   }
   for (const std::string& name : *names) {
     if (is_name_of_lock(name)) {
-      static_cast<void>(sweep_one(os, folder, name));
+      const Status swept = sweep_one(os, folder, name);
+      if (!swept && !is_no_news(swept.error())) {
+        os::report_quietly(
+            os,
+            "lastref cache: what a dead process has left is left to the next start: " +
+                describe(swept.error()));
+      }
     }
   }
 }

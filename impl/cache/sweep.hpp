@@ -19,9 +19,9 @@ inline constexpr const char* live_ending = ".cache";
 inline constexpr const char* part_ending = ".part";
 
 /// Removes the files of processes that are dead, of this user, with such names; of live caches only
-/// what is one, or was to become one. What cannot be looked at or removed stays for the next time.
-/// Whoever has a removed file open or mapped keeps it. Of files that this very process has made,
-/// none is opened: to close one would drop its lock.
+/// what is one, or was to become one. What cannot be looked at or removed stays for the next time,
+/// which is said unless somebody may have it. Whoever has a removed file open or mapped keeps it.
+/// Of files that this very process has made, none is opened: to close one would drop its lock.
 ///
 /// Crossings       open, read_folder, close; for each lock there status_at, open, lock_range.
 void sweep_dead(os::Os& os, const std::string& folder);

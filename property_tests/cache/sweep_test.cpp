@@ -156,6 +156,29 @@ TEST(CacheSweep, leaves_alone_what_is_no_live_cache_E14) {
   ground.folder.remove("target");
 }
 
+TEST(CacheSweep, says_what_it_could_not_remove_unless_somebody_has_it_E14) {
+  CacheGround ground;
+  const std::string base = "12-0123456789abcdef0123456789abcdef";
+  for (const std::errc error : {std::errc::io_error, std::errc::permission_denied}) {
+    for (const Call call : {Call::status_at, Call::read_at, Call::unlink}) {
+      ground.folder.write(base + ".lock", "");
+      ground.folder.write(base + ".cache", "");
+      ground.os.said.clear();
+      ground.os.director = [&](const pretend::Crossed& crossed) {
+        return crossed.call == call ? std::optional(error) : std::nullopt;
+      };
+      cache::sweep_dead(ground.os, ground.folder.path());
+      ground.os.director = nullptr;
+      const bool is_news = error == std::errc::io_error;
+      EXPECT_EQ(ground.os.said.find("left to the next start") != std::string::npos, is_news)
+          << name_of(call) << ' ' << ground.os.said;
+      EXPECT_TRUE(ground.folder.exists(base + ".lock"));
+      cache::sweep_dead(ground.os, ground.folder.path());
+      EXPECT_THAT(ground.folder.names(), IsEmpty());
+    }
+  }
+}
+
 TEST(CacheSweep, takes_nothing_from_who_has_the_dead_process_s_cache_E14) {
   CacheGround ground;
   std::unique_ptr<MultiprocessFileCache> attached;
