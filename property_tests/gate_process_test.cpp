@@ -183,6 +183,19 @@ bool as_it_is() {
   return true;
 }
 
+TEST_F(GateProcess, runs_all_in_the_ambients_of_a_row_that_nobody_else_shows) {
+  const int code = exit_of("--row E8 --scenario 'start/*'", as_it_is);
+  if (code == 2) {  // Where it has not all of the world, there are no ambients.
+    EXPECT_THAT(said_, HasSubstr("no scenario matches"));
+    return;
+  }
+  EXPECT_EQ(code, 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("start/a_second_tracker_gives_way"));
+  EXPECT_THAT(said_, HasSubstr("\n  stranger "));
+  EXPECT_THAT(said_, testing::Not(HasSubstr("\n  elsewhere ")));
+  EXPECT_THAT(said_, HasSubstr("(0 clean, 0 matrix, "));
+}
+
 /// Of the words that say how to go on.
 std::string file_to_resume(const std::string& said) {
   const std::string option = " --resume ";

@@ -56,7 +56,10 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
       ->check(above_zero());
   verb->add_option("--scenario", options.scenario, "Only those whose names match")
       ->type_name("GLOB");
-  verb->add_option("--row", options.row, "Only those that show this row of the specification");
+  verb->add_option("--row",
+                   options.row,
+                   "Only those that show this row of the specification; if none does, all of them "
+                   "in the ambients that do");
   verb->add_flag("--first", options.first, "Stops at the first violation");
   verb->add_option("--json", options.json, "Report for machines; - is standard output")
       ->type_name("FILE");

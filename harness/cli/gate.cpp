@@ -94,6 +94,13 @@ class Gate {
         notes_.push_back(fmt::format("{} scenarios need the kernel world", left_out));
       }
     }
+    if (campaign_.scenarios.empty() && std::ranges::any_of(ambients(), [this](const Ambient& each) {
+          return shows_row(each) && is_runnable(each);
+        })) {
+      // There everybody shows it.
+      campaign_.scenarios = select(options_.scenario, {});
+      campaign_.only_ambients = true;
+    }
     if (campaign_.scenarios.empty()) {
       session_.refuse(fmt::format("no scenario matches {}{}",
                                   !options_.scenario.empty() ? options_.scenario
@@ -124,6 +131,15 @@ class Gate {
     return true;
   }
 
+  bool shows_row(const Ambient& ambient) const {
+    return std::ranges::find(ambient.rows, options_.row) != ambient.rows.end();
+  }
+
+  bool is_runnable(const Ambient& ambient) const {
+    return ambient.not_yet.empty() && session_.worlds.kind() == "kernel" &&
+           session_.worlds.degraded().empty() && is_possible(ambient);
+  }
+
   bool choose_ambients() {
     if (!options_.ambient.empty()) {
       campaign_.only_ambients = true;
@@ -135,7 +151,10 @@ class Gate {
       return true;
     }
     for (const Ambient& each : ambients()) {
-      if (!session_.worlds.degraded().empty() || !is_possible(each)) {
+      if (campaign_.only_ambients && !shows_row(each)) {
+        continue;
+      }
+      if (!is_runnable(each)) {
         notes_.push_back(fmt::format("not possible here: ambient {}", each.name));
       } else {
         campaign_.ambients.push_back(&each);
