@@ -136,8 +136,8 @@ class Gate {
   }
 
   bool is_runnable(const Ambient& ambient) const {
-    return ambient.not_yet.empty() && session_.worlds.kind() == "kernel" &&
-           session_.worlds.degraded().empty() && is_possible(ambient);
+    return session_.worlds.kind() == "kernel" && session_.worlds.degraded().empty() &&
+           is_possible(ambient);
   }
 
   bool choose_ambients() {
