@@ -61,7 +61,8 @@ struct ThreadingBackend::State {
         slot(*session.os) {}
 
   Status check_process() const {
-    return session.os->process_token() == token ? ok() : tl::unexpected<Error>(backends::not_ours());
+    return session.os->process_token() == token ? ok()
+                                                : tl::unexpected<Error>(backends::not_ours());
   }
 
   Result<Configured> start(std::shared_ptr<backends::ThreadPool>& pool) {
@@ -77,7 +78,7 @@ struct ThreadingBackend::State {
 
   Session session;
   std::shared_ptr<const Functions> functions;
-  std::uint64_t token;  ///< Of the process that it belongs to.
+  std::uint64_t token;     ///< Of the process that it belongs to.
   BackendOptions options;  // Changed only by whoever has the slot.
   backends::PoolSlot<backends::ThreadPool> slot;
 };

@@ -35,7 +35,8 @@ struct ProcessBackend::State {
         monitor(session.os->make_monitor()) {}
 
   Status check_process() const {
-    return session.os->process_token() == token ? ok() : tl::unexpected<Error>(backends::not_ours());
+    return session.os->process_token() == token ? ok()
+                                                : tl::unexpected<Error>(backends::not_ours());
   }
 
   /// Who wants one job needs no warning that it is one.
@@ -97,7 +98,7 @@ struct ProcessBackend::State {
   backends::PoolSlot<backends::ProcessPool> slot;
   backends::AutoBatching batching;
   std::shared_ptr<Receiver> receiver;
-  std::uint64_t token;  ///< Of the process that it belongs to.
+  std::uint64_t token;     ///< Of the process that it belongs to.
   BackendOptions options;  // Changed only by whoever has the slot.
   std::atomic<int> verbose = 0;
   /// What was run apart once is not run in its caller later.

@@ -79,7 +79,8 @@ class FullStandardError {
   int read_ = -1;
 };
 
-/// What a shell says that is executed by a copy of this process, with all that it lets be inherited.
+/// What a shell says that is executed by a copy of this process, with all that it lets be
+/// inherited.
 std::string said_by_shell(const std::string& script);
 
 /// Runs a program as another user with a single variable, PATH. Its exit code.
