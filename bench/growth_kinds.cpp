@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <lastref/cache.hpp>
+#include <lastref/owners.hpp>
 #include <lastref/parallel.hpp>
 #include <lastref/reducers.hpp>
 #include <lastref/tracker_client.hpp>
@@ -328,6 +329,7 @@ void preserved_attachments(const Site& site, Calls& calls) {
       give_up("a preserved value is not there");
     }
   }
+  must(os::discard(site.os, site.folder + "/preserved"));
 }
 
 void preservations(const Site& site, Calls& calls) {
@@ -339,7 +341,11 @@ void preservations(const Site& site, Calls& calls) {
     const auto loaded = cached.make(few_slots);
     static_cast<void>(must(loaded->preload("preserved")));
   }
+  must(os::discard(site.os, site.folder + "/preserved"));
 }
+
+/// Of batches that have grown: 1 MiB for each of two workers.
+constexpr std::uint64_t inboxes = std::uint64_t{2} << 20U;
 
 constexpr Kind all_kinds[] = {
     {"names", "register and release of a new name", unlimited, true, names},
@@ -389,7 +395,12 @@ constexpr Kind all_kinds[] = {
      calls_that_fail<BackendKind::processes>},
     {"process_arrays", "a call with a new array", unlimited, false, calls_with_arrays},
     {"process_one_array", "a call with the same array", unlimited, false, calls_with_one_array},
-    {"process_values", "a call with 1 MiB by value, both ways", unlimited, false, calls_by_value},
+    {"process_values",
+     "a call with 1 MiB by value, both ways",
+     unlimited,
+     false,
+     calls_by_value,
+     inboxes},
     {"sequential_tasks",
      "a task of one call, in the caller",
      unlimited,
@@ -404,7 +415,8 @@ constexpr Kind all_kinds[] = {
      "a task of one call, in processes",
      unlimited,
      true,
-     tasks<BackendKind::processes>},
+     tasks<BackendKind::processes>,
+     inboxes},
     {"cache_gets", "put, get and view of a full cache", unlimited, true, cache_gets},
     {"cache_puts", "a new value, got by who has attached", unlimited, true, cache_puts},
     {"cache_starts", "a cache that is made and ends", unlimited, false, cache_starts},

@@ -53,6 +53,7 @@ struct Kind {
   std::uint64_t calls_max;  ///< More are not made, however many are wanted.
   bool is_quick;            ///< Ten thousand of them take about a second.
   void (*make)(const Site&, Calls&);
+  std::uint64_t buffers = 0;  ///< bytes that a process may keep for messages as large as they come
 };
 
 std::span<const Kind> kinds();

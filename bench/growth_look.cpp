@@ -1,7 +1,15 @@
 #include "bench/growth_look.hpp"
 
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -9,15 +17,19 @@
 #include <thread>
 #include <vector>
 
+#include "bench/growth_kinds.hpp"
+
 namespace lastref::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds pause{10};
-constexpr int quiet_looks = 6;   // that show the same, and all is quiet
-constexpr int looks_max = 6000;  // a minute
+constexpr int quiet_looks = 6;         // that show the same, and all is quiet
+constexpr int looks_max = 6000;        // a minute
+constexpr int answer_looks_max = 300;  // three seconds
 constexpr std::uint64_t kibibyte = 1024;
+constexpr std::uint64_t block = 512;
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -69,8 +81,29 @@ std::uint64_t spent_by(const std::vector<Found>& processes) {
   return sum;
 }
 
-ProcessLook look_at_process(const fs::path& proc) {
+fs::path answer_of(const std::string& folder, const std::string& process) {
+  return folder + "/live-" + process;
+}
+
+/// Waits for a process to say what it has; one that ends meanwhile has nothing.
+std::uint64_t ask_for_live(const std::string& folder, const std::string& process) {
+  const fs::path answer = answer_of(folder, process);
+  if (::kill(std::stoi(process), SIGUSR1) != 0) {
+    return 0;
+  }
+  for (int look = 0; look < answer_looks_max && !fs::exists(answer); ++look) {
+    std::this_thread::sleep_for(pause);
+  }
+  std::uint64_t live = 0;
+  std::ifstream(answer) >> live;
+  std::error_code error;
+  fs::remove(answer, error);
+  return live;
+}
+
+ProcessLook look_at_process(const std::string& folder, const fs::path& proc) {
   ProcessLook look;
+  look.live = ask_for_live(folder, proc.filename());
   std::ifstream file(proc / "smaps_rollup");
   for (std::string word; file >> word;) {
     if (word == "Anonymous:") {
@@ -105,20 +138,59 @@ Look look_at(const std::string& folder) {
   wait_until_quiet(folder);
   Look look;
   for (const Found& each : processes_of(folder)) {
-    const ProcessLook seen = look_at_process(each.proc);
+    const ProcessLook seen = look_at_process(folder, each.proc);
     ProcessLook& most = look.processes[each.what];
     most.anonymous = std::max(most.anonymous, seen.anonymous);
     most.dirty = std::max(most.dirty, seen.dirty);
     most.descriptors = std::max(most.descriptors, seen.descriptors);
+    most.live = std::max(most.live, seen.live);
   }
+  look.files = files_in(folder);
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    ++look.files;
-    if (entry.path().filename() == "ledger") {
-      look.ledger += entry.file_size(error);
+    struct stat status {};
+    if (entry.path().filename() == "ledger" && ::stat(entry.path().c_str(), &status) == 0) {
+      look.ledger += static_cast<std::uint64_t>(status.st_blocks) * block;
     }
   }
   return look;
+}
+
+std::uint64_t files_in(const std::string& folder) {
+  std::error_code error;
+  std::uint64_t count = 0;
+  for (const char* const each : folders_of_growth) {
+    const fs::recursive_directory_iterator entries(folder + "/" + each, error);
+    count += static_cast<std::uint64_t>(std::distance(begin(entries), end(entries)));
+  }
+  return count;
+}
+
+void answer_looks(const std::string& folder) {
+  ::sigset_t asked;
+  ::sigemptyset(&asked);
+  ::sigaddset(&asked, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &asked, nullptr);
+  const std::string answer = answer_of(folder, std::to_string(::getpid()));
+  std::thread([asked, answer, part = answer + ".part"] {
+    for (;;) {
+      int signal = 0;
+      if (::sigwait(&asked, &signal) != 0) {
+        continue;
+      }
+      ::malloc_trim(0);
+      // Takes no memory itself.
+      std::array<char, 32> digits{};
+      const auto end = std::to_chars(digits.begin(), digits.end(), live_bytes()).ptr;
+      const int fd = ::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+      const auto size = static_cast<std::size_t>(end - digits.begin());
+      const bool is_said = ::write(fd, digits.data(), size) > 0;
+      ::close(fd);
+      if (is_said) {
+        ::rename(part.c_str(), answer.c_str());
+      }
+    }
+  }).detach();
 }
 
 bool are_all_gone(const std::string& folder) {
