@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -24,12 +24,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds pause{10};
+constexpr int pause_ms = 10;
 constexpr int quiet_looks = 6;         // that show the same, and all is quiet
 constexpr int looks_max = 6000;        // a minute
 constexpr int answer_looks_max = 300;  // three seconds
 constexpr std::uint64_t kibibyte = 1024;
 constexpr std::uint64_t block = 512;
+
+void wait_a_little() {
+  static_cast<void>(::poll(nullptr, 0, pause_ms));
+}
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -92,7 +96,7 @@ std::uint64_t ask_for_live(const std::string& folder, const std::string& process
     return 0;
   }
   for (int look = 0; look < answer_looks_max && !fs::exists(answer); ++look) {
-    std::this_thread::sleep_for(pause);
+    wait_a_little();
   }
   std::uint64_t live = 0;
   std::ifstream(answer) >> live;
@@ -128,7 +132,7 @@ void wait_until_quiet(const std::string& folder) {
     const std::uint64_t now = spent_by(processes_of(folder));
     same = now == before ? same + 1 : 0;
     before = now;
-    std::this_thread::sleep_for(pause);
+    wait_a_little();
   }
 }
 
@@ -198,7 +202,7 @@ bool are_all_gone(const std::string& folder) {
     if (processes_of(folder).empty()) {
       return true;
     }
-    std::this_thread::sleep_for(pause);
+    wait_a_little();
   }
   return false;
 }

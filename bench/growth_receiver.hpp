@@ -1,8 +1,6 @@
 // OtherMember: a process that is a member of our tree, and gets arrays and names from us.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -46,7 +44,7 @@ class OtherMember {
  private:
   void ask(char verb, os::Bytes bytes);
 
-  pid_t child_ = -1;
+  int child_ = -1;
   int to_ = -1;
   int from_ = -1;
 };
