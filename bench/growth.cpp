@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -36,7 +35,23 @@
 
 namespace {
 
-using namespace lastref::bench;
+using lastref::bench::answer_looks;
+using lastref::bench::are_all_gone;
+using lastref::bench::Calls;
+using lastref::bench::files_in;
+using lastref::bench::folders_of_growth;
+using lastref::bench::functions_of_growth;
+using lastref::bench::give_up;
+using lastref::bench::Kind;
+using lastref::bench::kinds;
+using lastref::bench::Look;
+using lastref::bench::look_at;
+using lastref::bench::ProcessLook;
+using lastref::bench::read_message;
+using lastref::bench::receive_for;
+using lastref::bench::remove_what_killed_benches_left;
+using lastref::bench::ShmFolder;
+using lastref::bench::write_message;
 
 constexpr const char* usage =
     "lastref_growth [--calls N] [--first N] [--seconds N] [--quick] [--list] [KIND...]\n"
@@ -85,8 +100,6 @@ Child start(const Kind& kind, const Calls::Plan& plan, const std::string& folder
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(there[0], STDIN_FILENO);
     ::dup2(back[1], STDOUT_FILENO);
-    ::setenv("LASTREF_RUNTIME_FOLDER", (folder + "/run").c_str(), 1);
-    ::setenv("LASTREF_TEMP_FOLDER", (folder + "/temporary").c_str(), 1);
     ::execv(lastref::this_program, arguments.data());
     ::_exit(127);
   }
@@ -143,19 +156,25 @@ struct Growth {
   bool is_too_much = false;
 };
 
-Growth growth_of(std::string what,
-                 const Seen& seen,
-                 std::uint64_t before,
-                 std::uint64_t after,
-                 std::uint64_t slack,
-                 double max) {
+/// What may be more of by chance, and for each call.
+struct Limit {
+  std::uint64_t slack = 0;
+  double a_call = 0;
+};
+
+struct Pair {
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+};
+
+Growth growth_of(const char* what, const Seen& seen, Pair pair, Limit limit) {
   const auto calls = static_cast<double>(seen.looks[1].calls - seen.looks[0].calls);
-  const double grown = static_cast<double>(after) - static_cast<double>(before);
-  return {.what = std::move(what),
-          .before = before,
-          .after = after,
+  const double grown = static_cast<double>(pair.after) - static_cast<double>(pair.before);
+  return {.what = what,
+          .before = pair.before,
+          .after = pair.after,
           .a_call = grown / calls,
-          .is_too_much = grown > static_cast<double>(slack) + max * calls};
+          .is_too_much = grown > static_cast<double>(limit.slack) + limit.a_call * calls};
 }
 
 std::string cell(const Growth& growth) {
@@ -173,20 +192,17 @@ void print_rows(const Seen& seen, std::vector<std::string>& complaints) {
     const auto known = first.processes.find(what);
     const ProcessLook& before = known == first.processes.end() ? process : known->second;
     const std::uint64_t buffers = seen.kind->buffers;
+    const Limit live_limit{.slack = live_slack + buffers, .a_call = bytes_a_call_max};
+    const Limit page_limit{.slack = pages_slack + buffers, .a_call = bytes_a_call_max};
     std::vector<Growth> cells = {
-        growth_of(
-            "live bytes", seen, before.live, process.live, live_slack + buffers, bytes_a_call_max),
-        growth_of("anonymous memory",
-                  seen,
-                  before.anonymous,
-                  process.anonymous,
-                  pages_slack + buffers,
-                  bytes_a_call_max),
-        growth_of("dirty memory", seen, before.dirty, process.dirty, dirty_slack, 0),
-        growth_of("descriptors", seen, before.descriptors, process.descriptors, 0, 0)};
+        growth_of("live bytes", seen, {before.live, process.live}, live_limit),
+        growth_of("anonymous memory", seen, {before.anonymous, process.anonymous}, page_limit),
+        growth_of("dirty memory", seen, {before.dirty, process.dirty}, {.slack = dirty_slack}),
+        growth_of("descriptors", seen, {before.descriptors, process.descriptors}, {})};
     if (is_program) {
-      cells.push_back(growth_of("ledger", seen, first.ledger, last.ledger, ledger_slack, 0));
-      cells.push_back(growth_of("files", seen, first.files, last.files, 0, 0));
+      cells.push_back(
+          growth_of("ledger", seen, {first.ledger, last.ledger}, {.slack = ledger_slack}));
+      cells.push_back(growth_of("files", seen, {first.files, last.files}, {}));
     }
     fmt::print("| {} | {} | {} |",
                is_program ? seen.kind->name : "",
@@ -249,6 +265,23 @@ int make_calls(lastref::os::KernelOs& os, std::span<const std::string> words) {
   return 0;
 }
 
+/// The operating system, where trees and files of arrays are made below one folder.
+class OsOfKind final : public lastref::os::KernelOs {
+ public:
+  explicit OsOfKind(std::string folder)
+      : KernelOs({.program = lastref::this_program}), folder_(std::move(folder)) {}
+
+  std::optional<std::string> environment(const std::string& name) noexcept override {
+    if (name == "LASTREF_RUNTIME_FOLDER") {
+      return folder_ + "/run";
+    }
+    return name == "LASTREF_TEMP_FOLDER" ? folder_ + "/temporary" : KernelOs::environment(name);
+  }
+
+ private:
+  std::string folder_;
+};
+
 /// That of the kind that this process belongs to, be it the program, its tracker or a worker.
 std::optional<std::string> folder_of(std::span<const std::string> words) {
   for (const std::string& word : words) {
@@ -287,11 +320,12 @@ std::optional<Options> parse(std::span<const std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
   const std::vector<std::string> words(argv, argv + argc);
-  if (const auto folder = folder_of(words)) {
+  const auto folder = folder_of(words);
+  if (folder) {
     answer_looks(*folder);
   }
+  static auto& os = *new OsOfKind(folder.value_or(""));
   if (const auto code = lastref::run_if_spawned(os, *functions_of_growth(), words)) {
     return *code;
   }

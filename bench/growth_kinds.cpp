@@ -320,7 +320,7 @@ void preserved_attachments(const Site& site, Calls& calls) {
   for (std::uint64_t slot = 0; slot < few_slots; ++slot) {
     static_cast<void>(must(cached.cache->put(slot, value)));
   }
-  static_cast<void>(must(cached.cache->preserve("preserved", true)));
+  static_cast<void>(must(cached.cache->preserve("preserved", /*overwrite=*/true)));
   const auto loaded = cached.make(few_slots);
   static_cast<void>(must(loaded->preload("preserved")));
   for (std::uint64_t call = 0; calls.go_on(call); ++call) {
@@ -337,7 +337,7 @@ void preservations(const Site& site, Calls& calls) {
   for (std::uint64_t call = 0; calls.go_on(call); ++call) {
     const auto cache = cached.make(few_slots);
     static_cast<void>(must(cache->put(0, value)));
-    static_cast<void>(must(cache->preserve("preserved", true)));
+    static_cast<void>(must(cache->preserve("preserved", /*overwrite=*/true)));
     const auto loaded = cached.make(few_slots);
     static_cast<void>(must(loaded->preload("preserved")));
   }

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <type_traits>
 
 #include <lastref/reducers.hpp>
@@ -52,7 +51,7 @@ bool read_all(int fd, void* into, std::size_t size) {
 
 void give_up(const std::string& why) {
   std::fprintf(stderr, "growth: %s\n", why.c_str());
-  std::exit(2);
+  ::_exit(2);
 }
 
 void write_message(int fd, os::Bytes message) {

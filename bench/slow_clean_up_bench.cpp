@@ -31,7 +31,11 @@
 
 namespace {
 
-using namespace lastref;
+using lastref::Resource;
+using lastref::ResourceType;
+namespace bench = lastref::bench;
+namespace os = lastref::os;
+namespace tracker = lastref::tracker;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t names_in_a_packet = 300;
