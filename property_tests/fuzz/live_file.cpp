@@ -14,6 +14,9 @@ using cache::LiveFile;
 using cache::Put;
 using Value = std::optional<std::vector<std::byte>>;
 
+// As the file's format says, and not as those say who write it.
+constexpr std::size_t end_at = 128;
+constexpr std::size_t last_at = 136;
 constexpr std::size_t slots_at = 256;
 constexpr std::size_t word_size = 8;
 constexpr std::size_t record_head_size = 16;
@@ -40,47 +43,94 @@ std::uint64_t word_at(os::Bytes file, std::size_t at) {
   return word;
 }
 
-/// The record that a slot points at, if it has one.
-std::optional<os::Bytes> record_of(os::Bytes file, std::uint64_t slot) {
-  const std::uint64_t at = word_at(file, slots_at + static_cast<std::size_t>(slot) * word_size);
-  if (at < 2) {
-    return std::nullopt;
-  }
-  if (word_at(file, at + word_size) != slot) {
-    return std::nullopt;  // Somebody else's, which is served to nobody here.
-  }
-  const std::uint64_t size = word_at(file, at);
-  expect(size <= file.size() - at - record_head_size, "what is served lies in the file");
-  return file.subspan(at + record_head_size, size);
+std::uint64_t slot_word(os::Bytes file, std::uint64_t slot) {
+  return word_at(file, slots_at + static_cast<std::size_t>(slot) * word_size);
 }
 
-/// What is there, which every way of asking has to agree about.
+/// What a record says of itself: size and slot, and what was counted before it.
+struct Head {
+  std::uint64_t size = 0;
+  std::uint64_t slot = 0;
+  std::uint64_t before = 0;
+
+  std::uint64_t counted() const { return before + (record_head_size + size + 15) / 16 * 16; }
+};
+
+/// Nothing if no record can be there, or its head is not in the file.
+std::optional<Head> head_at(os::Bytes file, std::uint64_t length, std::uint64_t at) {
+  const std::uint64_t first = (slots_at + length * word_size + 15) / 16 * 16;
+  if (at % 16 != 0 || at < first || at > file.size() || file.size() - at < record_head_size) {
+    return std::nullopt;
+  }
+  constexpr std::uint64_t number = (std::uint64_t{1} << 48U) - 1;
+  const std::uint64_t one = word_at(file, at);
+  const std::uint64_t two = word_at(file, at + word_size);
+  return Head{.size = one & number,
+              .slot = (one >> 48U) + (two >> 48U) * 65536,
+              .before = (two & number) * 16};
+}
+
+/// What an outsider's file has in a slot.
+struct Content {
+  bool is_empty = true;
+  std::optional<os::Bytes> value;  ///< If it is not empty; none if its record is none.
+  bool is_below_end = false;       ///< Where the room ends that was given to values.
+};
+
+Content content_of(os::Bytes file, std::uint64_t length, std::uint64_t slot) {
+  const std::uint64_t at = slot_word(file, slot);
+  if (at < 2) {
+    return {};
+  }
+  Content content{.is_empty = false};
+  const auto head = head_at(file, length, at);
+  if (head && head->slot == slot && head->size <= file.size() - at - record_head_size) {
+    content.value = file.subspan(at + record_head_size, head->size);
+    content.is_below_end = at + record_head_size + head->size <= word_at(file, end_at);
+  }
+  return content;
+}
+
+/// What is there, which every way of asking has to say, or that it is malformed.
 Value value_of(FileOs& os, LiveFile& live, std::uint64_t slot) {
+  const Content content = content_of(os.content(), live.shape().length, slot);
   const auto found = live.find(slot);
   const auto viewed = live.view(slot);
   const auto read = live.read(slot);
   expect(found.has_value() == viewed.has_value(), "find and view agree");
-  if (!read) {
-    expect_refused(read.error(), std::errc::bad_message);
-    expect(!found, "what is found can be read");
+  if (content.is_empty) {
+    expect(found && !*found && !*viewed && read && !*read, "an empty slot has no value");
     return std::nullopt;
   }
-  if (!found) {
-    // Only a map looks at the end of what was given room.
+  if (!content.value) {
+    expect(!found && !read, "a record that is none is not served");
     expect_refused(found.error(), std::errc::bad_message);
+    expect_refused(read.error(), std::errc::bad_message);
     return std::nullopt;
   }
-  const std::optional<os::Bytes> record = record_of(os.content(), slot);
-  expect(viewed->has_value() == found->has_value(), "find and view agree");
-  expect(read->has_value() == found->has_value(), "find and read agree");
-  if (record && *found) {
-    expect(std::ranges::equal(**found, *record), "a value is that of the file");
-    expect((*viewed)->bytes.data() == (*found)->data(), "what is viewed is what is found");
-    expect((*viewed)->bytes.size() == (*found)->size(), "what is viewed is what is found");
-    expect(**read == std::vector<std::byte>(record->begin(), record->end()),
-           "what is read is what is found");
+  const std::vector<std::byte> value(content.value->begin(), content.value->end());
+  expect(read && *read == value, "what is read is that of the file");
+  if (!found) {
+    // A map is looked at up to the end alone, wherever it was when it was mapped.
+    expect_refused(found.error(), std::errc::bad_message);
+    expect(!content.is_below_end, "a record below the end is found");
+    return value;
   }
-  return *read;
+  expect(*found && std::ranges::equal(**found, value), "what is found is that of the file");
+  expect(*viewed && (*viewed)->bytes.data() == (*found)->data() &&
+             (*viewed)->bytes.size() == (*found)->size(),
+         "what is viewed is what is found");
+  return value;
+}
+
+/// What is counted, as the record says that was counted last.
+std::optional<std::uint64_t> counted(os::Bytes file, std::uint64_t length) {
+  const std::uint64_t last = word_at(file, last_at);
+  if (last == 0) {
+    return (slots_at + length * word_size + 15) / 16 * 16;
+  }
+  const auto head = head_at(file, length, last);
+  return head ? std::optional(head->counted()) : std::nullopt;
 }
 
 void expect_shape(const LiveFile& live, os::Bytes file) {
@@ -92,21 +142,27 @@ void expect_shape(const LiveFile& live, os::Bytes file) {
 
 /// Puts into a slot, and says whether that is what is there now.
 void put(FileOs& os, LiveFile& live, std::uint64_t slot, const std::vector<std::byte>& value) {
+  const auto [length, limit, is_durable] = live.shape();
   const bool was_frozen = live.is_frozen();
-  const std::uint64_t before =
-      word_at(os.content(), slots_at + static_cast<std::size_t>(slot) * word_size);
+  const std::uint64_t before = slot_word(os.content(), slot);
+  const auto count_before = counted(os.content(), length);
+  const bool was_counted = word_at(os.content(), last_at) != 0;
   const std::size_t written = os.written;
   const auto outcome = live.put(slot, value);
+  const std::uint64_t after = slot_word(os.content(), slot);
   if (!outcome) {
     expect_refused(outcome.error(), std::errc::bad_message);
+    expect(limit > 0 && was_counted && before == 0, "only a count can be malformed");
+    expect(os.written == written, "what is refused is not written");
     return;
   }
-  const std::uint64_t after =
-      word_at(os.content(), slots_at + static_cast<std::size_t>(slot) * word_size);
   if (*outcome != Put::stored) {
     const bool is_closed = *outcome == Put::frozen && before == 0 && after == 1;
-    expect(before == after || is_closed, "what is not stored changes no slot but to close it");
-    expect(*outcome != Put::present || before > 1, "what is present was there");
+    // Who was counted last and died before its slot had it: whoever comes next puts it there.
+    const bool is_last =
+        *outcome == Put::present && was_counted && after == word_at(os.content(), last_at);
+    expect(before == after || is_closed || is_last, "what is not stored changes no slot");
+    expect(*outcome != Put::present || after > 1, "what is present was there");
     expect(*outcome != Put::frozen || live.is_frozen(), "full is frozen");
     expect(*outcome == Put::no_room || os.written == written, "what is refused is not written");
     return;
@@ -114,6 +170,12 @@ void put(FileOs& os, LiveFile& live, std::uint64_t slot, const std::vector<std::
   expect(before == 0, "only an empty slot takes a value");
   expect(live.is_frozen() == was_frozen, "a cache that takes a value is not frozen by it");
   expect(value_of(os, live, slot) == value, "a value that was put is there");
+  if (limit > 0) {
+    const auto head = head_at(os.content(), length, after);
+    expect(word_at(os.content(), last_at) == after, "what was put is what was counted last");
+    expect(head && count_before && head->before == *count_before, "nothing is counted twice");
+    expect(head->counted() <= limit, "a limit is kept");
+  }
 }
 
 void seal(FileOs& os, LiveFile& live) {
@@ -121,10 +183,7 @@ void seal(FileOs& os, LiveFile& live) {
   expect(live.is_frozen(), "a sealed cache is frozen");
   for (std::uint64_t slot = 0; slot < std::min(live.shape().length, puts_most); ++slot) {
     const auto outcome = live.put(slot, {});
-    if (!outcome) {
-      expect_refused(outcome.error(), std::errc::bad_message);
-      continue;
-    }
+    expect(outcome.has_value(), "a sealed cache refuses by its outcome");
     expect(*outcome == Put::frozen || *outcome == Put::present, "a sealed cache takes nothing");
     value_of(os, live, slot);
   }
