@@ -82,7 +82,8 @@ Content content_of(os::Bytes file, std::uint64_t length, std::uint64_t slot) {
   if (at < 2) {
     return {};
   }
-  Content content{.is_empty = false};
+  Content content;
+  content.is_empty = false;
   const auto head = head_at(file, length, at);
   if (head && head->slot == slot && head->size <= file.size() - at - record_head_size) {
     content.value = file.subspan(at + record_head_size, head->size);
