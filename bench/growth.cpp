@@ -250,8 +250,11 @@ int measure_all(const Options& options) {
 
 /// In a kind's own process.
 int make_calls(lastref::os::KernelOs& os, std::span<const std::string> words) {
-  const auto kind =
-      std::ranges::find_if(kinds(), [&](const Kind& each) { return each.name == words[0]; });
+  const std::vector<Kind> all = kinds();
+  const auto kind = std::ranges::find(all, words[0], &Kind::name);
+  if (kind == all.end()) {
+    give_up("no kind of that name");
+  }
   Calls calls({.first = std::stoull(words[1]),
                .last = std::stoull(words[2]),
                .time_max = std::chrono::seconds(std::stoll(words[3]))},

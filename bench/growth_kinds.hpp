@@ -8,9 +8,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <lastref/kernel_os.hpp>
 #include <lastref/task.hpp>
+#include <lastref/tracker_client.hpp>
+
+#include "bench/growth_receiver.hpp"
 
 namespace lastref::bench {
 
@@ -47,6 +51,17 @@ struct Site {
   std::string folder;  ///< for files that nobody else makes
 };
 
+/// A process that leads a tree.
+struct Led {
+  explicit Led(const Site& site) : client(tracker::Client::lead(site.os)) {
+    tree = must(client->tree());
+  }
+  std::shared_ptr<tracker::Client> client;
+  std::string tree;
+};
+
+inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
+
 struct Kind {
   const char* name;
   const char* what;
@@ -56,14 +71,14 @@ struct Kind {
   std::uint64_t buffers = 0;  ///< bytes that a process may keep for messages as large as they come
 };
 
-std::span<const Kind> kinds();
+/// All of them.
+std::vector<Kind> kinds();
+std::span<const Kind> kinds_of_names();
+std::span<const Kind> kinds_of_calls();
+std::span<const Kind> kinds_of_caches();
 
 /// What the tasks of these kinds call.
 std::shared_ptr<const Functions> functions_of_growth();
-
-/// Receives arrays, and takes and gives back references, for a sender at the other end of standard
-/// input and output, until that has gone.
-int receive_for(os::KernelOs& os, const std::string& tree);
 
 /// Bytes that the allocator has given to this process and not got back.
 std::size_t live_bytes();

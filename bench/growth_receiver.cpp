@@ -12,8 +12,6 @@
 #include <lastref/tracker_client.hpp>
 #include <lastref/worker.hpp>
 
-#include "bench/growth_kinds.hpp"
-
 namespace lastref::bench {
 namespace {
 
@@ -116,7 +114,7 @@ void OtherMember::send(const std::vector<std::byte>& reduction) {
   ask(array_verb, reduction);
 }
 
-int receive_for(os::KernelOs& os, const std::string& tree) {
+int receive_for(os::Os& os, const std::string& tree) {
   const std::shared_ptr<tracker::Client> client = must(tracker::Client::join(os, tree));
   Receiver receiver(os, references_of(client));
   while (const auto message = read_message(STDIN_FILENO)) {

@@ -49,4 +49,8 @@ class OtherMember {
   int from_ = -1;
 };
 
+/// Receives arrays, and takes and gives back references, for a sender at the other end of standard
+/// input and output, until that has gone.
+int receive_for(os::Os& os, const std::string& tree);
+
 }  // namespace lastref::bench
