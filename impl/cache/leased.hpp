@@ -42,11 +42,14 @@ class Leased {
   /// By one thread, once.
   void open(std::unique_ptr<T> value) noexcept {
     value_ = std::move(value);
-    state_.fetch_and(~(shut_bit | gone_bit), std::memory_order_release);
+    state_.fetch_and(~flags, std::memory_order_release);
   }
 
-  /// Whether nobody is inside.
-  bool is_idle() const noexcept { return (state_.load(std::memory_order_acquire) & ~flags) == 0; }
+  /// Whether nobody is inside, and nothing is being destroyed.
+  bool is_idle() const noexcept {
+    const std::uint64_t state = state_.load(std::memory_order_acquire);
+    return (state & ~flags) == 0 && ((state & shut_bit) == 0 || (state & gone_bit) != 0);
+  }
 
   /// Whether it was open until now.
   bool shut() noexcept {
@@ -58,8 +61,9 @@ class Leased {
 
  private:
   static constexpr std::uint64_t shut_bit = std::uint64_t{1} << 63U;
-  static constexpr std::uint64_t gone_bit = std::uint64_t{1} << 62U;
-  static constexpr std::uint64_t flags = shut_bit | gone_bit;
+  static constexpr std::uint64_t going_bit = std::uint64_t{1} << 62U;
+  static constexpr std::uint64_t gone_bit = std::uint64_t{1} << 61U;
+  static constexpr std::uint64_t flags = shut_bit | going_bit | gone_bit;
 
   bool enter() noexcept { return (state_.fetch_add(1, std::memory_order_acquire) & shut_bit) == 0; }
 
@@ -70,12 +74,14 @@ class Leased {
     // Somebody may have come in since, to find it shut: then they are the last.
     std::uint64_t expected = shut_bit;
     if (state_.compare_exchange_strong(
-            expected, shut_bit | gone_bit, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            expected, shut_bit | going_bit, std::memory_order_acq_rel, std::memory_order_relaxed)) {
       value_.reset();
+      // The last touch: whoever waits for that may destroy all of this.
+      state_.fetch_or(gone_bit, std::memory_order_release);
     }
   }
 
-  std::atomic<std::uint64_t> state_{shut_bit | gone_bit};  // and how many are inside
+  std::atomic<std::uint64_t> state_{flags};  // and how many are inside
   std::unique_ptr<T> value_;
 };
 

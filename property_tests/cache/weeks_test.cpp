@@ -12,6 +12,7 @@
 
 #include <lastref/kernel_os.hpp>
 
+#include "impl/cache/leased.hpp"
 #include "property_tests/cache/cache_ground.hpp"
 #include "property_tests/cache/forked.hpp"
 #include "property_tests/cache/maps.hpp"
@@ -136,6 +137,43 @@ TEST(CacheWeeks, ten_thousand_caches_leave_what_ten_leave_E12) {
   static_cast<void>(use(10));
   const Held few = use(10);
   EXPECT_EQ(use(10'000), few);
+}
+
+/// Is destroyed when it is told so.
+struct SlowToGo {
+  SlowToGo(std::atomic<bool>& going, const std::atomic<bool>& may_go)
+      : is_going(going), may(may_go) {}
+  SlowToGo(const SlowToGo&) = delete;
+  SlowToGo& operator=(const SlowToGo&) = delete;
+  ~SlowToGo() {
+    is_going = true;
+    while (!may) {
+      std::this_thread::yield();
+    }
+  }
+
+  std::atomic<bool>& is_going;
+  const std::atomic<bool>& may;
+};
+
+TEST(LeasedThing, is_in_use_until_the_last_who_left_has_destroyed_it_E9) {
+  std::atomic<bool> is_going{false};
+  std::atomic<bool> may_go{false};
+  cache::Leased<SlowToGo> leased;
+  EXPECT_TRUE(leased.is_idle());
+  leased.open(std::make_unique<SlowToGo>(is_going, may_go));
+  EXPECT_TRUE(leased.is_idle());
+  auto use = std::make_unique<cache::Leased<SlowToGo>::Use>(leased);
+  EXPECT_FALSE(leased.is_idle());
+  EXPECT_TRUE(leased.shut());
+  std::thread user([&] { use.reset(); });
+  while (!is_going) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(leased.is_idle());
+  may_go = true;
+  user.join();
+  EXPECT_TRUE(leased.is_idle());
 }
 
 class CacheInAThread : public testing::TestWithParam<CacheKind> {};
