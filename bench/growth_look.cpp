@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -35,9 +34,20 @@ void wait_a_little() {
   static_cast<void>(::poll(nullptr, 0, pause_ms));
 }
 
+/// Of a process that may end meanwhile, as all that is looked at here: no more than there is.
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file, text, '\xff');
+  return text;
+}
+
+template <typename Iterator, typename Act>
+void for_each_in(const fs::path& folder, Act act) {
+  std::error_code error;
+  for (Iterator at(folder, error); at != Iterator(); at.increment(error)) {
+    act(at->path());
+  }
 }
 
 struct Found {
@@ -58,29 +68,27 @@ std::optional<std::string> what_is(const fs::path& proc, const std::string& fold
 
 std::vector<Found> processes_of(const std::string& folder) {
   std::vector<Found> all;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
+  for_each_in<fs::directory_iterator>("/proc", [&](const fs::path& proc) {
+    const std::string name = proc.filename();
     if (std::ranges::all_of(name, [](char each) { return each >= '0' && each <= '9'; })) {
-      if (auto what = what_is(entry.path(), folder)) {
-        all.push_back({.proc = entry.path(), .what = *std::move(what)});
+      if (auto what = what_is(proc, folder)) {
+        all.push_back({.proc = proc, .what = *std::move(what)});
       }
     }
-  }
+  });
   return all;
 }
 
 /// Nanoseconds on a processor, of all threads.
 std::uint64_t spent_by(const std::vector<Found>& processes) {
   std::uint64_t sum = 0;
-  std::error_code error;
   for (const Found& each : processes) {
-    for (const auto& thread : fs::directory_iterator(each.proc / "task", error)) {
-      std::ifstream file(thread.path() / "schedstat");
+    for_each_in<fs::directory_iterator>(each.proc / "task", [&](const fs::path& thread) {
+      std::ifstream file(thread / "schedstat");
       std::uint64_t spent = 0;
       file >> spent;
       sum += spent;
-    }
+    });
   }
   return sum;
 }
@@ -118,10 +126,7 @@ ProcessLook look_at_process(const std::string& folder, const fs::path& proc) {
   }
   look.anonymous *= kibibyte;
   look.dirty *= kibibyte;
-  std::error_code error;
-  const fs::directory_iterator descriptors(proc / "fd", error);
-  look.descriptors =
-      static_cast<std::uint64_t>(std::distance(begin(descriptors), end(descriptors)));
+  for_each_in<fs::directory_iterator>(proc / "fd", [&](const fs::path&) { ++look.descriptors; });
   return look;
 }
 
@@ -150,22 +155,20 @@ Look look_at(const std::string& folder) {
     most.live = std::max(most.live, seen.live);
   }
   look.files = files_in(folder);
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
+  for_each_in<fs::recursive_directory_iterator>(folder, [&](const fs::path& path) {
     struct stat status {};
-    if (entry.path().filename() == "ledger" && ::stat(entry.path().c_str(), &status) == 0) {
+    if (path.filename() == "ledger" && ::stat(path.c_str(), &status) == 0) {
       look.ledger += static_cast<std::uint64_t>(status.st_blocks) * block;
     }
-  }
+  });
   return look;
 }
 
 std::uint64_t files_in(const std::string& folder) {
-  std::error_code error;
   std::uint64_t count = 0;
   for (const char* const each : folders_of_growth) {
-    const fs::recursive_directory_iterator entries(folder + "/" + each, error);
-    count += static_cast<std::uint64_t>(std::distance(begin(entries), end(entries)));
+    for_each_in<fs::recursive_directory_iterator>(folder + "/" + each,
+                                                  [&](const fs::path&) { ++count; });
   }
   return count;
 }
