@@ -16,6 +16,7 @@ constexpr std::size_t context_size_max = 128;
 constexpr int lives_of_a_folder_max = 4;
 /// So many folders are remembered without a look at whether they are there.
 constexpr std::size_t made_min = 64;
+constexpr int looks_a_folder = 2;
 
 bool is(const Error& error, std::errc code) {
   return error.code == code;
@@ -78,8 +79,7 @@ TemporaryResources::TemporaryResources(os::Os& os,
       process_(os.process_id()),
       token_(os.process_token()),
       life_(std::make_shared<Life>(os, this)),
-      monitor_(life_->monitor.get()),
-      made_max_(made_min) {}
+      monitor_(life_->monitor.get()) {}
 
 Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
     os::Os& os, std::shared_ptr<References> references, TemporaryResourcesOptions options) {
@@ -163,15 +163,17 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
 }
 
 /// Remembers a folder that was made. Who has a context a call for years has no more of them than
-/// are there at a time, and looks at each twice or so.
+/// are there at a time, or twice as many: with each that comes two others are looked at, in turn.
 void TemporaryResources::remember(const std::string& folder) {
   made_.insert(folder);
-  if (made_.size() > made_max_) {
-    std::erase_if(made_, [&](const std::string& each) {
-      const auto there = os_.status_at(each);
-      return !there && is(there.error(), std::errc::no_such_file_or_directory);
-    });
-    made_max_ = std::max(made_min, 2 * made_.size());
+  for (int look = 0; look < looks_a_folder && made_.size() > made_min; ++look) {
+    auto each = made_.upper_bound(looked_at_);
+    each = each == made_.end() ? made_.begin() : each;
+    looked_at_ = *each;
+    const auto there = os_.status_at(looked_at_);
+    if (!there && is(there.error(), std::errc::no_such_file_or_directory)) {
+      made_.erase(each);
+    }
   }
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -134,6 +136,62 @@ TEST_F(Growth, has_none_with_the_calls_that_an_array_is_sent_in_E12) {
     ASSERT_TRUE(forward_->release_gone());
   });
   EXPECT_THAT(folder_.names(), IsEmpty());
+}
+
+/// Lets its folders stay until they may go.
+class LateReferences final : public References {
+ public:
+  explicit LateReferences(os::Os& os) : inner_(os) {}
+
+  Status register_name(const Resource& name) override { return inner_.register_name(name); }
+  Status hold(const Resource& name) override { return inner_.hold(name); }
+  Status release(const Resource& name) override {
+    if (name.type == ResourceType::folder && is_late) {
+      late_.push_back(name);
+      return ok();
+    }
+    return inner_.release(name);
+  }
+  Status forget(const Resource& name) override { return inner_.forget(name); }
+  bool is_attributed() const noexcept override { return true; }
+
+  void go_on() {
+    is_late = false;
+    for (const Resource& name : std::exchange(late_, {})) {
+      must(inner_.release(name).map([] { return true; }));
+    }
+  }
+
+  bool is_late = true;
+
+ private:
+  UnlinkingReferences inner_;
+  std::vector<Resource> late_;
+};
+
+TEST_F(Growth, has_none_with_the_folders_that_a_slow_tracker_had_left_E12) {
+  const auto late = std::make_shared<LateReferences>(os_);
+  const std::shared_ptr<TemporaryResources> resources =
+      must(TemporaryResources::make(os_, late, {.root = folder_.path()}));
+  int calls = 0;
+  const auto call = [&](int times) {
+    for (; times > 0; --times) {
+      const std::string context = "call" + std::to_string(++calls);
+      ASSERT_TRUE(resources->set_current_context(context));
+      ASSERT_TRUE(resources->publish([](os::Fd) { return ok(); }));
+      ASSERT_TRUE(resources->clean_temporary_resources(context));
+    }
+  };
+  constexpr int few = 200;
+  constexpr int many = 2000;
+  late->is_late = false;
+  call(few);
+  const std::ptrdiff_t before = live;
+  late->is_late = true;
+  call(many);
+  late->go_on();
+  call(many + few);
+  EXPECT_LE(live, before + slack);
 }
 
 TEST_F(Growth, has_none_with_the_times_that_an_array_is_invalidated_E12) {

@@ -213,7 +213,7 @@ class TemporaryResources {
   std::string current_;
   bool has_swept_ = false;
   std::set<std::string> made_;                 // folders that may be there, of any life
-  std::size_t made_max_;                       // beyond it, those that have gone are forgotten
+  std::string looked_at_;                      // the last of them that was looked at
   std::vector<std::shared_ptr<Folder>> left_;  // to the exit of the process
 };
 
