@@ -58,11 +58,12 @@ constexpr const char* usage =
     "  what N calls of each kind leave, and the first of them; fewer calls if they take longer\n";
 
 constexpr double bytes_a_call_max = 0.25;
-constexpr std::uint64_t pages_slack = std::uint64_t{256} << 10U;  // bytes, of a process
+/// bytes, of a process: what lies between what a backlog has taken for a moment
+constexpr std::uint64_t pages_slack = std::uint64_t{1} << 20U;
 /// Not judged: of a file that nobody else maps it is what was written there.
 constexpr std::uint64_t dirty_slack = ~std::uint64_t{0};
-constexpr std::uint64_t live_slack = std::uint64_t{64} << 10U;    // bytes
-constexpr std::uint64_t ledger_slack = std::uint64_t{64} << 10U;  // bytes: what is on its way
+constexpr std::uint64_t live_slack = std::uint64_t{64} << 10U;     // bytes
+constexpr std::uint64_t ledger_slack = std::uint64_t{128} << 10U;  // bytes; what it may keep, twice
 
 struct Options {
   Calls::Plan plan;
@@ -193,7 +194,8 @@ void print_rows(const Seen& seen, std::vector<std::string>& complaints) {
     const ProcessLook& before = known == first.processes.end() ? process : known->second;
     const std::uint64_t buffers = seen.kind->buffers;
     const Limit live_limit{.slack = live_slack + buffers, .a_call = bytes_a_call_max};
-    const Limit page_limit{.slack = pages_slack + buffers, .a_call = bytes_a_call_max};
+    const Limit page_limit{.slack = pages_slack + buffers + seen.kind->fragments,
+                           .a_call = bytes_a_call_max};
     std::vector<Growth> cells = {
         growth_of("live bytes", seen, {before.live, process.live}, live_limit),
         growth_of("anonymous memory", seen, {before.anonymous, process.anonymous}, page_limit),

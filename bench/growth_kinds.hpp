@@ -68,7 +68,10 @@ struct Kind {
   std::uint64_t calls_max;  ///< More are not made, however many are wanted.
   bool is_quick;            ///< Ten thousand of them take about a second.
   void (*make)(const Site&, Calls&);
-  std::uint64_t buffers = 0;  ///< bytes that a process may keep for messages as large as they come
+  /// Bytes that a process may keep for messages as large as they come.
+  std::uint64_t buffers = 0;
+  /// Bytes of pages that are free but in places: what a million results at a time leave.
+  std::uint64_t fragments = 0;
 };
 
 /// All of them.
