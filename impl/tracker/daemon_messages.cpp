@@ -248,6 +248,7 @@ bool Daemon::renounce(const Message& message) {
 void Daemon::take_forget(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     const bool was_left = left_.erase(entry.resource) > 0;
+    abandoned_.erase(entry.resource);  // Its holder may have died, and its doom never come.
     if (Status struck = ledger_.forget(entry.resource); !struck) {
       answer(connection, message.id, struck.error().code);
       return;
