@@ -95,7 +95,7 @@ void KernelOs::keep_to_itself(std::span<const Fd> fds, const std::string& variab
     // What is not open cannot reach anybody.
     ::fcntl(number(fd), F_SETFD, FD_CLOEXEC);
   }
-  ::unsetenv(variable.c_str());
+  ::unsetenv(variable.c_str());  // NOLINT(concurrency-mt-unsafe): there are no other threads yet.
 }
 
 ProcessObjects& KernelOs::objects() noexcept {
