@@ -258,8 +258,11 @@ void ProcessPool::end() {
   for (Hearer& hearer : hearers_) {
     if (hearer.thread) {
       hearer.thread->join();
-      hearer.thread.reset();
     }
+  }
+  // Until here one of them may look whether there is another.
+  for (Hearer& hearer : hearers_) {
+    hearer.thread.reset();
   }
   home_->wait_for_tellers();
 }
