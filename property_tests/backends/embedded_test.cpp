@@ -80,6 +80,9 @@ TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
 
 /// As in a container: a program that is process 1, and a copy of it that is process 1 as well.
 TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_name_E8) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer bears no thread in a copy of a process that has some";
+#endif
   const auto calls = [](Ground& own) {
     Parallel parallel(own.session, own.functions, own.parallel(GetParam(), 2));
     EXPECT_EQ(must_be(parallel.run({{"square", {3}}, {"sum", {pretend::array_of(100'000)}}})),

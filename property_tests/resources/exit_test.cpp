@@ -139,7 +139,9 @@ std::atomic<bool> ends_with_threads = false;
 [[noreturn]] void dump_and_exit(const std::string& folder) {
   static auto& os = *std::make_unique<os::KernelOs>().release();
   static const auto references = std::make_shared<UnlinkingReferences>(os);
-  static const auto resources = must(TemporaryResources::make(os, references, {.root = folder}));
+  // Nor this: the exit finds it in use, and who calls it later is told so.
+  static auto& resources =
+      *must(TemporaryResources::make(os, references, {.root = folder})).release();
   static std::atomic<int> dumps = 0;
   ends_with_threads = true;
   // Never destroyed, for they run to the end; and always seen by who looks for leaks.
@@ -148,7 +150,7 @@ std::atomic<bool> ends_with_threads = false;
     threads.push_back(must(os.start_thread([] {
       for (;;) {
         const auto file =
-            resources->publish([](os::Fd fd) { return os::write_all(os, fd, os::bytes_of("x")); });
+            resources.publish([](os::Fd fd) { return os::write_all(os, fd, os::bytes_of("x")); });
         if (!file) {
           return;
         }
