@@ -49,28 +49,26 @@ void holds(const Site& site, Calls& calls) {
   must(led.client->release(name));
 }
 
-void hand_overs(const Site& site, Calls& calls) {
+/// Of a name each time, which the other member holds when we end it.
+template <typename End>
+void handed_over(const Site& site, Calls& calls, End end) {
   Led led(site);
   OtherMember other(led.tree);
   for (std::uint64_t call = 0; calls.go_on(call); ++call) {
     const Resource name = nth_file(site, call);
     must(led.client->register_name(name));
     other.hold(name.name);
-    must(led.client->release(name));
+    must(end(*led.client, name));
     other.release(name.name);
   }
 }
 
+void hand_overs(const Site& site, Calls& calls) {
+  handed_over(site, calls, [](auto& client, const Resource& name) { return client.release(name); });
+}
+
 void forgets(const Site& site, Calls& calls) {
-  Led led(site);
-  OtherMember other(led.tree);
-  for (std::uint64_t call = 0; calls.go_on(call); ++call) {
-    const Resource name = nth_file(site, call);
-    must(led.client->register_name(name));
-    other.hold(name.name);
-    must(led.client->forget(name));
-    other.release(name.name);
-  }
+  handed_over(site, calls, [](auto& client, const Resource& name) { return client.forget(name); });
 }
 
 void members(const Site& site, Calls& calls) {
