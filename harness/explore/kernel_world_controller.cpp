@@ -14,6 +14,8 @@
 #include <chrono>
 #include <csignal>
 
+#include "harness/explore/kernel_world_patience.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -21,9 +23,8 @@ using std::chrono::milliseconds;
 
 /// How often to look whether who has the turn is still there.
 constexpr milliseconds look_every{10};
-/// Without progress for so long, by the wall clock: something waits where it must not.
-constexpr int looks_max = 2000;
-constexpr int death_patience_ms = 20'000;
+/// Who is killed dies as soon as the machine lets it.
+constexpr milliseconds death_patience = Patience::at_most;
 constexpr int looks_for_a_stop_max = 1'000'000;
 
 std::string read_text(const std::string& path) {
@@ -38,14 +39,14 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// Waits for a process to be dead; `patience` in ms. True if it is.
-bool is_dead(os::Pid pid, int patience_ms) {
+/// Waits for a process to be dead. True if it is.
+bool is_dead(os::Pid pid, milliseconds patience) {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) {
     return true;  // Dead and reaped.
   }
   pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
-  const int ready = ::poll(&item, 1, patience_ms);
+  const int ready = ::poll(&item, 1, static_cast<int>(patience.count()));
   ::close(fd);
   return ready == 1;
 }
@@ -124,15 +125,21 @@ void KernelController::run() {
 
 bool KernelController::take() {
   std::uint64_t seen = segment().progress.load();
-  for (int looks = 0; !take_controller(segment(), look_every); ++looks) {
+  Patience patience;
+  while (!take_controller(segment(), look_every)) {
     if (bury_crashed()) {
       return false;
     }
     const std::uint64_t now = segment().progress.load();
-    looks = now == seen ? looks : 0;
+    if (now != seen) {
+      patience.renew();
+    }
     seen = now;
-    if (looks > looks_max) {
-      give_up("no call for 20 seconds of real time; the turn is at " + who_waits());
+    patience.wait(look_every);
+    const std::string why =
+        patience.wants_to_know() ? patience.ends_with(doing_of(children_of(::getpid()))) : "";
+    if (!why.empty()) {
+      give_up(why + "; the turn is at " + who_waits());
       return false;
     }
   }
@@ -250,7 +257,7 @@ bool KernelController::let_stopped_go() {
 
 void KernelController::bury(std::uint16_t at, std::string_view how) {
   Process& process = segment().processes[at];
-  if (!is_dead(process.pid, death_patience_ms)) {
+  if (!is_dead(process.pid, death_patience)) {
     note_fact(context_.run, at, fact::hang, "does not die");
   }
   int code = process.exit_code;
@@ -341,7 +348,7 @@ void KernelController::settle(std::uint16_t at) {
 bool KernelController::bury_crashed() {
   const std::uint16_t at = segment().actors[segment().current].process;
   const Process& process = segment().processes[at];
-  if (!process.live || !is_dead(process.pid, 0)) {
+  if (!process.live || !is_dead(process.pid, milliseconds(0))) {
     return false;
   }
   stop_observing();

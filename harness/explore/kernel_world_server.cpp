@@ -17,6 +17,7 @@
 
 #include "harness/explore/kernel_world_born.hpp"
 #include "harness/explore/kernel_world_controller.hpp"
+#include "harness/explore/kernel_world_patience.hpp"
 #include "harness/explore/kernel_world_room.hpp"
 #include "harness/explore/kernel_world_text.hpp"
 #include "harness/explore/kernel_world_wire.hpp"
@@ -26,7 +27,6 @@ namespace lastref::harness {
 namespace {
 
 constexpr int first_free = 3;
-constexpr unsigned sweep_patience_seconds = 20;
 
 /// This process's descriptors where the harness has them, and no others.
 void tidy_descriptors(int socket) noexcept {
@@ -112,12 +112,14 @@ void Server::sweep() {
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::dup2(harness_fd::standard_error, STDERR_FILENO);
-    ::alarm(sweep_patience_seconds);
     const bool is_theirs = !plays_ordinary_user() || become_ordinary_user();
     LASTREF_ASSERT(is_theirs);
     os::KernelOs kernel;
     const auto swept = lastref::sweep(kernel, room_.runtime());
     ::_exit(swept ? 0 : 1);
+  }
+  if (!outwait(pid)) {
+    ::kill(pid, SIGKILL);
   }
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -1,0 +1,140 @@
+// patience_test: what the kernel world waits for, and what it calls a hang.
+#include "harness/explore/kernel_world_patience.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lastref::harness {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::Contains;
+using testing::Gt;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr milliseconds a_bit{10};
+constexpr Doing nothing{.could_go_on = false, .used = milliseconds(500)};
+constexpr Doing starved{.could_go_on = true, .used = milliseconds(500)};
+
+/// A child that lives until it is killed: in state S, or, if it is busy, in state R.
+class Child {
+ public:
+  enum class Does { rest, spin, rest_above_one_that_spins };
+
+  explicit Child(Does what) : pid_(::fork()) {
+    if (pid_ == 0) {
+      const bool is_parent = what == Does::rest_above_one_that_spins && ::fork() != 0;
+      while (what != Does::rest && !is_parent) {
+      }
+      for (;;) {
+        ::pause();
+      }
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    for (const os::Pid each : children_of(pid_)) {
+      ::kill(each, SIGKILL);
+    }
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  os::Pid pid() const { return pid_; }
+  Doing doing() const { return doing_of(std::array{pid_}); }
+
+ private:
+  os::Pid pid_;
+};
+
+TEST(Doing, of_who_rests_is_nothing_and_costs_nothing) {
+  const Child child(Child::Does::rest);
+  while (child.doing().could_go_on) {
+  }
+  EXPECT_LT(child.doing().used, milliseconds(500));
+  EXPECT_THAT(children_of(::getpid()), Contains(child.pid()));
+}
+
+TEST(Doing, of_who_spins_is_seen_and_adds_up) {
+  const Child child(Child::Does::spin);
+  const Doing first = child.doing();
+  EXPECT_TRUE(first.could_go_on);
+  while (child.doing().used <= first.used) {
+  }
+  EXPECT_THAT(child.doing().used, Gt(first.used));
+}
+
+TEST(Doing, is_that_of_all_who_descend_from_it) {
+  const Child child(Child::Does::rest_above_one_that_spins);
+  while (children_of(child.pid()).empty()) {
+  }
+  const Doing first = child.doing();
+  while (child.doing().used <= first.used) {
+  }
+  EXPECT_TRUE(child.doing().could_go_on);
+}
+
+TEST(Doing, of_who_is_gone_is_nothing) {
+  const os::Pid gone = [] {
+    const Child child(Child::Does::rest);
+    return child.pid();
+  }();
+  EXPECT_FALSE(doing_of(std::array{gone}).could_go_on);
+  EXPECT_EQ(doing_of(std::array{gone}).used, milliseconds(0));
+}
+
+TEST(Patience, ends_when_nobody_could_go_on) {
+  Patience patience;
+  for (milliseconds waited{}; waited < Patience::at_rest; waited += a_bit) {
+    EXPECT_FALSE(patience.wants_to_know());
+    EXPECT_THAT(patience.ends_with(nothing), IsEmpty());
+    patience.wait(a_bit);
+  }
+  EXPECT_THAT(patience.ends_with(nothing), HasSubstr("nobody could go on"));
+}
+
+TEST(Patience, bears_a_machine_that_is_busy_with_something_else) {
+  Patience patience;
+  for (milliseconds waited{}; waited < Patience::at_most; waited += a_bit) {
+    ASSERT_THAT(patience.ends_with(starved), IsEmpty());
+    patience.wait(a_bit);
+  }
+  EXPECT_THAT(patience.ends_with(starved), HasSubstr("15 minutes"));
+}
+
+TEST(Patience, ends_with_who_only_uses_up_the_processor) {
+  Patience patience;
+  patience.wait(Patience::at_rest);
+  Doing busy = starved;
+  EXPECT_THAT(patience.ends_with(busy), IsEmpty());
+  busy.used += Patience::at_work - milliseconds(1);
+  EXPECT_THAT(patience.ends_with(busy), IsEmpty());
+  busy.used += milliseconds(1);
+  EXPECT_THAT(patience.ends_with(busy), HasSubstr("processor time"));
+}
+
+TEST(Patience, begins_anew_with_each_progress) {
+  Patience patience;
+  patience.wait(Patience::at_rest);
+  patience.renew();
+  EXPECT_FALSE(patience.wants_to_know());
+  EXPECT_THAT(patience.ends_with(nothing), IsEmpty());
+}
+
+TEST(Patience, with_a_child_ends_with_its_death) {
+  const Child child(Child::Does::spin);
+  ::kill(child.pid(), SIGKILL);
+  EXPECT_TRUE(outwait(child.pid()));
+}
+
+}  // namespace
+}  // namespace lastref::harness
