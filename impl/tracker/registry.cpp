@@ -67,13 +67,18 @@ const Resource* Registry::first_in(const Resource& folder) const {
 
 void Registry::add(MemberId member, const Resource& resource, std::uint64_t count) {
   LASTREF_ASSERT(count > 0);
-  Entry& entry = entries_[resource];
+  Known& known = *entries_.try_emplace(resource).first;
+  Entry& entry = known.second;
   if (entry.doomed_at != 0) {
     revive(resource, entry);
   }
-  entry.holders[member] += count;
+  const auto [holder, is_new] = entry.holders.try_emplace(member);
+  if (is_new) {
+    KnownList& held = held_by_[member];
+    holder->second.place = held.insert(held.end(), &known);
+  }
+  holder->second.count += count;
   entry.total += count;
-  held_by_[member][resource] += count;
 }
 
 void Registry::adopt(const Resource& resource) {
@@ -94,14 +99,13 @@ Released Registry::release(MemberId member, const Resource& resource, std::uint6
   if (holder == entry.holders.end()) {
     return Released::not_held;
   }
-  const bool holds_less = holder->second < count;
-  const std::uint64_t taken = std::min(holder->second, count);
-  if (holder->second == taken) {
+  Hold& hold = holder->second;
+  const bool holds_less = hold.count < count;
+  const std::uint64_t taken = std::min(hold.count, count);
+  hold.count -= taken;
+  if (hold.count == 0) {
+    held_by_.at(member).erase(hold.place);
     entry.holders.erase(holder);
-    let_go(member, resource);
-  } else {
-    holder->second -= taken;
-    held_by_[member][resource] -= taken;
   }
   entry.total -= taken;
   if (entry.total == 0) {
@@ -116,7 +120,7 @@ Released Registry::release(MemberId member, const Resource& resource, std::uint6
 std::vector<MemberId> Registry::holders_of(const Resource& resource) const {
   std::vector<MemberId> holders;
   if (const auto found = entries_.find(resource); found != entries_.end()) {
-    for (const auto& [member, count] : found->second.holders) {
+    for (const auto& [member, hold] : found->second.holders) {
       holders.push_back(member);
     }
   }
@@ -128,20 +132,11 @@ bool Registry::forget(const Resource& resource) {
   if (found == entries_.end()) {
     return false;
   }
-  for (const auto& [member, count] : found->second.holders) {
-    let_go(member, resource);
+  for (const auto& [member, hold] : found->second.holders) {
+    held_by_.at(member).erase(hold.place);
   }
   end(found);
   return true;
-}
-
-/// Of all of the name.
-void Registry::let_go(MemberId member, const Resource& resource) {
-  const auto held = held_by_.find(member);
-  held->second.erase(resource);
-  if (held->second.empty()) {
-    held_by_.erase(held);
-  }
 }
 
 std::vector<Resource> Registry::drop(MemberId member, std::size_t most) {
@@ -150,15 +145,16 @@ std::vector<Resource> Registry::drop(MemberId member, std::size_t most) {
   if (held == held_by_.end()) {
     return abandoned;
   }
-  auto& names = held->second;
+  KnownList& names = held->second;
   for (; most > 0 && !names.empty(); --most) {
-    auto name = names.extract(names.begin());
-    Entry& entry = entries_.at(name.key());
-    entry.holders.erase(member);
-    entry.total -= name.mapped();
+    auto& [resource, entry] = *names.front();
+    names.pop_front();
+    const auto holder = entry.holders.find(member);
+    entry.total -= holder->second.count;
+    entry.holders.erase(holder);
     if (entry.total == 0) {
-      doom(name.key(), entry);
-      abandoned.push_back(std::move(name.key()));
+      doom(resource, entry);
+      abandoned.push_back(resource);
     }
   }
   if (names.empty()) {
@@ -173,12 +169,12 @@ std::uint64_t Registry::count_of(const Resource& resource) const {
 }
 
 std::uint64_t Registry::count_of(MemberId member, const Resource& resource) const {
-  const auto held = held_by_.find(member);
-  if (held == held_by_.end()) {
+  const auto found = entries_.find(resource);
+  if (found == entries_.end()) {
     return 0;
   }
-  const auto found = held->second.find(resource);
-  return found == held->second.end() ? 0 : found->second;
+  const auto holder = found->second.holders.find(member);
+  return holder == found->second.holders.end() ? 0 : holder->second.count;
 }
 
 std::vector<Resource> Registry::doomed() const {
@@ -242,8 +238,8 @@ std::vector<Resource> Registry::take_all_doomed() {
 std::vector<Holding> Registry::holdings() const {
   std::vector<Holding> all;
   for (const auto& [resource, entry] : entries_) {
-    for (const auto& [member, count] : entry.holders) {
-      all.push_back({.resource = resource, .holder = member, .count = count});
+    for (const auto& [member, hold] : entry.holders) {
+      all.push_back({.resource = resource, .holder = member, .count = hold.count});
     }
   }
   return all;

@@ -15,9 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <lastref/resource.hpp>
@@ -46,6 +48,10 @@ class Registry {
   using Stamp = std::uint64_t;
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
+  Registry() = default;
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
   /// Counts +1 for `member`, at 1 if the name is new. Revives a doomed name.
   void add(MemberId member, const Resource& resource, std::uint64_t count = 1);
   /// Makes a name known that nobody holds yet: doomed from now on.
@@ -59,7 +65,10 @@ class Registry {
   /// Releases everything that `member` holds, but for no more than `most` names; returns those that
   /// nobody holds because of it.
   std::vector<Resource> drop(MemberId member, std::size_t most = no_limit);
-  bool holds_anything(MemberId member) const { return held_by_.contains(member); }
+  bool holds_anything(MemberId member) const {
+    const auto held = held_by_.find(member);
+    return held != held_by_.end() && !held->second.empty();
+  }
 
   bool knows(const Resource& resource) const { return entries_.contains(resource); }
   bool empty() const noexcept { return entries_.empty(); }
@@ -83,25 +92,33 @@ class Registry {
   std::vector<Holding> holdings() const;
 
  private:
+  struct Entry;
+  using Entries = std::map<Resource, Entry>;
+  /// A name with its entry stays where it is as long as it is known.
+  using Known = std::pair<const Resource, Entry>;
+  using KnownList = std::list<Known*>;
+
+  struct Hold {
+    std::uint64_t count = 0;
+    KnownList::iterator place;  ///< In what the holder holds.
+  };
   struct Entry {
-    std::map<MemberId, std::uint64_t> holders;
+    std::map<MemberId, Hold> holders;
     std::uint64_t total = 0;
     Stamp doomed_at = 0;
   };
 
-  using Entries = std::map<Resource, Entry>;
-
   void doom(const Resource& resource, Entry& entry);
   void revive(const Resource& resource, Entry& entry);
   void end(Entries::iterator entry);
-  void let_go(MemberId member, const Resource& resource);
   const Resource* first_in(const Resource& folder) const;
   void take_folders(Stamp before, std::size_t most, std::vector<Resource>& taken);
   void let_wait(const Resource& folder, const Resource& for_name);
 
   Entries entries_;
-  std::map<MemberId, std::map<Resource, std::uint64_t>>
-      held_by_;  // so that a death costs what it held
+  /// So that a death costs what it held, in the order in which it came to hold it. Who holds
+  /// nothing at this moment is here until it is dropped: most come to hold something again.
+  std::map<MemberId, KnownList> held_by_;
   std::map<Stamp, Resource> doomed_;
   std::map<Stamp, Resource> doomed_folders_;  // but for those that wait
   std::map<Resource, Resource> waiting_;  // doomed folder → a name that is known and lies in it
