@@ -41,6 +41,7 @@ void look(Stage& stage) {
   const char* const status = "/proc/self/status";
   const std::map<std::string, std::string> seen = {
       {"executed as", line_of("/proc/self/cmdline", "lastref")},
+      {"process", line_of(status, "Pid:\t")},
       {"ignored", line_of(status, "SigIgn:\t")},
       {"umask", line_of(status, "Umask:\t")},
       {"user", line_of(status, "Uid:\t")},
@@ -113,6 +114,17 @@ TEST_F(Ambients, are_what_they_say) {
   EXPECT_THAT(in("deaf")["root ignored"], testing::EndsWith("10001"));
   EXPECT_EQ(in("stranger", 1)["strangers"], "0");
   EXPECT_EQ(in("stranger", 1)["strangers after a word"], "1");
+}
+
+TEST_F(Ambients, of_a_pid_namespace_begins_and_ends_with_process_1) {
+  if (is_possible(*ambient_named("pid_namespace"))) {
+    EXPECT_NE(in("exec")["root process"], "1");
+    auto seen = in("pid_namespace");
+    EXPECT_EQ(seen["root process"], "1");
+    // Nobody waits for it: it dies with the root.
+    EXPECT_TRUE(in("exec").contains("child process"));
+    EXPECT_FALSE(seen.contains("child process"));
+  }
 }
 
 TEST_F(Ambients, of_an_ordinary_user_is_one_for_roles_and_for_what_the_product_starts) {

@@ -217,6 +217,9 @@ bool is_possible(const Ambient& ambient) {
   if (ambient.name == ambient::root) {
     return ::geteuid() == 0;
   }
+  if (ambient.name == ambient::pid_namespace) {
+    return may_administer();
+  }
   return ambient.name != ambient::ordinary_user ||
          (may_administer() && knows_user(ordinary_user_id));
 }

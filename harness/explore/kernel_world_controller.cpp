@@ -86,7 +86,7 @@ bool is_ending(const Process& process) {
   if ((process.sent & signal_bit(SIGKILL)) != 0) {
     return true;
   }
-  if (process.sent == 0 || process.stopped) {
+  if (process.sent == 0 || process.stopped || process.is_first()) {
     return false;  // Who is stopped dies of all others when it is resumed.
   }
   const std::string text = read_text("/proc/" + std::to_string(process.pid) + "/status");
@@ -158,6 +158,9 @@ void KernelController::serve_request() {
       go_on();
       return;
     case Request::suicide:
+      if (segment().processes[segment().request_process].is_first()) {
+        ::kill(segment().processes[segment().request_process].pid, SIGKILL);
+      }
       bury(segment().request_process, fact::killed);
       go_on();
       return;
@@ -278,6 +281,14 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
     }
   }
   note_fact(context_.run, at, fact::died, how, code);
+  if (process.is_first()) {
+    const auto born = std::span(segment().processes).first(segment().processes_used);
+    for (std::uint16_t other = 0; other < born.size(); ++other) {
+      if (born[other].live) {
+        bury(other, fact::killed);
+      }
+    }
+  }
 }
 
 void KernelController::kill_one(std::uint16_t at) {

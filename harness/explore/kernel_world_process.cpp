@@ -1,6 +1,7 @@
 #include "harness/explore/kernel_world_process.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "harness/explore/kernel_world_born.hpp"
 #include "harness/explore/kernel_world_outside.hpp"
+#include "harness/explore/kernel_world_room.hpp"
 #include "harness/explore/kernel_world_stage.hpp"
 
 namespace lastref::harness {
@@ -113,7 +115,30 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
   play(context, process, actor, birth);
 }
 
+/// As fork(2). Who lives in a pid namespace sees its own /proc, as containers do.
+pid_t fork_in_namespace() noexcept {
+  bool permitted = false;
+  const pid_t pid = fork_first_process(permitted);
+  if (pid == 0) {
+    const bool done = permitted && ::unshare(CLONE_NEWNS) == 0 && mount_proc();
+    LASTREF_ASSERT(done);
+  }
+  return pid;
+}
+
 }  // namespace
+
+void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept {
+  Process& known = context.run.segment().processes[process];
+  known.own_pid = pid;
+  known.pid = pid;
+  if (context.plays_in(ambient::pid_namespace)) {
+    const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    known.pid = pid_in_world(os::Fd{fd});
+    LASTREF_ASSERT(known.pid > 0);
+    ::close(fd);
+  }
+}
 
 void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth& birth) {
   SerialGate gate(context.run, process);
@@ -142,7 +167,9 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
   const sigset_t blocked = set_of(birth.blocked);
   sigset_t before;
   ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  const pid_t pid = ::fork();
+  // The first of all is born by the controller.
+  const bool is_first = process == 0 && context.plays_in(ambient::pid_namespace);
+  const pid_t pid = is_first ? fork_in_namespace() : ::fork();
   if (pid == 0) {
     live(context, process, actor, birth);
   }
@@ -154,8 +181,13 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
     return failure(std::errc{code}, birth.role, Call::spawn);
   }
   wait_until_apart(segment);
-  segment.processes[process].pid = pid;
-  note_fact(context.run, process, fact::born, segment.processes[parent].role.view(), pid);
+  be_known_as(context, process, pid);
+  if (is_first) {
+    segment.processes[process].own_pid = 1;
+  }
+  const Process& known = segment.processes[process];
+  note_fact(
+      context.run, process, fact::born, segment.processes[parent].role.view(), known.own_pid);
   return pid;
 }
 
@@ -215,7 +247,7 @@ Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birt
     segment.processes[process].live = false;
     return child;
   }
-  segment.processes[process].pid = child->pid;
+  be_known_as(context_, process, child->pid);
   note_fact(context_.run, process, fact::born, gate_.role(), child->pid);
   return child;
 }

@@ -61,6 +61,9 @@ struct Birth {
 /// Crossings       none; it is below the gate.
 Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth);
 
+/// Keeps what a process is called by the one that has just started it, and in the world.
+void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept;
+
 /// The real operating system, whose processes are forks with an instrumented Os of their own.
 class ForkingOs final : public os::KernelOs {
  public:

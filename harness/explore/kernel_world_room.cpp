@@ -166,12 +166,31 @@ bool keep_mounts_private() noexcept {
   return done;
 }
 
-int fork_server(void (*body)(void* with, const std::string& missing), void* with) {
+pid_t fork_first_process(bool& permitted) noexcept {
   // Only children get into a new process namespace, so this process changes where its next child
   // goes, and back. pid_namespaces(7)
   const int own = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-  const bool permitted = own >= 0 && ::unshare(CLONE_NEWPID) == 0;
+  permitted = own >= 0 && ::unshare(CLONE_NEWPID) == 0;
   const pid_t child = ::fork();
+  const int code = errno;
+  if (permitted && child != 0) {
+    const int back = ::setns(own, CLONE_NEWPID);
+    LASTREF_ASSERT(back == 0);
+  }
+  if (own >= 0) {
+    ::close(own);
+  }
+  errno = code;
+  return child;
+}
+
+bool mount_proc() noexcept {
+  return ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
+int fork_server(void (*body)(void* with, const std::string& missing), void* with) {
+  bool permitted = false;
+  const pid_t child = fork_first_process(permitted);
   if (child == 0) {
     if (!permitted) {
       be_between(body, with);
@@ -180,13 +199,6 @@ int fork_server(void (*body)(void* with, const std::string& missing), void* with
     const bool has_mounts = ::unshare(CLONE_NEWNS) == 0;
     body(with, has_mounts ? std::string() : said("a mount namespace"));
     std::abort();
-  }
-  if (permitted) {
-    const int back = ::setns(own, CLONE_NEWPID);
-    LASTREF_ASSERT(back == 0);
-  }
-  if (own >= 0) {
-    ::close(own);
   }
   return child;
 }
@@ -212,6 +224,7 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   // Nothing may be hidden from others by luck: what the run creates shows the mode that it asked
   // for.
   ::umask(0);
+  move_to(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), harness_fd::world_proc);
   const int words = ::memfd_create("stderr", MFD_CLOEXEC);
   move_to(words, harness_fd::standard_error);
   ::fcntl(harness_fd::standard_error, F_SETFL, O_APPEND);
@@ -238,7 +251,7 @@ void KernelRoom::mount_all() {
     degraded_ = said("private mounts");
   } else if (::mount("world", shm, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
     degraded_ = said("a private /dev/shm");
-  } else if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
+  } else if (!mount_proc()) {
     degraded_ = said("a private /proc");
   }
   root_ = std::string(shm) + "/world";

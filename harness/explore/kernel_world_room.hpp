@@ -5,6 +5,8 @@
 // of the run created there.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -51,6 +53,13 @@ class KernelRoom {
   std::string spare_;
   std::string elsewhere_;
 };
+
+/// A child, process 1 of a new pid namespace if that is `permitted`. As fork(2).
+pid_t fork_first_process(bool& permitted) noexcept;
+
+/// In the place of the /proc that is there, one of this process's pid namespace. False and errno if
+/// that cannot be.
+bool mount_proc() noexcept;
 
 /// The server's process, in new namespaces if that is permitted: runs `body` there, which never
 /// comes back. `missing` is what it has to do without. The pid, or -1.

@@ -69,7 +69,7 @@ bool KernelStage::fork_stranger(std::function<void()> body) {
     body();
     gate_.end(0);
   }
-  segment.processes[process].pid = pid;
+  be_known_as(context_, process, pid);
   note_fact(context_.run, process, fact::born, gate_.role(), pid);
   return true;
 }

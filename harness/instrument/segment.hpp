@@ -48,8 +48,9 @@ inline constexpr int ballast = 403;       ///< a page of /dev/shm that is always
 inline constexpr int run = 404;           ///< the memory that all processes of a run share
 inline constexpr int unread = 405;        ///< a full pipe, in the ambient that has one,
 inline constexpr int reader = 406;        ///< and its other end, from which nobody reads
-inline constexpr int pollers = 407;       ///< an epoll of the actors' epolls
-inline constexpr int actor_poller = 408;  ///< the first of actors_max epolls
+inline constexpr int world_proc = 407;    ///< /proc, with the pids that the controller knows
+inline constexpr int pollers = 408;       ///< an epoll of the actors' epolls
+inline constexpr int actor_poller = 409;  ///< the first of actors_max epolls
 /// From here on, for a moment, while a process is born.
 inline constexpr int aside = actor_poller + static_cast<int>(actors_max);
 }  // namespace harness_fd
@@ -80,7 +81,8 @@ struct Actor {
 };
 
 struct Process {
-  os::Pid pid;
+  os::Pid pid;      ///< In the world,
+  os::Pid own_pid;  ///< and in the pid namespace that it is in, where it is another one.
   bool live;
   bool stopped;
   bool has_ended;      ///< Its body returned; it exits now.
@@ -93,6 +95,10 @@ struct Process {
 
   /// Whether it is meant by `name`: "tracker" means all of them, "tracker#2" one.
   bool plays(std::string_view name) const noexcept { return base == name || role == name; }
+
+  /// The first process of a pid namespace: deaf to signals that it does not catch, but for those
+  /// that end it from without; and all others there die with it. pid_namespaces(7)
+  bool is_first() const noexcept { return own_pid == 1; }
 };
 
 /// Of a signal's number, as /proc has them. proc(5), "SigPnd"

@@ -68,11 +68,12 @@ int deadly_number(os::Signal signal) noexcept {
   }
 }
 
-/// The pid that a process descriptor of ours names; 0 if it names none.
-os::Pid pid_of(os::Fd process) noexcept {
+}  // namespace
+
+os::Pid pid_in_world(os::Fd process) noexcept {
   std::array<char, 512> text{};
-  const std::string path = "/proc/self/fdinfo/" + std::to_string(static_cast<int>(process));
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::string path = "self/fdinfo/" + std::to_string(static_cast<int>(process));
+  const int fd = ::openat(harness_fd::world_proc, path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     return 0;
   }
@@ -87,8 +88,6 @@ os::Pid pid_of(os::Fd process) noexcept {
   }
   return pid;
 }
-
-}  // namespace
 
 SerialGate::SerialGate(SharedRun& run, std::uint16_t process) noexcept
     : run_(run), process_(process) {}
@@ -317,7 +316,7 @@ void SerialGate::after(const Approach& approach, const Return& how) noexcept {
 std::string_view SerialGate::role_of(os::Pid pid) const noexcept {
   // The last one: pids are used again.
   for (std::uint32_t at = segment().processes_used; at > 0; --at) {
-    if (segment().processes[at - 1].pid == pid) {
+    if (segment().processes[at - 1].own_pid == pid) {
       return segment().processes[at - 1].role.view();
     }
   }
@@ -343,7 +342,7 @@ void SerialGate::bound(std::string_view path) noexcept {
 }
 
 std::optional<std::uint16_t> SerialGate::live_process(os::Fd process) noexcept {
-  const os::Pid pid = pid_of(process);
+  const os::Pid pid = pid_in_world(process);
   for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
     if (segment().processes[at].pid == pid && segment().processes[at].live) {
       return at;

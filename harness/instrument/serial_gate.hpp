@@ -15,6 +15,9 @@
 
 namespace lastref::harness {
 
+/// The pid, in the world, that a process descriptor of ours names; 0 if it names none.
+os::Pid pid_in_world(os::Fd process) noexcept;
+
 class SerialGate final : public Gate {
  public:
   SerialGate(SharedRun& run, std::uint16_t process) noexcept;

@@ -14,6 +14,7 @@ constexpr std::string_view rows_of_second_tree[] = {"E3"};
 constexpr std::string_view rows_of_full_stderr[] = {"E5"};
 constexpr std::string_view rows_of_deaf[] = {"E6", "E7"};
 constexpr std::string_view rows_of_stranger[] = {"E8"};
+constexpr std::string_view rows_of_pid_namespace[] = {"E8"};
 constexpr std::string_view rows_of_umasks[] = {"R13"};
 constexpr std::string_view rows_of_small_limits[] = {"E10"};
 
@@ -41,6 +42,14 @@ constexpr std::array table = {
     Ambient{.name = ambient::stranger,
             .sentence = "a forked stranger holds copies of all that is open after the first word",
             .rows = rows_of_stranger},
+    Ambient{.name = ambient::pid_namespace,
+            .sentence = "the root is process 1 of a pid namespace of its own",
+            .rows = rows_of_pid_namespace,
+            .differs = "no-leak: all others die with process 1, the tracker too; what is there "
+                       "then stays until the next start; without a scenario in which the tracker "
+                       "has the last word",
+            .leaves_to_the_next_start = true,
+            .without = "types/the_last_process_"},
     Ambient{.name = ambient::deaf,
             .sentence = "SIGHUP and SIGCHLD are ignored",
             .rows = rows_of_deaf,

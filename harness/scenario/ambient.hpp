@@ -48,6 +48,7 @@ inline constexpr std::string_view stranger = "stranger";
 inline constexpr std::string_view deaf = "deaf";
 inline constexpr std::string_view open_umask = "umask_0";
 inline constexpr std::string_view closed_umask = "umask_0777";
+inline constexpr std::string_view pid_namespace = "pid_namespace";
 inline constexpr std::string_view small_limits = "small_limits";
 inline constexpr std::string_view ordinary_user = "ordinary_user";
 inline constexpr std::string_view root = "root";
