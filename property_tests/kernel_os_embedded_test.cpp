@@ -1,9 +1,12 @@
 // kernel_os_embedded_test: what KernelOs promises to the program around it: its descriptors, its
 // signals and its children are its own.
+#include <elf.h>
+
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -238,6 +241,57 @@ TEST_P(KernelOsEmbedded, whoever_reaps_or_ignores_children_changes_nothing_E7) {
     }
     over = true;
     reaper.join();
+  });
+}
+
+/// A program that dies of its own start: the one segment that it has lies where no process may have
+/// any. elf(5)
+void write_stillborn(const std::string& path) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_EXEC;
+#if defined(__x86_64__)
+  header.e_machine = EM_X86_64;
+#elif defined(__aarch64__)
+  header.e_machine = EM_AARCH64;
+#endif
+  header.e_version = EV_CURRENT;
+  header.e_phoff = sizeof header;
+  header.e_ehsize = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = PT_LOAD;
+  segment.p_flags = PF_R | PF_X;
+  segment.p_vaddr = ~Elf64_Addr{0} << 32U;
+  segment.p_filesz = sizeof header + sizeof segment;
+  segment.p_memsz = segment.p_filesz;
+  segment.p_align = 4096;
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&header), sizeof header);
+  file.write(reinterpret_cast<const char*>(&segment), sizeof segment);
+  file.close();
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+TEST_P(KernelOsEmbedded, who_dies_at_once_was_started_though_nobody_keeps_dead_children_E7) {
+  act([](Scene& scene) {
+    const std::string program = scene.path("stillborn");
+    write_stillborn(program);
+    KernelOs os({.program = program});
+    const auto before = std::signal(SIGCHLD, SIG_IGN);
+    for (int round = 0; round < 100; ++round) {
+      auto child = os.spawn({.entry = "any", .arguments = {}, .fds = {}, .blocked = {}});
+      EXPECT_TRUE(worked(child));
+      if (child) {
+        os.close(child->process);
+      }
+    }
+    std::signal(SIGCHLD, before);
+    scene.remove("stillborn");
   });
 }
 
