@@ -70,8 +70,8 @@ class Story {
     record.error = error;
     return *this;
   }
-  Story& injected(std::uint16_t process, Call call, int error) {
-    crossed(process, call, "", error);
+  Story& injected(std::uint16_t process, Call call, int error, const char* text = "") {
+    crossed(process, call, text, error);
     records_.back().injected = true;
     return *this;
   }

@@ -55,6 +55,17 @@ TEST_F(OracleTest, a_tracker_that_was_killed_has_to_be_replaced_by_a_root_that_l
   EXPECT_THAT(judged(oracle::no_leak, Story(story).died(root, fact::killed)), IsEmpty());
 }
 
+TEST_F(OracleTest, what_a_tracker_was_told_is_gone_it_cannot_remove) {
+  left_ = left_after_sweep_ = {"/run/a.bin"};
+  const auto told = [](std::uint16_t whom, int what, const char* of) {
+    return Story().injected(whom, Call::status_at, what, of).all_end();
+  };
+  EXPECT_THAT(judged(oracle::no_leak, told(tracker, ENOENT, "/run/a.bin")), IsEmpty());
+  EXPECT_THAT(judged(oracle::no_leak, told(tracker, ENOENT, "/run/b.bin")), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_leak, told(tracker, EACCES, "/run/a.bin")), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_leak, told(client, ENOENT, "/run/a.bin")), SizeIs(1));
+}
+
 TEST_F(OracleTest, after_a_call_that_failed_the_next_start_may_clean_up) {
   left_ = {"/run/a.bin"};
   const Story story = Story().injected(tracker, Call::unlink, EIO).all_end();

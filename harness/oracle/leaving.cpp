@@ -1,5 +1,6 @@
 // leaving: the oracles that look at what is left, and at how the end came.
 #include <algorithm>
+#include <cerrno>
 #include <map>
 
 #include "harness/oracle/oracles.hpp"
@@ -62,12 +63,21 @@ bool is_probe(std::string_view path) {
   return path.substr(path.rfind('/') + 1).starts_with("lastref_probe_");
 }
 
+/// Whether a look at it was made to say, by a fault, that nothing is there: who cleans up and hears
+/// that has done all he can.
+bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
+  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+    return record.call == Call::status_at && record.injected && record.error == ENOENT &&
+           is_tracker(record) && record.text.view() == journal_text(path);
+  });
+}
+
 void complain(std::vector<Finding>& findings,
               const Evidence& evidence,
               const std::vector<std::string>& left,
               std::string_view claim) {
   for (const std::string& path : left) {
-    if (!may_stay(evidence.scenario, path)) {
+    if (!may_stay(evidence.scenario, path) && !was_said_to_be_gone(evidence, path)) {
       findings.push_back({.claim = std::string(claim), .seen = path + " is still there"});
     }
   }
