@@ -12,7 +12,13 @@ class StageReferences final : public References {
  public:
   explicit StageReferences(Stage& stage) noexcept : stage_(stage) {}
 
-  Status register_name(const Resource& resource) override { return stage_.register_name(resource); }
+  using References::register_name;
+  Status register_name(const Resource& resource, const std::optional<Identity>& identity) override {
+    return stage_.register_name(resource, identity);
+  }
+  Status identify(const Resource& resource, const std::optional<Identity>& identity) override {
+    return stage_.client().identify(resource, identity);
+  }
   Status hold(const Resource& resource) override { return stage_.hold(resource); }
   Status release(const Resource& resource) override { return stage_.release(resource); }
   Status forget(const Resource& resource) override { return stage_.forget(resource); }

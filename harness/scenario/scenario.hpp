@@ -116,7 +116,7 @@ class Stage {
   // Words of the product, with their place in the journal. They return what the product returned.
   Status lead();  ///< Become the root of a new tree.
   Status join();  ///< Join the tree of the parent role.
-  Status register_name(const Resource& resource);
+  Status register_name(const Resource& resource, const std::optional<Identity>& identity = {});
   Status hold(const Resource& resource);
   Status release(const Resource& resource);
   Status forget(const Resource& resource);

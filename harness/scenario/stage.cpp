@@ -40,8 +40,8 @@ Status Stage::join() {
   });
 }
 
-Status Stage::register_name(const Resource& resource) {
-  return noted("register", resource, [&] { return client_->register_name(resource); });
+Status Stage::register_name(const Resource& resource, const std::optional<Identity>& identity) {
+  return noted("register", resource, [&] { return client_->register_name(resource, identity); });
 }
 
 Status Stage::hold(const Resource& resource) {

@@ -140,6 +140,13 @@ Result<OwnFile> OwnFile::create(os::Os& os,
   if (!opened) {
     return tl::unexpected<Error>(std::move(opened).error());
   }
+  const Status identified =
+      made.references_->identify(made.reference_.resource(), os::identity_of(made.status_));
+  if (!identified) {  // No reason not to use it.
+    os::report_quietly(
+        os,
+        "lastref: " + made.path() + " is known by its name alone: " + describe(identified.error()));
+  }
   return made;
 }
 

@@ -22,7 +22,8 @@ struct TemporaryResources::Folder {
   std::map<std::uint64_t, std::shared_ptr<const TemporaryFile>> files = {};
   std::uint64_t files_made = 0;
   std::unique_ptr<os::ExitHook> finaliser = {};
-  bool is_finalised = false;  ///< Nothing is made in it any more.
+  bool is_identified = false;  ///< Who cleans up knows which one it is.
+  bool is_finalised = false;   ///< Nothing is made in it any more.
 };
 
 /// A hook of the process's exit may run in another thread while the manager goes, and calls of

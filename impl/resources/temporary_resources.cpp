@@ -234,6 +234,10 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
     LASTREF_CHECK(references_->register_name(folder->resource));
   }
   if (!folder->open) {
+    if (std::exchange(folder->is_identified, false)) {
+      // Somebody has removed it. Who dies before it is said which one is new leaves a name.
+      LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
+    }
     bool is_strange = false;
     auto open = enter(*context.place, is_strange);
     if (!open) {
@@ -251,6 +255,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
     const Status identified =
         status ? references_->identify(folder->resource, os::identity_of(*status))
                : status_of(status);
+    folder->is_identified = identified.has_value();
     if (!identified) {  // No reason not to use it.
       os::report_quietly(os_,
                          "lastref: " + folder->resource.name +
@@ -264,25 +269,49 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
   return folder;
 }
 
-/// Writes the file under another name, and gives it its own when it is complete.
-Status TemporaryResources::fill(os::Fd folder,
-                                const std::string& name,
+/// Begins the file under another name, and has it counted by its own one, as the one that it is:
+/// another file is never taken for it. `is_refused` says that it is the tracker who says no. Called
+/// with the monitor held: who lets go of the folder has its files counted by then.
+Result<os::UniqueFd> TemporaryResources::begin_file(const os::Place& part,
+                                                    const Resource& file,
+                                                    bool& is_refused) {
+  LASTREF_TRY(open, os::open_file(os_, part, {.write = true, .create = true}));
+  const auto status = os_.status(open.get());
+  Status counted = status_of(status);
+  if (counted) {
+    counted = references_->register_name(file, os::identity_of(*status));
+    is_refused = !counted;
+  }
+  if (!counted) {
+    open.close_quietly();
+    discard(part);
+    return tl::unexpected<Error>(std::move(counted).error());
+  }
+  return open;
+}
+
+/// Writes the file, and gives it its own name when it is complete.
+Status TemporaryResources::fill(os::UniqueFd file,
+                                const os::Place& part,
+                                const os::Place& whole,
                                 const std::function<Status(os::Fd)>& write) {
-  const os::Place part(folder, name + ".part");
-  LASTREF_TRY(file, os::open_file(os_, part, {.write = true, .create = true}));
   Status done = write(file.get());
   if (done) {
     done = file.close();
   }
   if (done) {
-    done = os_.rename(part, {folder, name});
+    done = os_.rename(part, whole);
   }
   if (!done) {
-    if (const Status removed = os::discard(os_, part); !removed) {
-      os::report_quietly(os_, "lastref: a part of a file stays: " + describe(removed.error()));
-    }
+    discard(part);
   }
   return done;
+}
+
+void TemporaryResources::discard(const os::Place& part) {
+  if (const Status removed = os::discard(os_, part); !removed) {
+    os::report_quietly(os_, "lastref: a part of a file stays: " + describe(removed.error()));
+  }
 }
 
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
@@ -293,6 +322,9 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   std::shared_ptr<Folder> folder;
   std::shared_ptr<os::UniqueFd> open;
   std::shared_ptr<const TemporaryFile> file;
+  Result<os::UniqueFd> begun;
+  os::Place part(os::Fd::none, name + ".part");
+  bool is_refused = false;
   {
     const os::Held held(*monitor_);
     if (!context.is_open) {
@@ -305,10 +337,16 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     folder = std::move(made);
     open = folder->open;
     file = std::make_shared<const TemporaryFile>(folder->resource.name + '/' + name);
-    LASTREF_CHECK(references_->register_name(file->resource()));
+    part.folder = open->get();
+    begun = begin_file(part, file->resource(), is_refused);
   }
-  Status filled = os::about(file->path(), fill(open->get(), name, write));
-  at_place = !filled;
+  const bool is_counted = begun.has_value();
+  Status filled =
+      is_counted ? fill(*std::move(begun), part, {open->get(), name}, write) : status_of(begun);
+  if (!is_refused) {
+    filled = os::about(file->path(), std::move(filled));
+  }
+  at_place = !filled && !is_refused;
   const os::Held held(*monitor_);
   if (filled && life_->is_at_exit) {
     static_cast<void>(os::discard(os_, {open->get(), name}));
@@ -320,7 +358,9 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     at_place = context.is_open;
   }
   if (!filled) {
-    static_cast<void>(references_->forget(file->resource()));
+    if (is_counted) {
+      static_cast<void>(references_->forget(file->resource()));
+    }
     if (is(filled.error(), std::errc::no_such_file_or_directory) && folder->open == open) {
       folder->open.reset();  // Somebody has removed it: next time it is made again.
     }

@@ -169,6 +169,7 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
         job.end = status_of(status);  // Who may not even look may not unlink either.
       }
       if (!status || status->size <= small_size) {
+        job.seen = status ? std::optional(*status) : std::nullopt;
         return false;
       }
       break;
@@ -248,9 +249,11 @@ bool Cleaner::is_meant(Job& job, const os::FileStatus& status) {
 /// name only if it is that of an inode.
 Status Cleaner::remove_file(Job& job) {
   const std::string& path = job.resource.name;
+  const std::optional<os::FileStatus> seen = std::exchange(job.seen, std::nullopt);
   if (job.identity) {
-    LASTREF_TRY(status, os_.status_at(path));
-    if (!is_meant(job, status)) {
+    const auto status = seen ? Result<os::FileStatus>(*seen) : os_.status_at(path);
+    LASTREF_CHECK(status_of(status));
+    if (!is_meant(job, *status)) {
       return ok();
     }
   }

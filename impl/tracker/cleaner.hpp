@@ -83,6 +83,7 @@ class Cleaner {
   struct Job {
     Resource resource;
     std::optional<Identity> identity = {};
+    std::optional<os::FileStatus> seen = {};  // just now, at what has the name
     int attempts = 0;
     os::Instant due{0};
     bool is_aside = false;              // The thread has it: only it touches what follows.

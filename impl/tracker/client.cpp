@@ -67,7 +67,7 @@ Status Client::register_name(const Resource& resource, const std::optional<Ident
   });
 }
 
-Status Client::identify(const Resource& resource, const Identity& identity) {
+Status Client::identify(const Resource& resource, const std::optional<Identity>& identity) {
   return with_absolute(resource, [&](const Resource& name) {
     return mine().request(Verb::identify, &name, identity);
   });

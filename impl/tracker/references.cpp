@@ -12,10 +12,12 @@ class NativeReferences final : public References {
   explicit NativeReferences(std::shared_ptr<tracker::Client> client) noexcept
       : client_(std::move(client)) {}
 
-  Status register_name(const Resource& resource) override {
-    return client_->register_name(resource);
+  using References::register_name;
+  Status register_name(const Resource& resource,
+                       const std::optional<Identity>& identity) override {
+    return client_->register_name(resource, identity);
   }
-  Status identify(const Resource& resource, const Identity& identity) override {
+  Status identify(const Resource& resource, const std::optional<Identity>& identity) override {
     return client_->identify(resource, identity);
   }
   Status hold(const Resource& resource) override { return client_->hold(resource); }
@@ -32,7 +34,9 @@ class LokyReferences final : public References {
   explicit LokyReferences(std::shared_ptr<tracker::LokyClient> client) noexcept
       : client_(std::move(client)) {}
 
-  Status register_name(const Resource& resource) override {
+  using References::register_name;
+  Status register_name(const Resource& resource,
+                       const std::optional<Identity>& /*identity*/) override {
     return client_->register_name(resource);
   }
   Status hold(const Resource& resource) override { return client_->register_name(resource); }

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <lastref/owners.hpp>
+
 #include "property_tests/cache/cache_ground.hpp"
 #include "property_tests/cache/forked.hpp"
 #include "property_tests/cache/maps.hpp"
@@ -45,6 +47,17 @@ struct OnWrite : CacheGround {
 
   pretend::FreshFolder words;
 };
+
+TEST(CacheFiles, are_known_by_more_than_their_names_E4) {
+  OnWrite ground;
+  const auto cache = ground.make_many(100);
+  const std::vector<std::string> paths = ground.counts.names(ResourceType::file);
+  EXPECT_THAT(paths, SizeIs(3));
+  for (const std::string& path : paths) {
+    ASSERT_TRUE(ground.counts.identities.contains(path)) << path;
+    EXPECT_EQ(ground.counts.identities.at(path), os::identity_of(must(ground.os.status_at(path))));
+  }
+}
 
 TEST(ManyWords, are_never_stored_where_a_store_may_need_room_E14) {
   for (const std::uint64_t kind : {btrfs, overlay}) {

@@ -9,11 +9,20 @@ namespace lastref::pretend {
 class Counts::Party final : public References {
  public:
   Party(Counts& counts, std::string holder) : counts_(counts), holder_(std::move(holder)) {}
-  Status register_name(const Resource& resource) override {
+  using References::register_name;
+  Status register_name(const Resource& resource,
+                       const std::optional<Identity>& identity) override {
+    if (identity) {
+      counts_.identities[resource.name] = *identity;
+    }
     return counts_.say(holder_, "register", resource);
   }
-  Status identify(const Resource& resource, const Identity& identity) override {
-    counts_.identities[resource.name] = identity;
+  Status identify(const Resource& resource, const std::optional<Identity>& identity) override {
+    if (identity) {
+      counts_.identities[resource.name] = *identity;
+    } else {
+      counts_.identities.erase(resource.name);
+    }
     return ok();
   }
   Status hold(const Resource& resource) override { return counts_.say(holder_, "hold", resource); }

@@ -143,7 +143,10 @@ class LateReferences final : public References {
  public:
   explicit LateReferences(os::Os& os) : inner_(os) {}
 
-  Status register_name(const Resource& name) override { return inner_.register_name(name); }
+  using References::register_name;
+  Status register_name(const Resource& name, const std::optional<Identity>& identity) override {
+    return inner_.register_name(name, identity);
+  }
   Status hold(const Resource& name) override { return inner_.hold(name); }
   Status release(const Resource& name) override {
     if (name.type == ResourceType::folder && is_late) {

@@ -16,7 +16,11 @@ class UnlinkingReferences final : public References {
  public:
   explicit UnlinkingReferences(os::Os& os) noexcept : os_(os) {}
 
-  Status register_name(const Resource& resource) override { return hold(resource); }
+  using References::register_name;
+  Status register_name(const Resource& resource,
+                       const std::optional<Identity>& /*identity*/) override {
+    return hold(resource);
+  }
   Status hold(const Resource& resource) override {
     const std::lock_guard held(guard_);
     ++counts_[resource];

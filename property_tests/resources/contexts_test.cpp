@@ -1,5 +1,6 @@
 // contexts_test: contexts of temporary files, from their first file to every kind of clean-up.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <regex>
@@ -48,6 +49,40 @@ TEST(Contexts, say_which_folder_they_have_made_E4) {
   const auto status = must(ground.os.status_at(path));
   ASSERT_TRUE(ground.counts.identities.contains(path));
   EXPECT_EQ(ground.counts.identities.at(path), os::identity_of(status));
+  EXPECT_TRUE(ground.resources->release(*file));
+}
+
+TEST(Contexts, take_back_which_folder_it_was_before_they_make_it_anew_E4_M3) {
+  ManagerGround ground;
+  must(ground.publish());
+  const std::string path = must(ground.resources->resolve_temp_folder_name()).path;
+  std::filesystem::remove_all(ground.os.real(path));
+  std::size_t made = 0;
+  ground.os.after = [&](const Crossed& crossing) {
+    if (crossing.call == Call::make_folder) {
+      EXPECT_FALSE(ground.counts.identities.contains(path));
+      ++made;
+    }
+  };
+  must(ground.publish());
+  EXPECT_EQ(made, 1U);
+  EXPECT_EQ(ground.counts.identities.at(path), os::identity_of(must(ground.os.status_at(path))));
+}
+
+TEST(Contexts, say_which_file_they_make_before_it_has_its_name_E4) {
+  ManagerGround ground;
+  std::vector<std::string> registered;
+  ground.counts.before = [&](const std::string& word, const std::string& path) {
+    if (word == "register" && path.ends_with(".npy")) {
+      registered.push_back(path);
+      EXPECT_FALSE(ground.os.status_at(path));
+    }
+  };
+  const auto file = must(ground.publish());
+  EXPECT_THAT(registered, testing::ElementsAre(file->path()));
+  ASSERT_TRUE(ground.counts.identities.contains(file->path()));
+  EXPECT_EQ(ground.counts.identities.at(file->path()),
+            os::identity_of(must(ground.os.status_at(file->path()))));
   EXPECT_TRUE(ground.resources->release(*file));
 }
 

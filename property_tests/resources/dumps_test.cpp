@@ -85,7 +85,7 @@ TEST(Dump, that_cannot_be_counted_is_not_made_R12) {
   }
 }
 
-TEST(Dump, is_counted_before_it_is_there_and_has_its_name_when_it_is_complete_R4_R12) {
+TEST(Dump, is_counted_before_it_has_its_name_and_has_it_when_it_is_complete_R4_R12) {
   std::vector<std::string> story;  // Also of the end of the ground.
   ManagerGround ground;
   ground.counts.before = [&](const std::string& word, const std::string& path) {
@@ -105,7 +105,7 @@ TEST(Dump, is_counted_before_it_is_there_and_has_its_name_when_it_is_complete_R4
   }));
   EXPECT_EQ(story,
             (std::vector<std::string>{
-                "register folder", "make_folder", "register file", "open part", "rename"}));
+                "register folder", "make_folder", "open part", "register file", "rename"}));
   ASSERT_THAT(seen, SizeIs(2));
   EXPECT_TRUE(seen[1].ends_with(".npy.part"));
   EXPECT_TRUE(ground.folder.names()[1].ends_with(".npy"));

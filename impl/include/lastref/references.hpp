@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <lastref/error.hpp>
@@ -26,15 +27,19 @@ class References {
   References& operator=(const References&) = delete;
   virtual ~References() = default;
 
-  /// Counts +1 on a name that may be new; when it returns, create the thing.
+  /// Counts +1 on a name that may be new; when it returns, create the thing. If it is there already
+  /// under another name, `identity` is which one, as `identify` would say.
   ///
   /// Errors          as above.
-  virtual Status register_name(const Resource& resource) = 0;
+  virtual Status register_name(const Resource& resource,
+                               const std::optional<Identity>& identity) = 0;
+  Status register_name(const Resource& resource) { return register_name(resource, std::nullopt); }
   /// Says which thing it is that has a name which is held here: nothing else that comes to have it
-  /// is removed. A tracker that does not listen to that goes by the name.
+  /// is removed. Without one it is whatever has the name from now on: say so before it is made anew.
+  /// A tracker that does not listen to that goes by the name.
   ///
   /// Errors          as above.
-  virtual Status identify(const Resource& resource, const Identity& identity) {
+  virtual Status identify(const Resource& resource, const std::optional<Identity>& identity) {
     static_cast<void>(resource);
     static_cast<void>(identity);
     return ok();

@@ -199,7 +199,12 @@ class TemporaryResources {
   Result<std::shared_ptr<const TemporaryFile>> attempt(Context& context,
                                                        const std::function<Status(os::Fd)>& write,
                                                        bool& at_place);
-  Status fill(os::Fd folder, const std::string& name, const std::function<Status(os::Fd)>& write);
+  Result<os::UniqueFd> begin_file(const os::Place& part, const Resource& file, bool& is_refused);
+  Status fill(os::UniqueFd file,
+              const os::Place& part,
+              const os::Place& whole,
+              const std::function<Status(os::Fd)>& write);
+  void discard(const os::Place& part);
 
   os::Os& os_;
   std::shared_ptr<References> references_;

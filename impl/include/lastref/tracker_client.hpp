@@ -80,10 +80,10 @@ class Client {
   Status register_name(const Resource& resource, const std::optional<Identity>& identity = {});
 
   /// Says which thing it is that has a name which this process holds: nothing else that has the
-  /// name will be removed.
+  /// name will be removed. Without one it is whatever has the name from now on.
   ///
   /// Errors          as register_name; nothing has changed then.
-  Status identify(const Resource& resource, const Identity& identity);
+  Status identify(const Resource& resource, const std::optional<Identity>& identity);
 
   /// Counts +1 on a name that somebody holds now and will hold until we have said that we do. When
   /// it returns the tracker has it or will read it before any release that follows from our answer.
