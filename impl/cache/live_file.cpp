@@ -56,6 +56,9 @@ struct LiveFile::Reach {
   Reach* older = nullptr;
 
   os::Bytes bytes() const noexcept { return map->get(); }
+  RecordHead head_at(std::uint64_t at) const noexcept {
+    return record_head_of(bytes().subspan(at, record_head_size));
+  }
 };
 
 LiveFile::LiveFile(os::Os& os, Files files, os::UniqueMap head, const LiveShape& shape)
@@ -259,8 +262,8 @@ Result<LiveFile::Count> LiveFile::count() {
   if (last == empty) {
     return Count{.last = empty, .bytes = records_at(shape_.length)};
   }
-  LASTREF_TRY(start, record_at(last));
-  const RecordHead& head = start.head;
+  LASTREF_TRY(start, reach_head(last));
+  const RecordHead head = start->head_at(last);
   if (head.slot >= shape_.length || head.before > shape_.size_limit) {
     return malformed("a count of what is not there");
   }
@@ -405,14 +408,12 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   return made.release();
 }
 
-/// The head of a record in a map, which may be an outsider's.
-Result<LiveFile::Start> LiveFile::record_at(std::uint64_t at) {
+/// A map with the head of a record, which may be an outsider's.
+Result<const LiveFile::Reach*> LiveFile::reach_head(std::uint64_t at) {
   if (!is_place(at, shape_.length)) {
     return malformed("a slot that points at no record");
   }
-  LASTREF_TRY(start, reach(at + record_head_size));
-  return Start{.head = record_head_of(start->bytes().subspan(at, record_head_size)),
-               .reach = start};
+  return reach(at + record_head_size);
 }
 
 Result<std::optional<LiveFile::Found>> LiveFile::locate(std::uint64_t slot) {
@@ -420,8 +421,8 @@ Result<std::optional<LiveFile::Found>> LiveFile::locate(std::uint64_t slot) {
   if (at == empty || at == sealed) {
     return std::optional<Found>();
   }
-  LASTREF_TRY(start, record_at(at));
-  const RecordHead& head = start.head;
+  LASTREF_TRY(start, reach_head(at));
+  const RecordHead head = start->head_at(at);
   if (head.slot != slot) {
     return malformed("a record of another slot");
   }

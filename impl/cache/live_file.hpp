@@ -143,10 +143,6 @@ class LiveFile {
     os::Bytes bytes;
     const Reach* reach = nullptr;
   };
-  struct Start {
-    RecordHead head;
-    const Reach* reach = nullptr;
-  };
   /// Of a cache with a limit.
   struct Count {
     std::uint64_t last = 0;   ///< where the record that was counted last starts; 0 is none
@@ -188,7 +184,7 @@ class LiveFile {
                                 os::Bytes value,
                                 std::uint64_t last);
   Result<const Reach*> reach(std::uint64_t end);
-  Result<Start> record_at(std::uint64_t at);
+  Result<const Reach*> reach_head(std::uint64_t at);
   Result<std::optional<Found>> locate(std::uint64_t slot);
   Result<std::uint64_t> read_slot(std::uint64_t slot) const;
 

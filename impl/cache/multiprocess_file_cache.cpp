@@ -123,8 +123,8 @@ class FileOfMany final : public MultiprocessFileCache {
       return false;
     }
     LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+    const OldMapsDropped dropped(live);
     auto done = live->put(slot, value);
-    drop_old_maps(live);
     if (!done) {
       return cache::about(std::move(done).error(), path_of(live_handle_));
     }
@@ -201,6 +201,22 @@ class FileOfMany final : public MultiprocessFileCache {
   using Live = cache::Leased<cache::LiveFile>::Use;
   using Loaded = cache::Leased<cache::Snapshot>::Use;
 
+  /// After a call; its result is made in its caller's place, which an assignment would copy.
+  class OldMapsDropped {
+   public:
+    explicit OldMapsDropped(const Live& live) noexcept : live_(live) {}
+    OldMapsDropped(const OldMapsDropped&) = delete;
+    OldMapsDropped& operator=(const OldMapsDropped&) = delete;
+    ~OldMapsDropped() {
+      if (live_->has_old_maps() && live_.is_alone()) {
+        live_->drop_old_maps();
+      }
+    }
+
+   private:
+    const Live& live_;
+  };
+
   /// Those who have attached the cache have not made it, in whatever process.
   Status check_owner(const char* word) const {
     if (!own_file_) {
@@ -214,22 +230,15 @@ class FileOfMany final : public MultiprocessFileCache {
   template <typename Found, typename Act>
   Result<Found> look_up(std::uint64_t slot, Act act) {
     if (const Live live(live_); live) {
+      const OldMapsDropped dropped(live);
       LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      auto found = act(*live);
-      drop_old_maps(live);
-      return found;
+      return act(*live);
     }
     if (const Loaded loaded(loaded_); loaded) {
       LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
       return act(*loaded);
     }
     return Found();
-  }
-
-  static void drop_old_maps(const Live& live) noexcept {
-    if (live->has_old_maps() && live.is_alone()) {
-      live->drop_old_maps();
-    }
   }
 
   /// Of a handle, which has an absolute one.
