@@ -1,6 +1,4 @@
 // patience_test: what the kernel world waits for, and what it calls a hang.
-#include "harness/explore/kernel_world_patience.hpp"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +8,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/explore/kernel_world_patience.hpp"
 
 namespace lastref::harness {
 namespace {

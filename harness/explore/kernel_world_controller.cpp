@@ -282,9 +282,8 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
   }
   note_fact(context_.run, at, fact::died, how, code);
   if (process.is_first()) {
-    const auto born = std::span(segment().processes).first(segment().processes_used);
-    for (std::uint16_t other = 0; other < born.size(); ++other) {
-      if (born[other].live) {
+    for (std::uint16_t other = 0; other < segment().processes_used; ++other) {
+      if (segment().processes[other].live) {
         bury(other, fact::killed);
       }
     }

@@ -31,9 +31,9 @@ Doing doing_of(std::span<const os::Pid> processes);
 
 class Patience {
  public:
-  static constexpr std::chrono::seconds at_rest{20};   ///< With nobody who could go on.
-  static constexpr std::chrono::seconds at_work{20};   ///< Of processor time.
-  static constexpr std::chrono::minutes at_most{15};   ///< Whatever the machine does meanwhile.
+  static constexpr std::chrono::seconds at_rest{20};  ///< With nobody who could go on.
+  static constexpr std::chrono::seconds at_work{20};  ///< Of processor time.
+  static constexpr std::chrono::minutes at_most{15};  ///< Whatever the machine does meanwhile.
 
   /// There was progress: begins anew.
   void renew() noexcept { *this = {}; }

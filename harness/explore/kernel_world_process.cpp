@@ -186,8 +186,7 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
     segment.processes[process].own_pid = 1;
   }
   const Process& known = segment.processes[process];
-  note_fact(
-      context.run, process, fact::born, segment.processes[parent].role.view(), known.own_pid);
+  note_fact(context.run, process, fact::born, segment.processes[parent].role.view(), known.own_pid);
   return pid;
 }
 

@@ -13,8 +13,7 @@ class NativeReferences final : public References {
       : client_(std::move(client)) {}
 
   using References::register_name;
-  Status register_name(const Resource& resource,
-                       const std::optional<Identity>& identity) override {
+  Status register_name(const Resource& resource, const std::optional<Identity>& identity) override {
     return client_->register_name(resource, identity);
   }
   Status identify(const Resource& resource, const std::optional<Identity>& identity) override {

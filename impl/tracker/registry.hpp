@@ -49,6 +49,7 @@ class Registry {
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
   Registry() = default;
+  ~Registry() = default;
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 

@@ -10,8 +10,7 @@ class Counts::Party final : public References {
  public:
   Party(Counts& counts, std::string holder) : counts_(counts), holder_(std::move(holder)) {}
   using References::register_name;
-  Status register_name(const Resource& resource,
-                       const std::optional<Identity>& identity) override {
+  Status register_name(const Resource& resource, const std::optional<Identity>& identity) override {
     if (identity) {
       counts_.identities[resource.name] = *identity;
     }
