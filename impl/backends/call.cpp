@@ -216,11 +216,30 @@ void Call::complete(Sending& sending, BatchOutcome& outcome) {
   if (auto thrown = thrown_by([&] { take_results(sending, outcome); }, "the results of a batch")) {
     fail(*std::move(thrown));
   }
-  go_on();
-  // Only now may the call return: nothing of it is touched after that.
-  const os::Held held(*monitor_);
+  if (is_wanted()) {
+    go_on();
+    const os::Held held(*monitor_);
+    end_batch();
+  }
+}
+
+/// Only now may the call return: nothing of it is touched after that.
+void Call::end_batch() {
   --unfinished_;
   notify();
+}
+
+/// Whether whoever has called back has more to do than to end the batch, which else is done.
+bool Call::is_wanted() {
+  const os::Held held(*monitor_);
+  wants_dispatch_ = true;
+  if (is_to_send() || (is_to_tell() && !caller_waits_)) {
+    // The caller tells if it has nothing else to do: to send is more urgent here.
+    notify();
+    return true;
+  }
+  end_batch();
+  return false;
 }
 
 void Call::take_results(Sending& sending, BatchOutcome& outcome) {
@@ -262,17 +281,6 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
 
 /// What is to be done after a batch, which may take as long as the user likes.
 void Call::go_on() {
-  bool is_wanted = false;
-  {
-    const os::Held held(*monitor_);
-    // The caller tells if it has nothing else to do: to send is more urgent here.
-    notify();
-    wants_dispatch_ = true;
-    is_wanted = is_to_send() || (is_to_tell() && !caller_waits_);
-  }
-  if (!is_wanted) {
-    return;
-  }
   if (backend_->step_aside(tells_)) {
     tell();
     dispatch();

@@ -69,6 +69,7 @@ class Call : public std::enable_shared_from_this<Call> {
   void take_results(Sending& sending, BatchOutcome& outcome);
   void release_idle();
   void tell();
+  bool is_wanted();
   void go_on();
   bool next_progress(Progress& progress);
   bool has_failed() const;
@@ -80,6 +81,7 @@ class Call : public std::enable_shared_from_this<Call> {
   bool is_to_tell() const;
   bool is_caller_wanted() const;
   void notify();
+  void end_batch();
 
   os::Os& os_;
   std::shared_ptr<ParallelBackend> backend_;
