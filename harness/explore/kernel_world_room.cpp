@@ -166,7 +166,7 @@ bool keep_mounts_private() noexcept {
   return done;
 }
 
-pid_t fork_first_process(bool& permitted) noexcept {
+os::Pid fork_first_process(bool& permitted) noexcept {
   // Only children get into a new process namespace, so this process changes where its next child
   // goes, and back. pid_namespaces(7)
   const int own = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);

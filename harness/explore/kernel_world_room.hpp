@@ -5,10 +5,10 @@
 // of the run created there.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
+
+#include <lastref/os.hpp>
 
 namespace lastref::harness {
 
@@ -55,7 +55,7 @@ class KernelRoom {
 };
 
 /// A child, process 1 of a new pid namespace if that is `permitted`. As fork(2).
-pid_t fork_first_process(bool& permitted) noexcept;
+os::Pid fork_first_process(bool& permitted) noexcept;
 
 /// In the place of the /proc that is there, one of this process's pid namespace. False and errno if
 /// that cannot be.

@@ -212,7 +212,9 @@ void live(const Plan& plan) {
   std::jthread here(
       [&] { use_with_threads(users.ground(), users.cache(), "maker", plan.seed + 100); });
   users.wait_until_ended(plan.killed_after);
-  EXPECT_TRUE(users.os().signal_process(processes[0].get(), os::Signal::kill));
+  const Status killed = users.os().signal_process(processes[0].get(), os::Signal::kill);
+  // It may have done all that it had to do, and nobody keeps its body.
+  EXPECT_TRUE(killed || killed.error().code == std::errc::no_such_process);
   users.expect_end(processes[0], true);
   users.wait_until_ended(plan.preserved_after);
   {

@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 14> at_the_kernel = {
+inline constexpr std::array<std::string_view, 15> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
@@ -29,6 +29,7 @@ inline constexpr std::array<std::string_view, 14> at_the_kernel = {
     "property_tests/kernel_os_embedded_test",
     "property_tests/examples/",  // As strangers write.
     "property_tests/gate_process",
+    "property_tests/patience",
     "property_tests/process_group",
 };
 

@@ -33,10 +33,13 @@ class References {
   /// Errors          as above.
   virtual Status register_name(const Resource& resource,
                                const std::optional<Identity>& identity) = 0;
+  /// Of a thing that is not there yet.
+  ///
+  /// Errors          as above.
   Status register_name(const Resource& resource) { return register_name(resource, std::nullopt); }
   /// Says which thing it is that has a name which is held here: nothing else that comes to have it
-  /// is removed. Without one it is whatever has the name from now on: say so before it is made anew.
-  /// A tracker that does not listen to that goes by the name.
+  /// is removed. Without one, it is whatever has the name from now on: to be said before the thing
+  /// is made anew. A tracker that does not listen to that goes by the name.
   ///
   /// Errors          as above.
   virtual Status identify(const Resource& resource, const std::optional<Identity>& identity) {
