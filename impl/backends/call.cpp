@@ -281,14 +281,24 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
 
 /// What is to be done after a batch, which may take as long as the user likes.
 void Call::go_on() {
-  if (backend_->step_aside(tells_)) {
+  do {
+    if (!backend_->step_aside(tells_)) {
+      const os::Held held(*monitor_);
+      caller_goes_on_ = true;
+      notify();
+      return;
+    }
     tell();
     dispatch();
-    return;
-  }
+    backend_->step_back();
+  } while (is_left_to_caller());
+}
+
+/// Whether somebody could not go on because we were away, and the caller cannot either, who is busy
+/// with progress: then we do.
+bool Call::is_left_to_caller() {
   const os::Held held(*monitor_);
-  caller_goes_on_ = true;
-  notify();
+  return caller_goes_on_ && !caller_waits_ && is_to_send() && std::exchange(caller_goes_on_, false);
 }
 
 /// Tells of all that is done, unless somebody does.

@@ -71,6 +71,7 @@ class Call : public std::enable_shared_from_this<Call> {
   void tell();
   bool is_wanted();
   void go_on();
+  bool is_left_to_caller();
   bool next_progress(Progress& progress);
   bool has_failed() const;
 

@@ -188,6 +188,12 @@ bool ProcessBackend::step_aside(bool waits) {
   return pool && pool->step_aside(waits);
 }
 
+void ProcessBackend::step_back() {
+  if (const auto pool = state_->slot.pool()) {
+    pool->step_back();
+  }
+}
+
 void ProcessBackend::cancel() {
   if (!state_->check_process()) {
     return;

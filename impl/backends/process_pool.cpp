@@ -101,10 +101,16 @@ bool ProcessPool::step_aside(bool waits) {
   const os::Pid thread = os_.thread_id();
   const os::Held held(*monitor_);
   Hearer& leader = hearers_[leader_];
+  Hearer& other = hearers_[1 - leader_];
+  if (other.id == thread) {
+    if (leader.is_away) {
+      return false;  // It has gone when we were back.
+    }
+    other.is_away = true;
+  }
   if (leader.id != thread) {
     return true;  // Whoever it is, somebody else listens.
   }
-  Hearer& other = hearers_[1 - leader_];
   if (ending_ || broken_ || other.is_away || !other.thread) {
     return false;
   }
@@ -121,6 +127,14 @@ bool ProcessPool::step_aside(bool waits) {
     monitor_->notify_all();
   }
   return true;
+}
+
+void ProcessPool::step_back() {
+  const os::Pid thread = os_.thread_id();
+  const os::Held held(*monitor_);
+  for (Hearer& each : hearers_) {
+    each.is_away = each.is_away && each.id != thread;
+  }
 }
 
 bool ProcessPool::is_broken() const {

@@ -62,6 +62,7 @@ class ProcessPool {
   void cancel();
   /// See ParallelBackend.
   bool step_aside(bool waits);
+  void step_back();
   /// Lets idle workers leave; kills them if there are jobs. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;

@@ -119,6 +119,9 @@ class ParallelBackend {
     static_cast<void>(waits);
     return true;
   }
+  /// Said when such a callback has taken its time: from now on it does not keep another one from
+  /// stepping aside, although it has not returned yet.
+  virtual void step_back() {}
 
   /// What is on its way fails with operation_canceled, as soon as may be. Waits for nobody, and may
   /// be called by anybody, callbacks too. The backend is to be ended then.
@@ -228,6 +231,7 @@ class ProcessBackend final : public ParallelBackend {
   Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
   Outcome<FuturePtr> apply_brief(Batch batch, Callback callback) override;
   bool step_aside(bool waits) override;
+  void step_back() override;
   void cancel() override;
   bool is_ready() const override;
   Status terminate() override;
