@@ -295,10 +295,11 @@ void Call::go_on() {
 }
 
 /// Whether somebody could not go on because we were away, and the caller cannot either, who is busy
-/// with progress: then we do.
+/// with the source or with progress: then we do.
 bool Call::is_left_to_caller() {
   const os::Held held(*monitor_);
-  return caller_goes_on_ && !caller_waits_ && is_to_send() && std::exchange(caller_goes_on_, false);
+  return caller_goes_on_ && !caller_waits_ && (is_to_send() || is_to_tell()) &&
+         std::exchange(caller_goes_on_, false);
 }
 
 /// Tells of all that is done, unless somebody does.

@@ -113,6 +113,7 @@ void check(os::Bytes input) {
     } else {
       expect_refused(array.error(),
                      std::errc::bad_message,
+                     std::errc::identifier_removed,
                      std::errc::invalid_argument,
                      std::errc::value_too_large,
                      std::errc::result_out_of_range);
