@@ -149,9 +149,8 @@ bool Call::try_send() {
       idle_.erase(identity);
     }
   }
-  const auto callback = [self = shared_from_this(), sending](BatchOutcome& outcome) {
-    self->complete(*sending, outcome);
-  };
+  const auto callback = [self = std::static_pointer_cast<Call>(shared_from_this()),
+                         sending](BatchOutcome& outcome) { self->complete(*sending, outcome); };
   const auto sent = backend_->apply_brief(std::move(batch), callback);
   if (!sent) {
     fail(sent.error());
@@ -279,27 +278,27 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
   release_idle();
 }
 
-/// What is to be done after a batch, which may take as long as the user likes.
+/// What is to be done after a batch, which may take as long as the user likes. If it cannot be done
+/// now, the caller does it, or who catches up: the caller may be in user code that waits for it.
 void Call::go_on() {
-  do {
-    if (!backend_->step_aside(tells_)) {
-      const os::Held held(*monitor_);
-      caller_goes_on_ = true;
-      notify();
-      return;
-    }
-    tell();
-    dispatch();
-    backend_->step_back();
-  } while (is_left_to_caller());
+  if (!backend_->step_aside(tells_, *this)) {
+    const os::Held held(*monitor_);
+    caller_goes_on_ = true;
+    notify();
+    return;
+  }
+  tell();
+  dispatch();
 }
 
-/// Whether somebody could not go on because we were away, and the caller cannot either, who is busy
-/// with the source or with progress: then we do.
-bool Call::is_left_to_caller() {
-  const os::Held held(*monitor_);
-  return caller_goes_on_ && !caller_waits_ && (is_to_send() || is_to_tell()) &&
-         std::exchange(caller_goes_on_, false);
+void Call::catch_up() {
+  {
+    const os::Held held(*monitor_);
+    if (caller_waits_ || !(is_to_send() || is_to_tell())) {
+      return;  // Who waits is told, now or after us.
+    }
+  }
+  go_on();
 }
 
 /// Tells of all that is done, unless somebody does.

@@ -3,8 +3,8 @@
 // Who calls back takes the results, which takes no time. Then the source is to be asked, and
 // progress told: each by one thread at a time, which does it for all others, so that nobody waits
 // for a source or a progress that waits. It is the thread that has called back, if its backend can
-// do without it, else the caller, who has nothing else to do. Nothing of the user's is called with
-// anything locked.
+// do without it, else the caller if he waits, else who catches up. Nothing of the user's is called
+// with anything locked.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@
 namespace lastref::backends {
 
 /// Whoever calls back when it is over is not heard.
-class Call : public std::enable_shared_from_this<Call> {
+class Call final : public Deferred {
  public:
   struct Parts {
     os::Os& os;
@@ -36,6 +36,7 @@ class Call : public std::enable_shared_from_this<Call> {
   void fail(Failure failure);
   /// Ends what runs, too.
   void abort();
+  void catch_up() override;
 
  private:
   /// Of each array one handle.
@@ -71,7 +72,6 @@ class Call : public std::enable_shared_from_this<Call> {
   void tell();
   bool is_wanted();
   void go_on();
-  bool is_left_to_caller();
   bool next_progress(Progress& progress);
   bool has_failed() const;
 

@@ -59,6 +59,9 @@ void ProcessPool::serve(std::size_t at) {
         job.reset();
         parts_.release_gone();
         break;
+      case Next::catch_up:
+        catch_up();
+        break;
       case Next::break_down:
         break_down(canceled().error());
         break;
@@ -79,6 +82,10 @@ ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
     if (leads && ((ending_ && !is_down_) || (canceled_ && !broken_))) {
       is_down_ = ending_;
       return Next::break_down;
+    }
+    if (may_catch_up(at)) {
+      self.is_away = true;
+      return Next::catch_up;
     }
     if (!untold_.empty() && (!leads || broken_)) {
       job = std::move(untold_.front());
@@ -103,6 +110,26 @@ bool ProcessPool::may_lead(std::size_t at) {
     is_new_leader_ = true;
   }
   return leader_ == at;
+}
+
+/// Whether somebody is to, who could step aside for it.
+bool ProcessPool::may_catch_up(std::size_t at) const {
+  return !deferred_.empty() && !hearers_[1 - at].is_away && !ending_ && !broken_;
+}
+
+/// One of them: it may take its time, and the other hearer can do the next.
+void ProcessPool::catch_up() {
+  std::shared_ptr<Deferred> who;
+  {
+    const os::Held held(*monitor_);
+    if (!deferred_.empty()) {
+      who = deferred_.front().lock();
+      deferred_.pop_front();
+    }
+  }
+  if (who) {
+    who->catch_up();
+  }
 }
 
 void ProcessPool::idle(Hearer& hearer) {

@@ -183,15 +183,9 @@ Outcome<FuturePtr> ProcessBackend::apply_brief(Batch batch, Callback callback) {
   return state_->submit(std::move(batch), std::move(callback), /*is_brief=*/true);
 }
 
-bool ProcessBackend::step_aside(bool waits) {
+bool ProcessBackend::step_aside(bool waits, Deferred& who) {
   const auto pool = state_->slot.pool();
-  return pool && pool->step_aside(waits);
-}
-
-void ProcessBackend::step_back() {
-  if (const auto pool = state_->slot.pool()) {
-    pool->step_back();
-  }
+  return pool && pool->step_aside(waits, who);
 }
 
 void ProcessBackend::cancel() {

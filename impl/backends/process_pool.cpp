@@ -97,21 +97,19 @@ void ProcessPool::cancel() {
   }
 }
 
-bool ProcessPool::step_aside(bool waits) {
+bool ProcessPool::step_aside(bool waits, Deferred& who) {
   const os::Pid thread = os_.thread_id();
   const os::Held held(*monitor_);
   Hearer& leader = hearers_[leader_];
   Hearer& other = hearers_[1 - leader_];
-  if (other.id == thread) {
-    if (leader.is_away) {
-      return false;  // It has gone when we were back.
-    }
-    other.is_away = true;
-  }
   if (leader.id != thread) {
     return true;  // Whoever it is, somebody else listens.
   }
-  if (ending_ || broken_ || other.is_away || !other.thread) {
+  if (ending_ || broken_ || !other.thread) {
+    return false;
+  }
+  if (other.is_away) {
+    defer(who);
     return false;
   }
   leader.is_away = true;
@@ -129,11 +127,14 @@ bool ProcessPool::step_aside(bool waits) {
   return true;
 }
 
-void ProcessPool::step_back() {
-  const os::Pid thread = os_.thread_id();
-  const os::Held held(*monitor_);
-  for (Hearer& each : hearers_) {
-    each.is_away = each.is_away && each.id != thread;
+/// Whoever is away now looks for it when he is back.
+void ProcessPool::defer(Deferred& who) {
+  const std::weak_ptr<Deferred> one = who.weak_from_this();
+  const auto is_same = [&](const std::weak_ptr<Deferred>& other) {
+    return !other.owner_before(one) && !one.owner_before(other);
+  };
+  if (std::ranges::none_of(deferred_, is_same)) {
+    deferred_.push_back(one);
   }
 }
 

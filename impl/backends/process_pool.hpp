@@ -10,8 +10,8 @@
 // calls back whoever may take his time; and it takes the lead when the leader is away in a callback
 // (see step_aside) and there is something to do: somebody dies, cancels, sends, or waits for
 // results. As long as nothing of that happens it sleeps, so that a brief callback costs no change
-// of threads. Whoever asks a job for its results does what there is to do himself if nobody has
-// begun.
+// of threads. Where the other one cannot take over, who could not step aside catches up when it is
+// back. Whoever asks a job for its results does what there is to do himself if nobody has begun.
 //
 //   leads --step_aside--> away, leads --the other wakes--> away --returns--> stands by
 //                            '------------returns-----------> leads
@@ -61,8 +61,7 @@ class ProcessPool {
   /// All that is on its way fails, soon. Waits for nobody.
   void cancel();
   /// See ParallelBackend.
-  bool step_aside(bool waits);
-  void step_back();
+  bool step_aside(bool waits, Deferred& who);
   /// Lets idle workers leave; kills them if there are jobs. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
@@ -85,7 +84,7 @@ class ProcessPool {
     int poll_failures = 0;  ///< In a row. Of its thread alone.
   };
   /// What a hearer does next.
-  enum class Next : std::uint8_t { listen, tell, break_down, leave };
+  enum class Next : std::uint8_t { listen, tell, catch_up, break_down, leave };
 
   Status start_hearer(std::size_t at);
   Outcome<FuturePtr> send(const Batch& batch, Callback callback, bool is_brief);
@@ -103,6 +102,8 @@ class ProcessPool {
   bool is_busy() const;
   std::vector<JobPtr> take_all_jobs();
   bool may_lead(std::size_t at);
+  void defer(Deferred& who);
+  bool may_catch_up(std::size_t at) const;
   void idle(Hearer& hearer);
   std::vector<os::PollItem> items_of(const Hearer& hearer, bool leads) const;
   std::optional<std::chrono::nanoseconds> patience();
@@ -118,6 +119,7 @@ class ProcessPool {
   // By whoever leads.
   void act(std::size_t at, const std::vector<os::PollItem>& items);
   bool goes_on(std::size_t at);
+  void catch_up();
   bool hear(std::size_t at, WorkerProcess& worker);
   bool read(std::size_t at, WorkerProcess& worker);
   bool obey(WorkerProcess& worker, const Message& message);
@@ -134,7 +136,8 @@ class ProcessPool {
   std::unique_ptr<os::Monitor> monitor_;
   Crew crew_;
   std::deque<JobPtr> queue_;
-  std::deque<JobPtr> untold_;  ///< Over, and to be told by whoever stands by.
+  std::deque<JobPtr> untold_;                     ///< Over, and to be told by whoever stands by.
+  std::deque<std::weak_ptr<Deferred>> deferred_;  ///< Each once.
   std::uint64_t next_number_ = 1;
   std::optional<Failure> broken_;
   bool canceled_ = false;

@@ -72,6 +72,17 @@ struct BackendOptions {
 
 class ParallelBackend;
 
+/// Who had something to do in a callback, and could not do it there.
+class Deferred : public std::enable_shared_from_this<Deferred> {
+ public:
+  Deferred() = default;
+  Deferred(const Deferred&) = delete;
+  Deferred& operator=(const Deferred&) = delete;
+  virtual ~Deferred() = default;
+  /// Called as such a callback is. Somebody else may have done it meanwhile.
+  virtual void catch_up() = 0;
+};
+
 /// How many jobs run at a time; or who works instead.
 struct Configured {
   unsigned n_jobs = 0;
@@ -114,14 +125,13 @@ class ParallelBackend {
     return apply_async(std::move(batch), std::move(callback));
   }
   /// Said in such a callback: it is going to take its time, and may wait for nobody else's results
-  /// unless it says so with `waits`. False: it must not, for nobody could serve the pool meanwhile.
-  virtual bool step_aside(bool waits) {
+  /// unless it says so with `waits`. False: it must not, for nobody could serve the pool meanwhile;
+  /// `who` catches up as soon as somebody is back, unless it is gone or the pool ends.
+  virtual bool step_aside(bool waits, Deferred& who) {
     static_cast<void>(waits);
+    static_cast<void>(who);
     return true;
   }
-  /// Said when such a callback has taken its time: from now on it does not keep another one from
-  /// stepping aside, although it has not returned yet.
-  virtual void step_back() {}
 
   /// What is on its way fails with operation_canceled, as soon as may be. Waits for nobody, and may
   /// be called by anybody, callbacks too. The backend is to be ended then.
@@ -230,8 +240,7 @@ class ProcessBackend final : public ParallelBackend {
   Result<Configured> configure(const BackendOptions& options) override;
   Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
   Outcome<FuturePtr> apply_brief(Batch batch, Callback callback) override;
-  bool step_aside(bool waits) override;
-  void step_back() override;
+  bool step_aside(bool waits, Deferred& who) override;
   void cancel() override;
   bool is_ready() const override;
   Status terminate() override;
