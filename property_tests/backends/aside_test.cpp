@@ -15,7 +15,7 @@ using pretend::must;
 using pretend::must_be;
 using pretend::until;
 
-constexpr int large = 100000;  // bytes
+constexpr int told_later = 100000;  // bytes
 
 class Late final : public Deferred {
  public:
@@ -74,7 +74,7 @@ TEST_F(Aside, who_is_kept_by_who_stepped_aside_catches_up_E13) {
 }
 
 TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
-  const auto first = send("first", {ByteString(large, std::byte{7})}, [&] {
+  const auto first = send("first", {ByteString(told_later, std::byte{7})}, [&] {
     ground.make_mark("second");
     until([&] { return has_tried.load(); });
   });
