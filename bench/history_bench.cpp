@@ -10,9 +10,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "harness/journal/history_log.hpp"
+#include "harness/history/history.hpp"
+#include "harness/history/history_log.hpp"
 #include "harness/journal/journal.hpp"
-#include "harness/oracle/history.hpp"
 
 namespace lastref::harness::oracle {
 namespace {

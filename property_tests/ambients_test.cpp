@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/explore/kernel_world.hpp"
+#include "harness/kernel/kernel_world.hpp"
 #include "property_tests/printing.hpp"
 
 namespace lastref::harness {

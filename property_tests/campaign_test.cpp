@@ -476,8 +476,8 @@ TEST_F(CampaignTest, leaves_a_file_that_is_something_else_alone) {
 
 TEST_F(CampaignTest, says_how_far_it_got) {
   std::size_t last = 0;
-  options_.progress = [&](const Progress& progress) {
-    if (progress.stretch == Stretch::matrix) {
+  options_.progress = [&](const CampaignProgress& progress) {
+    if (progress.phase == CampaignPhase::matrix) {
       EXPECT_EQ(progress.total, 2 * matrix_size);
       last = progress.done;
     }
@@ -489,8 +489,8 @@ TEST_F(CampaignTest, says_how_far_it_got) {
 TEST_F(CampaignTest, makes_as_many_random_runs_as_it_was_told_and_says_so) {
   options_.random_runs_max = 7;
   std::size_t total = 0;
-  options_.progress = [&](const Progress& progress) {
-    total = progress.stretch == Stretch::random ? progress.total : 0;
+  options_.progress = [&](const CampaignProgress& progress) {
+    total = progress.phase == CampaignPhase::random ? progress.total : 0;
   };
   EXPECT_EQ(run(all_is_well).random_runs, 7U);
   EXPECT_EQ(total, 7U);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/explore/world.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 

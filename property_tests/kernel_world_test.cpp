@@ -1,6 +1,6 @@
 // kernel_world_test: toy scenarios on real processes; what the world promises to everybody above
 // it.
-#include "harness/explore/kernel_world.hpp"
+#include "harness/kernel/kernel_world.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,6 +8,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "harness/report/counts.hpp"
+
 namespace lastref::harness {
 namespace {
 

@@ -1,5 +1,5 @@
 // Mutants: their files are read, or refused with a reason; and which row comes before which.
-#include "harness/mutant/mutant.hpp"
+#include "harness/spec/mutant.hpp"
 
 #include <gtest/gtest.h>
 

@@ -41,7 +41,7 @@ class Story {
               std::string_view place,
               std::string_view text,
               std::int64_t value = 0) {
-    Record& record = add(process, Phase::fact, place);
+    Record& record = add(process, RecordKind::fact, place);
     record.text.assign(text);
     record.value = value;
     return *this;
@@ -50,11 +50,11 @@ class Story {
     return fact(process, fact::died, how);
   }
   Story& begins(std::uint16_t process, const char* word, const char* text = a_bin) {
-    add(process, Phase::word_begin, word).text.assign(text);
+    add(process, RecordKind::word_begin, word).text.assign(text);
     return *this;
   }
   Story& ends(std::uint16_t process, const char* word, const char* text = a_bin, int error = 0) {
-    Record& record = add(process, Phase::word_end, word);
+    Record& record = add(process, RecordKind::word_end, word);
     record.text.assign(text);
     record.error = error;
     return *this;
@@ -64,7 +64,7 @@ class Story {
   }
   /// A call that came back.
   Story& crossed(std::uint16_t process, Call call, const char* text, int error = 0) {
-    Record& record = add(process, Phase::end, name_of(call));
+    Record& record = add(process, RecordKind::end, name_of(call));
     record.call = call;
     record.text.assign(text);
     record.error = error;
@@ -99,12 +99,12 @@ class Story {
   const std::vector<Record>& records() const { return records_; }
 
  private:
-  Record& add(std::uint16_t process, Phase phase, std::string_view place) {
+  Record& add(std::uint16_t process, RecordKind kind, std::string_view place) {
     Record& record = records_.emplace_back();
     record.published = 1;
     record.seq = static_cast<std::uint32_t>(records_.size() - 1);
     record.process = process;
-    record.phase = phase;
+    record.kind = kind;
     record.role.assign(roles_[process]);
     record.place.assign(place);
     return record;

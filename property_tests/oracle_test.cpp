@@ -278,9 +278,9 @@ TEST(Crossings, are_a_begin_and_its_end_or_no_end_at_all) {
     record.place.assign("open");
     record.object.assign("a.bin");
     record.k = 1;
-    record.phase = Phase::begin;
+    record.kind = RecordKind::begin;
   }
-  records[1].phase = Phase::end;
+  records[1].kind = RecordKind::end;
   records[1].error = ENOENT;
   records[1].waited = true;
   records[2].k = 2;
@@ -294,7 +294,7 @@ TEST(Crossings, are_a_begin_and_its_end_or_no_end_at_all) {
 
 TEST(Crossings, that_only_the_world_caused_do_not_count) {
   std::vector<Record> records(1);
-  records[0].phase = Phase::begin;
+  records[0].kind = RecordKind::begin;
   records[0].observed = true;
   EXPECT_THAT(crossings_of(records), IsEmpty());
 }

@@ -1,4 +1,6 @@
 // patience_test: what the kernel world waits for, and what it calls a hang.
+#include "harness/kernel/patience.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,8 +10,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "harness/explore/kernel_world_patience.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "harness/explore/world.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 

@@ -235,7 +235,7 @@ TEST(ProgressLines, are_rare_without_a_terminal) {
   std::string said;
   ProgressLine line(/*terminal=*/false, [&](std::string_view text) { said += text; });
   for (int i = 0; i < 1000; ++i) {
-    line.show({.stretch = Stretch::matrix, .done = 1, .total = 9, .seconds = i * 0.01});
+    line.show({.phase = CampaignPhase::matrix, .done = 1, .total = 9, .seconds = i * 0.01});
   }
   line.end();
   EXPECT_EQ(std::ranges::count(said, '\n'), 1);
@@ -246,7 +246,7 @@ TEST(ProgressLines, move_in_one_line_of_a_terminal_and_are_wiped_away) {
   std::string said;
   ProgressLine line(/*terminal=*/true, [&](std::string_view text) { said += text; });
   for (int i = 0; i < 100; ++i) {
-    line.show({.stretch = Stretch::matrix, .done = 1, .total = 9, .seconds = i * 0.01});
+    line.show({.phase = CampaignPhase::matrix, .done = 1, .total = 9, .seconds = i * 0.01});
   }
   line.end();
   EXPECT_EQ(said.find('\n'), std::string::npos);

@@ -1,6 +1,6 @@
 // Rows: each has a test, a scenario and a mutant, and nobody shows what is no row. Who belongs to
 // which row is read from the checkout as `lastref list --rows` reads it.
-#include "harness/rows/rows.hpp"
+#include "harness/spec/rows.hpp"
 
 #include <algorithm>
 #include <regex>
@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "harness/rows/rows_text.hpp"
+#include "harness/spec/rows_text.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/explore/exhaustive.hpp"
-#include "harness/instrument/segment.hpp"
+#include "harness/kernel/segment.hpp"
 #include "property_tests/stage_worlds.hpp"
 
 namespace lastref::harness {

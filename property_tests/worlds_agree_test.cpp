@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/explore/jobs.hpp"
-#include "harness/explore/kernel_world.hpp"
 #include "harness/explore/matrix.hpp"
+#include "harness/kernel/kernel_world.hpp"
 #include "harness/sim/sim_world.hpp"
 
 namespace lastref::harness {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/explore/kernel_world.hpp"
+#include "harness/kernel/kernel_world.hpp"
 #include "harness/sim/sim_world.hpp"
 #include "property_tests/printing.hpp"
 

@@ -11,9 +11,9 @@
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/campaign.hpp"
-#include "harness/explore/kernel_world.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/journal/record.hpp"
+#include "harness/kernel/kernel_world.hpp"
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
 #include "harness/report/text.hpp"
@@ -62,7 +62,7 @@ class Gate {
     }
     ProgressLine line(is_terminal(),
                       [](std::string_view text) { std::cerr << text << std::flush; });
-    campaign_.progress = [&line](const Progress& progress) { line.show(progress); };
+    campaign_.progress = [&line](const CampaignProgress& progress) { line.show(progress); };
     campaign_.budget = options_.budget;
     campaign_.seed = options_.seed;
     campaign_.random_runs_max = options_.random_runs;

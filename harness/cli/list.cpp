@@ -14,9 +14,9 @@
 #include "harness/cli/names.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
-#include "harness/mutant/mutant.hpp"
-#include "harness/rows/rows_text.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "harness/spec/mutant.hpp"
+#include "harness/spec/rows_text.hpp"
 
 namespace lastref::harness {
 namespace {

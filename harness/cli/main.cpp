@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "harness/cli/verbs.hpp"
-#include "harness/explore/kernel_world.hpp"
+#include "harness/kernel/kernel_world.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {

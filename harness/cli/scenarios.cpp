@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/cli/names.hpp"
-#include "harness/explore/kernel_world.hpp"
+#include "harness/kernel/kernel_world.hpp"
 
 namespace lastref::harness {
 

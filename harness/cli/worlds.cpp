@@ -4,8 +4,8 @@
 #include <charconv>
 #include <thread>
 
-#include "harness/explore/kernel_world.hpp"
-#include "harness/explore/kernel_world_bare.hpp"
+#include "harness/kernel/bare_tree.hpp"
+#include "harness/kernel/kernel_world.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/sim/sim_world.hpp"
 

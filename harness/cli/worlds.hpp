@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/explore/world.hpp"
 #include "harness/report/report.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 

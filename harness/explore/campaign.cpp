@@ -73,7 +73,7 @@ class Campaign {
     return is_stopped() || (options_.budget && seconds() >= *options_.budget);
   }
   bool has_time_to_run_again() const {
-    return !is_over() && (stretch_ == Stretch::random || !options_.budget ||
+    return !is_over() && (phase_ == CampaignPhase::random || !options_.budget ||
                           seconds() < *options_.budget * share_of_second_runs);
   }
   const Scenario& scenario(std::size_t index) const { return *options_.scenarios[index]; }
@@ -95,8 +95,8 @@ class Campaign {
   void say_what_is_left_out();
   void work(std::function<std::optional<Job>()> next, void (Campaign::*handle)(const Done&));
   void account(const Done& done);
-  void say(Stretch stretch, std::size_t total);
-  Job job_of(std::size_t index, Purpose purpose, Plan&& made);
+  void say(CampaignPhase phase, std::size_t total);
+  Job job_of(std::size_t index, CampaignPhase phase, Plan&& made);
 
   std::span<World* const> worlds_;
   const CampaignOptions& options_;
@@ -115,9 +115,9 @@ class Campaign {
   std::size_t settings_given_ = 0;
   std::size_t clean_once_ = 0;  ///< Scenarios whose second clean run was dropped
   std::size_t jobs_made_ = 0;
-  std::size_t done_in_stretch_ = 0;
-  std::size_t total_of_stretch_ = 0;
-  Stretch stretch_ = Stretch::clean;
+  std::size_t done_in_phase_ = 0;
+  std::size_t total_of_phase_ = 0;
+  CampaignPhase phase_ = CampaignPhase::clean;
 };
 
 void Campaign::begin() {
@@ -140,8 +140,8 @@ void Campaign::begin() {
   }
 }
 
-Job Campaign::job_of(std::size_t index, Purpose purpose, Plan&& made) {
-  return {.scenario = index, .purpose = purpose, .number = jobs_made_++, .plan = std::move(made)};
+Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
+  return {.scenario = index, .phase = phase, .number = jobs_made_++, .plan = std::move(made)};
 }
 
 void Campaign::work(std::function<std::optional<Job>()> next,
@@ -156,8 +156,8 @@ void Campaign::work(std::function<std::optional<Job>()> next,
             if (handle != nullptr) {
               (this->*handle)(done);
             }
-            ++done_in_stretch_;
-            say(stretch_, total_of_stretch_);
+            ++done_in_phase_;
+            say(phase_, total_of_phase_);
           },
   };
   run_jobs(worlds_, queue);
@@ -177,14 +177,14 @@ void Campaign::account(const Done& done) {
   }
 }
 
-void Campaign::say(Stretch stretch, std::size_t total) {
-  if (stretch != stretch_ || total != total_of_stretch_) {
-    stretch_ = stretch;
-    total_of_stretch_ = total;
-    done_in_stretch_ = 0;
+void Campaign::say(CampaignPhase phase, std::size_t total) {
+  if (phase != phase_ || total != total_of_phase_) {
+    phase_ = phase;
+    total_of_phase_ = total;
+    done_in_phase_ = 0;
   }
-  options_.progress({.stretch = stretch,
-                     .done = done_in_stretch_,
+  options_.progress({.phase = phase,
+                     .done = done_in_phase_,
                      .total = total,
                      .runs = report_.runs,
                      .violations = report_.violations,
@@ -200,15 +200,16 @@ std::optional<Job> Campaign::next_clean() {
   }
   Plan clean;
   clean.wants_crossings = true;
-  Job job = job_of(
-      wants_big ? big_[big_given_++] : small_[small_given_++], Purpose::clean, std::move(clean));
+  Job job = job_of(wants_big ? big_[big_given_++] : small_[small_given_++],
+                   CampaignPhase::clean,
+                   std::move(clean));
   job.twice = true;
   return job;
 }
 
 /// Not bounded by the budget: without it there is no total.
 void Campaign::run_clean() {
-  say(Stretch::clean, options_.budget ? small_.size() : options_.scenarios.size());
+  say(CampaignPhase::clean, options_.budget ? small_.size() : options_.scenarios.size());
   work([this] { return next_clean(); }, &Campaign::enumerate);
   for (std::size_t index = 0; index < matrices_.size(); ++index) {
     plan(index);
@@ -259,7 +260,7 @@ std::optional<Job> Campaign::next_of_matrix() {
   if (big_may && big_given_ < big_.size()) {
     big_is_at_work_ = true;
     made.wants_crossings = true;
-    Job job = job_of(big_[big_given_++], Purpose::clean, std::move(made));
+    Job job = job_of(big_[big_given_++], CampaignPhase::clean, std::move(made));
     job.twice = true;
     return job;
   }
@@ -268,17 +269,17 @@ std::optional<Job> Campaign::next_of_matrix() {
   }
   const Cell& next = cells_[cells_given_++];
   made.faults = {*next.fault};
-  return job_of(next.scenario, Purpose::matrix, std::move(made));
+  return job_of(next.scenario, CampaignPhase::matrix, std::move(made));
 }
 
 void Campaign::run_matrix() {
-  say(Stretch::matrix, cells_.size() + big_.size() - big_given_);
+  say(CampaignPhase::matrix, cells_.size() + big_.size() - big_given_);
   work([this] { return next_of_matrix(); }, &Campaign::execute);
   report_.matrix_runs = report_.runs - report_.clean_runs;
 }
 
 void Campaign::execute(const Done& done) {
-  if (done.job.purpose == Purpose::clean) {
+  if (done.job.phase == CampaignPhase::clean) {
     big_is_at_work_ = false;
     enumerate(done);
     return;
@@ -312,7 +313,7 @@ void Campaign::run_ambients() {
     }
   }
   const std::size_t clean_ones = settings_.size();
-  say(Stretch::ambients, clean_ones * (1 + kills_in_ambient));
+  say(CampaignPhase::ambients, clean_ones * (1 + kills_in_ambient));
   work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
   if (settings_.size() > clean_ones) {
     work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
@@ -331,7 +332,7 @@ std::optional<Job> Campaign::next_in_ambient() {
   if (next.kill) {
     made.faults = {*next.kill};
   }
-  return job_of(next.scenario, Purpose::ambient, std::move(made));
+  return job_of(next.scenario, CampaignPhase::ambients, std::move(made));
 }
 
 void Campaign::play_in_ambient(const Done& done) {
@@ -368,7 +369,7 @@ void Campaign::run_random() {
   if (!runs_max && !options_.budget) {
     runs_max = random_runs_usual;
   }
-  say(Stretch::random, runs_max.value_or(0));
+  say(CampaignPhase::random, runs_max.value_or(0));
   std::size_t number = 0;
   work(
       [this, runs_max, &number]() -> std::optional<Job> {
@@ -379,7 +380,7 @@ void Campaign::run_random() {
         Plan made = random_plan(options_.seed, number, matrices_[index]);
         const bool twice = ++number % twice_every == 0;
         made.wants_crossings = twice;
-        Job job = job_of(index, Purpose::random, std::move(made));
+        Job job = job_of(index, CampaignPhase::random, std::move(made));
         job.twice = twice;
         return job;
       },

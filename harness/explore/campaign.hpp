@@ -16,29 +16,15 @@
 #include <vector>
 
 #include "harness/explore/progress_file.hpp"
-#include "harness/explore/world.hpp"
+#include "harness/report/progress.hpp"
 #include "harness/report/report.hpp"
 #include "harness/scenario/ambient.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 
-enum class Stretch : std::uint8_t { clean, matrix, ambients, random };
-
-/// How far it got, for people who wait.
-struct Progress {
-  Stretch stretch = Stretch::clean;
-  std::size_t done = 0;   ///< of this stretch
-  std::size_t total = 0;  ///< 0: as many as the budget allows
-  std::size_t runs = 0;
-  std::size_t violations = 0;
-  double seconds = 0;
-};
-
 /// Random runs where neither their number nor a budget is given.
 inline constexpr std::size_t random_runs_usual = 5000;
-
-/// With which each scenario runs in each ambient, if it has so many.
-inline constexpr std::size_t kills_in_ambient = 20;
 
 struct CampaignOptions {
   std::vector<const Scenario*> scenarios;
@@ -54,7 +40,7 @@ struct CampaignOptions {
   /// Asked between runs, by any thread: whether somebody wants it to end now.
   std::function<bool()> is_interrupted = [] { return false; };
   ProgressFile* memory = nullptr;  ///< Skips what an earlier campaign executed.
-  std::function<void(const Progress&)> progress = [](const Progress&) {};
+  std::function<void(const CampaignProgress&)> progress = [](const CampaignProgress&) {};
   std::function<double()> clock;  ///< Instead of seconds_now.
 };
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/explore/world.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 

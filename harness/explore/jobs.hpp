@@ -6,16 +6,15 @@
 #include <optional>
 #include <span>
 
-#include "harness/explore/world.hpp"
+#include "harness/report/progress.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
-
-enum class Purpose : std::uint8_t { clean, matrix, ambient, random };
 
 /// One run to make.
 struct Job {
   std::size_t scenario = 0;  ///< index, for whoever made the job
-  Purpose purpose = Purpose::clean;
+  CampaignPhase phase = CampaignPhase::clean;
   std::size_t number = 0;  ///< Jobs are numbered as they are made.
   Plan plan;
   bool twice = false;  ///< Run it again, to compare, if there is time.

@@ -15,43 +15,15 @@
 // that crosses nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has seven.
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "harness/explore/world.hpp"
 #include "harness/scenario/fault.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 
 /// The matrix of one scenario, sorted, each fault once.
 std::vector<Fault> matrix_of(std::span<const Crossing> clean);
-
-/// "tracker" for "tracker#2": a role whatever its incarnation.
-std::string_view base_of(std::string_view role) noexcept;
-/// The column of a fault: its kind, or "kill_whole_tree".
-std::string_view column_of(const Fault& fault) noexcept;
-
-/// Planned, and struck.
-struct Count {
-  std::size_t total = 0;
-  std::size_t executed = 0;
-
-  bool operator==(const Count&) const = default;
-};
-
-/// Sums over matrices.
-struct MatrixCount {
-  Count all;
-  std::map<std::string, Count, std::less<>> by_role;
-  std::map<std::string, Count, std::less<>> by_fault;
-
-  void plan(const Fault& fault);
-  void execute(const Fault& fault);
-  bool operator==(const MatrixCount&) const = default;
-};
 
 }  // namespace lastref::harness

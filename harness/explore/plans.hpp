@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/explore/world.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 

@@ -37,17 +37,17 @@ struct Journal::Head {
   std::byte room[sizeof(Record) - 8];
 };
 
-std::string_view name_of(Phase phase) noexcept {
-  switch (phase) {
-    case Phase::begin:
+std::string_view name_of(RecordKind kind) noexcept {
+  switch (kind) {
+    case RecordKind::begin:
       return "begin";
-    case Phase::end:
+    case RecordKind::end:
       return "end";
-    case Phase::word_begin:
+    case RecordKind::word_begin:
       return "word_begin";
-    case Phase::word_end:
+    case RecordKind::word_end:
       return "word_end";
-    case Phase::fact:
+    case RecordKind::fact:
       return "fact";
   }
   LASTREF_ASSERT(false);
@@ -58,7 +58,7 @@ std::string to_text(const Record& record) {
   append(line, record.role.view());
   line += ' ';
   append(line, record.place.view());
-  if (record.phase == Phase::begin || record.phase == Phase::end) {
+  if (record.kind == RecordKind::begin || record.kind == RecordKind::end) {
     line += '(';
     append(line, record.object.view());
     line += ')';
@@ -73,9 +73,9 @@ std::string to_text(const Record& record) {
     line += ' ';
     append(line, record.text.view());
   }
-  if (record.phase == Phase::begin || record.phase == Phase::word_begin) {
+  if (record.kind == RecordKind::begin || record.kind == RecordKind::word_begin) {
     line += " ...";
-  } else if (record.phase != Phase::fact) {
+  } else if (record.kind != RecordKind::fact) {
     const char* name = record.error == 0 ? "ok" : strerrorname_np(record.error);
     line += std::string(" = ") + (name == nullptr ? "?" : name);
   }

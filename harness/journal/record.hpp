@@ -61,7 +61,7 @@ class Text {
   std::array<char, room - 1> bytes_{};
 };
 
-enum class Phase : std::uint8_t {
+enum class RecordKind : std::uint8_t {
   begin,       ///< A crossing begins: the call is about to be made.
   end,         ///< It came back. Nobody else ran since `begin`, unless it waited.
   word_begin,  ///< A word of the Stage begins ("register_name"),
@@ -69,7 +69,7 @@ enum class Phase : std::uint8_t {
   fact,        ///< The world saw something; `place` says what: see namespace fact.
 };
 
-std::string_view name_of(Phase phase) noexcept;
+std::string_view name_of(RecordKind kind) noexcept;
 
 /// What a world may note as a fact, in `place`.
 namespace fact {
@@ -124,7 +124,7 @@ struct Record {
   std::int32_t error = 0;     ///< errno it came back with
   std::uint16_t process = 0;  ///< Index in the run, from 0, the root; the same in every run.
   std::uint16_t actor = 0;    ///< A thread's index in the run.
-  Phase phase = Phase::fact;
+  RecordKind kind = RecordKind::fact;
   Call call = Call::none;
   bool injected = false;
   bool waited = false;    ///< It had to wait for another process at least once.
@@ -136,7 +136,7 @@ struct Record {
 };
 
 inline bool is_fact(const Record& record, std::string_view place) noexcept {
-  return record.phase == Phase::fact && record.place == place;
+  return record.kind == RecordKind::fact && record.place == place;
 }
 
 /// Whether a tracker wrote it, or it is about one: whichever of them.

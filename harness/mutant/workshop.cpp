@@ -14,7 +14,7 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/program/program.hpp"
 #include "harness/report/report.hpp"
-#include "harness/rows/rows.hpp"
+#include "harness/spec/rows.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -16,8 +16,8 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
 
-#include "harness/mutant/mutant.hpp"
 #include "harness/mutant/trial.hpp"
+#include "harness/spec/mutant.hpp"
 
 namespace lastref::harness {
 

@@ -28,7 +28,7 @@ class CountsOracle {
 
   void read(const Record& record) {
     holdings_.read(record);
-    if (record.phase != Phase::fact) {
+    if (record.kind != RecordKind::fact) {
       return;
     }
     if (record.place == fact::count) {
@@ -135,7 +135,7 @@ std::vector<Finding> no_premature_unlink(const Evidence& evidence) {
   std::vector<Finding> findings;
   for (const Record& record : evidence.records) {
     holdings.read(record);
-    if (record.phase != Phase::end || record.error != 0 || !is_tracker(record)) {
+    if (record.kind != RecordKind::end || record.error != 0 || !is_tracker(record)) {
       continue;
     }
     const std::string removed = removed_by(record);

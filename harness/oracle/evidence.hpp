@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/explore/world.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 

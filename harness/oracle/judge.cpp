@@ -29,7 +29,7 @@ constexpr std::array<Oracle, 15> oracles = {oracle::refuted,
 constexpr std::size_t last_of_each_process = 10;
 
 bool is_crossing(const Record& record) noexcept {
-  return (record.phase == Phase::begin || record.phase == Phase::end) && !record.observed;
+  return (record.kind == RecordKind::begin || record.kind == RecordKind::end) && !record.observed;
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::vector<Crossing> crossings_of(std::span<const Record> records) {
       continue;
     }
     const std::pair key{record.process, record.actor};
-    if (record.phase == Phase::begin) {
+    if (record.kind == RecordKind::begin) {
       under_way[key] = crossings.size();
       crossings.push_back({.point = {.role = std::string(record.role.view()),
                                      .place = std::string(record.place.view()),
@@ -96,12 +96,12 @@ std::vector<std::string> last_crossings_of(std::span<const Record> records) {
   std::map<std::uint16_t, std::deque<std::string>> last;
   for (const Record& record : records) {
     // A call that came back is told by its end alone, unless it never came back.
-    if (record.observed || record.phase == Phase::word_begin) {
+    if (record.observed || record.kind == RecordKind::word_begin) {
       continue;
     }
     std::deque<std::string>& lines = last[record.process];
     const bool completes =
-        record.phase == Phase::end && !lines.empty() && lines.back().ends_with(" ...");
+        record.kind == RecordKind::end && !lines.empty() && lines.back().ends_with(" ...");
     if (completes) {
       lines.pop_back();
     }

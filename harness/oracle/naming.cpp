@@ -27,7 +27,7 @@ std::vector<Finding> no_corruption(const Evidence& evidence) {
   std::set<std::string_view> given;  // final names, by a rename or by somebody outside
   for (const Record& record : evidence.records) {
     const std::string_view path = record.text.view();
-    const bool is_done = record.phase == Phase::end && record.error == 0;
+    const bool is_done = record.kind == RecordKind::end && record.error == 0;
     const bool is_outside = is_fact(record, fact::outside);
     if (!is_final(path) || (!is_done && !is_outside)) {
       continue;

@@ -66,7 +66,7 @@ bool is_harmless(const Record& record) noexcept {
 /// connection which failed was given up for another: what that one has to tell is refcount-exact's
 /// to judge.
 bool made_good(const Record& failed, const Record& later) noexcept {
-  if (later.phase != Phase::end || later.process != failed.process) {
+  if (later.kind != RecordKind::end || later.process != failed.process) {
     return false;
   }
   const bool again = later.call == failed.call && !later.injected;
@@ -93,14 +93,14 @@ bool is_last(std::string_view word) noexcept {
 class Words {
  public:
   void read(const Record& record) {
-    if (record.phase != Phase::fact) {
+    if (record.kind != RecordKind::fact) {
       first_actor_.try_emplace(record.process, record.actor);
     }
     root_died_ = root_died_ || (is_fact(record, fact::died) && record.role == "root");
     std::vector<std::string_view>& open = open_[record.process];
-    if (record.phase == Phase::word_begin) {
+    if (record.kind == RecordKind::word_begin) {
       open.push_back(record.place.view());
-    } else if (record.phase == Phase::word_end) {
+    } else if (record.kind == RecordKind::word_end) {
       // Not always the innermost: another thread may have begun a word since.
       const auto last = std::ranges::find(open.rbegin(), open.rend(), record.place.view());
       if (last != open.rend()) {
@@ -136,17 +136,17 @@ class Words {
 /// more.
 bool told(const Record& failed, const Record& later) noexcept {
   // The tracker tells whoever asked; a worker of a pool the very error to its parent.
-  const bool word_failed = later.phase == Phase::word_end && later.error != 0;
+  const bool word_failed = later.kind == RecordKind::word_end && later.error != 0;
   if (later.process != failed.process) {
     const bool parent_died = is_fact(later, fact::died) && later.role == "root";
     return (word_failed && is_tracker(failed)) ||
            (is_hired(failed) && (parent_died || (word_failed && later.error == failed.error)));
   }
   const bool says_so =
-      later.phase == Phase::end && later.place == "write" && later.object == "stderr";
+      later.kind == RecordKind::end && later.place == "write" && later.object == "stderr";
   const bool died = is_fact(later, fact::died) && (later.text != fact::ended || later.value != 0);
   // Of a cache that finds no room, false is the answer; only the first time it says more.
-  const bool refused = later.phase == Phase::word_end && later.place == "put" &&
+  const bool refused = later.kind == RecordKind::word_end && later.place == "put" &&
                        later.text == "false" && failed.error == ENOSPC;
   return word_failed || says_so || died || refused;
 }
@@ -179,7 +179,7 @@ std::vector<Finding> is_private(const Evidence& evidence) {
   for (const Record& record : evidence.records) {
     const bool makes_folder = record.call == Call::make_folder;
     const bool makes_file = record.call == Call::open && record.value >= 0;
-    if (record.phase != Phase::end || record.error != 0 || (!makes_folder && !makes_file)) {
+    if (record.kind != RecordKind::end || record.error != 0 || (!makes_folder && !makes_file)) {
       continue;
     }
     if (record.value != (makes_folder ? private_folder : private_file)) {
@@ -205,7 +205,7 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
     const Record& failed = evidence.records[at];
     words.read(failed);
-    if (failed.phase != Phase::end || !failed.injected || is_harmless(failed) ||
+    if (failed.kind != RecordKind::end || !failed.injected || is_harmless(failed) ||
         words.excuse(failed)) {
       continue;
     }
@@ -218,7 +218,7 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
                              std::ranges::any_of(later,
                                                  [&](const Record& record) {
                                                    return record.process == failed.process &&
-                                                          record.phase == Phase::word_begin &&
+                                                          record.kind == RecordKind::word_begin &&
                                                           !is_last(record.place.view());
                                                  }) ||
                              words.is_inside(failed);
@@ -241,7 +241,7 @@ std::vector<Finding> works(const Evidence& evidence) {
     return findings;
   }
   for (const Record& record : evidence.records) {
-    const bool failed = record.phase == Phase::word_end && record.error != 0;
+    const bool failed = record.kind == RecordKind::word_end && record.error != 0;
     const auto& failing = evidence.scenario.failing_words;
     if (failed && std::ranges::find(failing, record.place.view()) == failing.end()) {
       findings.push_back(

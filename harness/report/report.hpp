@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/explore/matrix.hpp"
+#include "harness/report/counts.hpp"
 
 namespace lastref::harness {
 
@@ -57,6 +57,9 @@ struct ScenarioReport {
   std::size_t violations = 0;
   double seconds = 0;  ///< that worlds spent on it
 };
+
+/// With so many kills each scenario runs in each ambient, if it has so many.
+inline constexpr std::size_t kills_in_ambient = 20;
 
 /// All scenarios of the matrix in one kind of process.
 struct AmbientReport {

@@ -11,15 +11,15 @@ constexpr double pause_on_terminal = 0.1;  // seconds
 constexpr double pause_in_log = 10;
 constexpr std::size_t missed_shown = 10;
 
-std::string_view word_of(Stretch stretch) {
-  switch (stretch) {
-    case Stretch::clean:
+std::string_view word_of(CampaignPhase phase) {
+  switch (phase) {
+    case CampaignPhase::clean:
       return "clean runs";
-    case Stretch::matrix:
+    case CampaignPhase::matrix:
       return "matrix";
-    case Stretch::ambients:
+    case CampaignPhase::ambients:
       return "ambients";
-    case Stretch::random:
+    case CampaignPhase::random:
       return "random runs";
   }
   return {};
@@ -187,7 +187,7 @@ std::string to_text(const Violation& violation) {
   return text + fmt::format("  repeat  {}\n", violation.replay);
 }
 
-std::string to_text(const Progress& progress) {
+std::string to_text(const CampaignProgress& progress) {
   const double rate =
       progress.seconds > 0 ? static_cast<double>(progress.runs) / progress.seconds : 0;
   std::string count = std::to_string(progress.done);
@@ -195,7 +195,7 @@ std::string to_text(const Progress& progress) {
     count += fmt::format(" of {}", progress.total);
   }
   return fmt::format("{:<11} {:<16} {:>6.1f} s {:>6.0f} runs/s  {}",
-                     word_of(progress.stretch),
+                     word_of(progress.phase),
                      count,
                      progress.seconds,
                      rate,
@@ -234,12 +234,12 @@ std::string to_text(const Report& report) {
          fmt::format("{} (exit {})\n", verdict_of(report), static_cast<int>(exit_of(report)));
 }
 
-void ProgressLine::show(const Progress& progress) {
-  const bool turns = progress.stretch != stretch_;
+void ProgressLine::show(const CampaignProgress& progress) {
+  const bool turns = progress.phase != phase_;
   if (progress.seconds < next_ && !turns) {
     return;
   }
-  stretch_ = progress.stretch;
+  phase_ = progress.phase;
   next_ = progress.seconds + (terminal_ ? pause_on_terminal : pause_in_log);
   shown_ = true;
   write_(terminal_ ? "\r\x1b[K" + to_text(progress) : to_text(progress) + "\n");

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/explore/campaign.hpp"
+#include "harness/report/progress.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::harness {
@@ -17,7 +17,7 @@ std::string to_text(const Report& report);
 std::string to_text(const Violation& violation);
 
 /// "matrix  1200 of 8400  812 runs/s  no violation"
-std::string to_text(const Progress& progress);
+std::string to_text(const CampaignProgress& progress);
 
 /// Says from time to time how far it got: on a terminal in one line that moves, else in plain lines
 /// and rarely.
@@ -27,7 +27,7 @@ class ProgressLine {
 
   ProgressLine(bool terminal, Write write) : terminal_(terminal), write_(std::move(write)) {}
 
-  void show(const Progress& progress);
+  void show(const CampaignProgress& progress);
   /// The line is wiped away, or nothing.
   void end();
 
@@ -36,7 +36,7 @@ class ProgressLine {
   Write write_;
   double next_ = 0;  ///< seconds
   bool shown_ = false;
-  Stretch stretch_ = Stretch::clean;
+  CampaignPhase phase_ = CampaignPhase::clean;
 };
 
 }  // namespace lastref::harness

@@ -146,4 +146,8 @@ bool parse_fault(std::string_view text, Fault& into) {
   return true;
 }
 
+std::string_view base_of(std::string_view role) noexcept {
+  return role.substr(0, role.find('#'));
+}
+
 }  // namespace lastref::harness

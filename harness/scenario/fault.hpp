@@ -38,6 +38,9 @@ struct Point {
   auto operator<=>(const Point&) const = default;
 };
 
+/// "tracker" for "tracker#2": a role whatever its incarnation.
+std::string_view base_of(std::string_view role) noexcept;
+
 struct Fault {
   Point point;
   FaultKind kind = FaultKind::kill_before;

@@ -46,10 +46,10 @@ std::optional<std::vector<tracker::Entry>> read_answer(SimKernel& kernel,
 void note(SimRun& run, const Member& tracker, const std::vector<tracker::Entry>& entries) {
   for (const tracker::Entry& entry : entries) {
     const auto count = static_cast<std::int64_t>(entry.count);
-    run.note(tracker, Phase::fact, fact::count, to_text(entry.resource), count);
+    run.note(tracker, RecordKind::fact, fact::count, to_text(entry.resource), count);
     run.journal.back().k = static_cast<std::uint32_t>(entry.holder);
   }
-  run.note(tracker, Phase::fact, fact::counted, {}, static_cast<std::int64_t>(entries.size()));
+  run.note(tracker, RecordKind::fact, fact::counted, {}, static_cast<std::int64_t>(entries.size()));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ bool SimStage::outside_symlink(const std::string& target, const std::string& pat
 }
 
 bool SimStage::outside_write(const std::string& path, const std::string& bytes) {
-  run_.note(member_, Phase::fact, fact::outside, path);
+  run_.note(member_, RecordKind::fact, fact::outside, path);
   const os::Bytes content = std::as_bytes(std::span(bytes));
   return run_.machine.kernel.replace_file(*run_.maker, path, content) == bytes.size();
 }

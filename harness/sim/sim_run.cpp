@@ -7,9 +7,6 @@
 namespace lastref::harness::sim {
 namespace {
 
-/// ns that the clock moves each time somebody looks; as in the kernel world
-constexpr os::Instant tick{1000};
-
 const char* word_of(Wait reason) {
   switch (reason) {
     case Wait::lock:
@@ -42,7 +39,7 @@ SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_
   };
   machine.scheduler.on_death = [this](Task& task) {
     if (const Member* member = member_of(task); member != nullptr) {
-      note(*member, Phase::fact, fact::died, end_of(task), task.exit.code);
+      note(*member, RecordKind::fact, fact::died, end_of(task), task.exit.code);
     }
   };
 }
@@ -82,7 +79,7 @@ void SimRun::be_born(SimOs& os, const Task* parent, const os::SpawnOptions& opti
   by_index.push_back(member.get());
   const Member& born = *members.emplace(&os.task(), std::move(member)).first->second;
   const std::string_view started_by = starter == nullptr ? born.role : starter->role;
-  note(born, Phase::fact, fact::born, started_by, os.task().pid);
+  note(born, RecordKind::fact, fact::born, started_by, os.task().pid);
 }
 
 const Role* SimRun::part_of(const os::SpawnOptions& options) const {
@@ -110,7 +107,7 @@ void SimRun::kill_all() {
 }
 
 void SimRun::note(const Member& member,
-                  Phase phase,
+                  RecordKind kind,
                   std::string_view place,
                   std::string_view text,
                   std::int64_t value) {
@@ -120,7 +117,7 @@ void SimRun::note(const Member& member,
   record.value = value;
   record.process = member.index;
   record.actor = machine.scheduler.current();
-  record.phase = phase;
+  record.kind = kind;
   record.observed = observing;
   record.role.assign(member.role);
   record.place.assign(place);
@@ -177,7 +174,7 @@ void SimGate::fire(const Fault& fault) {
   if (!run_.fired[index]) {
     run_.fired[index] = true;
     run_.note(member_,
-              Phase::fact,
+              RecordKind::fact,
               fact::fired,
               harness::name_of(fault.kind),
               static_cast<std::int64_t>(index));
@@ -229,7 +226,7 @@ Passage SimGate::apply_faults(const Approach& approach, const Fault*& dies) {
   return passage;
 }
 
-void SimGate::record(const Approach& approach, Phase phase, const Return& how) {
+void SimGate::record(const Approach& approach, RecordKind kind, const Return& how) {
   if (run_.journal.size() >= records_of_crossings_max && !how.injected) {
     return;
   }
@@ -241,7 +238,7 @@ void SimGate::record(const Approach& approach, Phase phase, const Return& how) {
   made.error = how.error;
   made.process = member_.index;
   made.actor = run_.machine.scheduler.current();
-  made.phase = phase;
+  made.kind = kind;
   made.call = approach.call;
   made.injected = how.injected;
   made.waited = approach.waited;
@@ -307,7 +304,7 @@ Passage SimGate::before(const Approach& approach) noexcept {
       passage = apply_faults(approach, dies);
     }
   }
-  record(approach, Phase::begin, {});
+  record(approach, RecordKind::begin, {});
   if (dies != nullptr) {
     die(*dies);
   }
@@ -315,7 +312,7 @@ Passage SimGate::before(const Approach& approach) noexcept {
 }
 
 void SimGate::after(const Approach& approach, const Return& how) noexcept {
-  record(approach, Phase::end, how);
+  record(approach, RecordKind::end, how);
   if (doing_.empty()) {
     return;
   }

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/explore/world.hpp"
 #include "harness/instrument/instrumented_os.hpp"
-#include "harness/instrument/segment.hpp"
+#include "harness/instrument/limits.hpp"
 #include "harness/journal/record.hpp"
+#include "harness/scenario/world.hpp"
 #include "harness/sim/sim_os.hpp"
 
 namespace lastref::harness::sim {
@@ -65,7 +65,7 @@ struct SimRun {
   void kill(std::string_view role);
   void kill_all();
   void note(const Member& member,
-            Phase phase,
+            RecordKind kind,
             std::string_view place,
             std::string_view text,
             std::int64_t value = 0);
@@ -148,7 +148,7 @@ class SimGate final : public Gate {
   bool is_hit(const Fault& fault, std::size_t index, const Approach& approach) const;
   Passage apply_faults(const Approach& approach, const Fault*& dies);
   void fire(const Fault& fault);
-  void record(const Approach& approach, Phase phase, const Return& how);
+  void record(const Approach& approach, RecordKind kind, const Return& how);
   [[noreturn]] void die(const Fault& fault);
 
   SimRun& run_;

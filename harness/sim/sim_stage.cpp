@@ -104,12 +104,12 @@ bool SimStage::is_undisturbed() const noexcept {
 }
 
 void SimStage::refute(const std::string& claim, const std::string& seen) {
-  run_.note(member_, Phase::fact, fact::refuted, claim);
-  run_.note(member_, Phase::fact, fact::seen, seen);
+  run_.note(member_, RecordKind::fact, fact::refuted, claim);
+  run_.note(member_, RecordKind::fact, fact::seen, seen);
 }
 
 void SimStage::note(std::string_view word, const std::string& text, bool begins, int error) {
-  run_.note(member_, begins ? Phase::word_begin : Phase::word_end, word, text);
+  run_.note(member_, begins ? RecordKind::word_begin : RecordKind::word_end, word, text);
   run_.journal.back().error = error;
 }
 

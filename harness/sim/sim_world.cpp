@@ -56,7 +56,7 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
     }
   }
   for (const std::string& name : member.os->still_open()) {
-    run.note(member, Phase::fact, fact::fd_left, {});
+    run.note(member, RecordKind::fact, fact::fd_left, {});
     run.journal.back().object.assign(name);
   }
   return code;
@@ -107,7 +107,7 @@ void go(SimRun& run) {
     const bool endless = rest == sim::Scheduler::Rest::endless;
     if (endless || !stir(run)) {
       run.note(*run.by_index.front(),
-               Phase::fact,
+               RecordKind::fact,
                fact::hang,
                (endless ? "no rest: " : "") + scheduler.waiting());
       run.swept = true;

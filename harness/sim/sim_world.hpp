@@ -10,8 +10,8 @@
 #include <string>
 
 #include "harness/choice/choices.hpp"
-#include "harness/explore/world.hpp"
 #include "harness/journal/record.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 

@@ -22,7 +22,7 @@
 
 #include <lastref/error.hpp>
 
-#include "harness/explore/kernel_world_room.hpp"
+#include "harness/kernel/sandbox.hpp"
 
 namespace lastref::pretend {
 namespace {

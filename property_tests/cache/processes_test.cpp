@@ -18,8 +18,8 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
 
-#include "harness/journal/history_log.hpp"
-#include "harness/oracle/history_text.hpp"
+#include "harness/history/history_log.hpp"
+#include "harness/history/history_text.hpp"
 #include "property_tests/array/model.hpp"
 #include "property_tests/reducers/counts.hpp"
 #include "property_tests/shared_file.hpp"

@@ -1,5 +1,5 @@
 // mutant_patch: the header of a planted bug.
-#include "harness/mutant/mutant.hpp"
+#include "harness/spec/mutant.hpp"
 #include "property_tests/fuzz/fuzz.hpp"
 
 namespace lastref::fuzz {

@@ -12,8 +12,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "harness/oracle/history.hpp"
-#include "harness/oracle/history_text.hpp"
+#include "harness/history/history.hpp"
+#include "harness/history/history_text.hpp"
 #include "property_tests/history/search.hpp"
 #include "property_tests/history/simulation.hpp"
 #include "property_tests/printing.hpp"

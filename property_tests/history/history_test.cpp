@@ -1,5 +1,5 @@
 // history_test: every way in which a history can be wrong, planted, with what is said of it.
-#include "harness/oracle/history.hpp"
+#include "harness/history/history.hpp"
 
 #include <cstdint>
 #include <ostream>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/oracle/history_text.hpp"
+#include "harness/history/history_text.hpp"
 #include "property_tests/history/search.hpp"
 #include "property_tests/printing.hpp"
 

@@ -13,9 +13,9 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
 
-#include "harness/journal/history_log.hpp"
+#include "harness/history/history_log.hpp"
+#include "harness/history/history_text.hpp"
 #include "harness/journal/journal.hpp"
-#include "harness/oracle/history_text.hpp"
 #include "property_tests/history/writers.hpp"
 #include "property_tests/printing.hpp"
 #include "property_tests/shared_file.hpp"

@@ -5,7 +5,7 @@
 // nothing of moments and bounds that the oracle reasons with.
 #pragma once
 
-#include "harness/oracle/history.hpp"
+#include "harness/history/history.hpp"
 
 namespace lastref::pretend {
 

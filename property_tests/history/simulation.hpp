@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "harness/oracle/history.hpp"
+#include "harness/history/history.hpp"
 
 namespace lastref::pretend {
 

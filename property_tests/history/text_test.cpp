@@ -13,7 +13,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "harness/oracle/history_text.hpp"
+#include "harness/history/history_text.hpp"
 #include "property_tests/history/simulation.hpp"
 
 namespace lastref::harness::oracle {

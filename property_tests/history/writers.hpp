@@ -13,7 +13,7 @@
 
 #include <lastref/os.hpp>
 
-#include "harness/journal/history_log.hpp"
+#include "harness/history/history_log.hpp"
 
 namespace lastref::pretend {
 

@@ -12,28 +12,40 @@ namespace {
 /// and benchmarks look inside.
 struct Room {
   std::string_view path;
-  std::vector<std::string_view> doors;  ///< Rooms whose headers in impl/include it may include.
-  std::vector<std::string_view> inside;
+  std::vector<std::string_view> doors;   ///< Rooms whose headers in impl/include it may include.
+  std::vector<std::string_view> inside;  ///< Rooms, or folders of rooms.
 };
 
-const std::vector<Room>& rooms() {
-  static const std::vector<std::string_view> all_of_impl = {"impl/os",
-                                                            "impl/array",
-                                                            "impl/tracker",
-                                                            "impl/resources",
-                                                            "impl/reducers",
-                                                            "impl/backends",
-                                                            "impl/cache"};
-  static const std::vector<std::string_view> everything = {"impl/os",
-                                                           "impl/array",
-                                                           "impl/tracker",
-                                                           "impl/resources",
-                                                           "impl/reducers",
-                                                           "impl/backends",
-                                                           "impl/cache",
-                                                           "harness",
-                                                           "fault_scenarios"};
-  static const std::vector<Room> table = {
+/// The rooms of the harness, in layers: each may include those of all layers below its own.
+const std::vector<std::vector<std::string_view>> harness_layers = {
+    {"harness/choice", "harness/program", "harness/scenario"},
+    {"harness/journal", "harness/report", "harness/spec"},
+    {"harness/history", "harness/instrument"},
+    {"harness/oracle"},
+    {"harness/sim", "harness/kernel"},
+    {"harness/explore"},
+    {"harness/mutant"},
+    {"harness/cli"},
+};
+
+std::vector<Room> all_rooms() {
+  const std::vector<std::string_view> all_of_impl = {"impl/os",
+                                                     "impl/array",
+                                                     "impl/tracker",
+                                                     "impl/resources",
+                                                     "impl/reducers",
+                                                     "impl/backends",
+                                                     "impl/cache"};
+  const std::vector<std::string_view> everything = {"impl/os",
+                                                    "impl/array",
+                                                    "impl/tracker",
+                                                    "impl/resources",
+                                                    "impl/reducers",
+                                                    "impl/backends",
+                                                    "impl/cache",
+                                                    "harness",
+                                                    "fault_scenarios"};
+  std::vector<Room> table = {
       {.path = "impl/os", .doors = {}, .inside = {}},
       {.path = "impl/array", .doors = {"impl/os"}, .inside = {"impl/os"}},
       {.path = "impl/tracker", .doors = {"impl/os"}, .inside = {"impl/os"}},
@@ -49,11 +61,22 @@ const std::vector<Room>& rooms() {
       {.path = "impl/backends",
        .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers"},
        .inside = {"impl/os"}},
-      {.path = "harness", .doors = all_of_impl, .inside = {}},
       {.path = "fault_scenarios", .doors = all_of_impl, .inside = {"harness"}},
       {.path = "property_tests", .doors = all_of_impl, .inside = everything},
       {.path = "bench", .doors = all_of_impl, .inside = everything},
   };
+  std::vector<std::string_view> below;
+  for (const auto& layer : harness_layers) {
+    for (const std::string_view path : layer) {
+      table.push_back({.path = path, .doors = all_of_impl, .inside = below});
+    }
+    below.insert(below.end(), layer.begin(), layer.end());
+  }
+  return table;
+}
+
+const std::vector<Room>& rooms() {
+  static const std::vector<Room> table = all_rooms();
   return table;
 }
 
@@ -109,8 +132,9 @@ struct Lent {
 };
 
 constexpr std::array lent = {
-    Lent{"impl/os/kernel_os_exit.hpp", "harness"},
-    Lent{"impl/tracker/codec.hpp", "harness"},
+    Lent{"impl/os/kernel_os_exit.hpp", "harness/instrument"},
+    Lent{"impl/os/kernel_os_exit.hpp", "harness/sim"},
+    Lent{"impl/tracker/codec.hpp", "harness/sim"},
 };
 
 std::string_view room_of_door(std::string_view header) {
@@ -122,8 +146,14 @@ const Room& row_of(std::string_view path) {
   return *std::ranges::find(rooms(), path, &Room::path);
 }
 
+bool lies_in(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && path.substr(folder.size()).starts_with('/');
+}
+
 bool may(std::string_view from, const std::vector<std::string_view>& allowed, std::string_view to) {
-  return from == to || std::ranges::find(allowed, to) != allowed.end();
+  return from == to || std::ranges::any_of(allowed, [&](std::string_view each) {
+           return each == to || lies_in(to, each);
+         });
 }
 
 /// Why `path` may not include <name> or "name"; empty if it may.
@@ -172,7 +202,7 @@ std::string_view room_of(std::string_view path) {
     return room_of_door(path.substr(doors_folder.size()));
   }
   for (const Room& room : rooms()) {
-    if (path.starts_with(room.path) && path.substr(room.path.size()).starts_with('/')) {
+    if (lies_in(path, room.path)) {
       return room.path;
     }
   }

@@ -15,13 +15,14 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 15> at_the_kernel = {
+inline constexpr std::array<std::string_view, 16> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
-    "harness/explore/kernel_world",
-    "harness/instrument/",
-    "harness/journal/",
+    "harness/history/history_log",
+    "harness/instrument/instrumented_os",
+    "harness/journal/journal",
+    "harness/kernel/",
     "property_tests/attack/strangers",
     "property_tests/backends/embedded_test",
     "property_tests/backends/process_words",

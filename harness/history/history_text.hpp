@@ -1,0 +1,60 @@
+// History as text, one operation a line, for people to read and for files to keep.
+//
+//   # The second get came too late to see nothing.
+//   refusals when_frozen
+//   [1..4] worker_1 put 3 0xaa = true
+//   [5..6] worker_2 get 3 = nothing
+//   [7..8] worker_2 get 3 = 0xaa
+//   [9..] worker_1 put 4 0xbb
+//   [10..12] worker_3 put 4 0xcc = error
+//   [13..14] root freeze = true
+//
+// Without " = " an operation never returned. Lines that are empty or start with '#' say nothing;
+// `refusals` may stand once, before all operations, and is when_frozen otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+#include "harness/history/history.hpp"
+
+namespace lastref::harness::oracle {
+
+/// What is wrong with a line.
+enum class Mistake : std::uint8_t {
+  no_moments,        ///< It does not start with "[1..2]" or "[1..]".
+  moments_reversed,  ///< It returns before it is invoked.
+  no_actor,
+  no_kind,    ///< get, put or freeze
+  no_slot,    ///< a decimal number
+  no_value,   ///< 0x and lower-case hex digits
+  no_ending,  ///< It has returned, but not as its kind does; or never, and yet in some way.
+  words_left_over,
+  no_refusals,    ///< `refusals` without one of its three words
+  late_refusals,  ///< `refusals` twice, or after an operation
+};
+
+struct Misreading {
+  std::size_t line = 0;  ///< From 1.
+  Mistake mistake{};
+
+  bool operator==(const Misreading&) const = default;
+};
+
+/// "line 3 names no slot"
+std::string describe(const Misreading& misreading);
+
+/// Whether a name can stand in a text: it is not empty, and has neither blanks nor control signs.
+bool is_name_of_actor(std::string_view name) noexcept;
+
+/// REQUIRES operations that are sound, of actors whose names can stand in a text.
+std::string to_text(const History& history);
+
+/// Actors are numbered in the order in which they first appear.
+tl::expected<History, Misreading> parse_history(std::string_view text);
+
+}  // namespace lastref::harness::oracle

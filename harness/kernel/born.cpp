@@ -1,0 +1,266 @@
+#include "harness/kernel/born.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace lastref::harness {
+namespace {
+
+constexpr int cannot_execute = 127;
+constexpr int unusable = 2;
+constexpr rlim_t small_limit = 64;
+constexpr std::string_view no_entry = "-";
+
+/// Reads words one by one.
+class Words {
+ public:
+  explicit Words(std::span<const char* const> words) : words_(words) {}
+
+  std::string_view text() {
+    const std::string_view word = words_.empty() ? std::string_view() : words_.front();
+    words_ = words_.empty() ? words_ : words_.subspan(1);
+    return word;
+  }
+  template <typename Number>
+  Number number() {
+    const std::string_view word = text();
+    Number value{};
+    std::from_chars(word.data(), word.data() + word.size(), value);
+    return value;
+  }
+  std::vector<std::string> rest() const { return {words_.begin(), words_.end()}; }
+
+ private:
+  std::span<const char* const> words_;
+};
+
+bool is_open(int number) noexcept {
+  return ::fcntl(number, F_GETFD) >= 0;
+}
+
+void limit_descriptors(rlim_t most) noexcept {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = std::min(most, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// To a process that the scenario has started; `elsewhere` is a folder of the room's.
+void apply_ambient(std::string_view name, const std::string& elsewhere) noexcept {
+  bool done = true;
+  if (name == ambient::closed) {
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+      ::close(number);
+    }
+  } else if (name == ambient::full_stderr) {
+    done = ::dup2(harness_fd::unread, STDERR_FILENO) == STDERR_FILENO;
+  } else if (name == ambient::elsewhere) {
+    done = ::chdir(elsewhere.c_str()) == 0;
+  } else if (name == ambient::deaf) {
+    ::signal(SIGHUP, SIG_IGN);
+    ::signal(SIGCHLD, SIG_IGN);
+  } else if (name == ambient::closed_umask) {
+    ::umask(0777);
+  } else if (name == ambient::ordinary_user) {
+    done = become_ordinary_user();
+  }
+  LASTREF_ASSERT(done);
+}
+
+/// Else the server is root in a user namespace of its own, where there is nobody else.
+bool may_administer() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    constexpr std::string_view label = "CapEff:\t";
+    std::uint64_t capabilities = 0;
+    if (line.starts_with(label)) {
+      std::from_chars(line.data() + label.size(), line.data() + line.size(), capabilities, 16);
+      return (capabilities >> CAP_SYS_ADMIN & 1U) != 0;
+    }
+  }
+  return false;
+}
+
+/// Whether there is such a user where we are. user_namespaces(7)
+bool knows_user(std::uint64_t user) {
+  std::ifstream map("/proc/self/uid_map");
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t count = 0;
+  bool is_known = false;
+  while (map >> inside >> outside >> count) {
+    is_known = is_known || (inside <= user && user - inside < count);
+  }
+  return is_known;
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(const Born& born, const RunContext& context, const Birth& birth) {
+  std::vector<std::string> words = {
+      std::string(context.ambient->name),
+      context.scenario->name,
+      context.files,
+      context.spare,
+      context.elsewhere,
+      std::to_string(context.has_walls ? 1 : 0),
+      std::to_string(born.process),
+      std::to_string(born.actor),
+      std::to_string(born.by_scenario ? 1 : 0),
+      birth.role,
+      birth.entry == nullptr ? std::string(no_entry) : birth.entry->name,
+      std::to_string(birth.fds.size())};
+  for (const os::PassedFd& fd : birth.fds) {
+    words.push_back(std::to_string(fd.number_there));
+  }
+  words.insert(words.end(), birth.arguments.begin(), birth.arguments.end());
+  return words;
+}
+
+void execute_program(std::vector<std::string> words) noexcept {
+  words.insert(words.begin(), {"lastref", born_word});
+  std::vector<char*> pointers;
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  pointers.push_back(nullptr);
+  ::execv(this_program, pointers.data());
+  ::_exit(cannot_execute);
+}
+
+std::vector<os::PassedFd> harness_descriptors() {
+  std::vector<os::PassedFd> fds;
+  for (int number = harness_fd::lowest; number < harness_fd::aside; ++number) {
+    const bool is_servers = number == harness_fd::request || number == harness_fd::ballast;
+    if (!is_servers && is_open(number)) {
+      fds.push_back({.here = os::Fd{number}, .number_there = number});
+    }
+  }
+  return fds;
+}
+
+void lift_limits() noexcept {
+  limit_descriptors(RLIM_INFINITY);
+}
+
+LimitsLifted::LimitsLifted() noexcept {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  before_ = limit.rlim_cur;
+  lift_limits();
+}
+
+LimitsLifted::~LimitsLifted() {
+  limit_descriptors(before_);
+}
+
+bool become_ordinary_user() noexcept {
+  const bool is_one = ::geteuid() == ordinary_user_id;  // As its parent was.
+  return (is_one || (::setgroups(0, nullptr) == 0 &&
+                     ::setresgid(ordinary_user_id, ordinary_user_id, ordinary_user_id) == 0 &&
+                     ::setresuid(ordinary_user_id, ordinary_user_id, 0) == 0)) &&
+         // Else what is in its /proc is root's. proc(5)
+         ::prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+void become_root_again() noexcept {
+  // Who is no root's child has to stay what it is.
+  [[maybe_unused]] const int done = ::setresuid(0, 0, 0);
+}
+
+std::string taken_standard_descriptor() {
+  for (const char* const name : {"0", "1", "2"}) {
+    std::error_code error;
+    const auto file = std::filesystem::read_symlink(std::string("/proc/self/fd/") + name, error);
+    if (!error && file != "/dev/null") {
+      return std::string(name) + " is " + file.string();
+    }
+  }
+  return {};
+}
+
+void make_unread_pipe() noexcept {
+  if (is_open(harness_fd::unread)) {
+    return;
+  }
+  std::array<int, 2> ends{};
+  const int made = ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK);
+  LASTREF_ASSERT(made == 0);
+  const std::array<char, 4096> some{};
+  while (::write(ends[1], some.data(), some.size()) > 0) {
+  }
+  while (::write(ends[1], some.data(), 1) > 0) {
+  }
+  ::fcntl(ends[1], F_SETFL, 0);
+  ::dup2(ends[0], harness_fd::reader);
+  ::dup2(ends[1], harness_fd::unread);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+bool is_possible(const Ambient& ambient) {
+  if (ambient.name == ambient::root) {
+    return ::geteuid() == 0;
+  }
+  if (ambient.name == ambient::pid_namespace) {
+    return may_administer();
+  }
+  return ambient.name != ambient::ordinary_user ||
+         (may_administer() && knows_user(ordinary_user_id));
+}
+
+int become_process_of_run(std::span<const char* const> words,
+                          const std::vector<Scenario>& scenarios,
+                          const std::vector<EntryPoint>& entries) {
+  Words all(words);
+  const Ambient* const ambient = ambient_named(all.text());
+  const auto scenario = std::ranges::find(scenarios, all.text(), &Scenario::name);
+  if (ambient == nullptr || scenario == scenarios.end() || !is_open(harness_fd::run)) {
+    std::fputs("lastref: only the kernel world starts processes of a run\n", stderr);
+    return unusable;
+  }
+  SharedRun run{SharedRun::Inherited{}};
+  RunContext context{.run = run,
+                     .entries = entries,
+                     .files = std::string(all.text()),
+                     .spare = std::string(all.text()),
+                     .elsewhere = std::string(all.text()),
+                     .has_walls = all.number<int>() != 0,
+                     .scenario = &*scenario,
+                     .ambient = ambient};
+  const auto process = all.number<std::uint16_t>();
+  const auto actor = all.number<ActorId>();
+  const bool by_scenario = all.number<int>() != 0;
+  Birth birth;
+  birth.role = all.text();
+  const auto entry = std::ranges::find(entries, all.text(), &EntryPoint::name);
+  birth.entry = entry == entries.end() ? nullptr : &*entry;
+  for (auto left = all.number<unsigned>(); left > 0; --left) {
+    birth.fds.push_back({.here = os::Fd{-1}, .number_there = all.number<int>()});
+  }
+  birth.arguments = all.rest();
+  if (by_scenario) {
+    apply_ambient(ambient->name, context.elsewhere);
+  }
+  if (ambient->name == ambient::small_limits) {
+    limit_descriptors(small_limit);
+  }
+  play(context, process, actor, birth);
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,431 @@
+#include "harness/kernel/controller.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+
+#include "harness/kernel/patience.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How often to look whether who has the turn is still there.
+constexpr milliseconds look_every{10};
+/// Who is killed dies as soon as the machine lets it.
+constexpr milliseconds death_patience = Patience::at_most;
+constexpr int looks_for_a_stop_max = 1'000'000;
+
+std::string read_text(const std::string& path) {
+  std::string text(4096, '\0');
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return {};
+  }
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return text;
+}
+
+/// Waits for a process to be dead. True if it is.
+bool is_dead(os::Pid pid, milliseconds patience) {
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) {
+    return true;  // Dead and reaped.
+  }
+  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
+  const int ready = ::poll(&item, 1, static_cast<int>(patience.count()));
+  ::close(fd);
+  return ready == 1;
+}
+
+/// How a process that is dead and not yet reaped ended, as waitpid would say; nothing of one that
+/// was reaped, as its parent's ignored SIGCHLD does. proc(5), field 52.
+std::optional<int> wait_status_of(os::Pid pid) {
+  const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t end = text.find_last_not_of('\n');
+  const std::size_t begin = end == std::string::npos ? end : text.rfind(' ', end);
+  if (begin == std::string::npos) {
+    return std::nullopt;
+  }
+  int status = 0;
+  std::from_chars(text.data() + begin + 1, text.data() + end + 1, status);
+  return status;
+}
+
+/// Waits for a process that was sent a SIGSTOP to obey it: what it is sent before that, it dies of.
+void wait_until_still(os::Pid pid) {
+  for (int looks = 0; looks < looks_for_a_stop_max; ++looks) {
+    const std::string text = read_text("/proc/" + std::to_string(pid) + "/status");
+    if (text.empty() || text.find("State:\tT") != std::string::npos) {
+      return;
+    }
+    // It may share our core.
+    ::sched_yield();
+  }
+}
+
+/// Whether a signal that it was sent has ended the process, or will before it goes on. Nobody here
+/// catches signals: whoever neither blocks nor ignores one dies of it.
+///
+/// Not whether one is pending: a process that is on its way out has none any more, and is no zombie
+/// yet.
+bool is_ending(const Process& process) {
+  if ((process.sent & signal_bit(SIGKILL)) != 0) {
+    return true;
+  }
+  if (process.sent == 0 || process.stopped || process.is_first()) {
+    return false;  // Who is stopped dies of all others when it is resumed.
+  }
+  const std::string text = read_text("/proc/" + std::to_string(process.pid) + "/status");
+  const auto mask = [&text](std::string_view label) {
+    const std::size_t at = text.find(label);
+    std::uint64_t bits = 0;
+    if (at != std::string::npos) {
+      const char* from = text.data() + at + label.size();
+      std::from_chars(from, text.data() + text.size(), bits, 16);
+    }
+    return bits;
+  };
+  return (process.sent & ~mask("SigBlk:\t") & ~mask("SigIgn:\t") & ~mask("SigCgt:\t")) != 0;
+}
+
+}  // namespace
+
+bool KernelController::anybody_lives() noexcept {
+  const auto known = std::span(segment().processes).first(segment().processes_used);
+  return std::ranges::any_of(known, &Process::live);
+}
+
+void KernelController::run() {
+  observed_at_ = 0;
+  const auto root =
+      give_birth(context_, 0, {.role = "root", .arguments = {}, .fds = {}, .blocked = {}});
+  LASTREF_ASSERT(root.has_value());
+  go_on();
+  while (anybody_lives()) {
+    if (take()) {
+      serve_request();
+    }
+  }
+  reap();
+}
+
+bool KernelController::take() {
+  std::uint64_t seen = segment().progress.load();
+  Patience patience;
+  while (!take_controller(segment(), look_every)) {
+    if (bury_crashed()) {
+      return false;
+    }
+    const std::uint64_t now = segment().progress.load();
+    if (now != seen) {
+      patience.renew();
+    }
+    seen = now;
+    patience.wait(look_every);
+    const std::string why =
+        patience.wants_to_know() ? patience.ends_with(doing_of(children_of(::getpid()))) : "";
+    if (!why.empty()) {
+      give_up(why + "; the turn is at " + who_waits());
+      return false;
+    }
+  }
+  return true;
+}
+
+void KernelController::serve_request() {
+  const ActorId caller = segment().current;
+  const RoleText role = segment().request_role;
+  switch (segment().request) {
+    case Request::quiet:
+      when_quiet();
+      return;
+    case Request::ended:
+      bury(segment().request_process, fact::ended);
+      go_on();
+      return;
+    case Request::suicide:
+      if (segment().processes[segment().request_process].is_first()) {
+        ::kill(segment().processes[segment().request_process].pid, SIGKILL);
+      }
+      bury(segment().request_process, fact::killed);
+      go_on();
+      return;
+    case Request::kill_all:
+      kill_everybody(fact::killed);
+      return;
+    case Request::kill_role:
+      kill_role(role.view());
+      break;
+    case Request::stop_role:
+      stop_role(role.view(), /*stops=*/true);
+      break;
+    case Request::resume_role:
+      stop_role(role.view(), /*stops=*/false);
+      break;
+    case Request::interrupt_all:
+      interrupt_everybody();
+      break;
+    case Request::settle:
+      settle(segment().request_process);
+      break;
+    case Request::endless:
+      give_up("no rest after " + std::to_string(segment().crossings_allowed) +
+              " calls: " + who_waits());
+      return;
+  }
+  if (segment().actors[caller].state == ActorState::gone) {
+    go_on();
+  } else {
+    give_turn(segment(), caller);
+  }
+}
+
+void KernelController::go_on() {
+  if (!anybody_lives()) {
+    return;
+  }
+  if (const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false)) {
+    give_turn(segment(), *next);
+  } else {
+    when_quiet();
+  }
+}
+
+void KernelController::when_quiet() {
+  if (segment().progress.load() != observed_at_) {
+    if (!observe()) {
+      return;
+    }
+    observed_at_ = segment().progress.load();
+  }
+  if (!let_doomed_go() && !let_down_one_who_awaits() && !let_stopped_go()) {
+    give_up(who_waits());
+  }
+}
+
+bool KernelController::let_doomed_go() {
+  for (ActorId at = 0; at < segment().actors_used; ++at) {
+    Actor& actor = segment().actors[at];
+    if (actor.state == ActorState::polling && actor.doomed &&
+        !segment().processes[actor.process].stopped) {
+      give_turn(segment(), at);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool KernelController::let_down_one_who_awaits() {
+  for (ActorId at = 0; at < segment().actors_used; ++at) {
+    Actor& actor = segment().actors[at];
+    if (actor.state == ActorState::awaiting && !segment().processes[actor.process].stopped) {
+      actor.late = true;
+      give_turn(segment(), at);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool KernelController::let_stopped_go() {
+  bool any = false;
+  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
+    Process& process = segment().processes[at];
+    if (process.live && process.stopped) {
+      process.stopped = false;
+      ::kill(process.pid, SIGCONT);
+      settle(at);
+      any = true;
+    }
+  }
+  if (any) {
+    go_on();
+  }
+  return any;
+}
+
+void KernelController::bury(std::uint16_t at, std::string_view how) {
+  Process& process = segment().processes[at];
+  if (!is_dead(process.pid, death_patience)) {
+    note_fact(context_.run, at, fact::hang, "does not die");
+  }
+  int code = process.exit_code;
+  if (how == fact::crashed) {
+    const int status = wait_status_of(process.pid).value_or(0);
+    code = WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+  }
+  process.live = false;
+  // Whichever of its threads went last, the next in line is the one after its first.
+  const auto known = std::span(segment().actors).first(segment().actors_used);
+  if (known[segment().current].process == at) {
+    const auto first = std::ranges::find(known, at, &Actor::process);
+    segment().current = static_cast<ActorId>(first - known.begin());
+  }
+  for (Actor& actor : segment().actors) {
+    if (actor.process == at && actor.state != ActorState::unused) {
+      actor.state = ActorState::gone;
+    }
+  }
+  note_fact(context_.run, at, fact::died, how, code);
+  if (process.is_first()) {
+    for (std::uint16_t other = 0; other < segment().processes_used; ++other) {
+      if (segment().processes[other].live) {
+        bury(other, fact::killed);
+      }
+    }
+  }
+}
+
+void KernelController::kill_one(std::uint16_t at) {
+  ::kill(segment().processes[at].pid, SIGKILL);
+  bury(at, fact::killed);
+}
+
+void KernelController::kill_role(std::string_view role) {
+  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
+    const Process& process = segment().processes[at];
+    if (process.live && process.plays(role)) {
+      kill_one(at);
+    }
+  }
+}
+
+void KernelController::kill_everybody(std::string_view how) {
+  if (has_own_pids_) {
+    ::kill(-1, SIGKILL);
+  }
+  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
+    // One that is being born has no number yet, and 0 would be everybody who started us.
+    if (segment().processes[at].live && segment().processes[at].pid > 0) {
+      ::kill(segment().processes[at].pid, SIGKILL);
+    }
+  }
+  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
+    if (segment().processes[at].live) {
+      bury(at, how);
+    }
+  }
+}
+
+void KernelController::stop_role(std::string_view role, bool stops) {
+  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
+    Process& process = segment().processes[at];
+    const bool is_caller = at == segment().actors[segment().current].process;
+    if (process.live && !is_caller && process.plays(role)) {
+      ::kill(process.pid, stops ? SIGSTOP : SIGCONT);
+      process.stopped = stops;
+      settle(at);
+    }
+  }
+}
+
+void KernelController::interrupt_everybody() {
+  const auto born = std::span(segment().processes).first(segment().processes_used);
+  for (Process& process : born) {
+    if (process.live) {
+      process.sent |= signal_bit(SIGINT);
+      ::kill(process.pid, SIGINT);
+    }
+  }
+  for (std::uint16_t at = 0; at < born.size(); ++at) {
+    settle(at);
+  }
+}
+
+void KernelController::settle(std::uint16_t at) {
+  const Process& process = segment().processes[at];
+  if (process.live && is_ending(process)) {
+    bury(at, fact::killed);
+  } else if (process.live && process.stopped) {
+    wait_until_still(process.pid);
+  }
+}
+
+bool KernelController::bury_crashed() {
+  const std::uint16_t at = segment().actors[segment().current].process;
+  const Process& process = segment().processes[at];
+  if (!process.live || !is_dead(process.pid, milliseconds(0))) {
+    return false;
+  }
+  stop_observing();
+  // It may have asked for something with its last breath: then that is how it died.
+  if (take_controller(segment(), milliseconds(0))) {
+    serve_request();
+    return true;
+  }
+  // Of a signal that it had blocked it dies by itself, but not by its own fault.
+  const std::optional<int> status = wait_status_of(process.pid);
+  const bool was_sent =
+      status ? WIFSIGNALED(*status) && (process.sent & signal_bit(WTERMSIG(*status))) != 0
+             : process.sent != 0;
+  bury(at, was_sent ? fact::killed : fact::crashed);
+  go_on();
+  return true;
+}
+
+void KernelController::give_up(const std::string& why) {
+  stop_observing();
+  note_fact(context_.run, 0, fact::hang, why);
+  kill_everybody(fact::swept);
+}
+
+std::string KernelController::who_waits() {
+  std::string text;
+  for (ActorId at = 0; at < segment().actors_used; ++at) {
+    const Actor& actor = segment().actors[at];
+    if (actor.state == ActorState::unused || actor.state == ActorState::gone) {
+      continue;
+    }
+    const Process& process = segment().processes[actor.process];
+    text.append(text.empty() ? "" : ", ").append(process.role.view());
+    text.append(actor.state == ActorState::ready ? " runs" : " in ");
+    if (actor.state != ActorState::ready) {
+      text.append(actor.place.view());
+    }
+    if (actor.state == ActorState::awaiting) {
+      text.append(" ").append(actor.object.view());
+    }
+    text.append(process.stopped ? " (stopped)" : "");
+  }
+  return text;
+}
+
+void KernelController::reap() {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+  }
+  if (pid < 0) {
+    return;  // Nobody is left: every orphan is a child of ours.
+  }
+  const std::string children = read_text("/proc/thread-self/children");
+  note_fact(context_.run, 0, fact::stray, "process " + children);
+  if (has_own_pids_) {
+    ::kill(-1, SIGKILL);
+  }
+  for (const char* at = children.data(); at < children.data() + children.size();) {
+    const auto [end, wrong] = std::from_chars(at, children.data() + children.size(), pid);
+    if (wrong == std::errc{}) {
+      ::kill(pid, SIGKILL);
+    }
+    at = end + 1;
+  }
+  while (::waitpid(-1, &status, __WALL) > 0 || errno == EINTR) {
+  }
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,66 @@
+// kernel_world_controller: sees a run through, from its first process to its last.
+//
+// It has the turn whenever somebody has to die, and nobody goes on before the dead are really
+// dead: a process descriptor is readable when all threads are gone, and with them all descriptors
+// and locks. When nobody can go on it asks the tracker what it counts, tells those who await a
+// word that it will not come, lets stopped processes go, and, if that does not help, calls it a
+// hang.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/kernel/process.hpp"
+
+namespace lastref::harness {
+
+class KernelController {
+ public:
+  explicit KernelController(RunContext& context, bool has_own_pids) noexcept
+      : context_(context), has_own_pids_(has_own_pids) {}
+
+  /// From the birth of the root to the last death. The segment is reset and has its plan.
+  void run();
+
+ private:
+  Segment& segment() noexcept { return context_.run.segment(); }
+  bool anybody_lives() noexcept;
+  /// Waits for the turn. False when something else happened that was dealt with.
+  bool take();
+  void serve_request();
+  /// Lets the next one go on, or sees to it that somebody can.
+  void go_on();
+  void when_quiet();
+  bool let_doomed_go();
+  bool let_down_one_who_awaits();
+  bool let_stopped_go();
+
+  /// Comes back when the process is really dead.
+  void bury(std::uint16_t at, std::string_view how);
+  void kill_one(std::uint16_t at);
+  void kill_role(std::string_view role);
+  void kill_everybody(std::string_view how);
+  void stop_role(std::string_view role, bool stops);
+  void interrupt_everybody();
+  /// Comes back when what the process was sent has had its effect: it is dead, or still.
+  void settle(std::uint16_t at);
+  bool bury_crashed();
+  void give_up(const std::string& why);
+  std::string who_waits();
+  void reap();
+
+  /// Asks the tracker at a quiet moment; notes the answer if there is one. False when somebody
+  /// else has got the turn meanwhile, because the tracker died of it.
+  bool observe();
+  /// Lets the tracker go until it waits again. False as above.
+  bool let_tracker_go();
+  /// Before anybody else gets the turn: whoever comes next must not meet us half gone.
+  void stop_observing() noexcept;
+
+  RunContext& context_;
+  bool has_own_pids_;
+  std::uint64_t observed_at_ = 0;
+  int question_ = -1;  ///< The connection of a question to the tracker, while there is one.
+};
+
+}  // namespace lastref::harness

@@ -1,0 +1,118 @@
+#include "harness/kernel/kernel_stage.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "harness/kernel/born.hpp"
+
+namespace lastref::harness {
+
+KernelStage::KernelStage(RunContext& context,
+                         SerialGate& gate,
+                         InstrumentedOs& os,
+                         std::span<const std::string> arguments)
+    : context_(context), gate_(gate), os_(os), role_(gate.role()), arguments_(arguments) {}
+
+Status KernelStage::start(const std::string& role) {
+  std::string tree;
+  if (has_client()) {
+    auto own = client().tree();
+    if (!own) {
+      return tl::unexpected<Error>(std::move(own).error());
+    }
+    tree = *std::move(own);
+  }
+  const auto pid = give_birth(
+      context_, gate_.process(), {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}});
+  return pid ? ok() : Status(tl::unexpected<Error>(pid.error()));
+}
+
+void KernelStage::stop(const std::string& role) {
+  gate_.ask_controller(Request::stop_role, role);
+}
+
+bool KernelStage::resume(const std::string& role) {
+  const Segment& segment = context_.run.segment();
+  const auto born = std::span(segment.processes).first(segment.processes_used);
+  const bool any = std::ranges::any_of(
+      born, [&](const Process& each) { return each.live && each.stopped && each.plays(role); });
+  gate_.ask_controller(Request::resume_role, role);
+  return any;
+}
+
+void KernelStage::kill(const std::string& role) {
+  gate_.ask_controller(Request::kill_role, role);
+}
+
+void KernelStage::interrupt_all() {
+  gate_.ask_controller(Request::interrupt_all, {});
+}
+
+std::size_t KernelStage::processes(const std::string& role) {
+  const Segment& segment = context_.run.segment();
+  const auto born = std::span(segment.processes).first(segment.processes_used);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      born, [&](const Process& each) { return each.live && each.plays(role); }));
+}
+
+bool KernelStage::fork_stranger(std::function<void()> body) {
+  Segment& segment = context_.run.segment();
+  const std::uint16_t process = new_process(segment, "stranger", gate_.process());
+  const ActorId actor = new_actor(segment, process);
+  const pid_t pid = ::fork();
+  LASTREF_ASSERT(pid >= 0);
+  if (pid == 0) {
+    gate_.become(process, actor);
+    body();
+    gate_.end(0);
+  }
+  be_known_as(context_, process, pid);
+  note_fact(context_.run, process, fact::born, gate_.role(), pid);
+  return true;
+}
+
+bool KernelStage::is_undisturbed() const noexcept {
+  const Segment& segment = context_.run.segment();
+  return std::ranges::none_of(std::span(segment.faults).first(segment.fault_count),
+                              [](const PlannedFault& fault) { return fault.fired; });
+}
+
+void KernelStage::refute(const std::string& claim, const std::string& seen) {
+  gate_.fact(fact::refuted, claim);
+  gate_.fact(fact::seen, seen);
+}
+
+void KernelStage::note(std::string_view word, const std::string& text, bool begins, int error) {
+  gate_.note(word, text, begins, error);
+  if (!begins && context_.ambient != nullptr) {
+    look_around();
+  }
+}
+
+/// After a word: what an ambient does once something is there, and what must not be there.
+void KernelStage::look_around() {
+  const bool is_first = !std::exchange(has_looked_around_, true);
+  if (is_first && context_.plays_in(ambient::stranger)) {
+    fork_stranger([this] { gate_.await("that nobody says"); });
+  }
+  if (is_first && context_.plays_in(ambient::second_tree) && role_ == "root") {
+    // The first one is who is asked what it counts.
+    const RecordText asked = context_.run.segment().listener;
+    context_.makes_second_tree = true;
+    second_ = tracker::Client::lead(os_);
+    const auto tree = second_->tree();
+    context_.second_tree = tree.value_or(std::string());
+    context_.makes_second_tree = false;
+    context_.run.segment().listener = asked;
+  }
+  if (context_.plays_in(ambient::closed)) {
+    if (const std::string taken = taken_standard_descriptor(); !taken.empty()) {
+      refute("E1: no descriptor of ours is 0, 1 or 2", taken);
+    }
+  }
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,122 @@
+#include "harness/kernel/patience.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace lastref::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds look_every{10};
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return std::move(text).str();
+}
+
+std::vector<fs::path> threads_of(os::Pid process) {
+  std::vector<fs::path> threads;
+  std::error_code gone;
+  const fs::path folder = "/proc/" + std::to_string(process) + "/task";
+  for (fs::directory_iterator at(folder, gone), end; !gone && at != end; at.increment(gone)) {
+    threads.push_back(at->path());
+  }
+  return threads;
+}
+
+/// Of one thread. proc(5): the state is field 3, user and system time are fields 14 and 15.
+Doing doing_of_thread(const fs::path& thread) {
+  const std::string text = text_of(thread / "stat");
+  const std::size_t name_ends = text.rfind(')');  // The name may have anything else in it.
+  if (name_ends == std::string::npos) {
+    return {};
+  }
+  constexpr int between = 10;
+  std::istringstream fields(text.substr(name_ends + 1));
+  char state = 0;
+  fields >> state;
+  std::string skipped;
+  for (int field = 0; field < between; ++field) {
+    fields >> skipped;
+  }
+  long user = 0;
+  long system = 0;
+  fields >> user >> system;
+  static const long ticks_a_second = ::sysconf(_SC_CLK_TCK);
+  return {.could_go_on = state == 'R' || state == 'D',
+          .used = milliseconds((user + system) * 1000 / ticks_a_second)};
+}
+
+}  // namespace
+
+std::vector<os::Pid> children_of(os::Pid process) {
+  std::vector<os::Pid> children;
+  for (const fs::path& thread : threads_of(process)) {
+    std::ifstream file(thread / "children");
+    for (os::Pid child = 0; file >> child;) {
+      children.push_back(child);
+    }
+  }
+  return children;
+}
+
+Doing doing_of(std::span<const os::Pid> processes) {
+  Doing all;
+  for (const os::Pid process : processes) {
+    for (const fs::path& thread : threads_of(process)) {
+      const Doing one = doing_of_thread(thread);
+      all.could_go_on |= one.could_go_on;
+      all.used += one.used;
+    }
+    const Doing below = doing_of(children_of(process));
+    all.could_go_on |= below.could_go_on;
+    all.used += below.used;
+  }
+  return all;
+}
+
+std::string Patience::ends_with(const Doing& doing) {
+  if (!wants_to_know()) {
+    return {};
+  }
+  if (used_before_ < milliseconds(0)) {
+    used_before_ = doing.used;
+  }
+  if (doing.used - used_before_ >= at_work) {
+    return "20 seconds of processor time without a call";
+  }
+  if (!doing.could_go_on) {
+    return "no call for 20 seconds, and nobody could go on";
+  }
+  return waited_ >= at_most ? "no call for 15 minutes" : "";
+}
+
+bool outwait(os::Pid child) {
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  if (fd < 0) {
+    return true;  // Dead and reaped.
+  }
+  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
+  Patience patience;
+  bool dead = false;
+  bool over = false;
+  while (!dead && !over) {
+    dead = ::poll(&item, 1, static_cast<int>(look_every.count())) == 1;
+    patience.wait(look_every);
+    over = patience.wants_to_know() && !patience.ends_with(doing_of({{child}})).empty();
+  }
+  ::close(fd);
+  return dead;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,261 @@
+#include "harness/kernel/process.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include <lastref/tracker.hpp>
+
+#include "harness/kernel/born.hpp"
+#include "harness/kernel/kernel_stage.hpp"
+#include "harness/kernel/outside.hpp"
+#include "harness/kernel/sandbox.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr int first_free = 3;
+/// A process that is no role, and one whose role is unknown, say so by their exit code.
+constexpr int unknown_role = 3;
+
+sigset_t set_of(std::span<const os::Signal> signals) noexcept {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const os::Signal signal : signals) {
+    switch (signal) {
+      case os::Signal::interrupt:
+        ::sigaddset(&set, SIGINT);
+        break;
+      case os::Signal::terminate:
+        ::sigaddset(&set, SIGTERM);
+        break;
+      case os::Signal::hang_up:
+        ::sigaddset(&set, SIGHUP);
+        break;
+      case os::Signal::quit:
+        ::sigaddset(&set, SIGQUIT);
+        break;
+      default:
+        break;  // The others cannot be blocked. signal(7)
+    }
+  }
+  return set;
+}
+
+/// Only what is passed stays, under its number; the harness's own lie above.
+void keep_only(std::span<const os::PassedFd> fds) noexcept {
+  int aside = harness_fd::aside;
+  for (const os::PassedFd& fd : fds) {
+    const int moved = ::dup2(static_cast<int>(fd.here), aside++);
+    LASTREF_ASSERT(moved >= 0);
+  }
+  ::close_range(first_free, static_cast<unsigned>(harness_fd::lowest) - 1, 0);
+  aside = harness_fd::aside;
+  for (const os::PassedFd& fd : fds) {
+    ::dup2(aside, fd.number_there);
+    ::close(aside++);
+  }
+}
+
+int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Birth& birth) {
+  if (birth.entry != nullptr) {
+    const int code = birth.entry->run(os, birth.arguments);
+    os.run_exit_hooks();
+    return code;
+  }
+  const Role* role = role_named(*context.scenario, birth.role);
+  if (role == nullptr) {
+    gate.fact(fact::refuted, "the scenario has every role that it starts");
+    gate.fact(fact::seen, birth.role);
+    return unknown_role;
+  }
+  KernelStage stage(context, gate, os, birth.arguments);
+  role->body(stage);
+  os.run_exit_hooks();
+  if (stage.has_client()) {
+    stage.leave();  // In the journal: from here on its references may go.
+  }
+  return 0;
+}
+
+/// The life of a new process, from its fork on.
+[[noreturn]] void live(RunContext& context,
+                       std::uint16_t process,
+                       ActorId actor,
+                       const Birth& birth) {
+  if (context.ambient != nullptr) {
+    lift_limits();  // Of the parent's; our numbers lie above.
+    become_root_again();
+  }
+  keep_only(birth.fds);
+  for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(harness_fd::standard_error, number);
+  }
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    ::signal(number, SIG_DFL);  // As after an exec, whatever the parent ignores.
+  }
+  for (const auto& [name, value] : birth.environment) {
+    // The only thread of this process.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  say_apart(context.run.segment());
+  if (context.ambient != nullptr) {
+    execute_program(
+        words_of({.process = process, .actor = actor, .by_scenario = true}, context, birth));
+  }
+  play(context, process, actor, birth);
+}
+
+/// As fork(2). Who lives in a pid namespace sees its own /proc, as containers do.
+pid_t fork_in_namespace() noexcept {
+  bool permitted = false;
+  const pid_t pid = fork_first_process(permitted);
+  if (pid == 0) {
+    const bool done = permitted && ::unshare(CLONE_NEWNS) == 0 && mount_proc();
+    LASTREF_ASSERT(done);
+  }
+  return pid;
+}
+
+}  // namespace
+
+void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept {
+  Process& known = context.run.segment().processes[process];
+  known.own_pid = pid;
+  known.pid = pid;
+  if (context.plays_in(ambient::pid_namespace)) {
+    const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    known.pid = pid_in_world(os::Fd{fd});
+    LASTREF_ASSERT(known.pid > 0);
+    ::close(fd);
+  }
+}
+
+void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth& birth) {
+  SerialGate gate(context.run, process);
+  ForkingOs kernel(context, gate);
+  InstrumentedOs os(kernel, gate);
+  for (const os::PassedFd& fd : birth.fds) {
+    os.adopt(static_cast<os::Fd>(fd.number_there), "passed");
+  }
+  gate.become(process, actor);
+  const int code = perform(context, gate, os, birth);
+  for (const std::string& name : os.still_open()) {
+    gate.fact(fact::fd_left, {}, name);
+  }
+  gate.end(code);
+}
+
+std::vector<EntryPoint> product_entries() {
+  return {{.name = tracker::entry_point, .run = tracker::run}};
+}
+
+Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth) {
+  Segment& segment = context.run.segment();
+  const std::uint16_t process = new_process(segment, birth.role, parent);
+  const ActorId actor = new_actor(segment, process);
+  // Blocked around the fork: the child must not have an instant in which they are not.
+  const sigset_t blocked = set_of(birth.blocked);
+  sigset_t before;
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  // The first of all is born by the controller.
+  const bool is_first = process == 0 && context.plays_in(ambient::pid_namespace);
+  const pid_t pid = is_first ? fork_in_namespace() : ::fork();
+  if (pid == 0) {
+    live(context, process, actor, birth);
+  }
+  const int code = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    segment.actors[actor].state = ActorState::gone;
+    segment.processes[process].live = false;
+    return failure(std::errc{code}, birth.role, Call::spawn);
+  }
+  wait_until_apart(segment);
+  be_known_as(context, process, pid);
+  if (is_first) {
+    segment.processes[process].own_pid = 1;
+  }
+  const Process& known = segment.processes[process];
+  note_fact(context.run, process, fact::born, segment.processes[parent].role.view(), known.own_pid);
+  return pid;
+}
+
+Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
+  const auto found = std::ranges::find(context_.entries, options.entry, &EntryPoint::name);
+  const EntryPoint* entry = found == context_.entries.end() ? nullptr : &*found;
+  const Role* role = entry == nullptr
+                         ? role_started_as(*context_.scenario, options.entry, options.arguments)
+                         : nullptr;
+  if (entry == nullptr && role == nullptr) {
+    return failure(std::errc::no_such_file_or_directory, options.entry, Call::spawn);
+  }
+  // Here, because a child that dies while it is born would not be missed.
+  for (const os::PassedFd& fd : options.fds) {
+    if (::fcntl(static_cast<int>(fd.here), F_GETFD) < 0) {
+      return failure(std::errc::bad_file_descriptor, options.entry, Call::spawn);
+    }
+  }
+  const Birth birth = {.role = role == nullptr ? options.entry : role->name,
+                       .entry = entry,
+                       .arguments = options.arguments,
+                       .fds = options.fds,
+                       .blocked = options.blocked,
+                       .environment = options.environment};
+  if (context_.ambient != nullptr) {
+    return execute(options, birth);
+  }
+  const auto pid = give_birth(context_, gate_.process(), birth);
+  if (!pid) {
+    return tl::unexpected<Error>(pid.error());
+  }
+  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
+  LASTREF_ASSERT(process >= 0);
+  return os::Child{.pid = *pid, .process = os::Fd{process}};
+}
+
+Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birth& birth) noexcept {
+  Segment& segment = context_.run.segment();
+  const bool is_of_second =
+      context_.makes_second_tree || (!options.arguments.empty() && !context_.second_tree.empty() &&
+                                     options.arguments.front() == context_.second_tree);
+  const std::string role = is_of_second ? "second_" + birth.role : birth.role;
+  const std::uint16_t process = new_process(segment, role, gate_.process());
+  const ActorId actor = new_actor(segment, process);
+  const Born born = {.process = process, .actor = actor, .by_scenario = false};
+  os::SpawnOptions ours = options;
+  ours.entry = born_word;
+  ours.arguments = words_of(born, context_, birth);
+  const std::vector<os::PassedFd> inherited = harness_descriptors();
+  ours.fds.insert(ours.fds.end(), inherited.begin(), inherited.end());
+  Result<os::Child> child = [&] {
+    const LimitsLifted lifted;
+    return KernelOs::spawn(ours);
+  }();
+  if (!child) {
+    segment.actors[actor].state = ActorState::gone;
+    segment.processes[process].live = false;
+    return child;
+  }
+  be_known_as(context_, process, child->pid);
+  note_fact(context_.run, process, fact::born, gate_.role(), child->pid);
+  return child;
+}
+
+Result<std::size_t> ForkingOs::write(os::Fd fd, os::Bytes bytes) noexcept {
+  const bool is_said = fd == os::Fd::standard_output || fd == os::Fd::standard_error;
+  const std::optional<FileSizeLifted> lifted =
+      is_said ? std::optional<FileSizeLifted>(std::in_place) : std::nullopt;
+  return KernelOs::write(fd, bytes);
+}
+
+}  // namespace lastref::harness

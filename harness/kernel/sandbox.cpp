@@ -1,0 +1,376 @@
+#include "harness/kernel/sandbox.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <lastref/error.hpp>
+
+#include "harness/kernel/outside.hpp"
+#include "harness/kernel/segment.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr const char* shm = "/dev/shm";
+/// Where those look who find nothing better, and the name under which we look after that.
+struct LastResort {
+  const char* path;
+  const char* name;
+};
+constexpr LastResort last_resorts[] = {{"/tmp", "/last_tmp"}, {"/var/tmp", "/last_var_tmp"}};
+
+constexpr std::string_view first_pid = "1";
+constexpr mode_t open_folder = 0700;
+constexpr mode_t shared_folder = 01777;
+
+/// What may decide where the product puts files, besides the two that the room sets.
+constexpr std::array temp_folder_names = {
+    "LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"};
+
+void move_to(int fd, int number) noexcept {
+  LASTREF_ASSERT(fd >= 0);
+  const int moved = ::dup2(fd, number);
+  LASTREF_ASSERT(moved == number);
+  ::close(fd);
+}
+
+/// Paths below `folder`, children after their folder.
+void list_into(const std::string& folder, std::vector<std::string>& into) {
+  DIR* stream = ::opendir(folder.c_str());
+  if (stream == nullptr && errno == EACCES && ::chmod(folder.c_str(), open_folder) == 0) {
+    stream = ::opendir(folder.c_str());  // Only where we are not root.
+  }
+  if (stream == nullptr) {
+    return;
+  }
+  const std::size_t first = into.size();
+  std::vector<std::string> folders;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    if (name != "." && name != "..") {
+      into.push_back(folder + '/' + entry->d_name);
+      if (entry->d_type == DT_DIR) {
+        folders.push_back(into.back());
+      }
+    }
+  }
+  ::closedir(stream);
+  std::sort(into.begin() + static_cast<std::ptrdiff_t>(first), into.end());
+  for (const std::string& each : folders) {
+    list_into(each, into);
+  }
+}
+
+std::vector<std::string> list(const std::string& folder) {
+  std::vector<std::string> paths;
+  list_into(folder, paths);
+  return paths;
+}
+
+bool write_text(const char* path, const std::string& text) noexcept {
+  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  return written;
+}
+
+/// Of any kind. As rmdir(2) says it.
+int remove(const std::string& path) noexcept {
+  return ::unlink(path.c_str()) == 0 ? 0 : ::rmdir(path.c_str());
+}
+
+/// Takes a page of that file system until the server ends. Size 0 means to tmpfs that there is no
+/// limit, so something must be used before nothing more can be had. Linux, filesystems/tmpfs.rst
+void use_a_page(const char* folder) noexcept {
+  const int page = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  const ssize_t written = ::write(page, "", 1);
+  LASTREF_ASSERT(written == 1);
+  move_to(page, harness_fd::ballast);
+}
+
+/// Root in a user namespace of our own, where mounting is permitted.
+bool enter_user_namespace() noexcept {
+  const std::string user = std::to_string(::geteuid());
+  const std::string group = std::to_string(::getegid());
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0) {
+    return false;
+  }
+  write_text("/proc/self/setgroups", "deny");
+  return write_text("/proc/self/uid_map", "0 " + user + " 1") &&
+         write_text("/proc/self/gid_map", "0 " + group + " 1");
+}
+
+std::string said(const char* what) {
+  return std::string(what) + ": " + strerrordesc_np(errno);
+}
+
+/// For whoever may not unshare as it is: a child that unshares, and waits for its child, the
+/// server. Its own copies of the program's descriptors would keep streams open whose ends the
+/// server waits for.
+[[noreturn]] void be_between(void (*body)(void*, const std::string&), void* with) {
+  if (!enter_user_namespace()) {
+    body(with, said("namespaces"));
+    std::abort();
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // Forgotten by a process that gets capabilities. prctl(2)
+  const pid_t server = ::fork();
+  if (server == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    body(with, {});
+    std::abort();
+  }
+  ::close_range(0, ~0U, 0);
+  while (::waitpid(server, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+bool keep_mounts_private() noexcept {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    return true;
+  }
+  // Below chroot(2), "/" is no mount. Joining the namespace that one is in leads to its real root;
+  // then back.
+  const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
+                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                    ::fchdir(here) == 0 && ::chroot(".") == 0;
+  const int code = errno;
+  for (const int fd : {here, own}) {
+    if (fd >= 0) {
+      ::close(fd);
+    }
+  }
+  errno = code;
+  return done;
+}
+
+os::Pid fork_first_process(bool& permitted) noexcept {
+  // Only children get into a new process namespace, so this process changes where its next child
+  // goes, and back. pid_namespaces(7)
+  const int own = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+  permitted = own >= 0 && ::unshare(CLONE_NEWPID) == 0;
+  const pid_t child = ::fork();
+  const int code = errno;
+  if (permitted && child != 0) {
+    const int back = ::setns(own, CLONE_NEWPID);
+    LASTREF_ASSERT(back == 0);
+  }
+  if (own >= 0) {
+    ::close(own);
+  }
+  errno = code;
+  return child;
+}
+
+bool mount_proc() noexcept {
+  return ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
+int fork_server(void (*body)(void* with, const std::string& missing), void* with) {
+  bool permitted = false;
+  const pid_t child = fork_first_process(permitted);
+  if (child == 0) {
+    if (!permitted) {
+      be_between(body, with);
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const bool has_mounts = ::unshare(CLONE_NEWNS) == 0;
+    body(with, has_mounts ? std::string() : said("a mount namespace"));
+    std::abort();
+  }
+  return child;
+}
+
+KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
+  if (degraded_.empty()) {
+    mount_all();
+  }
+  if (!degraded_.empty()) {
+    fall_back();
+  }
+  files_ = root_ + "/files";
+  runtime_ = root_ + "/runtime";
+  elsewhere_ = root_ + "/elsewhere";
+  for (const std::string& folder : {files_, elsewhere_}) {
+    const int made = ::mkdir(folder.c_str(), open_folder);
+    LASTREF_ASSERT(made == 0 || errno == EEXIST);
+  }
+  set_environment();
+  // The last place of all.
+  const int moved = ::chdir(spare_.c_str());
+  LASTREF_ASSERT(moved == 0);
+  // Nothing may be hidden from others by luck: what the run creates shows the mode that it asked
+  // for.
+  ::umask(0);
+  move_to(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), harness_fd::world_proc);
+  const int words = ::memfd_create("stderr", MFD_CLOEXEC);
+  move_to(words, harness_fd::standard_error);
+  ::fcntl(harness_fd::standard_error, F_SETFL, O_APPEND);
+  const int last_pid = ::open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+  if (last_pid >= 0) {
+    move_to(last_pid, harness_fd::last_pid);
+  }
+}
+
+void KernelRoom::set_environment() const noexcept {
+  // One thread, of a process of our own.
+  // NOLINTBEGIN(concurrency-mt-unsafe)
+  ::setenv("LASTREF_RUNTIME_FOLDER", runtime_.c_str(), 1);
+  ::setenv("TMPDIR", spare_.c_str(), 1);
+  for (const char* name : temp_folder_names) {
+    ::unsetenv(name);
+  }
+  // NOLINTEND(concurrency-mt-unsafe)
+}
+
+void KernelRoom::mount_all() {
+  const std::string options = std::string("mode=1777,") + whole_storage;
+  if (!keep_mounts_private()) {
+    degraded_ = said("private mounts");
+  } else if (::mount("world", shm, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+    degraded_ = said("a private /dev/shm");
+  } else if (!mount_proc()) {
+    degraded_ = said("a private /proc");
+  }
+  root_ = std::string(shm) + "/world";
+  spare_ = root_ + "/tmp";
+  if (!degraded_.empty()) {
+    return;
+  }
+  for (const std::string& folder : {root_, spare_}) {
+    const int made = ::mkdir(folder.c_str(), open_folder);
+    LASTREF_ASSERT(made == 0);
+  }
+  if (::mount("spare", spare_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
+    degraded_ = said("a private $TMPDIR");
+    return;
+  }
+  for (const LastResort& each : last_resorts) {
+    const std::string folder = root_ + each.name;
+    const int made = ::mkdir(folder.c_str(), open_folder);
+    LASTREF_ASSERT(made == 0);
+    const bool mounted =
+        ::mount("spare", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0 &&
+        ::mount(folder.c_str(), each.path, nullptr, MS_BIND, nullptr) == 0;
+    if (!mounted && errno != ENOENT) {
+      degraded_ = said("a private /tmp");
+      return;
+    }
+  }
+  use_a_page(shm);
+}
+
+void KernelRoom::fall_back() {
+  degraded_ +=
+      "; runs share pids and /dev/shm with the machine, and names there are not looked after";
+  root_.assign(shm).append("/lastref-world-XXXXXX");
+  // Of several that have process namespaces of their own, each has the same pid.
+  const char* made_root = ::mkdtemp(root_.data());
+  LASTREF_ASSERT(made_root != nullptr);
+  spare_ = root_ + "/tmp";
+  const int made = ::mkdir(spare_.c_str(), open_folder);
+  LASTREF_ASSERT(made == 0);
+  ::chmod(spare_.c_str(), shared_folder);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+bool KernelRoom::is_ours(const std::string& path) const {
+  return path == root_ || path == files_ || path == runtime_ || path == spare_ ||
+         path == elsewhere_ || std::ranges::any_of(last_resorts, [&](const LastResort& each) {
+           return path == root_ + each.name;
+         });
+}
+
+void KernelRoom::prepare() noexcept {
+  if (degraded_.empty()) {
+    [[maybe_unused]] const auto written =
+        ::pwrite(harness_fd::last_pid, first_pid.data(), first_pid.size(), 0);
+  }
+  [[maybe_unused]] const int cut = ::ftruncate(harness_fd::standard_error, 0);
+}
+
+void KernelRoom::restore() const noexcept {
+  if (degraded_.empty()) {
+    give_storage_back();
+    ::chmod(shm, shared_folder);
+  }
+  ::chmod(root_.c_str(), open_folder);
+  ::chmod(files_.c_str(), open_folder);
+  ::chmod(spare_.c_str(), shared_folder);
+}
+
+bool KernelRoom::give_to(std::uint32_t user) const noexcept {
+  bool given = true;
+  for (const std::string& folder : {root_, files_, spare_, elsewhere_}) {
+    given = ::chown(folder.c_str(), user, user) == 0 && given;
+  }
+  return given;
+}
+
+std::vector<std::string> KernelRoom::left() const {
+  std::vector<std::string> paths = list(watched());
+  std::erase_if(paths, [this](const std::string& path) { return is_ours(path); });
+  return paths;
+}
+
+void KernelRoom::wipe() const {
+  const std::vector<std::string> paths = list(watched());
+  // What is in a folder is listed after it.
+  for (const std::string& path : std::vector(paths.rbegin(), paths.rend())) {
+    if (path == runtime_ || !is_ours(path)) {
+      int gone = remove(path);
+      if (gone != 0 && errno == EACCES) {
+        ::chmod(path.substr(0, path.rfind('/')).c_str(), open_folder);
+        gone = remove(path);
+      }
+      LASTREF_ASSERT(gone == 0 || !degraded_.empty());
+    }
+  }
+}
+
+void KernelRoom::leave() const {
+  wipe();
+  if (!degraded_.empty()) {
+    for (const std::string& folder : {files_, spare_, elsewhere_, root_}) {
+      ::rmdir(folder.c_str());
+    }
+  }
+}
+
+std::string KernelRoom::watched() const {
+  return degraded_.empty() ? shm : root_;
+}
+
+std::string KernelRoom::standard_error() const {
+  struct stat status {};
+  const int told = ::fstat(harness_fd::standard_error, &status);
+  LASTREF_ASSERT(told == 0);
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t size = ::pread(harness_fd::standard_error, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return text;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,237 @@
+#include "harness/kernel/server.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <lastref/temporary_resources.hpp>
+#include <lastref/tracker.hpp>
+
+#include "harness/kernel/born.hpp"
+#include "harness/kernel/controller.hpp"
+#include "harness/kernel/huge_pages.hpp"
+#include "harness/kernel/patience.hpp"
+#include "harness/kernel/sandbox.hpp"
+#include "harness/kernel/wire.hpp"
+#include "harness/oracle/evidence.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr int first_free = 3;
+
+/// This process's descriptors where the harness has them, and no others.
+void tidy_descriptors(int socket) noexcept {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const auto wanted = static_cast<rlim_t>(harness_fd::aside) + actors_max;
+  if (files.rlim_cur < wanted) {
+    files.rlim_cur = std::min<rlim_t>(wanted, files.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  const int moved = ::dup2(socket, harness_fd::request);
+  LASTREF_ASSERT(moved == harness_fd::request);
+  ::close_range(first_free, static_cast<unsigned>(harness_fd::request) - 1, 0);
+  ::close_range(static_cast<unsigned>(harness_fd::request) + 1, ~0U, 0);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::dup2(nothing, STDIN_FILENO);
+  ::close(nothing);
+}
+
+void pin_to(unsigned core) noexcept {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  ::sched_setaffinity(0, sizeof(cores), &cores);  // Elsewhere it is slower, not wrong.
+}
+
+class Server {
+ public:
+  Server(const KernelOptions& options, const std::string& missing)
+      : options_(options),
+        room_(missing),
+        context_{.run = run_,
+                 .entries = options.entries,
+                 .files = room_.files(),
+                 .spare = room_.spare(),
+                 .elsewhere = room_.elsewhere(),
+                 .has_walls = room_.degraded().empty()} {
+    make_pollers();
+  }
+
+  const KernelRoom& room() const noexcept { return room_; }
+  Outcome perform(const RunRequest& request);
+
+ private:
+  void load(const Plan& plan);
+  /// The next start: sweeps up behind what was killed, in a process of its own.
+  void sweep();
+  void set_ambient(const std::string& name);
+  bool plays_ordinary_user() const noexcept { return context_.plays_in(ambient::ordinary_user); }
+
+  const KernelOptions& options_;
+  SharedRun run_;
+  KernelRoom room_;
+  RunContext context_;
+};
+
+void Server::load(const Plan& plan) {
+  run_.reset();
+  Segment& segment = run_.segment();
+  LASTREF_ASSERT(plan.faults.size() <= faults_max);
+  for (const Fault& fault : plan.faults) {
+    PlannedFault& planned = segment.faults[segment.fault_count++];
+    planned.role.assign(fault.point.role);
+    planned.place.assign(fault.point.place);
+    planned.object.assign(fault.point.object);
+    planned.k = fault.point.k;
+    planned.kind = fault.kind;
+    planned.error = fault.error;
+    planned.whole_tree = fault.whole_tree;
+    planned.fired = false;
+  }
+  segment.given_count =
+      static_cast<std::uint32_t>(std::min(plan.choices.size(), segment.given.size()));
+  for (std::uint32_t at = 0; at < segment.given_count; ++at) {
+    segment.given[at] = static_cast<std::uint8_t>(std::min(plan.choices[at], 255U));
+  }
+  segment.has_seed = plan.seed.has_value();
+  segment.chance = plan.seed.value_or(0);
+  segment.records_questions = plan.wants_crossings;
+}
+
+void Server::sweep() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(harness_fd::standard_error, STDERR_FILENO);
+    const bool is_theirs = !plays_ordinary_user() || become_ordinary_user();
+    LASTREF_ASSERT(is_theirs);
+    os::KernelOs kernel;
+    const auto swept = lastref::sweep(kernel, room_.runtime());
+    ::_exit(swept ? 0 : 1);
+  }
+  if (!outwait(pid)) {
+    ::kill(pid, SIGKILL);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status)) {
+    note_fact(run_, 0, fact::hang, "the sweep of the next start was ended by a signal");
+  }
+}
+
+void Server::set_ambient(const std::string& name) {
+  context_.ambient = ambient_named(name);
+  LASTREF_ASSERT(context_.ambient != nullptr || name.empty());
+  if (plays_ordinary_user()) {
+    const bool given = room_.give_to(ordinary_user_id);
+    LASTREF_ASSERT(given);
+  }
+  if (name == ambient::full_stderr) {
+    make_unread_pipe();
+  }
+}
+
+Outcome Server::perform(const RunRequest& request) {
+  const auto& all = *options_.scenarios;
+  const auto scenario = std::ranges::find(all, request.scenario, &Scenario::name);
+  LASTREF_ASSERT(scenario != all.end());
+  room_.prepare();
+  load(request.plan);
+  if (!scenario->in_matrix) {
+    run_.segment().crossings_allowed = crossings_max_at_scale;
+  }
+  context_.scenario = &*scenario;
+  set_ambient(request.plan.ambient);
+  KernelController(context_, context_.has_walls).run();
+  room_.restore();
+
+  std::vector<std::string> left = room_.left();
+  std::vector<std::string> left_after_sweep;
+  const std::string standard_error = room_.standard_error();
+  if (!left.empty()) {
+    sweep();
+    left_after_sweep = room_.left();
+  }
+  Outcome outcome = outcome_of({.scenario = *scenario,
+                                .plan = request.plan,
+                                .records = run_.journal().settle(),
+                                .left = std::move(left),
+                                .left_after_sweep = std::move(left_after_sweep),
+                                .standard_error = standard_error});
+  const Segment& segment = run_.segment();
+  outcome.reached = segment.reached;
+  outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
+  outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
+  room_.wipe();
+  if (plays_ordinary_user()) {
+    room_.give_to(::geteuid());
+  }
+  return outcome;
+}
+
+bool transfer(int socket, char* at, std::size_t size, bool out) noexcept {
+  while (size > 0) {
+    const ssize_t done = out ? ::send(socket, at, size, MSG_NOSIGNAL) : ::recv(socket, at, size, 0);
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done <= 0) {
+      return false;
+    }
+    at += done;
+    size -= static_cast<std::size_t>(done);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool send_message(int socket, const std::string& message) noexcept {
+  std::uint64_t size = message.size();
+  std::string framed(sizeof(size), '\0');
+  std::copy_n(reinterpret_cast<const char*>(&size), sizeof(size), framed.data());
+  framed += message;
+  return transfer(socket, framed.data(), framed.size(), /*out=*/true);
+}
+
+bool receive_message(int socket, std::string& into) noexcept {
+  std::uint64_t size = 0;
+  if (!transfer(socket, reinterpret_cast<char*>(&size), sizeof(size), /*out=*/false)) {
+    return false;
+  }
+  into.resize(size);
+  return transfer(socket, into.data(), size, /*out=*/false);
+}
+
+void serve_runs(int socket, const KernelOptions& options, const std::string& missing) {
+  // The program's ways to end are not ours: we end when it does. A terminal's Ctrl-C is for its
+  // foreground group, and must not strike those who play in a run.
+  ::setpgid(0, 0);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    ::signal(number, SIG_IGN);
+  }
+  tidy_descriptors(socket);
+  hold_program_in_huge_pages();
+  if (options.core) {
+    pin_to(*options.core);
+  }
+  Server server(options, missing);
+  bool connected = send_message(harness_fd::request, server.room().degraded());
+  for (std::string message; connected && receive_message(harness_fd::request, message);) {
+    connected = send_message(harness_fd::request, encode(server.perform(decode_request(message))));
+  }
+  server.room().leave();
+  ::_exit(0);
+}
+
+}  // namespace lastref::harness

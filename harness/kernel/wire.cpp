@@ -1,0 +1,188 @@
+#include "harness/kernel/wire.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace lastref::harness {
+namespace {
+
+/// Writes things one after the other.
+class Put {
+ public:
+  template <typename Number>
+  std::enable_if_t<std::is_trivially_copyable_v<Number>> operator()(const Number& number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+  void operator()(const std::string& text) {
+    (*this)(text.size());
+    bytes_ += text;
+  }
+  template <typename T>
+  void operator()(const std::vector<T>& all) {
+    (*this)(all.size());
+    for (const T& each : all) {
+      visit(*this, each);
+    }
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// Reads them in the same order. The other side is the same program, so nothing is checked twice.
+class Get {
+ public:
+  explicit Get(const std::string& bytes) : bytes_(bytes) {}
+
+  template <typename Number>
+  std::enable_if_t<std::is_trivially_copyable_v<Number>> operator()(Number& number) {
+    LASTREF_ASSERT(bytes_.size() - at_ >= sizeof(number));
+    std::memcpy(&number, bytes_.data() + at_, sizeof(number));
+    at_ += sizeof(number);
+  }
+  void operator()(std::string& text) {
+    std::size_t size = 0;
+    (*this)(size);
+    LASTREF_ASSERT(bytes_.size() - at_ >= size);
+    text = bytes_.substr(at_, size);
+    at_ += size;
+  }
+  template <typename T>
+  void operator()(std::vector<T>& all) {
+    std::size_t size = 0;
+    (*this)(size);
+    all.resize(size);
+    for (T& each : all) {
+      visit(*this, each);
+    }
+  }
+
+ private:
+  const std::string& bytes_;
+  std::size_t at_ = 0;
+};
+
+template <typename Visitor, typename Number>
+std::enable_if_t<std::is_arithmetic_v<std::remove_const_t<Number>>> visit(Visitor& with,
+                                                                          Number& number) {
+  with(number);
+}
+
+template <typename Visitor>
+void visit(Visitor& with, std::string& text) {
+  with(text);
+}
+template <typename Visitor>
+void visit(Visitor& with, const std::string& text) {
+  with(text);
+}
+
+template <typename Visitor, typename Of>
+void visit_point(Visitor& with, Of& point) {
+  with(point.role);
+  with(point.place);
+  with(point.object);
+  with(point.k);
+}
+
+template <typename Visitor, typename Of>
+void visit_fault(Visitor& with, Of& fault) {
+  visit_point(with, fault.point);
+  with(fault.kind);
+  with(fault.error);
+  with(fault.whole_tree);
+}
+template <typename Visitor>
+void visit(Visitor& with, Fault& fault) {
+  visit_fault(with, fault);
+}
+template <typename Visitor>
+void visit(Visitor& with, const Fault& fault) {
+  visit_fault(with, fault);
+}
+
+template <typename Visitor, typename Of>
+void visit_finding(Visitor& with, Of& finding) {
+  with(finding.claim);
+  with(finding.seen);
+}
+template <typename Visitor>
+void visit(Visitor& with, Finding& finding) {
+  visit_finding(with, finding);
+}
+template <typename Visitor>
+void visit(Visitor& with, const Finding& finding) {
+  visit_finding(with, finding);
+}
+
+template <typename Visitor, typename Of>
+void visit_crossing(Visitor& with, Of& crossing) {
+  visit_point(with, crossing.point);
+  with(crossing.error);
+  with(crossing.injected);
+  with(crossing.waited);
+}
+template <typename Visitor>
+void visit(Visitor& with, Crossing& crossing) {
+  visit_crossing(with, crossing);
+}
+template <typename Visitor>
+void visit(Visitor& with, const Crossing& crossing) {
+  visit_crossing(with, crossing);
+}
+
+template <typename Visitor, typename Of>
+void visit_request(Visitor& with, Of& request) {
+  with(request.scenario);
+  with(request.plan.faults);
+  with(request.plan.choices);
+  with(request.plan.seed);
+  with(request.plan.wants_crossings);
+  with(request.plan.ambient);
+}
+
+template <typename Visitor, typename Of>
+void visit_outcome(Visitor& with, Of& outcome) {
+  with(outcome.findings);
+  with(outcome.crossings);
+  with(outcome.last_crossings);
+  with(outcome.choices);
+  with(outcome.options);
+  with(outcome.standard_error);
+  with(outcome.reached);
+  with(outcome.kills);
+  with(outcome.faults_fired);
+  with(outcome.leftovers);
+  with(outcome.unpromised);
+}
+
+}  // namespace
+
+std::string encode(const RunRequest& request) {
+  Put put;
+  visit_request(put, request);
+  return put.take();
+}
+
+std::string encode(const Outcome& outcome) {
+  Put put;
+  visit_outcome(put, outcome);
+  return put.take();
+}
+
+RunRequest decode_request(const std::string& bytes) {
+  Get get(bytes);
+  RunRequest request;
+  visit_request(get, request);
+  return request;
+}
+
+Outcome decode_outcome(const std::string& bytes) {
+  Get get(bytes);
+  Outcome outcome;
+  visit_outcome(get, outcome);
+  return outcome;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,21 @@
+#include "harness/report/counts.hpp"
+
+namespace lastref::harness {
+
+std::string_view column_of(const Fault& fault) noexcept {
+  return fault.whole_tree ? "kill_whole_tree" : name_of(fault.kind);
+}
+
+void MatrixCount::plan(const Fault& fault) {
+  ++all.total;
+  ++by_role[std::string(base_of(fault.point.role))].total;
+  ++by_fault[std::string(column_of(fault))].total;
+}
+
+void MatrixCount::execute(const Fault& fault) {
+  ++all.executed;
+  ++by_role[std::string(base_of(fault.point.role))].executed;
+  ++by_fault[std::string(column_of(fault))].executed;
+}
+
+}  // namespace lastref::harness

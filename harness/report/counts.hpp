@@ -1,0 +1,36 @@
+// Counts: how many faults were planned, and how many of them struck.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "harness/scenario/fault.hpp"
+
+namespace lastref::harness {
+
+/// Planned, and struck.
+struct Count {
+  std::size_t total = 0;
+  std::size_t executed = 0;
+
+  bool operator==(const Count&) const = default;
+};
+
+/// The column of a fault: its kind, or "kill_whole_tree".
+std::string_view column_of(const Fault& fault) noexcept;
+
+/// Sums over matrices.
+struct MatrixCount {
+  Count all;
+  std::map<std::string, Count, std::less<>> by_role;
+  std::map<std::string, Count, std::less<>> by_fault;
+
+  void plan(const Fault& fault);
+  void execute(const Fault& fault);
+  bool operator==(const MatrixCount&) const = default;
+};
+
+}  // namespace lastref::harness

@@ -1,0 +1,67 @@
+// World: runs one scenario once, under a plan, and says what the oracles saw.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/scenario/fault.hpp"
+#include "harness/scenario/finding.hpp"
+#include "harness/scenario/points.hpp"
+#include "harness/scenario/scenario.hpp"
+
+namespace lastref::harness {
+
+/// Everything that decides a run. The same plan gives the same run.
+struct Plan {
+  std::vector<Fault> faults;
+  /// Answers to "who goes on?", in order; after the last, the process that runs goes on until it
+  /// has to wait, and then the next in line follows. Empty is the clean order.
+  std::vector<std::uint32_t> choices;
+  /// With a seed, questions past the end of `choices` are answered by chance.
+  std::optional<std::uint64_t> seed;
+  bool wants_crossings = false;  ///< Fill Outcome::crossings.
+  std::string ambient = {};      ///< In which processes it runs; empty: the usual ones.
+};
+
+/// One call or step as it was crossed.
+struct Crossing {
+  Point point;
+  int error = 0;  ///< errno it came back with, 0 for success, -1 if it never came back
+  bool injected = false;
+  bool waited = false;  ///< It had to wait for another process at least once.
+
+  bool operator==(const Crossing&) const = default;
+};
+
+/// "root/open(lock)#1 = ENOENT (injected) (waited)", for people; 0 is success.
+std::string to_text(const Crossing& crossing);
+
+struct Outcome {
+  std::vector<Finding> findings;
+  std::vector<Crossing> crossings;
+  std::vector<std::string>
+      last_crossings;                  ///< With findings: the last few of each process, as text.
+  std::vector<std::uint32_t> choices;  ///< What was answered, and
+  std::vector<std::uint32_t> options;  ///< out of how many.
+  std::string standard_error;          ///< What the processes of the run said.
+  PointSet reached;                    ///< whether or not crossings were wanted
+  std::uint32_t kills = 0;
+  std::uint32_t faults_fired = 0;  ///< Planned faults whose point was reached.
+  std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.
+  std::uint32_t unpromised = 0;    ///< The same, but nobody promised to remove them.
+};
+
+class World {
+ public:
+  World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  virtual ~World() = default;
+
+  virtual const char* name() const noexcept = 0;  ///< "kernel", "sim"
+  virtual Outcome run(const Scenario& scenario, const Plan& plan) = 0;
+};
+
+}  // namespace lastref::harness

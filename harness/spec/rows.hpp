@@ -1,0 +1,71 @@
+// Rows: what the specification numbers, and who shows each of it.
+//
+// A row is shown by three parts: tests, which have its id as a word of their names ("..._T9",
+// "..._T3_T9"); scenarios, which list it; and mutants, which break it, and which a test or a
+// scenario of the same row has to see. An ambient of the gate, in which every scenario shows the
+// row, is as good as a scenario of it. A row that is not built yet is in the table all the same, so
+// that nobody takes it for done.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/scenario/ambient.hpp"
+#include "harness/scenario/scenario.hpp"
+#include "harness/spec/mutant.hpp"
+
+namespace lastref::harness {
+
+struct Row {
+  std::string_view id;    ///< "T9"
+  std::string_view name;  ///< A few words for people.
+  bool is_built = true;
+};
+
+/// The table, in the order of the specification.
+std::span<const Row> all_rows() noexcept;
+
+/// The words of a test's name that read like ids of rows, whether or not there are such rows.
+std::vector<std::string> rows_of_test(std::string_view name);
+
+/// What ctest -R takes to run the tests of a row, and no others.
+std::string pattern_of_tests(std::string_view row);
+
+/// The tests that a source defines, each as "Suite.name". A definition begins its line.
+std::vector<std::string> tests_of_source(std::string_view text);
+
+/// The tests of all sources below `folder`. Fails if one cannot be read, or there is no test.
+Result<std::vector<std::string>> read_tests(const std::string& folder);
+
+/// The names of those who show a row.
+struct RowParts {
+  Row row;
+  std::vector<std::string> tests;
+  std::vector<std::string> scenarios;  ///< And "ambient closed".
+  std::vector<std::string> mutants;
+};
+
+/// Who shows what.
+struct RowProof {
+  std::vector<RowParts> rows;  ///< One for each row of the table.
+  /// "test Suite.name_T99", of those who name a row that is not in the table.
+  std::vector<std::string> strangers;
+};
+
+/// What there is to show rows with.
+struct RowEvidence {
+  std::span<const std::string> tests;
+  std::span<const Scenario> scenarios;
+  std::span<const Ambient> ambients;
+  std::span<const Mutant> mutants;
+};
+
+RowProof prove(std::span<const Row> table, const RowEvidence& evidence);
+
+/// A sentence for each part that a row lacks, each row that is said not to be built and has all its
+/// parts, and each stranger.
+std::vector<std::string> complaints(const RowProof& proof);
+
+}  // namespace lastref::harness
