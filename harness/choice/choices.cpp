@@ -41,13 +41,11 @@ void Choices::begin() noexcept {
 }
 
 std::uint32_t ListedChoices::answer(const Question& question) noexcept {
-  if (asked_ < list_.size()) {
-    return std::min(list_[asked_++], question.options - 1);
-  }
-  if (!seed_) {
-    return 0;
-  }
-  return random_answer(state_, question.options, question.cost == Cost::preemption);
+  const bool is_given = asked_ < list_.size();
+  return answer_of(is_given ? std::optional(list_[asked_++]) : std::nullopt,
+                   seed_ ? &state_ : nullptr,
+                   question.options,
+                   question.cost == Cost::preemption);
 }
 
 void ListedChoices::begun() noexcept {
@@ -115,6 +113,16 @@ std::uint32_t random_answer(std::uint64_t& state,
   const std::uint64_t drawn = next_random(state);
   const bool stays = mostly_stays && drawn % change_one_in != 0;
   return stays ? 0 : static_cast<std::uint32_t>((drawn >> 8U) % options);
+}
+
+std::uint32_t answer_of(std::optional<std::uint32_t> given,
+                        std::uint64_t* chance,
+                        std::uint32_t options,
+                        bool mostly_stays) noexcept {
+  if (given) {
+    return std::min(*given, options - 1);
+  }
+  return chance == nullptr ? 0 : random_answer(*chance, options, mostly_stays);
 }
 
 std::string to_text(std::span<const std::uint32_t> answers) {

@@ -120,6 +120,13 @@ std::uint32_t random_answer(std::uint64_t& state,
                             std::uint32_t options,
                             bool mostly_stays) noexcept;
 
+/// The answer to a question: the given one, or the highest if that is out of range; else by chance
+/// if there is one; else 0.
+std::uint32_t answer_of(std::optional<std::uint32_t> given,
+                        std::uint64_t* chance,
+                        std::uint32_t options,
+                        bool mostly_stays) noexcept;
+
 /// "0.2.1.1.0", and back. Zeros at the end are left out, for they are the usual.
 std::string to_text(std::span<const std::uint32_t> answers);
 std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text);

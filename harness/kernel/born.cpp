@@ -124,7 +124,11 @@ std::vector<std::string> words_of(const Born& born, const RunContext& context, c
       std::to_string(born.by_scenario ? 1 : 0),
       birth.role,
       birth.entry == nullptr ? std::string(no_entry) : birth.entry->name,
-      std::to_string(birth.fds.size())};
+      std::to_string(context.faults.size())};
+  for (const Fault& fault : context.faults) {
+    words.push_back(to_text(fault));
+  }
+  words.push_back(std::to_string(birth.fds.size()));
   for (const os::PassedFd& fd : birth.fds) {
     words.push_back(std::to_string(fd.number_there));
   }
@@ -250,6 +254,12 @@ int become_process_of_run(std::span<const char* const> words,
   birth.role = all.text();
   const auto entry = std::ranges::find(entries, all.text(), &EntryPoint::name);
   birth.entry = entry == entries.end() ? nullptr : &*entry;
+  std::vector<Fault> faults(all.number<std::size_t>());
+  for (Fault& fault : faults) {
+    const bool is_fault = parse_fault(all.text(), fault);
+    LASTREF_ASSERT(is_fault);
+  }
+  context.faults = faults;
   for (auto left = all.number<unsigned>(); left > 0; --left) {
     birth.fds.push_back({.here = os::Fd{-1}, .number_there = all.number<int>()});
   }

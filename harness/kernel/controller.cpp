@@ -183,7 +183,7 @@ void KernelController::serve_request() {
       settle(segment().request_process);
       break;
     case Request::endless:
-      give_up("no rest after " + std::to_string(segment().crossings_allowed) +
+      give_up("no rest after " + std::to_string(segment().gates.crossings_allowed) +
               " calls: " + who_waits());
       return;
   }
@@ -206,15 +206,21 @@ void KernelController::go_on() {
 }
 
 void KernelController::when_quiet() {
-  if (segment().progress.load() != observed_at_) {
-    if (!observe()) {
-      return;
-    }
-    observed_at_ = segment().progress.load();
-  }
-  if (!let_doomed_go() && !let_down_one_who_awaits() && !let_stopped_go()) {
+  if (!resolve()) {
     give_up(who_waits());
   }
+}
+
+bool KernelController::has_moved() {
+  return segment().progress.load() != observed_at_;
+}
+
+bool KernelController::ask_tracker() {
+  if (!observe()) {
+    return true;
+  }
+  observed_at_ = segment().progress.load();
+  return false;
 }
 
 bool KernelController::let_doomed_go() {

@@ -10,11 +10,12 @@
 #include <string>
 #include <string_view>
 
+#include "harness/instrument/standstill.hpp"
 #include "harness/kernel/process.hpp"
 
 namespace lastref::harness {
 
-class KernelController {
+class KernelController final : public Standstill {
  public:
   explicit KernelController(RunContext& context, bool has_own_pids) noexcept
       : context_(context), has_own_pids_(has_own_pids) {}
@@ -31,9 +32,11 @@ class KernelController {
   /// Lets the next one go on, or sees to it that somebody can.
   void go_on();
   void when_quiet();
-  bool let_doomed_go();
-  bool let_down_one_who_awaits();
-  bool let_stopped_go();
+  bool has_moved() override;
+  bool ask_tracker() override;
+  bool let_doomed_go() override;
+  bool let_down_one_who_awaits() override;
+  bool let_stopped_go() override;
 
   /// Comes back when the process is really dead.
   void bury(std::uint16_t at, std::string_view how);

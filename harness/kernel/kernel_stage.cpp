@@ -75,9 +75,7 @@ bool KernelStage::fork_stranger(std::function<void()> body) {
 }
 
 bool KernelStage::is_undisturbed() const noexcept {
-  const Segment& segment = context_.run.segment();
-  return std::ranges::none_of(std::span(segment.faults).first(segment.fault_count),
-                              [](const PlannedFault& fault) { return fault.fired; });
+  return !context_.run.segment().gates.has_fired();
 }
 
 void KernelStage::refute(const std::string& claim, const std::string& seen) {

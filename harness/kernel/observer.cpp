@@ -119,18 +119,18 @@ void note_count(RunContext& context, std::uint16_t tracker, const Counted& count
 }  // namespace
 
 void KernelController::stop_observing() noexcept {
-  segment().observing = false;
+  segment().gates.observing = false;
   if (question_ >= 0) {
     ::close(std::exchange(question_, -1));
   }
 }
 
 bool KernelController::let_tracker_go() {
-  segment().observing = true;
+  segment().gates.observing = true;
   for (;;) {
     const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false);
     if (!next) {
-      segment().observing = false;
+      segment().gates.observing = false;
       return true;
     }
     give_turn(segment(), *next);

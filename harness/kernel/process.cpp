@@ -141,7 +141,7 @@ void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexce
 }
 
 void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth& birth) {
-  SerialGate gate(context.run, process);
+  SerialGate gate(context.run, context.faults, process);
   ForkingOs kernel(context, gate);
   InstrumentedOs os(kernel, gate);
   for (const os::PassedFd& fd : birth.fds) {

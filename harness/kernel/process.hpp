@@ -26,7 +26,8 @@ struct RunContext {
   std::string elsewhere;  ///< an empty folder of the room's
   bool has_walls;         ///< /dev/shm is the run's own.
   const Scenario* scenario = nullptr;
-  const Ambient* ambient = nullptr;  ///< nothing: processes are forks of the server's
+  std::span<const Fault> faults = {};  ///< that are planned
+  const Ambient* ambient = nullptr;    ///< nothing: processes are forks of the server's
   /// In the ambient of two trees: the folder of the one that is not the scenario's, and whether it
   /// is being made.
   std::string second_tree = {};

@@ -14,17 +14,15 @@
 
 #include <lastref/os.hpp>
 
-#include "harness/instrument/gate.hpp"
 #include "harness/instrument/limits.hpp"
+#include "harness/instrument/plan_gate.hpp"
 #include "harness/journal/journal.hpp"
 #include "harness/scenario/fault.hpp"
-#include "harness/scenario/points.hpp"
 
 namespace lastref::harness {
 
 inline constexpr std::size_t actors_max = 64;
 inline constexpr std::size_t processes_max = 48;
-inline constexpr std::size_t faults_max = 8;
 inline constexpr std::size_t questions_max = 1U << 15U;
 
 /// Descriptors that every process of a run inherits. The product's stay far below.
@@ -102,17 +100,6 @@ struct Mail {
   std::array<char, mail_size_max> bytes;
 };
 
-struct PlannedFault {
-  RoleText role;
-  PlaceText place;
-  ObjectText object;
-  std::uint32_t k;
-  FaultKind kind;
-  int error;
-  bool whole_tree;
-  bool fired;
-};
-
 /// What the controller is asked for together with the turn.
 enum class Request : std::uint8_t {
   quiet,    ///< Nobody can go on.
@@ -137,12 +124,9 @@ struct Segment {
   std::atomic<std::uint64_t> progress;
   std::uint16_t actors_used;
   std::uint16_t processes_used;
-  std::uint32_t crossings;
-  PointSet reached;
-  std::uint32_t crossings_allowed;
+  GateState gates;
   std::uint32_t turns_on_end;
   std::int64_t clock;   ///< ns
-  bool observing;       ///< Only the tracker goes, and nothing counts.
   RecordText listener;  ///< path of the socket that was bound last
 
   // Questions. `curious` while an answer is given, drawn or wanted.
@@ -152,10 +136,8 @@ struct Segment {
   std::uint32_t given_count;
   std::uint32_t asked;
 
-  std::uint32_t fault_count;
   std::uint32_t word_count;
   std::uint32_t mail_count;
-  std::array<PlannedFault, faults_max> faults;
   std::array<ObjectText, words_max> words;
   std::array<Mail, mails_max> mails;
   std::array<Process, processes_max> processes;

@@ -15,9 +15,7 @@ namespace {
 struct Me {
   ActorId actor = 0;
   const Approach* going = nullptr;
-  PlannedFault* kill_after = nullptr;
-  PlannedFault* kill_blocked = nullptr;
-  PlannedFault* pause = nullptr;
+  PendingFaults pending = {};
 };
 thread_local Me me;
 
@@ -87,19 +85,16 @@ os::Pid pid_in_world(os::Fd process) noexcept {
   return pid;
 }
 
-SerialGate::SerialGate(SharedRun& run, std::uint16_t process) noexcept
-    : run_(run), process_(process) {}
+SerialGate::SerialGate(SharedRun& run,
+                       std::span<const Fault> faults,
+                       std::uint16_t process) noexcept
+    : PlanGate(run.segment().gates), run_(run), faults_(faults), process_(process) {}
 
 void SerialGate::become(std::uint16_t process, ActorId actor) noexcept {
   process_ = process;
   me = {.actor = actor};
   chance_ = hash_of(role());
-  faults_.clear();
-  for (std::uint32_t at = 0; at < segment().fault_count; ++at) {
-    if (segment().faults[at].role == role()) {
-      faults_.push_back(at);
-    }
-  }
+  play(faults_, role());
   for (auto& each : interests_) {
     each.clear();
   }
@@ -161,7 +156,7 @@ void SerialGate::pass_on(ActorState state) noexcept {
 
 void SerialGate::ask() noexcept {
   Segment& shared = segment();
-  if (shared.observing) {
+  if (shared.gates.observing) {
     return;
   }
   const bool must = ++shared.turns_on_end > turns_on_end_max;
@@ -178,137 +173,52 @@ void SerialGate::ask() noexcept {
   }
 }
 
-bool SerialGate::is_hit(const PlannedFault& fault, const Approach& approach) const noexcept {
-  if (fault.place != approach.place) {
-    return false;
-  }
-  if (fault.kind == FaultKind::fail_always && fault.fired) {
-    return true;
-  }
-  return !fault.fired && fault.k == approach.k &&
-         fault.object == ObjectText(approach.object).view();
+PendingFaults& SerialGate::pending() noexcept {
+  return me.pending;
 }
 
-void SerialGate::fire(PlannedFault& fault) noexcept {
-  if (!fault.fired) {
-    fault.fired = true;
-    const auto index = static_cast<std::int64_t>(&fault - segment().faults.data());
-    note_fact(run_, process_, fact::fired, name_of(fault.kind), index);
-  }
+void SerialGate::crosses(const Approach* approach) noexcept {
+  me.going = approach;
+  segment().progress.fetch_add(approach == nullptr ? 0 : 1, std::memory_order_relaxed);
 }
 
-Passage SerialGate::apply_faults(const Approach& approach, const PlannedFault*& dies) noexcept {
-  Passage passage;
-  for (const std::uint32_t at : faults_) {
-    PlannedFault& fault = segment().faults[at];
-    if (!is_hit(fault, approach)) {
-      continue;
-    }
-    switch (fault.kind) {
-      case FaultKind::kill_before:
-        fire(fault);
-        dies = &fault;
-        break;
-      case FaultKind::kill_after:
-        me.kill_after = &fault;
-        break;
-      case FaultKind::kill_blocked:
-        me.kill_blocked = &fault;
-        break;
-      case FaultKind::fail_once:
-      case FaultKind::fail_always:
-        fire(fault);
-        passage.error = fault.error;
-        break;
-      case FaultKind::shorten:
-        fire(fault);
-        passage.shorten = true;
-        break;
-      case FaultKind::interrupt:
-        fire(fault);
-        // Here dies whoever neither blocks nor ignores them.
-        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-          ::kill(::getpid(), number);
-        }
-        break;
-      case FaultKind::pause:
-        me.pause = &fault;
-        break;
-    }
-  }
-  return passage;
+void SerialGate::let_others_go_first(const Approach& /*approach*/) noexcept {
+  ask();
 }
 
-Record* SerialGate::record(const Approach& approach, RecordKind kind) noexcept {
+Record* SerialGate::claim() noexcept {
   Record* made = run_.journal().claim();
   if (made != nullptr) {
-    made->value = approach.value;
-    made->k = approach.k;
     made->process = process_;
     made->actor = me.actor;
-    made->kind = kind;
-    made->call = approach.call;
-    made->waited = approach.waited;
-    made->observed = segment().observing;
     made->role = segment().processes[process_].role;
-    made->place.assign(approach.place);
-    made->object.assign(approach.object);
-    made->text.assign(approach.text);
   }
   return made;
 }
 
-Passage SerialGate::before(const Approach& approach) noexcept {
-  Segment& shared = segment();
-  shared.progress.fetch_add(1, std::memory_order_relaxed);
-  Passage passage;
-  const PlannedFault* dies = nullptr;
-  if (!shared.observing) {
-    if (++shared.crossings > shared.crossings_allowed) {
-      give_controller(shared, Request::endless);
-      halt();
-    }
-    if (const std::size_t point = point_of(approach.call, approach.place); point < points_max) {
-      shared.reached.set(point);
-    }
-    if (approach.asks) {
-      ask();
-    }
-    if (!faults_.empty()) {
-      passage = apply_faults(approach, dies);
-    }
-  }
-  me.going = &approach;
-  if (run_.journal().size() < records_of_crossings_max) {
-    if (Record* begins = record(approach, RecordKind::begin)) {
-      Journal::publish(*begins);
-    }
-  }
-  if (dies != nullptr) {
-    die(dies->whole_tree);
-  }
-  return passage;
+void SerialGate::publish(Record& record) noexcept {
+  Journal::publish(record);
 }
 
-void SerialGate::after(const Approach& approach, const Return& how) noexcept {
-  if (run_.journal().size() < records_of_crossings_max || how.injected) {
-    if (Record* ends = record(approach, RecordKind::end)) {
-      ends->error = how.error;
-      ends->injected = how.injected;
-      Journal::publish(*ends);
-    }
+void SerialGate::note_fired(FaultKind kind, std::size_t index) noexcept {
+  note_fact(run_, process_, fact::fired, name_of(kind), static_cast<std::int64_t>(index));
+}
+
+void SerialGate::interrupt() noexcept {
+  // Here dies whoever neither blocks nor ignores them.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    ::kill(::getpid(), number);
   }
-  me.going = nullptr;
-  me.kill_blocked = nullptr;
-  if (PlannedFault* fault = std::exchange(me.kill_after, nullptr)) {
-    fire(*fault);
-    die(fault->whole_tree);
-  }
-  if (PlannedFault* fault = std::exchange(me.pause, nullptr)) {
-    fire(*fault);
-    self().paused = true;
-    pass_on(ActorState::ready);
-  }
+}
+
+void SerialGate::pause() noexcept {
+  self().paused = true;
+  pass_on(ActorState::ready);
+}
+
+void SerialGate::give_up() noexcept {
+  give_controller(segment(), Request::endless);
+  halt();
 }
 
 std::string_view SerialGate::role_of(os::Pid pid) const noexcept {
@@ -416,12 +326,9 @@ bool SerialGate::wait_ready(std::span<const os::PollItem> items,
   Actor& actor = self();
   actor.has_deadline = deadline.has_value();
   actor.deadline = deadline ? deadline->count() : 0;
-  actor.doomed = me.kill_blocked != nullptr;
+  actor.doomed = me.pending.kill_blocked != nullptr;
   pass_on(ActorState::polling);
-  if (PlannedFault* fault = std::exchange(me.kill_blocked, nullptr)) {
-    fire(*fault);
-    die(fault->whole_tree);
-  }
+  strike_if_blocked();
   return !actor.late;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/instrument/gate.hpp"
+#include "harness/instrument/plan_gate.hpp"
 #include "harness/kernel/segment.hpp"
 
 namespace lastref::harness {
@@ -18,9 +18,10 @@ namespace lastref::harness {
 /// The pid, in the world, that a process descriptor of ours names; 0 if it names none.
 os::Pid pid_in_world(os::Fd process) noexcept;
 
-class SerialGate final : public Gate {
+class SerialGate final : public PlanGate {
  public:
-  SerialGate(SharedRun& run, std::uint16_t process) noexcept;
+  /// `faults` are those of the run's plan, and outlive it.
+  SerialGate(SharedRun& run, std::span<const Fault> faults, std::uint16_t process) noexcept;
 
   /// The process and the thread that calls, from now on; also after a fork that nobody announced.
   void become(std::uint16_t process, ActorId actor) noexcept;
@@ -41,9 +42,6 @@ class SerialGate final : public Gate {
   void note(std::string_view word, std::string_view text, bool begins, int error) noexcept;
   void fact(std::string_view place, std::string_view text, std::string_view object = {}) noexcept;
 
-  Passage before(const Approach& approach) noexcept override;
-  void after(const Approach& approach, const Return& how) noexcept override;
-  bool counts() const noexcept override { return !segment().observing; }
   std::string_view role_of(os::Pid pid) const noexcept override;
   void closes(os::Fd fd) noexcept override;
   void bound(std::string_view path) noexcept override;
@@ -79,20 +77,25 @@ class SerialGate final : public Gate {
   /// Hands the turn on and comes back with it. The state says what for.
   void pass_on(ActorState state) noexcept;
   void set_interests(std::span<const os::PollItem> items) noexcept;
-  bool is_hit(const PlannedFault& fault, const Approach& approach) const noexcept;
-  /// Does what the plan says at this point; `dies` if that is death before the call.
-  Passage apply_faults(const Approach& approach, const PlannedFault*& dies) noexcept;
-  void fire(PlannedFault& fault) noexcept;
-  Record* record(const Approach& approach, RecordKind kind) noexcept;
+  PendingFaults& pending() noexcept override;
+  void crosses(const Approach* approach) noexcept override;
+  void let_others_go_first(const Approach& approach) noexcept override;
+  Record* claim() noexcept override;
+  void publish(Record& record) noexcept override;
+  std::size_t records() const noexcept override { return run_.journal().size(); }
+  void note_fired(FaultKind kind, std::size_t index) noexcept override;
+  void interrupt() noexcept override;
+  void pause() noexcept override;
+  [[noreturn]] void die(bool whole_tree) noexcept override;
+  void give_up() noexcept override;
   /// The live process of the run that a process descriptor names, if it names one.
   std::optional<std::uint16_t> live_process(os::Fd process) noexcept;
-  [[noreturn]] void die(bool whole_tree) noexcept;
   [[noreturn]] void halt() noexcept;
 
   SharedRun& run_;
+  std::span<const Fault> faults_;
   std::uint16_t process_ = 0;
   std::uint64_t chance_ = 0;
-  std::vector<std::uint32_t> faults_;  ///< those of this role
   std::array<std::vector<Interest>, actors_max> interests_;
 };
 

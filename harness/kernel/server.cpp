@@ -86,18 +86,7 @@ class Server {
 void Server::load(const Plan& plan) {
   run_.reset();
   Segment& segment = run_.segment();
-  LASTREF_ASSERT(plan.faults.size() <= faults_max);
-  for (const Fault& fault : plan.faults) {
-    PlannedFault& planned = segment.faults[segment.fault_count++];
-    planned.role.assign(fault.point.role);
-    planned.place.assign(fault.point.place);
-    planned.object.assign(fault.point.object);
-    planned.k = fault.point.k;
-    planned.kind = fault.kind;
-    planned.error = fault.error;
-    planned.whole_tree = fault.whole_tree;
-    planned.fired = false;
-  }
+  context_.faults = plan.faults;
   segment.given_count =
       static_cast<std::uint32_t>(std::min(plan.choices.size(), segment.given.size()));
   for (std::uint32_t at = 0; at < segment.given_count; ++at) {
@@ -148,7 +137,7 @@ Outcome Server::perform(const RunRequest& request) {
   room_.prepare();
   load(request.plan);
   if (!scenario->in_matrix) {
-    run_.segment().crossings_allowed = crossings_max_at_scale;
+    run_.segment().gates.crossings_allowed = crossings_max_at_scale;
   }
   context_.scenario = &*scenario;
   set_ambient(request.plan.ambient);
@@ -169,7 +158,7 @@ Outcome Server::perform(const RunRequest& request) {
                                 .left_after_sweep = std::move(left_after_sweep),
                                 .standard_error = standard_error});
   const Segment& segment = run_.segment();
-  outcome.reached = segment.reached;
+  outcome.reached = segment.gates.reached;
   outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
   outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
   room_.wipe();

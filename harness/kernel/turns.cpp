@@ -1,4 +1,6 @@
 // turns: who goes on, and how the turn gets there.
+#include "harness/instrument/turns.hpp"
+
 #include <linux/futex.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -51,36 +53,30 @@ bool may_run(const Segment& segment, const Actor& actor) noexcept {
   if (actor.state == ActorState::unused || actor.state == ActorState::gone || process.stopped) {
     return false;
   }
-  return !segment.observing || process.base == "tracker";
+  return !segment.gates.observing || process.base == "tracker";
 }
 
-/// Who could go on, the one after `current` first and `current` last. Who pauses is listed only
-/// with others who do, when there is nobody else.
-std::size_t list_ready(const Segment& segment, std::array<ActorId, actors_max>& into) noexcept {
+/// Who could go on, in the order of their turns.
+std::size_t list_ready(const Segment& segment,
+                       bool may_stay,
+                       std::array<ActorId, actors_max>& into) noexcept {
   const bool somebody_polls =
       std::ranges::any_of(std::span(segment.actors).first(segment.actors_used),
                           [](const Actor& actor) { return actor.state == ActorState::polling; });
   const Ready ready = somebody_polls ? ready_pollers() : Ready{};
-  std::array<ActorId, actors_max> paused{};
   std::size_t count = 0;
-  std::size_t count_of_paused = 0;
-  for (std::uint32_t step = 1; step <= segment.actors_used; ++step) {
-    const auto at = static_cast<ActorId>((segment.current + step) % segment.actors_used);
-    const Actor& actor = segment.actors[at];
-    const bool able =
-        actor.state == ActorState::ready || (actor.state == ActorState::polling && ready.test(at));
-    if (able && may_run(segment, actor)) {
-      if (actor.paused) {
-        paused[count_of_paused++] = at;
-      } else {
-        into[count++] = at;
-      }
-    }
-  }
-  if (count == 0) {
-    into = paused;
-    count = count_of_paused;
-  }
+  offer_turn(
+      segment.current,
+      segment.actors_used,
+      may_stay,
+      [&](std::size_t at) {
+        const Actor& actor = segment.actors[at];
+        const bool able = actor.state == ActorState::ready ||
+                          (actor.state == ActorState::polling && ready.test(at));
+        return able && may_run(segment, actor);
+      },
+      [&](std::size_t at) { return segment.actors[at].paused; },
+      [&](std::size_t at) { into[count++] = static_cast<ActorId>(at); });
   return count;
 }
 
@@ -130,19 +126,15 @@ void SharedRun::reset() noexcept {
   segment.current = 0;
   segment.actors_used = 0;
   segment.processes_used = 0;
-  segment.crossings = 0;
-  segment.reached.reset();
-  segment.crossings_allowed = crossings_max;
+  segment.gates = {};
   segment.turns_on_end = 0;
   segment.clock = 0;
-  segment.observing = false;
   segment.listener.assign({});
   segment.records_questions = false;
   segment.has_seed = false;
   segment.chance = 0;
   segment.given_count = 0;
   segment.asked = 0;
-  segment.fault_count = 0;
   segment.word_count = 0;
   segment.mail_count = 0;
   journal_.reset();
@@ -153,12 +145,12 @@ std::uint32_t choose(Segment& segment, std::uint32_t options, bool sticky) noexc
   if (options == 1 || !segment.is_curious()) {
     return 0;
   }
-  std::uint32_t answer = 0;
-  if (segment.asked < segment.given_count) {
-    answer = std::min<std::uint32_t>(segment.given[segment.asked], options - 1);
-  } else if (segment.has_seed) {
-    answer = random_answer(segment.chance, options, sticky);
-  }
+  const bool is_given = segment.asked < segment.given_count;
+  const std::uint32_t answer = answer_of(
+      is_given ? std::optional<std::uint32_t>(segment.given[segment.asked]) : std::nullopt,
+      segment.has_seed ? &segment.chance : nullptr,
+      options,
+      sticky);
   if (segment.asked < questions_max) {
     segment.answers[segment.asked] = static_cast<std::uint8_t>(answer);
     segment.options[segment.asked] = static_cast<std::uint8_t>(options);
@@ -169,15 +161,12 @@ std::uint32_t choose(Segment& segment, std::uint32_t options, bool sticky) noexc
 
 std::optional<ActorId> next_actor(Segment& segment, bool may_stay) noexcept {
   std::array<ActorId, actors_max> ready{};
-  const std::size_t count = list_ready(segment, ready);
+  const std::size_t count = list_ready(segment, may_stay, ready);
   if (count == 0) {
-    return segment.observing ? std::nullopt : first_deadline(segment);
-  }
-  if (may_stay && count > 0 && ready[count - 1] == segment.current) {
-    std::rotate(ready.begin(), ready.begin() + (count - 1), ready.begin() + count);
+    return segment.gates.observing ? std::nullopt : first_deadline(segment);
   }
   const std::uint32_t answer =
-      segment.observing ? 0 : choose(segment, static_cast<std::uint32_t>(count), may_stay);
+      segment.gates.observing ? 0 : choose(segment, static_cast<std::uint32_t>(count), may_stay);
   const ActorId chosen = ready[answer];
   segment.actors[chosen].late = false;
   segment.actors[chosen].paused = false;

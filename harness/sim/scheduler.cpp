@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/instrument/turns.hpp"
 #include "harness/sim/arena.hpp"
 
 namespace lastref::harness::sim {
@@ -41,18 +42,13 @@ bool Scheduler::can_go_on(const Actor& actor) const {
 std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   bury_the_doomed();
   options_.clear();
-  paused_.clear();
-  const std::size_t count = actors_.size();
-  const std::size_t first = may_stay ? 0 : 1;
-  for (std::size_t step = first; step < count + first; ++step) {
-    const auto index = static_cast<Index>((current_ + step) % count);
-    if (can_go_on(actors_[index])) {
-      (actors_[index].paused ? paused_ : options_).push_back(index);
-    }
-  }
-  if (options_.empty()) {
-    std::swap(options_, paused_);
-  }
+  offer_turn(
+      current_,
+      actors_.size(),
+      may_stay,
+      [&](std::size_t index) { return can_go_on(actors_[index]); },
+      [&](std::size_t index) { return actors_[index].paused; },
+      [&](std::size_t index) { options_.push_back(static_cast<Index>(index)); });
   if (options_.empty()) {
     return std::nullopt;
   }

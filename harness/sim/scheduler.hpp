@@ -110,7 +110,6 @@ class Scheduler {
   Choices& choices_;
   std::deque<Actor> actors_;  // Stays in place while it grows
   std::vector<Index> options_;
-  std::vector<Index> paused_;
   Index current_ = 0;
   std::optional<Index> picked_;  // by an actor that gives way
   std::uint64_t steps_ = 0;

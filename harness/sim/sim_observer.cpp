@@ -65,7 +65,7 @@ void observe(SimRun& run) {
   const auto socket = kernel.make_socket(observer);
   LASTREF_ASSERT(socket.has_value());
   if (kernel.connect(observer, *socket, run.listener)) {
-    run.observing = true;
+    run.gates.observing = true;
     scheduler.only = [member](const Task& task) { return &task == &member->system->task(); };
     const auto question = tracker::encode({.verb = tracker::Verb::counts, .id = 1, .entries = {}});
     static_cast<void>(kernel.send(observer, *socket, question, {}));
@@ -74,7 +74,7 @@ void observe(SimRun& run) {
     static_cast<void>(kernel.close(observer, *socket));
     scheduler.run();  // So that it has forgotten us before anything counts again.
     scheduler.only = nullptr;
-    run.observing = false;
+    run.gates.observing = false;
     if (entries) {
       note(run, *member, *entries);
     }

@@ -4,6 +4,8 @@
 
 #include <lastref/tracker.hpp>
 
+#include "harness/sim/sim_observer.hpp"
+
 namespace lastref::harness::sim {
 namespace {
 
@@ -28,11 +30,10 @@ bool is_entry(std::string_view name) noexcept {
 SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices)
     : scenario(the_scenario), plan(the_plan), choices(the_choices), machine(the_choices) {
   if (!scenario.in_matrix) {
-    crossings_allowed = crossings_max_at_scale;
+    gates.crossings_allowed = crossings_max_at_scale;
     machine.scheduler.steps_max = ~std::uint64_t{0};
   }
   machine.scheduler.on_end_max = turns_on_end_max;
-  fired.resize(plan.faults.size());
   journal.reserve(1024);
   machine.on_birth = [this](SimOs& os, const Task* parent, const os::SpawnOptions& options) {
     be_born(os, parent, options);
@@ -58,7 +59,7 @@ std::string_view SimRun::end_of(const Task& task) const {
 }
 
 void SimRun::be_born(SimOs& os, const Task* parent, const os::SpawnOptions& options) {
-  if (observing) {
+  if (gates.observing) {
     return;  // Not of the run, but the world's own.
   }
   auto member = std::make_unique<Member>();
@@ -118,10 +119,21 @@ void SimRun::note(const Member& member,
   record.process = member.index;
   record.actor = machine.scheduler.current();
   record.kind = kind;
-  record.observed = observing;
+  record.observed = gates.observing;
   record.role.assign(member.role);
   record.place.assign(place);
   record.text.assign(text);
+}
+
+bool SimRun::has_moved() {
+  return gates.crossings != observed_at;
+}
+
+/// Whether somebody may go on now, the scheduler has to see.
+bool SimRun::ask_tracker() {
+  observed_at = gates.crossings;
+  observe(*this);
+  return true;
 }
 
 bool SimRun::let_doomed_go() {
@@ -158,99 +170,41 @@ bool SimRun::let_stopped_go() {
   return any;
 }
 
-bool SimGate::is_hit(const Fault& fault, std::size_t index, const Approach& approach) const {
-  if (fault.point.role != member_.role || fault.point.place != approach.place) {
-    return false;
-  }
-  if (fault.kind == FaultKind::fail_always && run_.fired[index]) {
-    return true;
-  }
-  return !run_.fired[index] && fault.point.k == approach.k &&
-         ObjectText(fault.point.object) == ObjectText(approach.object).view();
+void SimGate::note_fired(FaultKind kind, std::size_t index) noexcept {
+  run_.note(member_,
+            RecordKind::fact,
+            fact::fired,
+            harness::name_of(kind),
+            static_cast<std::int64_t>(index));
 }
 
-void SimGate::fire(const Fault& fault) {
-  const auto index = static_cast<std::size_t>(&fault - run_.plan.faults.data());
-  if (!run_.fired[index]) {
-    run_.fired[index] = true;
-    run_.note(member_,
-              RecordKind::fact,
-              fact::fired,
-              harness::name_of(fault.kind),
-              static_cast<std::int64_t>(index));
+void SimGate::interrupt() noexcept {
+  for (const os::Signal signal :
+       {os::Signal::interrupt, os::Signal::terminate, os::Signal::hang_up, os::Signal::quit}) {
+    run_.machine.kernel.deliver(member_.system->task(), signal);
   }
+  run_.machine.scheduler.mind_death();
 }
 
-Passage SimGate::apply_faults(const Approach& approach, const Fault*& dies) {
-  Passage passage;
-  for (std::size_t index = 0; index < run_.plan.faults.size(); ++index) {
-    const Fault& fault = run_.plan.faults[index];
-    if (!is_hit(fault, index, approach)) {
-      continue;
-    }
-    switch (fault.kind) {
-      case FaultKind::kill_before:
-        fire(fault);
-        dies = &fault;
-        break;
-      case FaultKind::kill_after:
-        doing().kill_after = &fault;
-        break;
-      case FaultKind::kill_blocked:
-        doing().kill_blocked = &fault;
-        break;
-      case FaultKind::fail_once:
-      case FaultKind::fail_always:
-        fire(fault);
-        passage.error = fault.error;
-        break;
-      case FaultKind::shorten:
-        fire(fault);
-        passage.shorten = true;
-        break;
-      case FaultKind::interrupt:
-        fire(fault);
-        for (const os::Signal signal : {os::Signal::interrupt,
-                                        os::Signal::terminate,
-                                        os::Signal::hang_up,
-                                        os::Signal::quit}) {
-          run_.machine.kernel.deliver(member_.system->task(), signal);
-        }
-        run_.machine.scheduler.mind_death();
-        break;
-      case FaultKind::pause:
-        doing().pause = &fault;
-        break;
-    }
-  }
-  return passage;
+void SimGate::pause() noexcept {
+  run_.machine.scheduler.pause();
 }
 
-void SimGate::record(const Approach& approach, RecordKind kind, const Return& how) {
-  if (run_.journal.size() >= records_of_crossings_max && !how.injected) {
-    return;
-  }
+Record* SimGate::claim() noexcept {
   Record& made = run_.journal.emplace_back();
-  made.published = 1;
   made.seq = static_cast<std::uint32_t>(run_.journal.size() - 1);
-  made.value = approach.value;
-  made.k = approach.k;
-  made.error = how.error;
   made.process = member_.index;
   made.actor = run_.machine.scheduler.current();
-  made.kind = kind;
-  made.call = approach.call;
-  made.injected = how.injected;
-  made.waited = approach.waited;
-  made.observed = run_.observing;
   made.role.assign(member_.role);
-  made.place.assign(approach.place);
-  made.object.assign(approach.object);
-  made.text.assign(approach.text);
+  return &made;
 }
 
-void SimGate::die(const Fault& fault) {
-  if (fault.whole_tree) {
+void SimGate::publish(Record& record) noexcept {
+  record.published = 1;
+}
+
+void SimGate::die(bool whole_tree) noexcept {
+  if (whole_tree) {
     run_.kill_all();
   } else {
     run_.machine.kernel.deliver(member_.system->task(), os::Signal::kill);
@@ -259,13 +213,13 @@ void SimGate::die(const Fault& fault) {
   LASTREF_ASSERT(false);
 }
 
+void SimGate::give_up() noexcept {
+  run_.machine.scheduler.give_up();
+}
+
 Reach SimGate::reach_of(const Approach& approach) const {
-  // A death here is everybody's business.
-  const auto strikes_here = [&](const Fault& fault) {
-    return fault.point.role == member_.role && fault.point.place == approach.place;
-  };
-  if (std::any_of(run_.plan.faults.begin(), run_.plan.faults.end(), strikes_here)) {
-    return Reach::everybody;
+  if (strikes_at(approach.place)) {
+    return Reach::everybody;  // A death here is everybody's business.
   }
   const bool is_pipe = approach.object.starts_with("pipe.") && !run_.machine.kernel.pipes_travel;
   switch (approach.call) {
@@ -287,44 +241,8 @@ Reach SimGate::reach_of(const Approach& approach) const {
   }
 }
 
-Passage SimGate::before(const Approach& approach) noexcept {
-  Passage passage;
-  const Fault* dies = nullptr;
-  if (!run_.observing) {
-    if (++run_.crossings > run_.crossings_allowed) {
-      run_.machine.scheduler.give_up();
-    }
-    if (const std::size_t point = point_of(approach.call, approach.place); point < points_max) {
-      run_.reached.set(point);
-    }
-    if (approach.asks) {
-      run_.machine.scheduler.ask(reach_of(approach));
-    }
-    if (!run_.plan.faults.empty()) {
-      passage = apply_faults(approach, dies);
-    }
-  }
-  record(approach, RecordKind::begin, {});
-  if (dies != nullptr) {
-    die(*dies);
-  }
-  return passage;
-}
-
-void SimGate::after(const Approach& approach, const Return& how) noexcept {
-  record(approach, RecordKind::end, how);
-  if (doing_.empty()) {
-    return;
-  }
-  doing().kill_blocked = nullptr;
-  if (const Fault* fault = std::exchange(doing().kill_after, nullptr); fault != nullptr) {
-    fire(*fault);
-    die(*fault);
-  }
-  if (const Fault* fault = std::exchange(doing().pause, nullptr); fault != nullptr) {
-    fire(*fault);
-    run_.machine.scheduler.pause();
-  }
+void SimGate::let_others_go_first(const Approach& approach) noexcept {
+  run_.machine.scheduler.ask(reach_of(approach));
 }
 
 std::string_view SimGate::role_of(os::Pid pid) const noexcept {
@@ -338,7 +256,7 @@ std::string_view SimGate::role_of(os::Pid pid) const noexcept {
 
 bool SimGate::strike() noexcept {
   for (auto& [actor, each] : doing_) {
-    if (each.kill_blocked != nullptr && !each.struck) {
+    if (each.pending.kill_blocked != nullptr && !each.struck) {
       each.struck = true;
       return true;
     }
@@ -361,7 +279,6 @@ bool SimGate::wait_ready(std::span<const os::PollItem> items,
   Task& task = member_.system->task();
   Doing& mine = doing();
   mine.struck = false;
-  const bool strikes = mine.kill_blocked != nullptr;
   std::uint64_t looked_at = kernel.changes;
   bool seen = kernel.is_ready(task, items);
   const std::function<bool()> ready = [&] {
@@ -371,11 +288,7 @@ bool SimGate::wait_ready(std::span<const os::PollItem> items,
     return seen || mine.struck;
   };
   const bool in_time = run_.machine.scheduler.wait_until(ready, deadline, "poll");
-  if (strikes) {
-    const Fault& fault = *std::exchange(doing().kill_blocked, nullptr);
-    fire(fault);
-    die(fault);
-  }
+  strike_if_blocked();
   return in_time;
 }
 

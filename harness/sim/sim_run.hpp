@@ -1,8 +1,6 @@
 // SimRun: one run of a scenario on a simulated computer: its machine, plan, journal and processes.
 //
-// SimGate is what stands around each process's SimOs: it journals crossings, fires planned faults,
-// and asks the scheduler. It is the twin of the kernel world's SerialGate, and asks the same
-// questions.
+// SimGate is what stands around each process's SimOs, as SerialGate does in the kernel world.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +12,8 @@
 #include <vector>
 
 #include "harness/instrument/instrumented_os.hpp"
-#include "harness/instrument/limits.hpp"
+#include "harness/instrument/plan_gate.hpp"
+#include "harness/instrument/standstill.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/scenario/world.hpp"
 #include "harness/sim/sim_os.hpp"
@@ -48,11 +47,11 @@ struct Awaiting {
   bool in_vain = false;  ///< Nobody will say it.
 };
 
-struct SimRun {
+struct SimRun final : Standstill {
   SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices);
   SimRun(const SimRun&) = delete;
   SimRun& operator=(const SimRun&) = delete;
-  ~SimRun();
+  ~SimRun() override;
 
   /// The role that a process starts in; nothing if it is an entry of the product's, or none.
   const Role* part_of(const os::SpawnOptions& options) const;
@@ -69,10 +68,11 @@ struct SimRun {
             std::string_view place,
             std::string_view text,
             std::int64_t value = 0);
-  // When nobody can go on: true if somebody can now.
-  bool let_doomed_go();
-  bool let_down_one_who_awaits();
-  bool let_stopped_go();
+  bool has_moved() override;
+  bool ask_tracker() override;
+  bool let_doomed_go() override;
+  bool let_down_one_who_awaits() override;
+  bool let_stopped_go() override;
 
   const Scenario& scenario;
   const Plan& plan;
@@ -82,32 +82,27 @@ struct SimRun {
   std::vector<Record> journal;
   std::map<const Task*, std::unique_ptr<Member>> members;
   std::vector<Member*> by_index;
-  std::vector<bool> fired;  ///< One for each planned fault
-  std::string listener;     ///< Path of the socket that was bound last
+  std::string listener;  ///< Path of the socket that was bound last
 
   std::set<std::string> words;               ///< that were said
   std::map<std::string, std::string> mails;  ///< bytes that words carry
   std::string ask_after;
   std::vector<Awaiting*> awaiting;
 
-  std::uint32_t crossings = 0;
-  PointSet reached;
-  std::uint32_t crossings_allowed = crossings_max;
-  std::uint32_t observed_at = 0;  ///< That number when the tracker was asked last
-  bool observing = false;
-  bool swept = false;  ///< What dies now is killed by the world.
+  GateState gates;
+  std::uint32_t observed_at = 0;  ///< How many crossings there were when the tracker was asked last
+  bool swept = false;             ///< What dies now is killed by the world.
 };
 
-class SimGate final : public Gate {
+class SimGate final : public PlanGate {
  public:
-  SimGate(SimRun& run, Member& member) : run_(run), member_(member) {}
+  SimGate(SimRun& run, Member& member) : PlanGate(run.gates), run_(run), member_(member) {
+    play(run.plan.faults, member.role);
+  }
 
   /// Whoever is planned to die in a call that waits, and waits, does so when it goes on.
   bool strike() noexcept;
 
-  Passage before(const Approach& approach) noexcept override;
-  void after(const Approach& approach, const Return& how) noexcept override;
-  bool counts() const noexcept override { return !run_.observing; }
   std::string_view role_of(os::Pid pid) const noexcept override;
   void bound(std::string_view path) noexcept override { run_.listener = path; }
   void signalled(os::Fd process, os::Signal signal) noexcept override;
@@ -135,9 +130,7 @@ class SimGate final : public Gate {
   };
   /// What an actor of this process is doing.
   struct Doing {
-    const Fault* kill_after = nullptr;
-    const Fault* kill_blocked = nullptr;
-    const Fault* pause = nullptr;
+    PendingFaults pending = {};
     bool struck = false;  ///< kill_blocked goes on to die
     Waiting* waiting = nullptr;
   };
@@ -145,11 +138,16 @@ class SimGate final : public Gate {
   /// Who can tell whether the call was made before or after a step of theirs.
   Reach reach_of(const Approach& approach) const;
   Doing& doing() { return doing_[run_.machine.scheduler.current()]; }
-  bool is_hit(const Fault& fault, std::size_t index, const Approach& approach) const;
-  Passage apply_faults(const Approach& approach, const Fault*& dies);
-  void fire(const Fault& fault);
-  void record(const Approach& approach, RecordKind kind, const Return& how);
-  [[noreturn]] void die(const Fault& fault);
+  PendingFaults& pending() noexcept override { return doing().pending; }
+  void let_others_go_first(const Approach& approach) noexcept override;
+  Record* claim() noexcept override;
+  void publish(Record& record) noexcept override;
+  std::size_t records() const noexcept override { return run_.journal.size(); }
+  void note_fired(FaultKind kind, std::size_t index) noexcept override;
+  void interrupt() noexcept override;
+  void pause() noexcept override;
+  [[noreturn]] void die(bool whole_tree) noexcept override;
+  void give_up() noexcept override;
 
   SimRun& run_;
   Member& member_;

@@ -100,7 +100,7 @@ std::size_t SimStage::processes(const std::string& role) {
 }
 
 bool SimStage::is_undisturbed() const noexcept {
-  return std::ranges::none_of(run_.fired, [](bool fired) { return fired; });
+  return !run_.gates.has_fired();
 }
 
 void SimStage::refute(const std::string& claim, const std::string& seen) {

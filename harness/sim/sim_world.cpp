@@ -10,7 +10,6 @@
 
 #include "harness/oracle/evidence.hpp"
 #include "harness/sim/arena.hpp"
-#include "harness/sim/sim_observer.hpp"
 #include "harness/sim/sim_run.hpp"
 #include "harness/sim/sim_stage.hpp"
 
@@ -86,16 +85,6 @@ void prepare(SimRun& run, const SimOptions& options) {
   run.maker = maker;
 }
 
-/// Nobody can go on. True if somebody can now; tried in the order of the kernel world.
-bool stir(SimRun& run) {
-  if (run.crossings != run.observed_at) {
-    run.observed_at = run.crossings;
-    sim::observe(run);
-    return true;
-  }
-  return run.let_doomed_go() || run.let_down_one_who_awaits() || run.let_stopped_go();
-}
-
 void go(SimRun& run) {
   sim::Scheduler& scheduler = run.machine.scheduler;
   run.machine.boot(run.maker, {.entry = root_role, .arguments = {}, .fds = {}, .blocked = {}});
@@ -105,7 +94,7 @@ void go(SimRun& run) {
       return;
     }
     const bool endless = rest == sim::Scheduler::Rest::endless;
-    if (endless || !stir(run)) {
+    if (endless || !run.resolve()) {
       run.note(*run.by_index.front(),
                RecordKind::fact,
                fact::hang,
@@ -127,7 +116,7 @@ std::vector<std::string> left(const SimRun& run) {
 
 /// The next start, which sweeps.
 void start_again(SimRun& run) {
-  run.observing = true;
+  run.gates.observing = true;
   run.machine.kernel.free_storage();
   run.machine.scheduler.steps_max = ~std::uint64_t{0};
   run.machine.boot(run.maker, {.entry = next_start, .arguments = {}, .fds = {}, .blocked = {}});
@@ -183,7 +172,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
 
   const sim::ArenaPause outlives_the_run;
   Outcome outcome = outcome_of(evidence);
-  outcome.reached = run->reached;
+  outcome.reached = run->gates.reached;
   outcome.choices = copy(choices.answers());
   outcome.options = copy(choices.options());
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
