@@ -1,115 +1,29 @@
+// catalog: every scenario, in the order of their names.
 #include <algorithm>
+#include <iterator>
 
-#include "fault_scenarios/scenarios.hpp"
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/canary/canary.hpp"
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/storage/storage.hpp"
+#include "fault_scenarios/sweep/sweep.hpp"
+#include "fault_scenarios/tracker/tracker.hpp"
 
 namespace lastref::harness {
 
 const std::vector<Scenario>& catalog() {
   static const std::vector<Scenario> all = [] {
-    std::vector<Scenario> scenarios = {
-        an_array_is_mapped_by_another_process(),
-        an_array_travels(),
-        two_workers_let_go_at_once(),
-        the_same_array_is_sent_again(),
-        clean_up_comes_twice(),
-        a_forced_clean_up(),
-        the_parent_is_killed(),
-        a_worker_forwards_an_array(),
-        views_of_a_file_travel(),
-        a_full_first_dump_goes_elsewhere(),
-        a_full_dump_leaves_nothing(),
-        no_inode_is_left_for_a_dump(),
-        a_file_may_not_be_so_long(),
-        shared_memory_is_forbidden(),
-        shared_memory_becomes_forbidden(),
-        an_outsider_unlinks(),
-        an_outsider_plants(),
-        an_outsider_replaces(),
-        others_may_rename(),
-        two_managers_share_a_context(),
-        sweeps_meet_a_live_tree(),
-        a_dead_tree_is_reclaimed(),
-        a_relative_name_means_one_place(),
-        a_pid_is_reused(),
-        a_relative_folder_is_made_absolute(),
-        a_cache_meets_a_full_disk(),
-        a_cache_may_not_be_so_long(),
-        a_cache_has_no_inode(),
-        a_cache_has_no_room_for_slots(),
-        a_place_has_no_room(),
-        a_cache_is_full(),
-        a_cache_is_preserved_during_use(),
-        a_cache_is_preloaded_during_use(),
-        threads_share_a_cache(),
-        a_forked_child_shares_a_cache(),
-        a_stopped_writer_holds_nobody_up(),
-        the_maker_of_a_cache_is_killed(),
-        an_outsider_unlinks_a_cache(),
-        an_outsider_cuts_a_cache_off(),
-        a_hostile_file_is_not_loaded(),
-        a_durable_cache(),
-        a_file_cache_of_one_process(),
-        two_workers_race_for_the_last_room(),
-        two_workers_share_a_cache(),
-        two_writers_of_one_slot(),
-        a_worker_reduces_as_it_was_told(),
-        arrays_come_and_go(),
-        files_are_warmed_up(),
-        what_is_small_travels_by_value(),
-        a_dead_worker_fails_the_call(),
-        a_hundred_thousand_tasks(),
-        a_message_is_longer_than_a_pipe(),
-        a_number_says_how_many_jobs(),
-        a_pool_in_a_worker(),
-        a_pool_is_aborted_twice_at_once(),
-        a_result_cannot_be_sent(),
-        a_stranger_keeps_no_pipe_alive(),
-        a_task_keeps_its_array(),
-        a_task_throws(),
-        a_failed_call_is_a_value(),
-        user_code_throws(),
-        the_parent_of_busy_workers_is_killed(),
-        the_tracker_of_a_job_is_killed(),
-        twenty_tasks_in_two_workers(),
-        each_batch_calls_back_once(),
-        threads_run_batches(),
-        two_jobs_in_two_threads(),
-        a_terminal_interrupts_a_job(),
-        canary_always_fails(),
-        a_folder_goes_with_what_is_in_it(),
-        a_failed_clean_up_is_over(),
-        a_huge_folder_keeps_nobody_waiting(),
-        what_is_gone_is_clean(),
-        a_forgotten_name_begins_anew(),
-        counts_wait_for_every_announcement(),
-        a_holder_is_killed(),
-        root_and_tracker_are_killed(),
-        the_root_is_killed(),
-        the_tracker_is_killed(),
-        the_tracker_is_killed_at_the_last_release(),
-        a_busy_sender_lets_go(),
-        a_reference_travels(),
-        loky_clients_are_served(),
-        the_root_leaves_first(),
-        names_of_any_bytes(),
-        unknown_and_malformed_messages(),
-        a_second_tracker_gives_way(),
-        a_tracker_is_deaf_to_interrupts(),
-        a_stopped_tracker_blocks_no_release(),
-        release_against_register(),
-        two_holders_release_at_once(),
-        a_hundred_thousand_names(),
-        two_hundred_rounds(),
-        a_stranger_keeps_nothing_alive(),
-        a_stranger_keeps_no_dead_tree_alive(),
-        a_forked_child_speaks_for_itself(),
-        threads_share_a_client(),
-        an_exit_meets_a_dump(),
-        a_forgotten_name_stays(),
-        each_type_for_real(),
-        the_last_process_leaves_each_type(),
-        the_last_words_of_the_dead_count(),
-    };
+    std::vector<Scenario> scenarios;
+    for (const auto family : {arrays_scenarios,
+                              caches_scenarios,
+                              canary_scenarios,
+                              jobs_scenarios,
+                              storage_scenarios,
+                              sweep_scenarios,
+                              tracker_scenarios}) {
+      std::ranges::move(family(), std::back_inserter(scenarios));
+    }
     std::ranges::sort(scenarios, {}, &Scenario::name);
     return scenarios;
   }();

@@ -76,7 +76,7 @@ answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario c
   --budget 0.2)
 answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/always_fails
   --budget 0.2 --first --worlds 1)
-answers(0 " in ambients, 3 random" gate --scenario loky/* --world sim --random 3)
+answers(0 " in ambients, 3 random" gate --scenario tracker/loky_* --world sim --random 3)
 
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"

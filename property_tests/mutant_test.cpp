@@ -1,6 +1,10 @@
 // Mutants: their files are read, or refused with a reason; and which row comes before which.
 #include "harness/spec/mutant.hpp"
 
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace lastref::harness {
@@ -63,6 +67,17 @@ TEST(Mutant, rows_are_in_the_order_of_their_numbers) {
   EXPECT_FALSE(row_is_before("T10", "T9"));
   EXPECT_TRUE(row_is_before("R2", "T1"));
   EXPECT_FALSE(row_is_before("T1", "T1"));
+}
+
+TEST(Mutant, that_lies_with_others_than_those_of_its_row_is_an_error) {
+  const std::filesystem::path folder = testing::TempDir() + "lastref_mutants";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder / "T");
+  std::ofstream(folder / "T" / "m.patch") << header + change;
+  EXPECT_TRUE(read_mutants(folder));
+  std::filesystem::rename(folder / "T", folder / "R");
+  EXPECT_THAT(describe(read_mutants(folder).error()), testing::HasSubstr("it is T/m.patch"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Mutant, a_folder_without_any_is_an_error) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fault_scenarios/scenarios.hpp"
+#include "fault_scenarios/tracker/tracker.hpp"
 #include "harness/explore/exhaustive.hpp"
 #include "harness/sim/sim_world.hpp"
 

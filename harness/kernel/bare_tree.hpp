@@ -1,4 +1,4 @@
-// kernel_world_bare: what a run of four processes costs at least, on this machine and at this
+// bare_tree: what a run of four processes costs at least, on this machine and at this
 // moment.
 #pragma once
 

@@ -1,4 +1,4 @@
-// kernel_world_born: how a process that was executed for a run gets to know what it is, and how its
+// born: how a process that was executed for a run gets to know what it is, and how its
 // ambient is applied to it.
 #pragma once
 

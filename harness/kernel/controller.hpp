@@ -1,4 +1,4 @@
-// kernel_world_controller: sees a run through, from its first process to its last.
+// controller: sees a run through, from its first process to its last.
 //
 // It has the turn whenever somebody has to die, and nobody goes on before the dead are really
 // dead: a process descriptor is readable when all threads are gone, and with them all descriptors

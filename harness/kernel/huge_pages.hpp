@@ -1,4 +1,4 @@
-// kernel_world_text: the program's code and constants in pages that a fork hands on for nothing.
+// huge_pages: the program's code and constants in pages that a fork hands on for nothing.
 #pragma once
 
 namespace lastref::harness {

@@ -39,7 +39,7 @@ class KernelStage final : public Stage {
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
 
-  // kernel_world_outside.cpp
+  // outside.cpp
   const std::string& spare_folder() const noexcept override { return context_.spare; }
   bool limit_storage(std::uint64_t bytes, std::uint64_t inodes) override;
   void free_storage() override;

@@ -1,4 +1,4 @@
-// kernel_world_observer: asks the tracker what it counts, as a stranger, when nothing moves.
+// observer: asks the tracker what it counts, as a stranger, when nothing moves.
 //
 // Knows the protocol from its description only, and shares no code with it.
 #include <sys/socket.h>

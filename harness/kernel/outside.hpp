@@ -1,4 +1,4 @@
-// kernel_world_outside: what happens around the product without its knowledge, in the kernel world:
+// outside: what happens around the product without its knowledge, in the kernel world:
 // limits of storage and of files, permission bits that count, and what an outside party does.
 #pragma once
 

@@ -1,4 +1,4 @@
-// kernel_world_patience: how long a run may make no progress before it is called a hang.
+// patience: how long a run may make no progress before it is called a hang.
 //
 // Time alone does not say: a machine that is busy with something else may leave a process without
 // a processor, or waiting for its disk, for a minute. So who could go on if the machine let them is

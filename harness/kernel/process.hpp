@@ -1,4 +1,4 @@
-// kernel_world_process: the processes of a kernel run, and what runs in them.
+// process: the processes of a kernel run, and what runs in them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// kernel_world_server: the fork server's loop: a request, a run, a judgement, an answer.
+// server: the fork server's loop: a request, a run, a judgement, an answer.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// kernel_world_wire: plans and outcomes as bytes, between a program and its own fork.
+// wire: plans and outcomes as bytes, between a program and its own fork.
 #pragma once
 
 #include <cstdint>

@@ -127,10 +127,10 @@ Status Workshop::patch(const Mutant& mutant, const std::string& how) {
   const std::string log = options_.folder + "/" + mutant.name + ".patch.log";
   // Without the ceiling, git would take the paths from the checkout around the copy.
   const std::string command =
-      fmt::format(R"-(GIT_CEILING_DIRECTORIES="$(dirname "$PWD")" git apply {} {}{}.patch)-",
+      fmt::format(R"-(GIT_CEILING_DIRECTORIES="$(dirname "$PWD")" git apply {} {}{})-",
                   how,
                   patches,
-                  mutant.name);
+                  path_of(mutant));
   LASTREF_TRY(code, say(command, log, patience_for_tests));
   if (code != 0) {
     return tl::unexpected(said_no(mutant.name + " does not fit", log));

@@ -96,7 +96,7 @@ Result<Mutant> parse_mutant(std::string name, std::string_view text) {
 Result<std::vector<Mutant>> read_mutants(const std::string& folder) {
   std::vector<Mutant> mutants;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
     const std::string file = entry.path().filename();
     if (!file.ends_with(suffix)) {
       continue;
@@ -107,6 +107,10 @@ Result<std::vector<Mutant>> read_mutants(const std::string& folder) {
       return failure(std::errc::io_error, entry.path());
     }
     LASTREF_TRY(mutant, parse_mutant(file.substr(0, file.size() - suffix.size()), text));
+    if (path_of(mutant) != std::filesystem::relative(entry.path(), folder)) {
+      return failure(std::errc::invalid_argument,
+                     entry.path().string() + ": its row says that it is " + path_of(mutant));
+    }
     mutants.push_back(std::move(mutant));
   }
   if (mutants.empty()) {
@@ -116,6 +120,10 @@ Result<std::vector<Mutant>> read_mutants(const std::string& folder) {
     return one.row == other.row ? one.name < other.name : row_is_before(one.row, other.row);
   });
   return mutants;
+}
+
+std::string path_of(const Mutant& mutant) {
+  return mutant.row.substr(0, 1) + "/" + mutant.name + std::string(suffix);
 }
 
 }  // namespace lastref::harness

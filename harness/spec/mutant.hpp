@@ -8,7 +8,7 @@
 //   +++ b/impl/tracker/cleaner.cpp
 //   @@ -1,3 +1,3 @@ ...
 //
-// Its name is that of its file without ".patch".
+// Its name is that of its file without ".patch", which lies in the folder of its row's letter.
 #pragma once
 
 #include <string>
@@ -31,8 +31,12 @@ struct Mutant {
 /// header line missing, unknown, twice or empty; no change; a change outside of `impl`.
 Result<Mutant> parse_mutant(std::string name, std::string_view text);
 
-/// All in `folder`, by row, then by name. Fails if one of them cannot be read, or there is none.
+/// All in `folder` and below, by row, then by name. Fails if one of them cannot be read or lies
+/// elsewhere than path_of says, or if there is none.
 Result<std::vector<Mutant>> read_mutants(const std::string& folder);
+
+/// "T/name.patch", from the folder of all of them.
+std::string path_of(const Mutant& mutant);
 
 /// "T9" before "T10".
 bool row_is_before(std::string_view one, std::string_view other) noexcept;

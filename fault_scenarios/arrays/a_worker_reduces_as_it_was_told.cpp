@@ -1,0 +1,126 @@
+#include <utility>
+
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Each of them other than by default.
+ForwardOptions told() {
+  return {.max_nbytes = large,
+          .mmap_mode = MapMode::copy_on_write,
+          .unlink_on_gc_collect = false,
+          .prewarm = Prewarm::automatic,
+          .verbose = 2};
+}
+
+/// The first elements.
+Array part(std::int64_t elements) {
+  return numbered().slice(std::vector<Slice>{{.stop = elements}}).value().copy().value();
+}
+
+Array small() {
+  return part(10);
+}
+
+/// Large enough for a file, and small enough for the mail of a Stage.
+Array returned() {
+  return part(300);
+}
+
+/// Receives what the worker's reducers make of arrays.
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  stage.send("options", text_of_bytes(encode(told())));
+  if (!stage.start("worker")) {
+    return;
+  }
+  Worker receiver(stage);
+  const std::pair<const char*, Array> expected[] = {
+      {"made", numbered()}, {"reused", numbered()}, {"small", small()}, {"back", returned()}};
+  for (const auto& [word, sent] : expected) {
+    const auto array = receiver.receive(word);
+    if (!array) {
+      return;
+    }
+    must_equal(stage, *array, sent);
+  }
+}
+
+/// Sends with reducers of a registry, one array after the other.
+class Sender {
+ public:
+  explicit Sender(Stage& stage) : stage_(stage) {}
+
+  Status send(const ReducerRegistry& registry, const std::string& word, const Array& array) {
+    return stage_.word("reduce", [&]() -> Status {
+      LASTREF_TRY(sent, reduce(registry, array));
+      LASTREF_TRY(bytes, encode(sent.reduction));
+      stage_.send(word, text_of_bytes(bytes));
+      await_arrival(stage_, word);
+      return sent.arrived();
+    });
+  }
+
+ private:
+  Stage& stage_;
+};
+
+void worker(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  const auto bytes = stage.receive("options");
+  if (!bytes) {
+    return;
+  }
+  const auto options = decode_forward_options(os::bytes_of(*bytes));
+  if (!options || *options != told()) {
+    stage.refute("R9: every option of a reducer travels", "others have arrived");
+    return;
+  }
+  const auto references = references_of(stage);
+  std::shared_ptr<TemporaryResources> resources;
+  const Status made = stage.word("make a manager", [&]() -> Status {
+    LASTREF_TRY(manager, TemporaryResources::make(stage.os(), references, {.context = "call"}));
+    resources = std::move(manager);
+    return ok();
+  });
+  if (!made) {
+    return;
+  }
+  const auto receiver = std::make_shared<Receiver>(stage.os(), references);
+  ReducerRegistry forth;
+  ReducerRegistry back;
+  get_memmapping_reducers(stage.os(), {references, resources, receiver}, *options, forth, back);
+  Sender sender(stage);
+  const Array array = numbered();
+  if (sender.send(forth, "made", array) && sender.send(forth, "reused", array) &&
+      sender.send(forth, "small", small())) {
+    static_cast<void>(sender.send(back, "back", returned()));
+  }
+  static_cast<void>(stage.word("clean up", [&] { return resources->clean_temporary_resources(); }));
+}
+
+}  // namespace
+
+Scenario a_worker_reduces_as_it_was_told() {
+  return {
+      .name = "arrays/a_worker_reduces_as_it_was_told",
+      .sentence =
+          "A worker gets the options of its parent's reducer, installs a pair with them, and sends "
+          "arrays to the parent: it tells of each, and each arrives.",
+      .rows = {"R9", "R11", "R5"},
+      .roles = {{"root", root}, {"worker", worker}},
+      .expected_noise = {"made a map of an array (shape (1000), dtype <i4) at ",
+                         "reuses ",
+                         "sends an array by value (shape (10), dtype <i4)"},
+      // The root holds until its end what is not let go of with its views.
+      .possible_noise = {"the last process of the tree left 1 file: file:"},
+  };
+}
+
+}  // namespace lastref::harness

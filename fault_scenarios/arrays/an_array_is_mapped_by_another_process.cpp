@@ -1,0 +1,70 @@
+#include <cstring>
+
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
+
+#include "fault_scenarios/arrays/arrays.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// 3 x 4, little-endian int32: 0, 1, 2, ... in C order.
+Result<Array> numbered() {
+  LASTREF_TRY(dtype, DType::parse("<i4"));
+  LASTREF_TRY(array, Array::zeros(dtype, {3, 4}));
+  std::byte* const data = array.mutable_data();
+  for (std::uint32_t index = 0; index < array.size(); ++index) {
+    data[index * sizeof(index)] = static_cast<std::byte>(index);
+  }
+  return array;
+}
+
+Status dump(os::Os& os, const std::string& path, const Array& array) {
+  LASTREF_TRY(file, os::open_file(os, path, {.write = true, .create = true}));
+  LASTREF_CHECK(write_npy(os, file.get(), array));
+  return file.close();
+}
+
+void root(Stage& stage) {
+  const Resource file = stage.file("array.npy");
+  const auto array = numbered();
+  if (!array || !stage.lead() || !stage.register_name(file) ||
+      !dump(stage.os(), file.name, *array) || !stage.start("client_a")) {
+    return;
+  }
+  stage.await("a holds");
+  static_cast<void>(stage.release(file));
+  stage.await("a has looked");
+}
+
+void client_a(Stage& stage) {
+  const Resource file = stage.file("array.npy");
+  if (!stage.join() || !stage.hold(file)) {
+    return;
+  }
+  stage.tell("a holds");
+  {
+    const auto expected = numbered();
+    const auto mapped = map_npy(stage.os(), file.name, MapMode::read);
+    if (expected && mapped && !contents_equal(*mapped, *expected)) {
+      stage.refute("no-corruption: a map shows what was dumped", "other elements");
+    }
+  }
+  stage.tell("a has looked");
+  static_cast<void>(stage.release(file));
+}
+
+}  // namespace
+
+Scenario an_array_is_mapped_by_another_process() {
+  return {
+      .name = "arrays/an_array_is_mapped_by_another_process",
+      .sentence =
+          "A process dumps an array and lets go of the file; another maps it, sees the same "
+          "elements, and unlinks it with the last reference.",
+      .rows = {"R8", "T9"},
+      .roles = {{"root", root}, {"client_a", client_a}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,78 @@
+#include <memory>
+
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr int dumps = 3;
+
+/// What a program has that lives as long as it does.
+struct Program {
+  std::shared_ptr<TemporaryResources> resources;
+  std::unique_ptr<os::ExitHook> last;
+  std::unique_ptr<os::Thread> thread;
+};
+
+/// Until somebody ends the process.
+void dump(Stage& stage, TemporaryResources& resources) {
+  for (int number = 0; number < dumps; ++number) {
+    const Status dumped = stage.word("dump", [&]() -> Status {
+      return status_of(resources.publish([&](os::Fd file) {
+        stage.tell("a dump is on its way");
+        return os::write_all(stage.os(), file, os::bytes_of("an array"));
+      }));
+    });
+    if (!dumped) {
+      break;
+    }
+  }
+  stage.tell("a dump is on its way");
+}
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  const auto program = std::make_shared<Program>();
+  // The first to be registered is the last to run: behind the manager's own.
+  program->last = stage.os().at_exit([program] {
+    if (program->thread) {
+      program->thread->join();
+    }
+    *program = {};
+  });
+  static_cast<void>(stage.word("make a manager", [&]() -> Status {
+    LASTREF_TRY(made,
+                TemporaryResources::make(
+                    stage.os(), references_of(stage), {.root = stage.folder(), .context = "call"}));
+    program->resources = std::move(made);
+    return ok();
+  }));
+  if (!program->resources) {
+    return;
+  }
+  if (auto thread = stage.os().start_thread(
+          [&stage, &resources = *program->resources] { dump(stage, resources); })) {
+    program->thread = *std::move(thread);
+    stage.await("a dump is on its way");
+  }
+  // And that is the end of the program: nobody cleans up, or waits for anybody.
+}
+
+}  // namespace
+
+Scenario an_exit_meets_a_dump() {
+  return {
+      .name = "arrays/an_exit_meets_a_dump",
+      .sentence =
+          "A program ends while a context is open and another thread dumps into it, at whatever "
+          "step: no folder is made again, and nothing is left.",
+      .rows = {"E9", "M3"},
+      .roles = {{"root", root}},
+      .failing_words = {"dump"},
+  };
+}
+
+}  // namespace lastref::harness

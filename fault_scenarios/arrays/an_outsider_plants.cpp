@@ -1,0 +1,66 @@
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr const char* claim = "R13: what is planted in the way is not used, and not touched";
+
+void root(Stage& stage) {
+  const Resource temp = stage.folder_of("temp");
+  if (!stage.lead() || !stage.register_name(temp) || !stage.make(temp)) {
+    return;
+  }
+  Parent parent(stage, {.root = temp.name});
+  if (!parent) {
+    return;
+  }
+  const std::string target = temp.name + "/target";
+  stage.outside_make_folder(target, 0700);
+  for (const std::string context : {"symlink", "open", "file"}) {
+    if (!parent.begin(context)) {
+      return;
+    }
+    const auto folder = parent.resources().resolve_temp_folder_name();
+    if (!folder) {
+      return;
+    }
+    if (context == "symlink") {
+      stage.outside_symlink(target, folder->path);
+    } else if (context == "open") {
+      stage.outside_make_folder(folder->path, 0777);
+    } else {
+      stage.outside_write(folder->path, "planted");
+    }
+    if (parent.send(context, numbered())) {
+      stage.refute(claim, "an array was sent through a " + context);
+    }
+    if (!stage.outside_list(target).empty() || !stage.outside_list(folder->path).empty()) {
+      stage.refute(claim, "a file was made in it");
+    }
+    if (!stage.os().status_at(folder->path) && stage.is_undisturbed()) {
+      stage.refute(claim, "the " + context + " is gone");
+    }
+    stage.outside_unlink(folder->path);
+    stage.outside_rmdir(folder->path);
+  }
+  stage.outside_rmdir(target);
+  static_cast<void>(stage.release(temp));
+}
+
+}  // namespace
+
+Scenario an_outsider_plants() {
+  return {
+      .name = "arrays/an_outsider_plants",
+      .sentence =
+          "Somebody puts a symlink, a folder open to all, or a file where a context's folder shall "
+          "be: "
+          "each is an error, nothing is made through it, and it stays as it is.",
+      .rows = {"R13", "M3"},
+      .roles = {{"root", root}},
+      .failing_words = {"reduce"},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::uint32_t arrays = 2;
+
+std::string word_of(std::uint32_t number) {
+  return "array " + std::to_string(number);
+}
+
+void must_be_let_go(Stage& stage, const std::vector<std::string>& files) {
+  const auto counts = stage.client().counts();
+  if (!counts || !stage.is_undisturbed()) {
+    return;
+  }
+  for (const tracker::Count& each : *counts) {
+    if (std::ranges::find(files, each.resource.name) != files.end()) {
+      stage.refute("R4: the file of an array that is gone is let go of",
+                   each.resource.name + " is still counted");
+    }
+  }
+}
+
+/// Views of one memory, which changes between their lives: they have an address in common, and no
+/// more.
+class Place {
+ public:
+  /// numbered(factor), as long as nobody asks again.
+  Array holds(std::uint32_t factor) {
+    const Array elements = numbered(factor);
+    std::ranges::copy(std::span(elements.data(), elements.nbytes()), base_.mutable_data());
+    return base_.slice({}).value();
+  }
+
+ private:
+  Array base_ = numbered();
+};
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage);
+  if (!parent || !stage.start("worker")) {
+    return;
+  }
+  std::vector<std::string> files;
+  Place place;
+  for (std::uint32_t number = 1; number <= arrays; ++number) {
+    if (!parent.send(word_of(number), place.holds(number))) {
+      return;
+    }
+    files.push_back(parent.last_file());
+    await_arrival(stage, word_of(number));
+    parent.arrived(word_of(number));
+    stage.await("let go of " + word_of(number));
+  }
+  // Not before: to know the file of the first one would be no harm if it were let go of.
+  static_cast<void>(stage.word("release gone", [&] { return parent.reducer().release_gone(); }));
+  must_be_let_go(stage, files);
+  static_cast<void>(parent.clean_up());
+}
+
+void worker(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  Worker worker(stage);
+  for (std::uint32_t number = 1; number <= arrays; ++number) {
+    auto array = worker.receive(word_of(number));
+    if (!array) {
+      return;
+    }
+    must_equal(stage, *array, numbered(number));
+    array.reset();
+    static_cast<void>(stage.client().probe());
+    stage.tell("let go of " + word_of(number));
+  }
+}
+
+}  // namespace
+
+Scenario arrays_come_and_go() {
+  return {
+      .name = "arrays/arrays_come_and_go",
+      .sentence =
+          "A parent sends arrays that live one after the other at the same address: each arrives "
+          "as itself, and its file is let go of when it is gone.",
+      .rows = {"R1", "R4"},
+      .roles = {{"root", root}, {"worker", worker}},
+  };
+}
+
+}  // namespace lastref::harness

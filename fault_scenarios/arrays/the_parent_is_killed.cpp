@@ -1,0 +1,41 @@
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void worker(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  Worker worker(stage);
+  const auto array = worker.receive("array");
+  const auto path = stage.receive("path");
+  if (!array || !path) {
+    return;
+  }
+  const bool was_there = stage.os().status_at(*path).has_value();
+  stage.kill("root");
+  // Its folder is nobody's now, but our file lies in it.
+  if (was_there && stage.client().counts() && stage.client().probe()) {
+    stage.must_exist({.type = ResourceType::file, .name = *path});
+  }
+  must_equal(stage, *array, numbered());
+}
+
+}  // namespace
+
+Scenario the_parent_is_killed() {
+  return {
+      .name = "arrays/the_parent_is_killed",
+      .sentence =
+          "A parent is killed while a worker maps its file: the file stays until the worker lets "
+          "go, "
+          "and then the folder goes with it.",
+      .rows = {"R7", "M3", "T9"},
+      .roles = {{"root", send_and_live_on}, {"worker", worker}},
+      .possible_noise = {"the last process of the tree left 1 folder: "},
+  };
+}
+
+}  // namespace lastref::harness

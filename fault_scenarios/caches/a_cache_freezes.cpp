@@ -1,0 +1,167 @@
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/caches.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::int64_t length = 3;
+
+void root_of_a_limit(Stage& stage) {
+  StageCache cache(stage, "cache");
+  CacheOptions options = cache_options(stage);
+  options.size_limit = 600;
+  if (!stage.lead() || !cache.make(length, options)) {
+    return;
+  }
+  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  stage.send("cache", cache.handle());
+  if (!stage.start("worker")) {
+    return;
+  }
+  stage.await("worker is done");
+  must_be(stage,
+          "C5: who meets the limit freezes it for all",
+          cache.put(2, "small") == false,
+          "a put came after it");
+  must_have(stage, cache, 0, value_of(0, stage.role()));
+  static_cast<void>(cache.close());
+}
+
+void worker_at_the_limit(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (stage.join() && attach_sent(stage, cache)) {
+    must_be(stage,
+            "C5: beyond the limit put is false",
+            cache.put(1, value_of(1, stage.role(), 1000)) == false,
+            "true");
+    must_have(stage, cache, 0, value_of(0, "root"));
+  }
+  stage.tell("worker is done");
+}
+
+/// While a worker puts.
+void root_that_preserves(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (!stage.lead() || !cache.make(length)) {
+    return;
+  }
+  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  stage.send("cache", cache.handle());
+  if (!stage.start("worker")) {
+    return;
+  }
+  must_be(stage, "C7: it is preserved", cache.preserve("kept", true) == true, "it is not");
+  stage.await("worker is done");
+  // What is in the preserved one is what the cache has, and nothing came later.
+  StageCache other(stage, "other");
+  if (!other.make_file_cache(length)) {
+    return;
+  }
+  must_be(stage, "C7: it is preloaded", other.preload("kept") == true, "it is not");
+  for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+    must_have(stage, other, slot, cache.get(slot));
+  }
+  static_cast<void>(other.close());
+  static_cast<void>(cache.close());
+}
+
+void worker_that_puts(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (stage.join() && attach_sent(stage, cache)) {
+    for (std::uint64_t slot = 1; slot <= 2; ++slot) {
+      const auto stored = cache.put(slot, value_of(slot, stage.role()));
+      if (stored) {
+        must_have(stage,
+                  cache,
+                  slot,
+                  *stored ? std::optional(value_of(slot, stage.role())) : std::nullopt);
+      }
+    }
+  }
+  stage.tell("worker is done");
+}
+
+/// While a worker has the old one.
+void root_that_preloads(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  {
+    StageCache first(stage, "first");
+    if (!first.make(length)) {
+      return;
+    }
+    static_cast<void>(first.put(1, value_of(1, "first")));
+    if (first.preserve("kept", true) != true) {
+      return;
+    }
+    static_cast<void>(first.close());
+  }
+  StageCache cache(stage, "cache");
+  if (!cache.make(length)) {
+    return;
+  }
+  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  stage.send("cache", cache.handle());
+  if (!stage.start("worker")) {
+    return;
+  }
+  stage.await("worker has it");
+  must_be(stage, "C7: it is preloaded", cache.preload("kept") == true, "it is not");
+  must_have(stage, cache, 0, std::nullopt);
+  must_have(stage, cache, 1, value_of(1, "first"));
+  must_be(stage, "C7: what was preloaded is frozen", cache.put(2, "late") == false, "put");
+  stage.send("loaded", cache.handle());
+  stage.await("worker is done");
+  static_cast<void>(cache.close());
+}
+
+void worker_with_the_old_one(Stage& stage) {
+  StageCache cache(stage, "cache");
+  const bool has_it = stage.join() && attach_sent(stage, cache);
+  stage.tell("worker has it");
+  StageCache loaded(stage, "loaded");
+  if (has_it && attach_loaded(stage, loaded, "loaded")) {
+    must_have(stage, cache, 0, value_of(0, "root"));
+    must_have(stage, loaded, 1, value_of(1, "first"));
+  }
+  stage.tell("worker is done");
+}
+
+}  // namespace
+
+Scenario a_cache_is_full() {
+  return {
+      .name = "caches/a_cache_is_full",
+      .sentence = "A worker's put meets the cache's limit: every process sees that it is frozen.",
+      .rows = {"C5"},
+      .roles = {{"root", root_of_a_limit}, {"worker", worker_at_the_limit}},
+      .caches_refuse = true,
+  };
+}
+
+Scenario a_cache_is_preserved_during_use() {
+  return {
+      .name = "caches/a_cache_is_preserved_during_use",
+      .sentence =
+          "A cache is preserved while a worker puts: what was counted is in the file, and what is "
+          "not in the file was refused.",
+      .rows = {"C7", "C8"},
+      .roles = {{"root", root_that_preserves}, {"worker", worker_that_puts}},
+      .stays = {"file:kept"},
+  };
+}
+
+Scenario a_cache_is_preloaded_during_use() {
+  return {
+      .name = "caches/a_cache_is_preloaded_during_use",
+      .sentence =
+          "A cache loads a preserved one while a worker has the old file: who has it reads on, it "
+          "has no name any more, and the new one can be attached.",
+      .rows = {"C6", "C7"},
+      .roles = {{"root", root_that_preloads}, {"worker", worker_with_the_old_one}},
+      .stays = {"file:kept"},
+  };
+}
+
+}  // namespace lastref::harness

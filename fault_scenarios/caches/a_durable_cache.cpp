@@ -1,0 +1,71 @@
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/caches.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root_of_a_durable_cache(Stage& stage) {
+  StageCache cache(stage, "cache");
+  CacheOptions options = cache_options(stage);
+  options.is_durable = true;
+  if (!stage.lead() || !cache.make(2, options)) {
+    return;
+  }
+  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  must_have(stage, cache, 0, value_of(0, stage.role()));
+  must_be(stage, "C9: it is preserved", cache.preserve("kept", true) == true, "it is not");
+  static_cast<void>(cache.close());
+}
+
+void root_of_a_file_cache(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (!stage.lead() || !cache.make_file_cache(3)) {
+    return;
+  }
+  // Its file has no name any more.
+  must_be(stage,
+          "C8: the file of one process has no name",
+          stage.outside_list(stage.folder()).empty(),
+          "it has");
+  for (std::uint64_t slot = 0; slot <= 2; slot += 2) {
+    static_cast<void>(cache.put(slot, value_of(slot, stage.role())));
+    must_have(stage, cache, slot, value_of(slot, stage.role()));
+  }
+  must_be(stage, "C8: it is preserved", cache.preserve("kept", false) == true, "it is not");
+  static_cast<void>(cache.close());
+  StageCache loaded(stage, "loaded");
+  if (!loaded.make(3)) {
+    return;
+  }
+  must_be(stage, "C8: what one preserves another loads", loaded.preload("kept") == true, "not");
+  must_have(stage, loaded, 2, value_of(2, stage.role()));
+  must_have(stage, loaded, 1, std::nullopt);
+  static_cast<void>(loaded.close());
+}
+
+}  // namespace
+
+Scenario a_durable_cache() {
+  return {
+      .name = "caches/a_durable_cache",
+      .sentence =
+          "A durable cache syncs a value before anybody sees it; a sync that fails is told.",
+      .rows = {"C9"},
+      .roles = {{"root", root_of_a_durable_cache}},
+      .stays = {"file:kept"},
+  };
+}
+
+Scenario a_file_cache_of_one_process() {
+  return {
+      .name = "caches/a_file_cache_of_one_process",
+      .sentence =
+          "The file of a cache of one process has no name, so nothing is left whenever that dies; "
+          "what it preserves, the other kinds load.",
+      .rows = {"C8"},
+      .roles = {{"root", root_of_a_file_cache}},
+      .stays = {"file:kept"},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,63 @@
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/caches.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// What a process has left that nobody knows of any more: no ledger, and no lock.
+constexpr const char* dead_lock = "1-0123456789abcdef0123456789abcdef.lock";
+constexpr const char* dead_cache = "1-0123456789abcdef0123456789abcdef.cache";
+
+void root(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (!stage.lead() || !stage.limit_storage(0, 64)) {
+    return;
+  }
+  const Status refused = cache.make(2);
+  must_be(stage,
+          "E14: a cache that finds no room is refused as that",
+          !refused && refused.error().code == std::errc::no_space_on_device &&
+              refused.error().subject.find(stage.folder()) != std::string::npos,
+          refused ? "it was made" : describe(refused.error()));
+  must_be(stage,
+          "E14: what was refused has left nothing",
+          stage.outside_list(stage.folder()).empty(),
+          "files");
+  const std::string& next = stage.spare_folder();
+  for (const char* name : {dead_lock, dead_cache}) {
+    stage.outside_write(next + '/' + name, "");
+  }
+  if (!refused && cache.make(2, {.folder = next})) {
+    const std::string value = value_of(0, stage.role(), 2 * page_size);
+    must_be(stage, "E14: the next place has room", cache.put(0, value) == true, "put was false");
+    must_have(stage, cache, 0, value);
+    const std::vector<std::string> names = stage.outside_list(next);
+    must_be(stage,
+            "E14: what the dead have left goes at the next start",
+            names.size() == 2 && names.front() != dead_cache && names.back() != dead_lock,
+            std::to_string(names.size()) + " files");
+    static_cast<void>(cache.close());
+  }
+  stage.free_storage();
+}
+
+}  // namespace
+
+Scenario a_place_has_no_room() {
+  return {
+      .name = "caches/a_place_has_no_room",
+      .sentence =
+          "A cache finds its place full: that is a typed error which names the place, and leaves "
+          "nothing. In the next place it works, and takes away what a dead process has left there "
+          "of which no ledger knows.",
+      .rows = {"E14"},
+      .roles = {{"root", root}},
+      .failing_words = {"make a cache"},
+      .caches_refuse = true,
+      .stays = {"file:1-0123456789abcdef0123456789abcdef.lock",
+                "file:1-0123456789abcdef0123456789abcdef.cache"},
+  };
+}
+
+}  // namespace lastref::harness

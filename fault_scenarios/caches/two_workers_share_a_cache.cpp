@@ -1,0 +1,97 @@
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/caches.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::int64_t length = 4;
+constexpr std::uint64_t shared = 3;
+
+/// Makes the cache, which two workers have until they are done. False if it went otherwise.
+bool share(Stage& stage, StageCache& cache, std::int64_t slots) {
+  if (!stage.lead() || !cache.make(slots)) {
+    return false;
+  }
+  stage.send("cache", cache.handle());
+  if (!stage.start("worker_1") || !stage.start("worker_2")) {
+    return false;
+  }
+  stage.await("worker_1 is done");
+  stage.await("worker_2 is done");
+  return true;
+}
+
+void root(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (!share(stage, cache, length)) {
+    return;
+  }
+  must_have(stage, cache, 1, value_of(1, "worker_1"));
+  must_have(stage, cache, 2, value_of(2, "worker_2"));
+  must_be(stage, "C4: one of two writers has the slot", cache.get(shared).has_value(), "no value");
+  must_be(stage, "C7: a cache is preserved", cache.preserve("kept", false) == true, "it is not");
+  static_cast<void>(cache.close());
+}
+
+void worker(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (stage.join() && attach_sent(stage, cache)) {
+    const std::uint64_t own = stage.role() == "worker_1" ? 1 : 2;
+    must_be(stage,
+            "C2: an empty slot takes a value",
+            cache.put(own, value_of(own, stage.role())) == true,
+            "put was false");
+    static_cast<void>(cache.put(shared, value_of(shared, stage.role())));
+    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+      static_cast<void>(cache.get(slot));
+    }
+    static_cast<void>(cache.get_checked(own));
+  }
+  stage.tell(stage.role() + " is done");
+}
+
+void racer(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (stage.join() && attach_sent(stage, cache)) {
+    // Longer than what is written in one piece.
+    constexpr std::size_t size = 10'000;
+    static_cast<void>(cache.put(0, value_of(0, stage.role(), size)));
+    must_be(stage, "C4: after put there is a value", cache.get(0).has_value(), "none");
+  }
+  stage.tell(stage.role() + " is done");
+}
+
+void root_of_racers(Stage& stage) {
+  StageCache cache(stage, "cache");
+  if (!share(stage, cache, 1)) {
+    return;
+  }
+  must_be(stage, "C3: one of two writers has the slot", cache.get(0).has_value(), "no value");
+  static_cast<void>(cache.close());
+}
+
+}  // namespace
+
+Scenario two_workers_share_a_cache() {
+  return {
+      .name = "caches/two_workers_share_a_cache",
+      .sentence =
+          "Two workers put into a cache and get from it, then it is preserved; whoever dies, a "
+          "slot "
+          "has no value or all of one, and nothing is left but what was preserved.",
+      .rows = {"C1", "C2", "C3", "C4", "C6", "C7"},
+      .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
+      .stays = {"file:kept"},
+  };
+}
+
+Scenario two_writers_of_one_slot() {
+  return {
+      .name = "caches/two_writers_of_one_slot",
+      .sentence = "Of two writers of one slot one is told true, and all see its value, whole.",
+      .rows = {"C3", "C4"},
+      .roles = {{"root", root_of_racers}, {"worker_1", racer}, {"worker_2", racer}},
+  };
+}
+
+}  // namespace lastref::harness

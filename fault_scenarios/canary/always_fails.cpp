@@ -1,0 +1,24 @@
+#include "fault_scenarios/canary/canary.hpp"
+
+namespace lastref::harness {
+namespace {
+
+// Leaves a file that nobody ever registered, and lies about it: a gate that accepts this accepts
+// everything.
+void root(Stage& stage) {
+  static_cast<void>(stage.make(stage.file("leaked.bin")));
+  stage.refute("canary: this scenario holds", "it was made to fail");
+}
+
+}  // namespace
+
+Scenario always_fails() {
+  return {.name = "canary/always_fails",
+          .sentence = "The gate says no.",
+          .rows = {},
+          .roles = {{"root", root}},
+          .in_matrix = false,
+          .in_gate = false};
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,40 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead() || !stage.start("killer")) {
+    return;
+  }
+  Jobs jobs(stage);
+  must_name_the_dead(stage, jobs.run("fail", {{"wait", {array}}, {"wait", {array}}}));
+  must_be_squares(stage, jobs.run("run again", squares(2)));
+  jobs.end();
+}
+
+void killer(Stage& stage) {
+  if (stage.await("a task is waiting")) {
+    stage.kill("worker_1");
+    stage.kill("worker_2");
+  }
+}
+
+}  // namespace
+
+Scenario a_dead_worker_fails_the_call() {
+  return {
+      .name = "jobs/a_dead_worker_fails_the_call",
+      .sentence =
+          "Two workers are killed in the middle of their tasks: the call fails at once and says "
+          "who died, what they held is given back, and the next call has new workers.",
+      .rows = {"B9", "B10", "T9"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
+      .failing_words = {"fail"},
+  };
+}
+
+}  // namespace lastref::harness

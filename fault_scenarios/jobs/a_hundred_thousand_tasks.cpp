@@ -1,0 +1,35 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  ParallelOptions options = two_workers();
+  options.batch_size = std::nullopt;
+  Jobs jobs(stage, options);
+  constexpr std::size_t tasks = 100'000;
+  const Outcome<List> outcome = jobs.run("run", squares(tasks));
+  must_be_squares(stage, outcome);
+  if (outcome && outcome->size() != tasks) {
+    stage.refute("B10: each task has a result", std::to_string(outcome->size()) + " results");
+  }
+  jobs.end();
+}
+
+}  // namespace
+
+Scenario a_hundred_thousand_tasks() {
+  return {
+      .name = "jobs/a_hundred_thousand_tasks",
+      .sentence = "Tasks that take no time travel together, and each has its result.",
+      .rows = {"B6", "B10"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .in_matrix = false,
+  };
+}
+
+}  // namespace lastref::harness

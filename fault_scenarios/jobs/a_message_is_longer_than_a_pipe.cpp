@@ -1,0 +1,35 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t longer_than_a_pipe = 200'000;
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  Jobs jobs(stage);
+  const Value long_one = std::string(longer_than_a_pipe, 'x');
+  const Outcome<List> outcome = jobs.run("run", {{"echo", {long_one}}});
+  if (outcome && outcome->front() != Value(List{long_one})) {
+    stage.refute("no-corruption: what comes back is what was sent", "something else");
+  }
+  jobs.end();
+}
+
+}  // namespace
+
+Scenario a_message_is_longer_than_a_pipe() {
+  return {
+      .name = "jobs/a_message_is_longer_than_a_pipe",
+      .sentence =
+          "An argument and a result that no pipe holds go through it in pieces, and nobody waits "
+          "for a dead reader or writer.",
+      .rows = {"B5", "B9"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,57 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+struct Asked {
+  std::optional<int> n_jobs;
+  std::size_t workers;  ///< One job needs none.
+};
+
+/// A run has two processors.
+constexpr Asked asked[] = {{2, 2}, {-1, 2}, {-2, 0}, {-7, 0}, {1, 0}, {std::nullopt, 0}};
+
+std::string text_of(std::optional<int> n_jobs) {
+  return n_jobs ? std::to_string(*n_jobs) : "none";
+}
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  ParallelOptions options = two_workers();
+  for (const auto& [n_jobs, workers] : asked) {
+    options.n_jobs = n_jobs;
+    Jobs jobs(stage, options);
+    must_be_squares(stage, jobs.run("run", squares(2)));
+    const std::size_t seen = stage.processes("worker_1") + stage.processes("worker_2");
+    if (stage.is_undisturbed() && seen != workers) {
+      stage.refute("B3: as many jobs run as the number says",
+                   text_of(n_jobs) + " jobs: " + std::to_string(seen) + " workers");
+    }
+    jobs.end();
+  }
+  options.n_jobs = 0;
+  Jobs jobs(stage, options);
+  if (jobs.run("run no jobs", squares(2))) {
+    stage.refute("B3: no jobs are an error", "results");
+  }
+}
+
+}  // namespace
+
+Scenario a_number_says_how_many_jobs() {
+  return {
+      .name = "jobs/a_number_says_how_many_jobs",
+      .sentence =
+          "With two processors -1 starts two workers; -2, less, 1 and nothing run in the caller; "
+          "and 0 is an error.",
+      .rows = {"B3", "B5"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .failing_words = {"run no jobs"},
+      .in_matrix = false,
+  };
+}
+
+}  // namespace lastref::harness

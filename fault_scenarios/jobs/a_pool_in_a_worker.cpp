@@ -1,0 +1,45 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void worker(Stage& stage) {
+  const auto functions = functions_of(stage);
+  const Status added = functions->add(
+      "nest", [&](const TaskContext& context, std::span<const Value>) -> Result<Value> {
+        Parallel inner(context.session, functions, two_workers());
+        auto squared = inner.run(squares(2));
+        LASTREF_CHECK(status_of(squared));
+        return Value(*std::move(squared));
+      });
+  LASTREF_ASSERT(added.has_value());
+  serve(stage, *functions);
+}
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  Jobs jobs(stage);
+  const Outcome<List> nested = jobs.run("nest", {{"nest"}});
+  if (nested && nested->front() != Value(List{0, 1})) {
+    stage.refute("no-corruption: each result is that of its task", "others");
+  }
+  jobs.end();
+}
+
+}  // namespace
+
+Scenario a_pool_in_a_worker() {
+  return {
+      .name = "jobs/a_pool_in_a_worker",
+      .sentence = "A task that wants workers of its own runs its tasks itself, with a warning.",
+      .rows = {"B5", "B2"},
+      .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
+      .expected_noise = {"a worker starts no workers of its own: n_jobs is 1"},
+      .in_matrix = false,
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,45 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Lists in lists as deep as they can be sent; `echo` puts them into one more.
+Value deepest() {
+  constexpr std::size_t depth = 64;
+  Value value = 1;
+  for (std::size_t at = 0; at < depth; ++at) {
+    value = List{value};
+  }
+  return value;
+}
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  Jobs jobs(stage);
+  const Outcome<List> unsent = jobs.run("fail", {{"echo", {deepest()}}});
+  const auto* error = unsent ? nullptr : std::get_if<Error>(&unsent.error());
+  if (stage.is_undisturbed() && (error == nullptr || error->code != std::errc::value_too_large)) {
+    stage.refute("B5: a result that cannot be sent is a typed error",
+                 unsent ? "results" : describe(unsent.error()));
+  }
+  must_be_squares(stage, jobs.run("run again", squares(2)));
+  jobs.end();
+}
+
+}  // namespace
+
+Scenario a_result_cannot_be_sent() {
+  return {
+      .name = "jobs/a_result_cannot_be_sent",
+      .sentence = "A result that cannot be sent is an error of its call, and of nothing else.",
+      .rows = {"B5", "B7", "B10"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .failing_words = {"fail"},
+      .in_matrix = false,  // Its calls are those of a_task_throws.
+  };
+}
+
+}  // namespace lastref::harness

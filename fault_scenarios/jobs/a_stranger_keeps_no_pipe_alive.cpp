@@ -1,0 +1,55 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void worker(Stage& stage) {
+  const auto functions = functions_of(stage);
+  const Status added =
+      functions->add("fork", [&](const TaskContext&, std::span<const Value>) -> Result<Value> {
+        // It has copies of the worker's pipes, and outlives it.
+        stage.fork_stranger([&] {
+          stage.tell("a stranger is here");
+          stage.await("the call has failed");
+        });
+        stage.await("nobody says that");
+        return Value();
+      });
+  LASTREF_ASSERT(added.has_value());
+  serve(stage, *functions);
+}
+
+void root(Stage& stage) {
+  if (!stage.lead() || !stage.start("killer")) {
+    return;
+  }
+  Jobs jobs(stage);
+  must_name_the_dead(stage, jobs.run("fail", {{"fork"}}));
+  stage.tell("the call has failed");
+  must_be_squares(stage, jobs.run("run again", squares(2)));
+  jobs.end();
+}
+
+void killer(Stage& stage) {
+  if (stage.await("a stranger is here")) {
+    stage.kill("worker_1");
+  }
+}
+
+}  // namespace
+
+Scenario a_stranger_keeps_no_pipe_alive() {
+  return {
+      .name = "jobs/a_stranger_keeps_no_pipe_alive",
+      .sentence =
+          "A task has forked, and the worker is killed: the call fails although the copy has its "
+          "pipes open.",
+      .rows = {"B9"},
+      .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}, {"killer", killer}},
+      .failing_words = {"fail"},
+      .kernel_only = true,
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,33 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const std::vector<Array> arrays = {numbered(1), numbered(2)};
+  if (!stage.lead()) {
+    return;
+  }
+  Jobs jobs(stage);
+  must_be_sums(stage, jobs.run("keep", {{"keep", {arrays[0]}}, {"keep", {arrays[1]}}}), arrays);
+  // A call of its own, whose files are others.
+  must_be_sums(stage, jobs.run("keep more", {{"keep", {arrays[0]}}}), arrays);
+  jobs.end();
+}
+
+}  // namespace
+
+Scenario a_task_keeps_its_array() {
+  return {
+      .name = "jobs/a_task_keeps_its_array",
+      .sentence =
+          "Tasks keep their arrays beyond their call: the files are there as long as the workers, "
+          "and no longer.",
+      .rows = {"B10", "R7", "T9"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,42 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead() || !stage.start("terminal")) {
+    return;
+  }
+  Jobs jobs(stage);
+  static_cast<void>(jobs.run("run", {{"wait", {array}}, {"wait", {array}}}));
+}
+
+void terminal(Stage& stage) {
+  static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
+  if (stage.await("a task is waiting")) {
+    stage.interrupt_all();
+  }
+}
+
+}  // namespace
+
+Scenario a_terminal_interrupts_a_job() {
+  return {
+      .name = "jobs/a_terminal_interrupts_a_job",
+      .sentence =
+          "SIGINT to everybody: the parent decides, and where it dies its workers go with it and "
+          "the tracker cleans up.",
+      .rows = {"B5", "B9", "T1", "T5"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"terminal", terminal}},
+      // One worker may join, or open its array, only after the parent's death.
+      .possible_noise = {"the last process of the tree left",
+                         "an unknown name",
+                         "lastref worker: gave up"},
+      .failing_words = {"run"},
+  };
+}
+
+}  // namespace lastref::harness

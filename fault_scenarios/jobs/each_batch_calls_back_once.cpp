@@ -1,0 +1,34 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  ProcessBackend backend(session_of(stage), functions_of(stage));
+  const Status configured = stage.word("configure", [&]() -> Status {
+    LASTREF_TRY(ready, backend.configure({.n_jobs = 2}));
+    return ready.n_jobs == 2 ? ok() : failure(std::errc::invalid_argument, "not two jobs");
+  });
+  if (configured) {
+    must_call_back_once(stage, backend);
+  }
+}
+
+}  // namespace
+
+Scenario each_batch_calls_back_once() {
+  return {
+      .name = "jobs/each_batch_calls_back_once",
+      .sentence =
+          "Batches go to two workers: whoever dies, each that was taken has an outcome and calls "
+          "back once.",
+      .rows = {"B1", "B9"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,29 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+
+namespace lastref::harness {
+
+std::vector<Scenario> jobs_scenarios() {
+  return {
+      a_dead_worker_fails_the_call(),
+      a_failed_call_is_a_value(),
+      a_hundred_thousand_tasks(),
+      a_message_is_longer_than_a_pipe(),
+      a_number_says_how_many_jobs(),
+      a_pool_in_a_worker(),
+      a_pool_is_aborted_twice_at_once(),
+      a_result_cannot_be_sent(),
+      a_stranger_keeps_no_pipe_alive(),
+      a_task_keeps_its_array(),
+      a_task_throws(),
+      a_terminal_interrupts_a_job(),
+      each_batch_calls_back_once(),
+      the_parent_of_busy_workers_is_killed(),
+      the_tracker_of_a_job_is_killed(),
+      threads_run_batches(),
+      twenty_tasks_in_two_workers(),
+      two_jobs_in_two_threads(),
+      user_code_throws(),
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,35 @@
+// Scenarios of tasks in threads and worker processes.
+//
+// A file is named like its scenario, or like what its scenarios have in common.
+#pragma once
+
+#include <vector>
+
+#include "harness/scenario/scenario.hpp"
+
+namespace lastref::harness {
+
+Scenario a_dead_worker_fails_the_call();
+Scenario a_failed_call_is_a_value();
+Scenario a_hundred_thousand_tasks();
+Scenario a_message_is_longer_than_a_pipe();
+Scenario a_number_says_how_many_jobs();
+Scenario a_pool_in_a_worker();
+Scenario a_pool_is_aborted_twice_at_once();
+Scenario a_result_cannot_be_sent();
+Scenario a_stranger_keeps_no_pipe_alive();
+Scenario a_task_keeps_its_array();
+Scenario a_task_throws();
+Scenario a_terminal_interrupts_a_job();
+Scenario each_batch_calls_back_once();
+Scenario the_parent_of_busy_workers_is_killed();
+Scenario the_tracker_of_a_job_is_killed();
+Scenario threads_run_batches();
+Scenario twenty_tasks_in_two_workers();
+Scenario two_jobs_in_two_threads();
+Scenario user_code_throws();
+
+/// All of them.
+std::vector<Scenario> jobs_scenarios();
+
+}  // namespace lastref::harness

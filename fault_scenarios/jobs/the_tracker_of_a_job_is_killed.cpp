@@ -1,0 +1,39 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const std::vector<Array> arrays = {numbered(1), numbered(2)};
+  if (!stage.lead() || !stage.start("killer")) {
+    return;
+  }
+  Jobs jobs(stage);
+  must_be_sums(stage, jobs.run("run", sums_of(arrays, 2)), arrays);
+  stage.tell("once more");
+  must_be_sums(stage, jobs.run("run again", sums_of(arrays, 2)), arrays);
+  jobs.end();
+}
+
+void killer(Stage& stage) {
+  if (stage.await("once more")) {
+    stage.kill("tracker");
+  }
+}
+
+}  // namespace
+
+Scenario the_tracker_of_a_job_is_killed() {
+  return {
+      .name = "jobs/the_tracker_of_a_job_is_killed",
+      .sentence = "The tracker is killed between or during two calls: both succeed.",
+      .rows = {"B10", "T6"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
+      .possible_noise = {"the tracker was killed by signal 9; starting another"},
+      .in_matrix = false,
+  };
+}
+
+}  // namespace lastref::harness

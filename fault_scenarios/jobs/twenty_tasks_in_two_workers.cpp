@@ -1,0 +1,32 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const std::vector<Array> arrays = {numbered(1), numbered(2), numbered(3)};
+  if (!stage.lead()) {
+    return;
+  }
+  Jobs jobs(stage);
+  constexpr std::size_t tasks = 20;
+  must_be_sums(stage, jobs.run("run", sums_of(arrays, tasks)), arrays);
+  jobs.end();
+}
+
+}  // namespace
+
+Scenario twenty_tasks_in_two_workers() {
+  return {
+      .name = "jobs/twenty_tasks_in_two_workers",
+      .sentence =
+          "Twenty tasks take three arrays through files to two workers; whoever dies, the caller "
+          "has all results or an error, and nothing is left.",
+      .rows = {"B5", "B9", "B10", "T9"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,41 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const std::vector<Array> arrays = {numbered(1), numbered(2)};
+  if (!stage.lead()) {
+    return;
+  }
+  const auto other = stage.os().start_thread([&] {
+    Jobs jobs(stage);
+    must_be_sums(stage, jobs.run("run there", sums_of(arrays, 2)), arrays);
+    jobs.end();
+  });
+  Jobs jobs(stage);
+  must_be_sums(stage, jobs.run("run here", sums_of(arrays, 2)), arrays);
+  jobs.end();
+  if (other) {
+    (*other)->join();
+  }
+}
+
+}  // namespace
+
+Scenario two_jobs_in_two_threads() {
+  return {
+      .name = "jobs/two_jobs_in_two_threads",
+      .sentence =
+          "Two threads have a Parallel each: the first thread's has workers, the other's runs its "
+          "tasks itself, and neither sees the other's.",
+      .rows = {"B5", "B10"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .expected_noise = {"workers are started by a process's first thread alone: n_jobs is 1"},
+      .in_matrix = false,
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,77 @@
+#include <atomic>
+#include <stdexcept>
+
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t tasks = 3;
+
+/// Refutes, where nothing has struck, that the call failed with what was thrown, and there.
+void must_be_thrown(Stage& stage, const Outcome<List>& outcome, const std::string& message) {
+  const auto* thrown = outcome ? nullptr : std::get_if<TransportableException>(&outcome.error());
+  if (stage.is_undisturbed() && (thrown == nullptr || thrown->message != message)) {
+    stage.refute("E13: what user code throws is the failure of its call",
+                 outcome ? "results" : describe(outcome.error()));
+  }
+}
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  std::atomic<bool> throws = true;
+  ParallelOptions options = two_workers();
+  options.progress = [&throws](const Progress&) {
+    if (throws) {
+      throw std::runtime_error("progress");
+    }
+  };
+  auto parallel = std::make_unique<Parallel>(session_of(stage), functions_of(stage), options);
+  const auto run = [&](const std::string& word, const TaskSource& source) {
+    Outcome<List> outcome;
+    static_cast<void>(stage.word(word, [&] {
+      outcome = parallel->run(source);
+      return status_of(outcome);
+    }));
+    return outcome;
+  };
+  const auto source_of = [](std::size_t count, bool fails) {
+    return [all = squares(count), at = std::size_t{0}, fails]() mutable -> std::optional<Task> {
+      if (at == all.size() && fails) {
+        throw std::runtime_error("source");
+      }
+      return at < all.size() ? std::optional(all[at++]) : std::nullopt;
+    };
+  };
+  must_be_thrown(stage, run("fail", source_of(tasks, /*fails=*/false)), "progress");
+  throws = false;
+  must_be_thrown(stage, run("fail", source_of(tasks, /*fails=*/true)), "source");
+  const Outcome<List> good = run("run again", source_of(tasks, /*fails=*/false));
+  must_be_squares(stage, good);
+  if (stage.is_undisturbed() && !good) {
+    stage.refute("E13: what user code throws fails no other call", describe(good.error()));
+  }
+  static_cast<void>(stage.word("end", [&] {
+    parallel.reset();
+    return ok();
+  }));
+}
+
+}  // namespace
+
+Scenario user_code_throws() {
+  return {
+      .name = "jobs/user_code_throws",
+      .sentence =
+          "The progress of one call throws, and the source of the next one: each fails its own "
+          "call with what it threw, and the call after them works.",
+      .rows = {"E13", "B10"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .failing_words = {"fail"},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,46 @@
+#include "fault_scenarios/storage/storage.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage);
+  if (!parent || !stage.start("worker")) {
+    return;
+  }
+  stage.limit_file_size(large);
+  const Status refused = parent.send("array", array);
+  stage.limit_file_size(1U << 30U);
+  if (refused && stage.is_undisturbed()) {
+    stage.refute("R12: a dump that is too long is an error", "it was sent");
+    return;
+  }
+  if (!parent.send("array", array)) {
+    return;
+  }
+  await_arrival(stage, "array");
+  parent.arrived("array");
+  static_cast<void>(parent.clean_up());
+}
+
+}  // namespace
+
+Scenario a_file_may_not_be_so_long() {
+  return {
+      .name = "storage/a_file_may_not_be_so_long",
+      .sentence =
+          "A dump meets the limit of a file's size (RLIMIT_FSIZE): an error, of which nobody dies "
+          "and "
+          "nothing stays; without the limit the same array is sent.",
+      .rows = {"R12", "M1"},
+      .roles = {{"root", root}, {"worker", receive_an_array}},
+      .failing_words = {"reduce"},
+  };
+}
+
+}  // namespace lastref::harness

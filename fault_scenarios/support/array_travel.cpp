@@ -1,0 +1,180 @@
+#include "fault_scenarios/support/array_travel.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace lastref::harness {
+namespace {
+
+class StageReferences final : public References {
+ public:
+  explicit StageReferences(Stage& stage) noexcept : stage_(stage) {}
+
+  using References::register_name;
+  Status register_name(const Resource& resource, const std::optional<Identity>& identity) override {
+    return stage_.register_name(resource, identity);
+  }
+  Status identify(const Resource& resource, const std::optional<Identity>& identity) override {
+    return stage_.client().identify(resource, identity);
+  }
+  Status hold(const Resource& resource) override { return stage_.hold(resource); }
+  Status release(const Resource& resource) override { return stage_.release(resource); }
+  Status forget(const Resource& resource) override { return stage_.forget(resource); }
+  bool is_attributed() const noexcept override { return true; }
+
+ private:
+  Stage& stage_;
+};
+
+std::string file_of(const Reduction& reduction) {
+  const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction);
+  return load == nullptr ? std::string() : load->filename;
+}
+
+}  // namespace
+
+Array numbered(std::uint32_t factor) {
+  constexpr std::size_t elements = 1000;
+  Array made = Array::zeros(DType::parse("<i4").value(), {elements}).value();
+  for (std::uint32_t index = 0; index < elements; ++index) {
+    const std::uint32_t element = index * factor;
+    std::memcpy(made.mutable_data() + index * sizeof element, &element, sizeof element);
+  }
+  return made;
+}
+
+Array few_numbered() {
+  const std::vector<Slice> few{{.stop = 400}};
+  return numbered().slice(few).value().copy().value();
+}
+
+void must_equal(Stage& stage, const Array& arrived, const Array& sent) {
+  if (!contents_equal(arrived, sent)) {
+    stage.refute("no-corruption: what arrives is what was sent", "other elements");
+  }
+}
+
+void must_be_spare(Stage& stage, const std::string& path) {
+  if (stage.is_undisturbed() && !path.starts_with(stage.spare_folder() + '/')) {
+    stage.refute("M1: with no room on shared memory the next place is taken", "it is at " + path);
+  }
+}
+
+void must_name_the_variable(Stage& stage, const Error& error) {
+  if (stage.is_undisturbed() && error.subject.find("LASTREF_TEMP_FOLDER") == std::string::npos) {
+    stage.refute("M1: the error names the variable to set", describe(error));
+  }
+}
+
+void must_hold_one_file(Stage& stage, const std::string& folder) {
+  const std::vector<std::string> names = stage.outside_list(folder);
+  if (stage.is_undisturbed() && names.size() != 1) {
+    stage.refute("R12: a failed dump leaves no file",
+                 std::to_string(names.size()) + " files are in " + folder);
+  }
+}
+
+std::string text_of_bytes(os::Bytes bytes) {
+  std::string text(bytes.size(), '\0');
+  std::ranges::transform(
+      bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
+  return text;
+}
+
+std::shared_ptr<References> references_of(Stage& stage) {
+  return std::make_shared<StageReferences>(stage);
+}
+
+Parent::Parent(Stage& stage,
+               TemporaryResourcesOptions options,
+               std::shared_ptr<const Receiver> receiver,
+               const ForwardOptions& arrays)
+    : stage_(stage) {
+  if (!options.context) {
+    options.context = "call";
+  }
+  const auto references = references_of(stage);
+  static_cast<void>(stage.word("make a manager", [&]() -> Status {
+    LASTREF_TRY(made, TemporaryResources::make(stage.os(), references, std::move(options)));
+    resources_ = std::move(made);
+    return ok();
+  }));
+  reducer_ = std::make_unique<ForwardReducer>(
+      stage.os(), references, resources_, arrays, std::move(receiver));
+}
+
+Status Parent::send(const std::string& word, const Array& array) {
+  std::string bytes;
+  LASTREF_CHECK(stage_.word("reduce", [&]() -> Status {
+    LASTREF_TRY(sent, reducer_->reduce(array));
+    LASTREF_TRY(encoded, encode(sent.reduction));
+    bytes = text_of_bytes(encoded);
+    last_file_ = file_of(sent.reduction);
+    on_their_way_.insert_or_assign(word, std::move(sent));
+    return ok();
+  }));
+  stage_.send(word, bytes);
+  return ok();
+}
+
+void Parent::arrived(const std::string& word) {
+  if (const auto found = on_their_way_.find(word); found != on_their_way_.end()) {
+    static_cast<void>(stage_.word("arrived", [&] { return found->second.arrived(); }));
+    on_their_way_.erase(found);
+  }
+}
+
+Status Parent::begin(const std::string& context) {
+  return stage_.word("begin", [&] { return resources_->set_current_context(context); });
+}
+
+Status Parent::clean_up(CleanUpOptions options, const std::optional<std::string>& context) {
+  return stage_.word("clean up",
+                     [&] { return resources_->clean_temporary_resources(context, options); });
+}
+
+Worker::Worker(Stage& stage)
+    : stage_(stage), receiver_(std::make_shared<Receiver>(stage.os(), references_of(stage))) {}
+
+std::optional<Array> Worker::receive(const std::string& word) {
+  std::optional<Array> arrived;
+  const std::optional<std::string> bytes = stage_.receive(word);
+  static_cast<void>(stage_.word("rebuild", [&]() -> Status {
+    if (!bytes) {
+      return failure(std::errc::no_message_available, word);
+    }
+    LASTREF_TRY(reduction, decode_reduction(os::bytes_of(*bytes)));
+    LASTREF_TRY(array, receiver_->rebuild(reduction));
+    arrived = std::move(array);
+    return ok();
+  }));
+  stage_.tell(word + " is here");
+  return arrived;
+}
+
+void receive_an_array(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  Worker worker(stage);
+  if (const auto array = worker.receive("array")) {
+    must_equal(stage, *array, numbered());
+  }
+}
+
+void send_and_live_on(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage);
+  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
+    return;
+  }
+  stage.send("path", parent.last_file());
+  stage.await("nobody says that");
+}
+
+}  // namespace lastref::harness

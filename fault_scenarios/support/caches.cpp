@@ -1,0 +1,156 @@
+#include "fault_scenarios/support/caches.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "fault_scenarios/support/array_travel.hpp"
+#include "harness/journal/record.hpp"
+
+namespace lastref::harness {
+namespace {
+
+std::string identity_of(const std::string& value) {
+  return std::to_string(hash_of(value));
+}
+
+std::string answer(bool said) {
+  return said ? "true" : "false";
+}
+
+}  // namespace
+
+CacheOptions cache_options(const Stage& stage) {
+  return {.folder = stage.folder()};
+}
+
+Status StageCache::make(std::int64_t length, CacheOptions options) {
+  if (!options.folder) {
+    options.folder = stage_.folder();
+  }
+  return stage_.word("make a cache", [&]() -> Status {
+    LASTREF_TRY(made,
+                MultiprocessFileCache::make(
+                    stage_.os(), references_of(stage_), length, std::move(options)));
+    many_ = made.get();
+    cache_ = std::move(made);
+    return ok();
+  });
+}
+
+Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
+  if (!options.folder) {
+    options.folder = stage_.folder();
+  }
+  return stage_.word("make a cache", [&]() -> Status {
+    LASTREF_TRY(
+        made,
+        lastref::make_file_cache(stage_.os(), references_of(stage_), length, std::move(options)));
+    cache_ = std::move(made);
+    return ok();
+  });
+}
+
+Status StageCache::attach(const std::string& handle, bool is_loaded) {
+  is_loaded_ = is_loaded;
+  return stage_.word("attach a cache", [&]() -> Status {
+    LASTREF_TRY(attached, MultiprocessFileCache::attach(stage_.os(), handle));
+    many_ = attached.get();
+    cache_ = std::move(attached);
+    return ok();
+  });
+}
+
+std::optional<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
+  std::optional<bool> said;
+  const std::string asked = name_ + ' ' + std::to_string(slot) + ' ' + identity_of(value);
+  static_cast<void>(stage_.word_with_answer("put", asked, [&]() -> Result<std::string> {
+    LASTREF_TRY(stored, cache_->put(slot, os::bytes_of(value)));
+    said = stored;
+    return answer(stored);
+  }));
+  return said;
+}
+
+std::optional<std::string> StageCache::noted_get(std::uint64_t slot,
+                                                 const std::function<Result<Copied>()>& act) {
+  std::optional<std::string> seen;
+  const std::string asked = name_ + ' ' + std::to_string(slot);
+  const char* const word = is_loaded_ ? "get what was loaded" : "get";
+  static_cast<void>(stage_.word_with_answer(word, asked, [&]() -> Result<std::string> {
+    LASTREF_TRY(found, act());
+    if (!found) {
+      return std::string("none");
+    }
+    seen = text_of_bytes(*found);
+    return identity_of(*seen);
+  }));
+  return seen;
+}
+
+std::optional<std::string> StageCache::get(std::uint64_t slot) {
+  return noted_get(slot, [&] { return cache_->get(slot); });
+}
+
+std::optional<std::string> StageCache::get_checked(std::uint64_t slot) {
+  return noted_get(slot, [&] { return cache_->get_checked(slot); });
+}
+
+std::optional<bool> StageCache::preserve(const std::string& name, bool overwrite) {
+  std::optional<bool> said;
+  static_cast<void>(stage_.word_with_answer("freeze", name_, [&]() -> Result<std::string> {
+    LASTREF_TRY(preserved, cache_->preserve(name, overwrite));
+    said = preserved;
+    return answer(preserved);
+  }));
+  return said;
+}
+
+std::optional<bool> StageCache::preload(const std::string& name) {
+  std::optional<bool> said;
+  static_cast<void>(stage_.word_with_answer("freeze", name_, [&]() -> Result<std::string> {
+    LASTREF_TRY(loaded, cache_->preload(name));
+    said = loaded;
+    return answer(loaded);
+  }));
+  is_loaded_ = is_loaded_ || said.value_or(false);
+  return said;
+}
+
+Status StageCache::close() {
+  return stage_.word("close", [&] { return cache_->close(); });
+}
+
+std::string value_of(std::uint64_t slot, const std::string& writer, std::size_t size) {
+  std::string value = std::to_string(slot) + " by " + writer + ' ';
+  value.resize(std::max(value.size(), size), '.');
+  return value;
+}
+
+void must_be(Stage& stage, const std::string& claim, bool holds, const std::string& seen) {
+  if (!holds && stage.is_undisturbed()) {
+    stage.refute(claim, seen);
+  }
+}
+
+void must_have(Stage& stage,
+               StageCache& cache,
+               std::uint64_t slot,
+               const std::optional<std::string>& value) {
+  const auto seen = cache.get(slot);
+  must_be(stage,
+          "C2: a slot has the value that was put",
+          seen == value,
+          "slot " + std::to_string(slot) + " has " + seen.value_or("nothing"));
+}
+
+bool attach_sent(Stage& stage, StageCache& cache, const std::string& word) {
+  const std::optional<std::string> handle = stage.receive(word);
+  return handle && cache.attach(*handle).has_value();
+}
+
+bool attach_loaded(Stage& stage, StageCache& cache, const std::string& word) {
+  const std::optional<std::string> handle = stage.receive(word);
+  return handle && cache.attach(*handle, /*is_loaded=*/true).has_value();
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,60 @@
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/sweep/sweep.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// A tree of its own, of which nobody is left.
+void victim(Stage& stage) {
+  const Array array = numbered();
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage);
+  if (!parent || !parent.send("array", array)) {
+    return;
+  }
+  const auto folder = parent.resources().resolve_temp_folder_name();
+  if (folder) {
+    stage.send("folder", folder->path);
+  }
+  stage.await("nobody says that");
+}
+
+void root(Stage& stage) {
+  if (!stage.start("victim")) {
+    return;
+  }
+  const auto folder = stage.receive("folder");
+  stage.kill("tracker");
+  stage.kill("victim");
+  stage.kill("tracker");  // The one that the victim may have started in between.
+  if (!stage.lead() || !folder) {
+    return;
+  }
+  if (stage.is_undisturbed() && !stage.outside_list(*folder).empty()) {
+    stage.refute("M7: the next start reclaims what a dead tree has left",
+                 *folder + " is still there");
+  }
+  Parent parent(stage);
+  if (parent && parent.send("array", numbered())) {
+    static_cast<void>(parent.clean_up());
+  }
+}
+
+}  // namespace
+
+Scenario a_dead_tree_is_reclaimed() {
+  return {
+      .name = "sweep/a_dead_tree_is_reclaimed",
+      .sentence =
+          "A tree is killed whole, tracker and all: the next start finds its folder of arrays and "
+          "takes it away.",
+      .rows = {"M7"},
+      .roles = {{"root", root}, {"victim", victim}},
+      .possible_noise = {"the tracker was killed by signal 9; starting another"},
+      .leaves_to_the_next_start = true,
+  };
+}
+
+}  // namespace lastref::harness

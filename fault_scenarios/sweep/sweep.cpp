@@ -1,0 +1,13 @@
+#include "fault_scenarios/sweep/sweep.hpp"
+
+namespace lastref::harness {
+
+std::vector<Scenario> sweep_scenarios() {
+  return {
+      a_dead_tree_is_reclaimed(),
+      a_pid_is_reused(),
+      sweeps_meet_a_live_tree(),
+  };
+}
+
+}  // namespace lastref::harness

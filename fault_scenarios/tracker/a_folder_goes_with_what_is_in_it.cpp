@@ -1,0 +1,33 @@
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+void root(Stage& stage) {
+  const Resource folder = stage.folder_of("deep");
+  const Resource inner = stage.file("deep/inner/leaf.bin");
+  const Resource leaf = stage.file("deep/leaf.bin");
+  if (!stage.lead() || !stage.register_name(folder) || !stage.make(folder) || !stage.make(leaf)) {
+    return;
+  }
+  if (!stage.os().make_folder(folder.name + "/inner", 0700) || !stage.make(inner)) {
+    return;
+  }
+  static_cast<void>(stage.release(folder));
+  static_cast<void>(stage.client().probe());
+}
+
+}  // namespace
+
+Scenario a_folder_goes_with_what_is_in_it() {
+  return {
+      .name = "tracker/a_folder_goes_with_what_is_in_it",
+      .sentence =
+          "A folder of files, folders and symlinks is deleted; what the symlinks point at "
+          "is not.",
+      .rows = {"T4"},
+      .roles = {{"root", root}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <span>
+
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t names = 100000;
+
+/// The one process besides the root holds each name once.
+void must_be_of_another(Stage& stage, std::span<const tracker::Count> counts) {
+  const os::Pid holder = counts.empty() ? 0 : counts.front().holder;
+  const bool is_right = std::ranges::all_of(counts, [&](const tracker::Count& each) {
+    return each.holder == holder && each.count == 1 && each.resource.type == ResourceType::noop;
+  });
+  if (!is_right || holder == 0 || holder == stage.os().process_id()) {
+    stage.refute("T11: counts tells name, type, holder and count of each entry",
+                 "a holder " + std::to_string(holder) + ", or not one for all");
+  }
+}
+
+void root(Stage& stage) {
+  if (!stage.lead() || !stage.start("client_a")) {
+    return;
+  }
+  stage.await("a holds");
+  const auto counts = stage.client().counts();
+  if (!counts) {
+    return;
+  }
+  if (counts->size() != names) {
+    stage.refute("refcount-exact: counts tells every entry", std::to_string(counts->size()));
+  }
+  must_be_of_another(stage, *counts);
+  stage.kill("client_a");
+  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.client().probe());
+  const auto after = stage.client().counts();
+  if (after && !after->empty()) {
+    stage.refute("refcount-exact: a dead process holds nothing", std::to_string(after->size()));
+  }
+}
+
+void client_a(Stage& stage) {
+  if (!stage.join()) {
+    return;
+  }
+  for (std::size_t number = 0; number < names; ++number) {
+    const Resource name{.type = ResourceType::noop, .name = "name " + std::to_string(number)};
+    if (!stage.client().register_name(name)) {
+      return;
+    }
+  }
+  stage.tell("a holds");
+  stage.await("never said");
+}
+
+}  // namespace
+
+Scenario a_hundred_thousand_names() {
+  return {
+      .name = "tracker/a_hundred_thousand_names",
+      .sentence =
+          "A hundred thousand names are registered, counted, and dropped with their "
+          "holder.",
+      .rows = {"T11", "T9"},
+      .roles = {{"root", root}, {"client_a", client_a}},
+      .kernel_only = true,
+      .in_matrix = false,
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,44 @@
+#include "fault_scenarios/support/tracker_by_hand.hpp"
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Somebody who starts a tracker for a tree that has one: by hand, or because they think that it
+/// has died.
+void start_another(Stage& stage, const std::string& tree) {
+  if (const auto tracker = start_tracker(stage, {tree})) {
+    wait_for_end(stage, *tracker);
+  }
+}
+
+void root(Stage& stage) {
+  const Resource file = stage.file("counted_by_one.bin");
+  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+    return;
+  }
+  const auto tree = stage.client().tree();
+  if (!tree) {
+    return;
+  }
+  start_another(stage, *tree);
+  stage.must_exist(file);
+  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.release(file));
+}
+
+}  // namespace
+
+Scenario a_second_tracker_gives_way() {
+  return {
+      .name = "tracker/a_second_tracker_gives_way",
+      .sentence =
+          "A tree has one tracker: a second one ends at once, and touches neither the ledger nor "
+          "a name.",
+      .rows = {"T6", "T1"},
+      .roles = {{"root", root}},
+      .expected_noise = {"gave up: lock_range the tracker's lock"},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <vector>
+
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using Counts = std::vector<tracker::Count>;
+
+/// What is counted in `after`, and was not, or less, in `before`.
+const tracker::Count* grown(const Counts& before, const Counts& after) {
+  const auto has_grown = [&](const tracker::Count& now) {
+    return std::ranges::none_of(before, [&](const tracker::Count& then) {
+      return then.resource == now.resource && then.holder == now.holder && then.count >= now.count;
+    });
+  };
+  const auto found = std::ranges::find_if(after, has_grown);
+  return found == after.end() ? nullptr : &*found;
+}
+
+void root(Stage& stage) {
+  const Resource file = stage.file("counted_by_the_next.bin");
+  if (!stage.lead() || !stage.register_name(file) || !stage.make(file) ||
+      !stage.start("client_a")) {
+    return;
+  }
+  stage.await("a holds");
+  stage.kill("tracker");
+  const auto before = stage.client().counts();
+  stage.await("never said");  // Until everybody rests. Nobody takes a reference meanwhile.
+  const auto after = stage.client().counts();
+  if (before && after) {
+    if (const tracker::Count* more = grown(*before, *after)) {
+      stage.refute("T9: after the death of a tracker counts are exact, or not told yet",
+                   to_text(more->resource) + " of " + std::to_string(more->holder) +
+                       " was not counted at first");
+    }
+  }
+  static_cast<void>(stage.release(file));
+}
+
+void client_a(Stage& stage) {
+  const Resource file = stage.file("counted_by_the_next.bin");
+  if (!stage.join() || !stage.hold(file)) {
+    return;
+  }
+  stage.tell("a holds");
+  stage.await("never said");
+  static_cast<void>(stage.release(file));
+}
+
+}  // namespace
+
+Scenario counts_wait_for_every_announcement() {
+  return {
+      .name = "tracker/counts_wait_for_every_announcement",
+      .sentence =
+          "The tracker is killed and the next one is asked for counts at once: it answers when "
+          "everybody has announced.",
+      .rows = {"T9", "T6", "T11"},
+      .roles = {{"root", root}, {"client_a", client_a}},
+      .expected_noise = {"the tracker was killed by signal 9; starting another"},
+  };
+}
+
+}  // namespace lastref::harness

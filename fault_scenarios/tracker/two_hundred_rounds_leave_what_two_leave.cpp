@@ -1,0 +1,106 @@
+#include <vector>
+
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr int rounds = 200;
+/// bytes; less than what two hundred rounds write if no place of the ledger is used again, and more
+/// than what clean-up may lag behind.
+constexpr std::uint64_t ledger_slack = 4096;
+
+/// What a tree and a process have at a quiet moment.
+struct Belongings {
+  std::uint64_t ledger = 0;  ///< bytes
+  os::Fd next = os::Fd::none;
+  std::size_t files = 0;
+  std::size_t names = 0;
+};
+
+Result<Belongings> belongings(Stage& stage) {
+  Belongings all;
+  LASTREF_TRY(tree, stage.client().tree());
+  LASTREF_TRY(ledger, stage.os().status_at(tree + "/ledger"));
+  all.ledger = ledger.size;
+  // The kernel gives the lowest number that is free: one that has leaked is missing here.
+  LASTREF_TRY(next, stage.os().open(stage.folder(), {.folder = true}));
+  all.next = next;
+  LASTREF_CHECK(stage.os().close(next));
+  all.files = stage.outside_list(stage.folder()).size();
+  LASTREF_TRY(counts, stage.client().counts());
+  all.names = counts.size();
+  return all;
+}
+
+/// A name, a reference more to it, and a context with an array, all of which end.
+bool go_round(Stage& stage, Parent& parent) {
+  const Resource file = stage.file("round.bin");
+  if (!stage.register_name(file) || !stage.make(file) || !stage.hold(file) ||
+      !stage.release(file) || !stage.release(file)) {
+    return false;
+  }
+  if (!parent.begin("round") || !parent.send("array", numbered())) {
+    return false;
+  }
+  parent.arrived("array");
+  return parent.clean_up().has_value();
+}
+
+void must_not_grow(Stage& stage, const char* what, std::uint64_t before, std::uint64_t now) {
+  if (now > before) {
+    stage.refute(
+        "E12: nothing grows with the number of calls",
+        std::string(what) + ": " + std::to_string(before) + ", and now " + std::to_string(now));
+  }
+}
+
+void root(Stage& stage) {
+  if (!stage.lead()) {
+    return;
+  }
+  Parent parent(stage, {.root = stage.folder()});
+  if (!parent || !go_round(stage, parent) || !go_round(stage, parent)) {
+    return;
+  }
+  const auto before = belongings(stage);
+  for (int round = 0; round < rounds; ++round) {
+    if (!go_round(stage, parent)) {
+      return;
+    }
+  }
+  // What was let go of is gone when the name can be had again.
+  const Resource file = stage.file("round.bin");
+  if (!stage.register_name(file) || !stage.release(file)) {
+    return;
+  }
+  const auto now = belongings(stage);
+  if (!before || !now || !stage.is_undisturbed()) {
+    return;
+  }
+  must_not_grow(stage, "bytes of the ledger", before->ledger + ledger_slack, now->ledger);
+  must_not_grow(stage,
+                "the next descriptor",
+                static_cast<std::uint64_t>(before->next),
+                static_cast<std::uint64_t>(now->next));
+  must_not_grow(stage, "files", before->files + 1, now->files);
+  must_not_grow(stage, "names that are counted", before->names + 1, now->names);
+}
+
+}  // namespace
+
+Scenario two_hundred_rounds_leave_what_two_leave() {
+  return {
+      .name = "tracker/two_hundred_rounds_leave_what_two_leave",
+      .sentence =
+          "Two hundred times a name is registered, held and released, and an array sent in a "
+          "context that is cleaned up: ledger, descriptors, files and counts are as large as after "
+          "two.",
+      .rows = {"E12"},
+      .roles = {{"root", root}},
+      .in_matrix = false,  // Its calls are those of clean_up and arrays.
+  };
+}
+
+}  // namespace lastref::harness
