@@ -22,7 +22,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.append(
-    os.path.join(os.path.dirname(os.path.realpath(__file__)), "../property_tests/cache"))
+    os.path.join(os.path.dirname(os.path.realpath(__file__)), "../property_tests/impl/cache"))
 from pfio_format import pfio_cache
 
 try:

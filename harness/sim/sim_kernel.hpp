@@ -1,8 +1,8 @@
 // SimKernel: what the kernel knows of a run, as plain data, and what calls do to it.
 //
 // Nothing here waits or chooses: a call that would wait says EAGAIN or "nothing is ready". Errors
-// are errno values, as Linux gives them for the calls that os::Os makes; property_tests/os_contract
-// holds both kernels to the same answers.
+// are errno values, as Linux gives them for the calls that os::Os makes; the tests of the contract
+// in property_tests/impl/os hold both kernels to the same answers.
 //
 // Limits: a file system besides the first has no limits, and its folder can be seen through; groups
 // are not modelled; a folder's size is tmpfs's. Of maps: SIGBUS, a store to what may only be read,

@@ -18,8 +18,8 @@
 #include <lastref/tracker_client.hpp>
 
 #include "property_tests/attack/ground.hpp"
-#include "property_tests/backends/process_words.hpp"
-#include "property_tests/process_group.hpp"
+#include "property_tests/support/process_group.hpp"
+#include "property_tests/support/process_words.hpp"
 
 namespace lastref {
 namespace {

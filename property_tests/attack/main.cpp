@@ -11,8 +11,8 @@
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
 
-#include "property_tests/process_group.hpp"
-#include "property_tests/waiting.hpp"
+#include "property_tests/support/process_group.hpp"
+#include "property_tests/support/waiting.hpp"
 
 namespace lastref {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "impl/tracker/codec.hpp"
 #include "property_tests/attack/ground.hpp"
-#include "property_tests/process_group.hpp"
-#include "property_tests/waiting.hpp"
+#include "property_tests/support/process_group.hpp"
+#include "property_tests/support/waiting.hpp"
 
 namespace lastref {
 namespace {

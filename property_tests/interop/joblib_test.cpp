@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "property_tests/interop/loky_peer.hpp"
-#include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref {
 namespace {

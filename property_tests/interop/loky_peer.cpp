@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "property_tests/array/model.hpp"
-#include "property_tests/waiting.hpp"
+#include "property_tests/support/array_model.hpp"
+#include "property_tests/support/waiting.hpp"
 
 namespace lastref::pretend {
 namespace {

@@ -17,10 +17,10 @@
 #include <lastref/references.hpp>
 #include <lastref/temporary_resources.hpp>
 
-#include "property_tests/array/model.hpp"
 #include "property_tests/interop/loky_peer.hpp"
-#include "property_tests/tracker/fresh_folder.hpp"
-#include "property_tests/waiting.hpp"
+#include "property_tests/support/array_model.hpp"
+#include "property_tests/support/fresh_folder.hpp"
+#include "property_tests/support/waiting.hpp"
 
 namespace lastref {
 namespace {

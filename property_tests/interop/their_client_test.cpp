@@ -13,7 +13,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "property_tests/interop/loky_peer.hpp"
-#include "property_tests/tracker/fresh_folder.hpp"
+#include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref {
 namespace {

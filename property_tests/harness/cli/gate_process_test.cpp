@@ -1,0 +1,242 @@
+// gate_process_test: the gate as a process among others: whoever runs it, and however it is told to
+// end, it ends, and takes everything of its own with it.
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "property_tests/support/process_group.hpp"
+
+namespace lastref::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+/// All unshare(2) of this process and its children fail, as where namespaces are not permitted.
+bool forbid_namespaces() {
+  std::array<sock_filter, 4> filter = {{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_unshare},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+  }};
+  const sock_fprog program = {.len = filter.size(), .filter = filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool give_up_administration() {
+  return ::geteuid() != 0 || ::prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN) == 0;
+}
+
+/// A user who may do nothing that root may; whoever is none of root's already is one.
+bool be_ordinary() {
+  return ::geteuid() != 0 || pretend::become_nobody();
+}
+
+/// A /dev/shm that nobody else uses, where we may have one.
+void have_shared_memory_alone() {
+  if (::unshare(CLONE_NEWNS) == 0 &&
+      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    ::mount("alone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+  }
+}
+
+/// The gate, in a process of its own.
+class GateProcess : public testing::Test {
+ public:
+  GateProcess() {
+    pretend::adopt_orphans();
+    std::string path = testing::TempDir() + "gate_XXXXXX";
+    folder_ = ::mkdtemp(path.data());
+    // Anybody may run it from there.
+    fs::copy_file(LASTREF_PROGRAM, folder_ / "lastref");
+    ::chmod(folder_.c_str(), 0755);
+  }
+  GateProcess(const GateProcess&) = delete;
+  GateProcess& operator=(const GateProcess&) = delete;
+  ~GateProcess() override { fs::remove_all(folder_); }
+
+ protected:
+  /// `prepare` in the new process. The words may end in more commands for a shell.
+  void start(const std::string& words, const std::function<bool()>& prepare) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const std::string then = words.find(';') == std::string::npos ? "exec " : "";
+    const std::string command =
+        "exec 2>&1; cd /; " + then + (folder_ / "lastref").string() + " gate " + words;
+    pid_ = ::fork();
+    ASSERT_GE(pid_, 0);
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::dup2(ends[1], STDOUT_FILENO);
+      ::setenv("TMPDIR", folder_.c_str(), 1);
+      if (prepare()) {
+        ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      }
+      ::_exit(99);
+    }
+    ::close(ends[1]);
+    said_by_it_ = ends[0];
+  }
+  /// Reads until it has said this; for ever, if it never does.
+  void read_until(const std::string& word) {
+    while (said_.find(word) == std::string::npos && read_more()) {
+    }
+    ASSERT_THAT(said_, HasSubstr(word));
+  }
+  /// Returns its exit status when it and everything that it started have ended.
+  int wait() {
+    while (read_more()) {
+    }
+    ::close(said_by_it_);
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
+    pretend::bury_all();
+    return status;
+  }
+  int exit_of(const std::string& words, const std::function<bool()>& prepare) {
+    start(words, prepare);
+    const int status = wait();
+    EXPECT_TRUE(WIFEXITED(status)) << said_;
+    return WEXITSTATUS(status);
+  }
+  std::string in_folder(const std::string& name) const { return folder_ / name; }
+
+  pid_t pid_ = 0;
+  std::string said_;
+
+ private:
+  bool read_more() {
+    std::array<char, 4096> some{};
+    const ssize_t size = ::read(said_by_it_, some.data(), some.size());
+    said_.append(some.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return size > 0;
+  }
+
+  fs::path folder_;
+  int said_by_it_ = -1;
+};
+
+/// Few runs; then the names in /dev/shm, between bars, and the exit code is the gate's.
+const std::string few_and_names =
+    "--scenario tracker/a_second_tracker_gives_way --random 10 --budget 2; "
+    "code=$?; echo \"|$(ls -A /dev/shm)|\"; exit $code";
+
+bool is_clean_or_incomplete(int code) {
+  return code == 0 || code == 3;
+}
+
+TEST_F(GateProcess, ends_for_an_ordinary_user) {
+  const int code = exit_of(few_and_names, [] {
+    have_shared_memory_alone();
+    return be_ordinary();
+  });
+  EXPECT_TRUE(is_clean_or_incomplete(code)) << said_;
+  EXPECT_THAT(said_, HasSubstr("world kernel: "));
+  EXPECT_THAT(said_, testing::Not(HasSubstr("VIOLATION")));
+}
+
+TEST_F(GateProcess, ends_for_a_root_who_may_not_mount) {
+  EXPECT_TRUE(is_clean_or_incomplete(exit_of(few_and_names, [] {
+    have_shared_memory_alone();
+    return give_up_administration();
+  }))) << said_;
+}
+
+TEST_F(GateProcess, ends_where_namespaces_are_not_permitted_and_leaves_nothing) {
+  const int code = exit_of(few_and_names, [] {
+    have_shared_memory_alone();
+    return be_ordinary() && forbid_namespaces();
+  });
+  EXPECT_TRUE(is_clean_or_incomplete(code)) << said_;
+  EXPECT_THAT(said_, HasSubstr("DEGRADED: namespaces"));
+  if (::geteuid() == 0) {
+    EXPECT_THAT(said_, HasSubstr("||"));
+  }
+}
+
+bool as_it_is() {
+  return true;
+}
+
+TEST_F(GateProcess, runs_all_in_the_ambients_of_a_row_that_nobody_else_shows) {
+  const int code = exit_of("--row E8 --scenario 'tracker/a_second_*'", as_it_is);
+  if (code == 2) {  // Where it has not all of the world, there are no ambients.
+    EXPECT_THAT(said_, HasSubstr("no scenario matches"));
+    return;
+  }
+  EXPECT_EQ(code, 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("tracker/a_second_tracker_gives_way"));
+  EXPECT_THAT(said_, HasSubstr("\n  stranger "));
+  EXPECT_THAT(said_, testing::Not(HasSubstr("\n  elsewhere ")));
+  EXPECT_THAT(said_, HasSubstr("(0 clean, 0 matrix, "));
+}
+
+/// Of the words that say how to go on.
+std::string file_to_resume(const std::string& said) {
+  const std::string option = " --resume ";
+  const std::size_t at = said.find(option);
+  const std::size_t begin = at + option.size();
+  return at == std::string::npos ? std::string() : said.substr(begin, said.find('\n', at) - begin);
+}
+
+TEST_F(GateProcess, says_after_an_interruption_how_far_it_was_and_goes_on_there) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    said_.clear();
+    start("--scenario 'jobs/*' --json " + in_folder("report"), as_it_is);
+    read_until("matrix");
+    ::kill(pid_, signal);
+    const int status = wait();
+    ASSERT_TRUE(WIFEXITED(status)) << said_;
+    EXPECT_EQ(WEXITSTATUS(status), 3) << said_;
+    EXPECT_THAT(said_, HasSubstr("to go on: lastref gate --scenario 'jobs/*' --json "));
+    EXPECT_THAT(said_, HasSubstr("incomplete: interrupted, "));
+    std::ifstream file(in_folder("report"));
+    const auto report = nlohmann::json::parse(file);
+    EXPECT_EQ(report["interrupted"], true);
+    EXPECT_EQ(report["exit"], 3);
+    const std::string resumed = file_to_resume(said_);
+    ASSERT_TRUE(fs::exists(resumed)) << said_;
+    said_.clear();
+    exit_of("--scenario 'jobs/*' --budget 0.1 --resume " + resumed, as_it_is);
+    if (report["matrix"]["executed"] > 0) {
+      EXPECT_THAT(said_, HasSubstr("faults were executed by an earlier gate"));
+    }
+  }
+}
+
+TEST_F(GateProcess, ends_at_once_at_a_second_signal_and_takes_its_runs_along) {
+  start("--scenario tracker/a_hundred_thousand_names", as_it_is);
+  read_until("clean runs");
+  ::kill(pid_, SIGINT);
+  ::kill(pid_, SIGTERM);
+  const int status = wait();
+  EXPECT_TRUE(WIFSIGNALED(status)) << said_;
+}
+
+}  // namespace
+}  // namespace lastref::harness

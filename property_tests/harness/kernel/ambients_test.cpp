@@ -1,0 +1,161 @@
+// ambients_test: what a scenario's processes find around them in each ambient, and that what the
+// product starts is executed as well. This program is also the processes of those runs.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/kernel/kernel_world.hpp"
+#include "property_tests/support/printing.hpp"
+
+namespace lastref::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A line of a file of the kernel's, behind its label.
+std::string line_of(const char* file, const std::string& label) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(label)) {
+      return line.substr(label.size());
+    }
+  }
+  return {};
+}
+
+std::string target_of(const char* link) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(link, error);
+  return error ? "closed" : target.string();
+}
+
+/// What a role sees of its process, as findings that nobody can miss.
+void look(Stage& stage) {
+  const char* const status = "/proc/self/status";
+  const std::map<std::string, std::string> seen = {
+      {"executed as", line_of("/proc/self/cmdline", "lastref")},
+      {"process", line_of(status, "Pid:\t")},
+      {"ignored", line_of(status, "SigIgn:\t")},
+      {"umask", line_of(status, "Umask:\t")},
+      {"user", line_of(status, "Uid:\t")},
+      {"descriptors", line_of("/proc/self/limits", "Max open files            ").substr(0, 4)},
+      {"standard error", target_of("/proc/self/fd/2")},
+      {"folder", fs::current_path().string()}};
+  for (const auto& [what, found] : seen) {
+    stage.refute(stage.role() + " " + what, found);
+  }
+}
+
+void root(Stage& stage) {
+  look(stage);
+  static_cast<void>(stage.start("child"));
+  static_cast<void>(
+      stage.os().spawn({.entry = "worker", .arguments = {"tree", "1"}, .fds = {}, .blocked = {}}));
+}
+
+void await_nobody(Stage& stage) {
+  static_cast<void>(stage.word("wait", [&]() -> Status {
+    stage.refute("strangers", std::to_string(stage.processes("stranger")));
+    return ok();
+  }));
+  stage.refute("strangers after a word", std::to_string(stage.processes("stranger")));
+}
+
+const std::vector<Scenario>& toys() {
+  static const std::vector<Scenario> all = {
+      {.name = "toy/looks",
+       .sentence = "A toy.",
+       .rows = {},
+       .roles = {{"root", root}, {"child", look}, {"worker", look}}},
+      {.name = "toy/stranger", .sentence = "A toy.", .rows = {}, .roles = {{"root", await_nobody}}},
+  };
+  return all;
+}
+
+class Ambients : public testing::Test {
+ protected:
+  /// What was seen in an ambient, by what was refuted.
+  std::map<std::string, std::string> in(std::string_view ambient, std::size_t toy = 0) {
+    Plan plan;
+    plan.ambient = ambient;
+    std::map<std::string, std::string> seen;
+    for (const Finding& finding : world_.run(toys()[toy], plan).findings) {
+      seen[finding.claim] = finding.seen;
+    }
+    return seen;
+  }
+
+  KernelWorld world_{{.scenarios = &toys()}};
+};
+
+TEST_F(Ambients, execute_every_process_whoever_starts_it) {
+  for (const char* const role : {"root", "child", "worker"}) {
+    EXPECT_THAT(in("")[role + std::string(" executed as")],
+                testing::Not(testing::HasSubstr("toy")));
+    EXPECT_THAT(in("exec")[role + std::string(" executed as")], testing::HasSubstr("toy/looks"));
+  }
+}
+
+TEST_F(Ambients, are_what_they_say) {
+  EXPECT_EQ(in("closed")["root standard error"], "closed");
+  EXPECT_THAT(in("full_stderr")["root standard error"], testing::StartsWith("pipe:"));
+  EXPECT_NE(in("elsewhere")["root folder"], in("exec")["root folder"]);
+  EXPECT_EQ(in("umask_0777")["child umask"], "0777");
+  EXPECT_EQ(in("umask_0")["child umask"], "0000");
+  EXPECT_EQ(in("small_limits")["worker descriptors"], "64  ");
+  // SIGHUP is 1, SIGCHLD is 17.
+  EXPECT_THAT(in("deaf")["root ignored"], testing::EndsWith("10001"));
+  EXPECT_EQ(in("stranger", 1)["strangers"], "0");
+  EXPECT_EQ(in("stranger", 1)["strangers after a word"], "1");
+}
+
+TEST_F(Ambients, of_a_pid_namespace_begins_and_ends_with_process_1) {
+  if (is_possible(*ambient_named("pid_namespace"))) {
+    EXPECT_NE(in("exec")["root process"], "1");
+    auto seen = in("pid_namespace");
+    EXPECT_EQ(seen["root process"], "1");
+    // Nobody waits for it: it dies with the root.
+    EXPECT_TRUE(in("exec").contains("child process"));
+    EXPECT_FALSE(seen.contains("child process"));
+  }
+}
+
+TEST_F(Ambients, of_an_ordinary_user_is_one_for_roles_and_for_what_the_product_starts) {
+  const Ambient& ordinary = *ambient_named("ordinary_user");
+  if (is_possible(ordinary)) {
+    for (const char* const role : {"root", "child", "worker"}) {
+      EXPECT_THAT(in("ordinary_user")[role + std::string(" user")],
+                  testing::HasSubstr("65534\t65534"));
+    }
+    EXPECT_THAT(in("exec")["root user"], testing::StartsWith("0\t0"));
+  }
+}
+
+TEST_F(Ambients, have_names_that_differ) {
+  std::set<std::string_view> names;
+  for (const Ambient& each : ambients()) {
+    EXPECT_TRUE(names.insert(each.name).second) << each.name;
+    EXPECT_EQ(ambient_named(each.name), &each);
+  }
+  EXPECT_EQ(ambient_named("nowhere"), nullptr);
+}
+
+}  // namespace
+}  // namespace lastref::harness
+
+int main(int count, char** words) {
+  const std::span<const char* const> all(words, static_cast<std::size_t>(count));
+  if (all.size() > 1 && std::string_view(all[1]) == lastref::harness::born_word) {
+    return lastref::harness::become_process_of_run(
+        all.subspan(2), lastref::harness::toys(), lastref::harness::product_entries());
+  }
+  testing::InitGoogleTest(&count, words);
+  return RUN_ALL_TESTS();
+}

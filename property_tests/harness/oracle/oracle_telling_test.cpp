@@ -1,0 +1,271 @@
+// oracle_telling_test: the oracles on what is visible and what is said, with planted evidence.
+#include <cerrno>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/harness/oracle/oracle_story.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// private
+
+TEST_F(OracleTest, a_mode_that_lets_others_in_is_found) {
+  const Story file = Story().crossed(root, Call::open, "/run/runtime/tree/lock").with_mode(0644);
+  const auto findings = judged(oracle::is_private, file);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].seen, HasSubstr("0644"));
+  const Story folder = Story().crossed(root, Call::make_folder, "/run/runtime").with_mode(0755);
+  EXPECT_THAT(judged(oracle::is_private, folder), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_mode_that_lets_others_in_is_found_wherever_it_is) {
+  const Story story = Story()
+                          .crossed(root, Call::open, "/tmp/a.npy")
+                          .with_mode(0604)
+                          .crossed(root, Call::make_folder, "/dev/shm/arrays")
+                          .with_mode(01700);
+  EXPECT_THAT(judged(oracle::is_private, story), SizeIs(2));
+}
+
+TEST_F(OracleTest, what_is_opened_and_not_made_has_any_mode) {
+  const Story story = Story()
+                          .crossed(root, Call::open, "/run/runtime/tree/lock")
+                          .with_mode(-1)
+                          .crossed(root, Call::open, "/run/a.bin", EEXIST)
+                          .with_mode(0644);
+  EXPECT_THAT(judged(oracle::is_private, story), IsEmpty());
+}
+
+// no-corruption
+
+constexpr const char* arrays = "/dev/shm/lastref_memmapping_folder_1_ab_fit";
+constexpr const char* array = "/dev/shm/lastref_memmapping_folder_1_ab_fit/1-2-ab.npy";
+constexpr const char* part = "/dev/shm/lastref_memmapping_folder_1_ab_fit/1-2-ab.npy.part";
+
+constexpr Call renames[] = {Call::rename, Call::rename_new};
+
+TEST_F(OracleTest, a_file_that_is_renamed_when_it_is_whole_is_right) {
+  for (const Call rename : renames) {
+    const Story story = Story()
+                            .crossed(root, Call::make_folder, arrays)
+                            .with_mode(0700)
+                            .crossed(root, Call::open, part)
+                            .with_mode(0600)
+                            .crossed(root, rename, array)
+                            .crossed(client, Call::open, array)
+                            .with_mode(-1);
+    EXPECT_THAT(judged(oracle::no_corruption, story), IsEmpty()) << name_of(rename);
+  }
+}
+
+TEST_F(OracleTest, a_file_that_is_created_under_its_final_name_is_found) {
+  const Story story = Story().crossed(root, Call::open, array).with_mode(0600);
+  const auto findings = judged(oracle::no_corruption, story);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].seen, HasSubstr("1-2-ab.npy was created by root"));
+  const Story again =
+      Story().crossed(root, Call::rename, array).crossed(root, Call::open, array).with_mode(0600);
+  EXPECT_THAT(judged(oracle::no_corruption, again), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_file_that_has_its_final_name_without_a_rename_is_found) {
+  const Story story = Story().crossed(client, Call::open, array).with_mode(-1);
+  EXPECT_THAT(judged(oracle::no_corruption, story), SizeIs(1));
+  const Story gone = Story()
+                         .crossed(root, Call::rename, array)
+                         .crossed(tracker, Call::unlink, array)
+                         .crossed(client, Call::open, array);
+  EXPECT_THAT(judged(oracle::no_corruption, Story(gone).with_mode(-1)), SizeIs(1));
+  for (const Call rename : renames) {
+    const Story failed = Story()
+                             .crossed(root, rename, array, ENOSPC)
+                             .crossed(client, Call::open, array)
+                             .with_mode(-1);
+    EXPECT_THAT(judged(oracle::no_corruption, failed), SizeIs(1)) << name_of(rename);
+  }
+}
+
+TEST_F(OracleTest, a_final_name_is_not_that_of_others_files_failures_and_outside_parties) {
+  const Story story = Story()
+                          .crossed(root, Call::open, array, ENOSPC)
+                          .with_mode(0600)
+                          .crossed(root, Call::open, "/run/a.npy")
+                          .with_mode(0600)
+                          .crossed(root, Call::open, "/tmp/lastref_memmapping_folder_1.npy")
+                          .with_mode(0600)
+                          .fact(root, fact::outside, array)
+                          .crossed(client, Call::open, array)
+                          .with_mode(-1);
+  EXPECT_THAT(judged(oracle::no_corruption, story), IsEmpty());
+}
+
+// error-surfaced
+
+TEST_F(OracleTest, an_error_that_nobody_hears_of_is_found) {
+  const Story swallowed = Story()
+                              .begins(client, "register")
+                              .injected(client, Call::write_at, ENOSPC)
+                              .ends(client, "register")
+                              .all_end();
+  EXPECT_THAT(judged(oracle::error_surfaced, swallowed), SizeIs(1));
+  const Story unsaid = Story().injected(tracker, Call::write_at, ENOSPC).all_end();
+  EXPECT_THAT(judged(oracle::error_surfaced, unsaid), SizeIs(1));
+}
+
+TEST_F(OracleTest, that_somebody_else_took_the_name_first_is_for_nobody_to_hear) {
+  const auto story = [](int error) {
+    return Story()
+        .begins(client, "register")
+        .injected(client, Call::rename_new, error)
+        .ends(client, "register")
+        .all_end();
+  };
+  EXPECT_THAT(judged(oracle::error_surfaced, story(EEXIST)), IsEmpty());
+  EXPECT_THAT(judged(oracle::error_surfaced, story(ENOSPC)), SizeIs(1));
+}
+
+TEST_F(OracleTest, an_error_that_is_retried_away_is_fine) {
+  const Story story =
+      Story().injected(tracker, Call::accept, EMFILE).crossed(tracker, Call::accept, "").all_end();
+  EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty());
+}
+
+TEST_F(OracleTest, an_error_that_a_word_returns_or_somebody_prints_is_fine) {
+  const Story returned = Story()
+                             .begins(client, "register")
+                             .injected(client, Call::write_at, ENOSPC)
+                             .ends(client, "register", a_bin, ENOSPC)
+                             .all_end();
+  EXPECT_THAT(judged(oracle::error_surfaced, returned), IsEmpty());
+  const Story printed = Story()
+                            .injected(tracker, Call::unlink, EIO)
+                            .crossed(tracker, Call::write, "")
+                            .on("stderr")
+                            .all_end();
+  EXPECT_THAT(judged(oracle::error_surfaced, printed), IsEmpty());
+}
+
+TEST_F(OracleTest, an_error_between_two_words_inside_of_another_is_not_the_scenarios_own) {
+  const Story story = Story()
+                          .begins(client, "reduce", "")
+                          .says(client, "register")
+                          .injected(client, Call::write_at, ENOSPC);
+  EXPECT_THAT(judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "").all_end()),
+              SizeIs(1));
+  EXPECT_THAT(
+      judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "", ENOSPC).all_end()),
+      IsEmpty());
+  const Story own = Story().begins(client, "reduce", "").says(client, "register");
+  EXPECT_THAT(judged(oracle::error_surfaced,
+                     Story(own).ends(client, "reduce", "").injected(client, Call::unlink, EIO)),
+              IsEmpty());
+}
+
+TEST_F(OracleTest, an_error_in_any_word_inside_of_leave_or_end_is_excused) {
+  for (const char* last : {"leave", "end"}) {
+    const Story story = Story()
+                            .begins(client, last, "")
+                            .begins(client, "release")
+                            .injected(client, Call::unlink, EIO)
+                            .ends(client, "release")
+                            .ends(client, last, "")
+                            .all_end();
+    EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty()) << last;
+  }
+}
+
+TEST_F(OracleTest, a_word_of_one_thread_may_end_inside_of_anothers) {
+  const Story story = Story()
+                          .begins(client, "hold")
+                          .begins(client, "release")
+                          .ends(client, "hold")
+                          .injected(client, Call::send, EPIPE)
+                          .ends(client, "release")
+                          .all_end();
+  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, an_error_of_another_process_does_not_count_as_told) {
+  const Story story = Story()
+                          .injected(tracker, Call::unlink, EIO)
+                          .crossed(client, Call::write, "")
+                          .on("stderr")
+                          .all_end();
+  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
+}
+
+// leftovers
+
+TEST_F(OracleTest, leftovers_are_what_no_scenario_leaves_and_somebody_promised_to_remove) {
+  left_ = {"/dev/shm/a.bin", "/dev/shm/b.bin"};
+  left_after_sweep_ = left_;
+  scenario_.stays = {"file:/dev/shm/b.bin"};
+  const Story good = Story().all_end();
+  EXPECT_EQ(oracle::leftovers_of(evidence_of(good)).promised, 1U);
+  scenario_.no_ledger = true;
+  EXPECT_EQ(oracle::leftovers_of(evidence_of(good)).promised, 1U);
+  const Story bad = Story().died(tracker, fact::killed).died(root, fact::ended);
+  const oracle::Leftovers unpromised = oracle::leftovers_of(evidence_of(bad));
+  EXPECT_EQ(unpromised.promised, 0U);
+  EXPECT_EQ(unpromised.unpromised, 1U);
+}
+
+// works
+
+TEST_F(OracleTest, a_word_that_fails_with_nothing_wrong_is_found) {
+  const Story story =
+      Story().begins(client, "reduce").ends(client, "reduce", a_bin, ENOSPC).all_end();
+  EXPECT_THAT(judged(oracle::works, story), SizeIs(1));
+  scenario_.failing_words = {"reduce"};
+  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+}
+
+TEST_F(OracleTest, a_word_may_fail_in_another_order_and_under_faults) {
+  const Story story = Story().begins(client, "make").ends(client, "make", a_bin, EEXIST).all_end();
+  plan_.seed = 1;
+  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+}
+
+// quiet
+
+TEST_F(OracleTest, noise_in_a_clean_run_is_found) {
+  standard_error_ = "something\n";
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), SizeIs(1));
+}
+
+TEST_F(OracleTest, noise_about_an_interrupt_is_found_T1) {
+  standard_error_ = "something\n";
+  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "interrupt")), SizeIs(1));
+}
+
+TEST_F(OracleTest, noise_about_a_pause_is_found) {
+  standard_error_ = "something\n";
+  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "pause")), SizeIs(1));
+}
+
+TEST_F(OracleTest, expected_noise_that_is_not_there_is_missed) {
+  scenario_.expected_noise = {"tracker died"};
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), SizeIs(1));
+  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "kill_before")), IsEmpty());
+}
+
+TEST_F(OracleTest, expected_noise_and_noise_about_a_fault_are_fine) {
+  standard_error_ = "the tracker died\n";
+  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "kill_before")), IsEmpty());
+  scenario_.expected_noise = {"tracker died"};
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+  scenario_.expected_noise = {};
+  scenario_.possible_noise = {"tracker died"};
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+  standard_error_ = {};
+  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,303 @@
+// oracle_test: every oracle accepts evidence of a run in which all is well, and rejects planted
+// evidence of what it is there for. Here those that count and those that look at the end.
+#include <cerrno>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/harness/oracle/oracle_story.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// A run in which all is well.
+
+TEST_F(OracleTest, a_good_run_has_no_finding_of_any_oracle) {
+  Story story;
+  story.says(root, "register").says(client, "register").counted(pid_of_root, 1);
+  story = Story();
+  story.says(root, "register").counted(pid_of_root, 1).says(root, "release");
+  story.crossed(tracker, Call::unlink, "/run/a.bin").counted(pid_of_root, 0);
+  story.crossed(root, Call::open, "/run/runtime/tree/lock").with_mode(0600).all_end();
+  EXPECT_THAT(judge(evidence_of(story)), IsEmpty());
+}
+
+// no-leak
+
+TEST_F(OracleTest, a_name_left_while_everybody_lived_is_a_leak) {
+  left_ = {"/run/a.bin"};
+  EXPECT_THAT(judged(oracle::no_leak, Story().all_end()), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_name_left_by_a_killed_client_is_a_leak_for_the_tracker_lived) {
+  left_ = {"/run/a.bin"};
+  const Story story = Story().died(client, fact::killed).died(root, fact::ended);
+  EXPECT_THAT(judged(oracle::no_leak, Story(story).died(tracker, fact::ended)), SizeIs(1));
+}
+
+TEST_F(OracleTest, what_a_tree_that_was_killed_whole_leaves_is_for_the_next_start) {
+  left_ = {"/run/a.bin"};
+  const Story story =
+      Story().died(root, fact::killed).died(tracker, fact::killed).died(client, fact::killed);
+  EXPECT_THAT(judged(oracle::no_leak, story), IsEmpty());
+  left_after_sweep_ = left_;
+  EXPECT_THAT(judged(oracle::no_leak, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_tracker_that_was_killed_has_to_be_replaced_by_a_root_that_lives) {
+  left_ = {"/run/a.bin"};
+  const Story story = Story().died(tracker, fact::killed).died(client, fact::ended);
+  EXPECT_THAT(judged(oracle::no_leak, Story(story).died(root, fact::ended)), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_leak, Story(story).died(root, fact::killed)), IsEmpty());
+}
+
+TEST_F(OracleTest, what_a_tracker_was_told_is_gone_it_cannot_remove) {
+  left_ = left_after_sweep_ = {"/run/a.bin"};
+  const auto told = [](std::uint16_t whom, int what, const char* of) {
+    return Story().injected(whom, Call::status_at, what, of).all_end();
+  };
+  EXPECT_THAT(judged(oracle::no_leak, told(tracker, ENOENT, "/run/a.bin")), IsEmpty());
+  EXPECT_THAT(judged(oracle::no_leak, told(tracker, ENOENT, "/run/b.bin")), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_leak, told(tracker, EACCES, "/run/a.bin")), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_leak, told(client, ENOENT, "/run/a.bin")), SizeIs(1));
+}
+
+TEST_F(OracleTest, after_a_call_that_failed_the_next_start_may_clean_up) {
+  left_ = {"/run/a.bin"};
+  const Story story = Story().injected(tracker, Call::unlink, EIO).all_end();
+  EXPECT_THAT(judged(oracle::no_leak, story), IsEmpty());
+  left_after_sweep_ = left_;
+  EXPECT_THAT(judged(oracle::no_leak, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, what_a_scenario_leaves_on_purpose_may_stay) {
+  scenario_.stays = {"file:kept.bin", "folder:box", "semlock:/gate", "shm:/pool"};
+  left_ = {"/run/kept.bin", "/run/box", "/run/box/in/it", "/dev/shm/sem.gate", "/dev/shm/pool"};
+  left_after_sweep_ = left_;
+  EXPECT_THAT(judged(oracle::no_leak, Story().all_end()), IsEmpty());
+  left_ = {"/run/not_kept.bin", "/run/boxes/in", "/dev/shm/gate", "/dev/shm/sem.pool"};
+  EXPECT_THAT(judged(oracle::no_leak, Story().all_end()), SizeIs(4));
+}
+
+// stays
+
+TEST_F(OracleTest, what_was_made_and_forgotten_has_to_stay_E4_T3) {
+  scenario_.stays = {"file:a.bin"};
+  for (const Story& story : {Story().says(root, "register").says(root, "make").says(root, "forget"),
+                             Story().says(root, "forget").says(root, "make")}) {
+    left_after_sweep_ = {};
+    EXPECT_THAT(judged(oracle::stays, story), SizeIs(1));
+    left_after_sweep_ = {"/run/a.bin"};
+    EXPECT_THAT(judged(oracle::stays, story), IsEmpty());
+  }
+}
+
+TEST_F(OracleTest, what_is_counted_or_nobody_made_or_leaves_on_purpose_need_not_stay_E4) {
+  const Story forgotten = Story().says(root, "make").says(root, "forget");
+  EXPECT_THAT(judged(oracle::stays, forgotten), IsEmpty());
+  scenario_.stays = {"file:a.bin"};
+  EXPECT_THAT(judged(oracle::stays, Story(forgotten).says(root, "register")), IsEmpty());
+  EXPECT_THAT(judged(oracle::stays, Story(forgotten).begins(root, "register")), IsEmpty());
+  EXPECT_THAT(judged(oracle::stays, Story().says(root, "forget")), SizeIs(0));
+  EXPECT_THAT(
+      judged(oracle::stays,
+             Story().says(root, "register").says(root, "make").ends(root, "forget", a_bin, EIO)),
+      IsEmpty());
+}
+
+TEST_F(OracleTest, what_an_outsider_put_in_the_place_of_what_is_known_has_to_stay_E4) {
+  scenario_.stays = {"file:a.bin"};
+  const Story known = Story().says(root, "register").says(root, "make").says(root, "identify");
+  EXPECT_THAT(judged(oracle::stays, known), IsEmpty());
+  const Story replaced = Story(known).says(root, "replace").says(root, "release");
+  EXPECT_THAT(judged(oracle::stays, replaced), SizeIs(1));
+  left_after_sweep_ = {"/run/a.bin"};
+  EXPECT_THAT(judged(oracle::stays, replaced), IsEmpty());
+  left_after_sweep_ = {};
+  EXPECT_THAT(judged(oracle::stays, Story().says(root, "register").says(root, "replace")),
+              IsEmpty());
+}
+
+// refcount-exact
+
+TEST_F(OracleTest, a_reference_that_the_tracker_lost_is_found) {
+  const Story story = Story().says(client, "register").counted(pid_of_client, 0);
+  EXPECT_THAT(judged(oracle::refcount_exact, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_reference_that_nobody_has_is_found) {
+  EXPECT_THAT(judged(oracle::refcount_exact, Story().counted(pid_of_client, 1)), SizeIs(1));
+  EXPECT_THAT(judged(oracle::refcount_exact, Story().counted(99, 1)), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_reference_counted_twice_is_found) {
+  const Story story = Story().says(client, "register").counted(pid_of_client, 2);
+  EXPECT_THAT(judged(oracle::refcount_exact, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_reference_of_the_wrong_process_is_found) {
+  const Story story = Story().says(client, "register").counted(pid_of_root, 1);
+  EXPECT_THAT(judged(oracle::refcount_exact, story), SizeIs(2));
+}
+
+TEST_F(OracleTest, what_is_under_way_may_count_or_not) {
+  const Story story = Story().begins(client, "register");
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 0)), IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 1)), IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 2)), SizeIs(1));
+}
+
+TEST_F(OracleTest, the_dead_hold_nothing_at_once) {
+  const Story story = Story().says(client, "register").died(client, fact::killed);
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 0)), IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 1)), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_register_that_failed_counted_nothing) {
+  const Story story = Story().begins(client, "register").ends(client, "register", a_bin, ENOSPC);
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 0)), IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 1)), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_forgotten_name_is_held_by_nobody) {
+  const Story story = Story().says(root, "register").says(client, "register").says(root, "forget");
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_root, 0)), IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 1)), SizeIs(1));
+}
+
+TEST_F(OracleTest, words_around_a_register_count_nothing_themselves) {
+  const Story story = Story()
+                          .begins(client, "reduce", a_bin)
+                          .says(client, "register")
+                          .begins(client, "load", a_bin)
+                          .ends(client, "reduce", a_bin)
+                          .ends(client, "load", a_bin, ENOENT);
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 1)), IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 0)), SizeIs(1));
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 2)), SizeIs(1));
+}
+
+// no-premature-unlink
+
+TEST_F(OracleTest, a_clean_up_of_what_is_held_is_found) {
+  const Story story = Story().says(client, "register").crossed(tracker, Call::unlink, "/run/a.bin");
+  EXPECT_THAT(judged(oracle::no_premature_unlink, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_clean_up_after_the_last_release_is_right) {
+  const Story story = Story()
+                          .says(client, "register")
+                          .begins(client, "release")
+                          .crossed(tracker, Call::unlink, "/run/a.bin");
+  EXPECT_THAT(judged(oracle::no_premature_unlink, story), IsEmpty());
+}
+
+TEST_F(OracleTest, a_clean_up_after_the_holders_death_is_right) {
+  const Story story = Story()
+                          .says(client, "register")
+                          .died(client, fact::killed)
+                          .crossed(tracker, Call::unlink, "/run/a.bin");
+  EXPECT_THAT(judged(oracle::no_premature_unlink, story), IsEmpty());
+}
+
+TEST_F(OracleTest, a_clean_up_inside_of_a_held_folder_is_found) {
+  const Story story = Story()
+                          .says(client, "register", "folder:/run/box")
+                          .crossed(tracker, Call::unlink, "/run/box/in/it");
+  EXPECT_THAT(judged(oracle::no_premature_unlink, story), SizeIs(1));
+  const Story beside = Story()
+                           .says(client, "register", "folder:/run/box")
+                           .crossed(tracker, Call::unlink, "/run/boxes/in");
+  EXPECT_THAT(judged(oracle::no_premature_unlink, beside), IsEmpty());
+}
+
+TEST_F(OracleTest, a_failed_clean_up_removes_nothing) {
+  const Story story =
+      Story().says(client, "register").crossed(tracker, Call::unlink, "/run/a.bin", EBUSY);
+  EXPECT_THAT(judged(oracle::no_premature_unlink, story), IsEmpty());
+}
+
+TEST_F(OracleTest, shared_memory_and_semaphores_are_names_too) {
+  const Story shm =
+      Story().says(client, "register", "shm:/pool").crossed(tracker, Call::unlink_shm, "/pool");
+  EXPECT_THAT(judged(oracle::no_premature_unlink, shm), SizeIs(1));
+  const Story semaphore = Story()
+                              .says(client, "register", "semlock:/gate")
+                              .crossed(tracker, Call::unlink_semaphore, "/gate");
+  EXPECT_THAT(judged(oracle::no_premature_unlink, semaphore), SizeIs(1));
+}
+
+// How it ended.
+
+TEST_F(OracleTest, a_hang_a_crash_a_stray_and_an_open_descriptor_are_found) {
+  EXPECT_THAT(judged(oracle::no_hang, Story().fact(root, fact::hang, "root in poll")), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_crash, Story().died(client, fact::crashed)), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_stray_process, Story().fact(root, fact::stray, "9")), SizeIs(1));
+  EXPECT_THAT(judged(oracle::no_fd_leak, Story().fact(root, fact::fd_left, "").on("lock")),
+              SizeIs(1));
+}
+
+TEST_F(OracleTest, a_map_that_nobody_unmapped_is_found) {
+  Story story;
+  story.crossed(root, Call::unmap, "").on("b.npy").fact(root, fact::fd_left, "").on("map:a.npy");
+  EXPECT_THAT(judged(oracle::no_fd_leak, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_map_that_could_not_be_unmapped_is_excused) {
+  Story story;
+  story.injected(root, Call::unmap, ENOMEM).on("a.npy");
+  story.fact(root, fact::fd_left, "").on("map:a.npy");
+  EXPECT_THAT(judged(oracle::no_fd_leak, story), IsEmpty());
+  story.fact(client, fact::fd_left, "").on("map:a.npy");
+  EXPECT_THAT(judged(oracle::no_fd_leak, story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_planned_kill_is_no_crash) {
+  const Story story = Story().died(client, fact::killed).died(root, fact::swept);
+  EXPECT_THAT(judged(oracle::no_crash, story), IsEmpty());
+}
+
+TEST_F(OracleTest, what_the_scenario_found_is_told_with_what_it_saw) {
+  const Story story =
+      Story().fact(root, fact::refuted, "T3: it is gone").fact(root, fact::seen, "it is there");
+  const auto findings = judged(oracle::refuted, story);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0], (Finding{"T3: it is gone", "it is there"}));
+}
+
+// The journal as crossings.
+
+TEST(Crossings, are_a_begin_and_its_end_or_no_end_at_all) {
+  std::vector<Record> records(3);
+  for (Record& record : records) {
+    record.role.assign("root");
+    record.place.assign("open");
+    record.object.assign("a.bin");
+    record.k = 1;
+    record.kind = RecordKind::begin;
+  }
+  records[1].kind = RecordKind::end;
+  records[1].error = ENOENT;
+  records[1].waited = true;
+  records[2].k = 2;
+  const auto crossings = crossings_of(records);
+  ASSERT_THAT(crossings, SizeIs(2));
+  EXPECT_EQ(crossings[0].error, ENOENT);
+  EXPECT_TRUE(crossings[0].waited);
+  EXPECT_EQ(crossings[1].error, -1);
+  EXPECT_EQ(crossings[1].point, (Point{"root", "open", "a.bin", 2}));
+}
+
+TEST(Crossings, that_only_the_world_caused_do_not_count) {
+  std::vector<Record> records(1);
+  records[0].kind = RecordKind::begin;
+  records[0].observed = true;
+  EXPECT_THAT(crossings_of(records), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,341 @@
+// stage_outside_test: the words by which a scenario changes the world around the product, in both
+// worlds.
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lastref/owners.hpp>
+
+#include "property_tests/harness/scenario/stage_worlds.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr std::uint64_t page = 4096;
+
+/// How many bytes a new file takes until there is no room; it is removed again.
+std::size_t room_for(Stage& stage, const std::string& path, std::size_t wanted) {
+  os::Os& os = stage.os();
+  auto file = os::open_file(os, path, {.write = true, .create = true});
+  if (!file) {
+    return 0;
+  }
+  const std::string bytes(wanted, 'x');
+  std::size_t total = 0;
+  while (total < wanted) {
+    const auto size = os.write(file->get(), os::bytes_of(bytes).subspan(total));
+    if (!size) {
+      break;
+    }
+    total += *size;
+  }
+  file->close_quietly();
+  static_cast<void>(os.unlink(path));
+  return total;
+}
+
+std::errc error_of_write(Stage& stage, os::Fd file, const std::string& bytes) {
+  const auto size = stage.os().write(file, os::bytes_of(bytes));
+  return size ? std::errc{} : size.error().code;
+}
+
+// Folders and storage.
+
+void environment_root(Stage& stage) {
+  os::Os& os = stage.os();
+  expect(stage, os.environment("TMPDIR") == stage.spare_folder(), "TMPDIR is the spare folder");
+  for (const char* name : {"LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"}) {
+    expect(stage, !os.environment(name), std::string(name) + " is not set");
+  }
+  const auto status = os.status_at(stage.spare_folder());
+  expect(stage, status && status->mode == 01777, "the spare folder is everybody's");
+  expect(stage, stage.outside_list(stage.spare_folder()).empty(), "the spare folder is empty");
+  expect(stage, room_for(stage, stage.spare_folder() + "/file", 10) == 10, "it takes files");
+}
+
+void device_root(Stage& stage) {
+  const auto spare = stage.os().status_at(stage.spare_folder());
+  const auto own = stage.os().status_at(stage.folder());
+  expect(stage, spare && own && spare->device != own->device, "it is a file system of its own");
+}
+
+void spare_leak_root(Stage& stage) {
+  static_cast<void>(stage.make({.type = ResourceType::file, .name = stage.spare_folder() + "/a"}));
+}
+
+void storage_root(Stage& stage) {
+  const std::string path = stage.folder() + "/file";
+  const std::string shm = "/dev/shm/file";
+  if (!stage.limit_storage(2 * page, 3)) {
+    stage.refute("storage can be limited", "it cannot");
+  }
+  expect(stage, room_for(stage, path, 5 * page) == 2 * page, "two pages are two pages");
+  expect(stage, room_for(stage, shm, 2 * page) == 2 * page, "and again");
+  const auto make = [&](const char* name) {
+    return stage.os().make_folder(stage.folder() + name, 0700).has_value();
+  };
+  expect(stage, make("/1") && make("/2") && make("/3"), "three inodes are three folders");
+  expect(stage, !make("/4"), "and not four");
+  stage.free_storage();
+  expect(stage, make("/4"), "there are inodes again");
+  expect(stage, room_for(stage, path, 5 * page) == 5 * page, "there is room again");
+  expect(stage, stage.limit_storage(1, 0), "it can be limited again");
+  const Status refused = stage.os().make_folder(stage.folder() + "/5", 0700);
+  expect(
+      stage, !refused && refused.error().code == std::errc::no_space_on_device, "no inode is left");
+  for (const char* name : {"/1", "/2", "/3", "/4"}) {
+    static_cast<void>(stage.os().remove_folder(stage.folder() + name));
+  }
+  expect(stage, room_for(stage, path, 2 * page) == page, "part of a page is a page");
+  expect(stage, stage.limit_storage(0, 9), "it can be limited again");
+  expect(stage, room_for(stage, path, 1) == 0, "none is none");
+}
+
+void hole_root(Stage& stage) {
+  os::Os& os = stage.os();
+  const std::string path = stage.folder() + "/file";
+  auto file = os::open_file(os, path, {.write = true, .create = true});
+  stage.limit_storage(page, 9);
+  const auto far = os.write_at(file->get(), os::bytes_of("x"), 9 * page);
+  expect(stage, far.has_value(), "what is not written takes no room");
+  const auto near = os.write_at(file->get(), os::bytes_of("x"), 0);
+  expect(stage, !near && near.error().code == std::errc::no_space_on_device, "the page is used");
+  expect(stage, os.write_at(file->get(), os::bytes_of("y"), 9 * page + 1).has_value(), "up");
+  static_cast<void>(file->close());
+  static_cast<void>(os.unlink(path));
+}
+
+/// Leaves the storage limited, in the way of everybody after it.
+void selfish_root(Stage& stage) {
+  stage.outside_make_folder(stage.folder() + "/closed", 0700);
+  stage.change_mode(stage.folder() + "/closed", 0);
+  stage.limit_storage(0, 0);
+  stage.change_mode("/dev/shm", 0700);
+  static_cast<void>(stage.os().now());
+}
+
+void after_root(Stage& stage) {
+  const auto status = stage.os().status_at("/dev/shm");
+  expect(stage, status && status->mode == 01777, "/dev/shm is everybody's");
+  expect(stage, room_for(stage, "/dev/shm/file", 9 * page) == 9 * page, "there is room");
+}
+
+void file_size_root(Stage& stage) {
+  os::Os& os = stage.os();
+  const std::string path = stage.folder() + "/file";
+  static_cast<void>(stage.start("unlimited"));
+  stage.limit_file_size(100);
+  static_cast<void>(stage.start("limited"));
+  auto file = os::open_file(os, path, {.write = true, .create = true});
+  const auto size = os.write(file->get(), os::bytes_of(std::string(150, 'x')));
+  expect(stage, size && *size == 100, "a write goes up to the limit");
+  const std::errc beyond = error_of_write(stage, file->get(), "x");
+  expect(stage, beyond == std::errc::file_too_large, "and not beyond");
+  const auto at = os.write_at(file->get(), os::bytes_of("x"), 100);
+  expect(stage, !at && at.error().code == std::errc::file_too_large, "wherever it starts");
+  os::report_quietly(os, std::string(150, 'a'));
+  os::report_quietly(os, std::string(150, 'b'));
+  stage.tell("go");
+  stage.await("limited is done");
+  stage.await("unlimited is done");
+  expect(stage, stage.outside_write(path, std::string(150, 'x')), "others may write more");
+  stage.limit_file_size(~std::uint64_t{0});
+  expect(stage, error_of_write(stage, file->get(), "xyz") == std::errc{}, "a limit can be raised");
+  static_cast<void>(file->close());
+  static_cast<void>(os.unlink(path));
+}
+
+void file_size_child(Stage& stage) {
+  stage.await("go");
+  const std::string path = stage.folder() + "/" + stage.role();
+  const std::size_t size = stage.role() == "limited" ? 100 : 150;
+  expect(stage, room_for(stage, path, 150) == size, "a limit is for those started later");
+  stage.tell(stage.role() + " is done");
+}
+
+// Modes.
+
+void modes_root(Stage& stage) {
+  os::Os& os = stage.os();
+  const std::string folder = stage.folder() + "/closed";
+  const std::string file = folder + "/file";
+  static_cast<void>(os.make_folder(folder, 0700));
+  expect(stage, stage.outside_write(file, "x"), "an outside party writes");
+  expect(stage, stage.obey_modes(), "modes can be obeyed");
+  stage.change_mode(folder, 0500);
+  const Status kept = os.unlink(file);
+  expect(stage, !kept && kept.error().code == std::errc::permission_denied, "0500 keeps names");
+  static_cast<void>(stage.start("child"));
+  stage.await("child is done");
+  stage.change_mode(folder, 0);
+  const auto seen = os.status_at(file);
+  expect(stage, !seen && seen.error().code == std::errc::permission_denied, "0 lets nobody in");
+  expect(stage,
+         stage.outside_list(folder) == std::vector<std::string>{"file"},
+         "an outside party sees everything");
+  expect(stage, !os.status_at(file).has_value(), "and modes are obeyed after it as before");
+  expect(stage, stage.outside_unlink(file), "and may do everything");
+  stage.change_mode(folder, 0700);
+  expect(stage, os.remove_folder(folder).has_value(), "a mode can be given back");
+}
+
+void modes_child(Stage& stage) {
+  const auto made = stage.os().make_folder(stage.folder() + "/closed/mine", 0700);
+  expect(stage, !made && made.error().code == std::errc::permission_denied, "children obey too");
+  stage.tell("child is done");
+}
+
+void change_mode_root(Stage& stage) {
+  os::Os& os = stage.os();
+  const std::string path = stage.folder() + "/file";
+  static_cast<void>(stage.make(stage.file("file")));
+  stage.change_mode(path, 0640);
+  const auto status = os.status_at(path);
+  expect(stage, status && status->mode == 0640, "a mode can be changed");
+  stage.change_mode(stage.folder() + "/not there", 0640);
+  static_cast<void>(os.unlink(path));
+}
+
+// Outside parties.
+
+void outside_root(Stage& stage) {
+  os::Os& os = stage.os();
+  const std::string folder = stage.folder() + "/out";
+  expect(stage, stage.outside_make_folder(folder, 0711), "a folder is made");
+  expect(stage, !stage.outside_make_folder(folder, 0711), "but not twice");
+  const auto made = os.status_at(folder);
+  expect(stage, made && made->kind == os::FileKind::folder && made->mode == 0711, "with its mode");
+  expect(stage, stage.outside_write(folder + "/b", "12345678"), "a file is made");
+  expect(stage, stage.outside_write(folder + "/b", "123"), "and written again");
+  const auto file = os.status_at(folder + "/b");
+  expect(stage, file && file->mode == 0600 && file->size == 3, "with its bytes");
+  expect(stage, stage.outside_symlink("b", folder + "/a"), "a symlink is made");
+  const auto symlink = os.status_at(folder + "/a");
+  expect(stage, symlink && symlink->kind == os::FileKind::symlink, "that is one");
+  expect(stage, !stage.outside_write(folder + "/a", "x"), "and not written through");
+  expect(stage, !stage.outside_write(folder, "x"), "nor is a folder");
+  expect(stage,
+         stage.outside_list(folder) == std::vector<std::string>{"a", "b"},
+         "names are listed in order");
+  expect(stage, stage.outside_list(folder + "/c").empty(), "none where nothing is");
+  expect(stage, !stage.outside_rmdir(folder), "a folder that is not empty stays");
+  expect(stage, stage.outside_unlink(folder + "/a"), "a symlink goes");
+  expect(stage, stage.outside_unlink(folder + "/b"), "a file goes");
+  expect(stage, !stage.outside_unlink(folder + "/b"), "once");
+  expect(stage, stage.outside_rmdir(folder), "a folder goes");
+}
+
+void outside_leak_root(Stage& stage) {
+  stage.outside_write("/dev/shm/left", "");
+}
+
+std::vector<Scenario> make_toys_with_an_outside() {
+  std::vector<Scenario> all = {
+      toy("environment", {{"root", environment_root}}),
+      toy("device", {{"root", device_root}}),
+      toy("spare_leak", {{"root", spare_leak_root}}),
+      toy("storage", {{"root", storage_root}}),
+      toy("hole", {{"root", hole_root}}),
+      toy("selfish", {{"root", selfish_root}}),
+      toy("after", {{"root", after_root}}),
+      toy("file_size",
+          {{"root", file_size_root}, {"limited", file_size_child}, {"unlimited", file_size_child}}),
+      toy("modes", {{"root", modes_root}, {"child", modes_child}}),
+      toy("change_mode", {{"root", change_mode_root}}),
+      toy("outside", {{"root", outside_root}}),
+      toy("outside_leak", {{"root", outside_leak_root}}),
+  };
+  std::ranges::find(all, "file_size", &Scenario::name)->expected_noise = {"aaa", "bbb"};
+  return all;
+}
+
+const std::vector<Scenario>& toys_with_an_outside() {
+  static const std::vector<Scenario> all = make_toys_with_an_outside();
+  return all;
+}
+
+class StageOutside : public StageWorlds {
+ protected:
+  StageOutside() : StageWorlds(toys_with_an_outside()) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, StageOutside, testing::ValuesIn(both_worlds()), name_of_row);
+
+TEST_P(StageOutside, temporary_files_go_where_the_world_says) {
+  EXPECT_THAT(run("environment").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, the_spare_folder_is_a_file_system_of_its_own) {
+  if (!missing().empty()) {
+    GTEST_SKIP() << "needs mounts: " << missing();
+  }
+  EXPECT_THAT(run("device").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, what_is_left_in_the_spare_folder_is_found_and_wiped) {
+  const Outcome outcome = run("spare_leak");
+  EXPECT_EQ(outcome.leftovers, 1U);
+  EXPECT_THAT(outcome.findings, Not(IsEmpty()));
+  EXPECT_THAT(run("environment").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, storage_has_the_limits_that_it_is_given) {
+  if (!missing().empty()) {
+    GTEST_SKIP() << "needs a /dev/shm of its own: " << missing();
+  }
+  EXPECT_THAT(run("storage").findings, IsEmpty());
+  EXPECT_THAT(run("hole").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, limits_and_modes_end_with_the_run_even_if_it_is_killed) {
+  if (!missing().empty()) {
+    GTEST_SKIP() << "needs a /dev/shm of its own: " << missing();
+  }
+  for (const FaultKind kind : {FaultKind::pause, FaultKind::kill_before}) {
+    const Plan plan{
+        .faults = {{.point = {"root", "now", "", 1}, .kind = kind}}, .choices = {}, .seed = {}};
+    const Outcome outcome = run("selfish", plan);
+    EXPECT_EQ(outcome.faults_fired, 1U);
+    EXPECT_EQ(outcome.leftovers, 1U);
+    EXPECT_THAT(run("after").findings, IsEmpty());
+  }
+}
+
+TEST_P(StageOutside, files_have_the_size_that_they_may_have) {
+  const Outcome outcome = run("file_size");
+  EXPECT_THAT(outcome.findings, IsEmpty());
+}
+
+TEST_P(StageOutside, modes_are_refused_to_whoever_obeys_them_in_the_kernel_world) {
+  if (is_sim()) {
+    EXPECT_THAT(run("modes").findings, Not(IsEmpty()));
+  } else {
+    EXPECT_THAT(run("modes").findings, IsEmpty());
+  }
+}
+
+TEST_P(StageOutside, a_mode_can_be_changed_behind_the_products_back) {
+  EXPECT_THAT(run("change_mode").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, an_outside_party_makes_and_removes_what_it_likes) {
+  EXPECT_THAT(run("outside").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, what_an_outside_party_leaves_is_left_over) {
+  if (!missing().empty()) {
+    GTEST_SKIP() << "needs a /dev/shm of its own: " << missing();
+  }
+  EXPECT_EQ(run("outside_leak").leftovers, 1U);
+  EXPECT_THAT(run("after").findings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lastref::harness

@@ -1,0 +1,170 @@
+// embedded_test: backends in a program that forks, and that runs for weeks.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "impl/backends/pipe_ends.hpp"
+#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/support/process_group.hpp"
+
+namespace lastref {
+namespace {
+
+using backends::Inbox;
+using backends::Kind;
+using backends::Outbox;
+using pretend::code_of;
+using pretend::Ground;
+using pretend::must;
+using pretend::must_be;
+
+/// bytes; of the whole process.
+std::size_t live_bytes() {
+  const struct mallinfo2 all = ::mallinfo2();
+  return all.uordblks + all.hblkhd;
+}
+
+/// The kernel, and how often somebody was killed.
+class CountsKillsOs final : public os::KernelOs {
+ public:
+  CountsKillsOs() : KernelOs({.program = this_program}) {}
+
+  Status signal_process(os::Fd process, os::Signal signal) noexcept override {
+    ++kills;
+    return KernelOs::signal_process(process, signal);
+  }
+
+  std::atomic<int> kills = 0;
+};
+
+class Embedded : public testing::TestWithParam<BackendKind> {
+ protected:
+  Ground ground;
+};
+INSTANTIATE_TEST_SUITE_P(Every,
+                         Embedded,
+                         testing::Values(BackendKind::sequential,
+                                         BackendKind::threads,
+                                         BackendKind::processes),
+                         testing::PrintToStringParamName());
+
+TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
+  auto parallel =
+      std::make_unique<Parallel>(ground.session, ground.functions, ground.parallel(GetParam(), 2));
+  must_be(parallel->run({{"square", {3}}}));
+  auto backend = ground.make(GetParam());
+  must(backend->configure(ground.options(2)));
+  const bool waits = GetParam() != BackendKind::sequential;
+  const Task task = waits ? Task{"wait_for", {ground.mark("go"), 5}} : Task{"echo", {5}};
+  const FuturePtr future = must_be(backend->apply_async({task}, {}));
+  const os::Pid copy = pretend::run_in_copy([&]() -> int {
+    parallel->abort();
+    const bool is_told =
+        code_of(parallel->run({{"square", {3}}})) == std::errc::operation_not_permitted;
+    const bool is_future_told =
+        !waits || code_of(future->get()) == std::errc::operation_not_permitted;
+    parallel.reset();
+    backend.reset();
+    // Not by exit: a checker of leaks would miss what threads had that are not in the copy.
+    ::_exit(is_told && is_future_told ? 0 : 1);
+  });
+  EXPECT_EQ(pretend::exit_code_of(copy), 0);
+  ground.make_mark("go");
+  EXPECT_EQ(must_be(future->get()), List{List{5}});
+  EXPECT_EQ(must_be(parallel->run({{"square", {3}}})), List{9});
+}
+
+/// As in a container: a program that is process 1, and a copy of it that is process 1 as well.
+TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_name_E8) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer bears no thread in a copy of a process that has some";
+#endif
+  const auto calls = [](Ground& own) {
+    Parallel parallel(own.session, own.functions, own.parallel(GetParam(), 2));
+    EXPECT_EQ(must_be(parallel.run({{"square", {3}}, {"sum", {pretend::array_of(100'000)}}})),
+              (List{9, 100'000}));
+  };
+  const auto outer = pretend::run_as_first_process([&] {
+    EXPECT_EQ(::getpid(), 1);
+    {
+      Ground mine;
+      Parallel parallel(mine.session, mine.functions, mine.parallel(GetParam(), 2));
+      must_be(parallel.run({{"square", {3}}}));
+      const auto inner = pretend::run_as_first_process([&] {
+        EXPECT_EQ(::getpid(), 1);
+        EXPECT_EQ(code_of(parallel.run({{"square", {3}}})), std::errc::operation_not_permitted);
+        Ground own;
+        calls(own);
+        return HasFailure() ? 1 : 0;
+      });
+      EXPECT_EQ(inner, 0);
+      EXPECT_EQ(must_be(parallel.run({{"square", {4}}})), List{16});
+    }
+    return HasFailure() ? 1 : 0;
+  });
+  if (outer) {
+    EXPECT_EQ(*outer, 0);
+  } else {
+    GTEST_SKIP() << "nobody but root may make a namespace of processes";
+  }
+}
+
+TEST_P(Embedded, calls_leave_no_memory_behind_E12) {
+  if (GetParam() == BackendKind::processes) {
+    return;  // What travels by files is another test's.
+  }
+  Parallel parallel(ground.session, ground.functions, ground.parallel(GetParam(), 2));
+  const auto call = [&](int times) {
+    for (; times > 0; --times) {
+      must_be(parallel.run({{"square", {3}}, {"square", {4}}}));
+    }
+    return live_bytes();
+  };
+  const std::size_t before = call(1000);
+  constexpr std::size_t slack = std::size_t{64} << 10U;
+  EXPECT_LE(call(10'000), before + slack);
+}
+
+TEST(Strangers, forked_from_the_caller_do_not_delay_the_end_of_a_pool_E8) {
+  CountsKillsOs os;
+  Ground ground;
+  Session session = ground.session;
+  session.os = &os;
+  {
+    ProcessBackend backend(session, ground.functions);
+    must(backend.configure(ground.options(2)));
+    must_be(must_be(backend.apply_async({{"square", {3}}}, {}))->get());
+    pretend::daemonise_until(ground.mark("enough"));
+    EXPECT_TRUE(backend.terminate().has_value());
+    EXPECT_EQ(os.kills, 0);
+  }
+  ground.make_mark("enough");
+}
+
+TEST(Inboxes, give_the_memory_of_large_messages_back_E12) {
+  constexpr std::size_t large = std::size_t{20} << 20U;
+  constexpr std::size_t slack = std::size_t{2} << 20U;
+  os::KernelOs os;
+  const auto ends = must(os.make_pipe());
+  Inbox inbox(os, os::UniqueFd(os, ends.read));
+  Outbox outbox(os, os::UniqueFd(os, ends.write));
+  const std::size_t before = live_bytes();
+  outbox.post(Kind::job, {}, os::Packed(large));
+  std::size_t got = 0;
+  while (got == 0) {
+    must(outbox.flush().map([] { return true; }));
+    must(inbox.fill().map([] { return true; }));
+    const auto message = must(inbox.next());
+    got = message ? message->body.size() : 0;
+  }
+  EXPECT_EQ(got, large);
+  EXPECT_FALSE(must(inbox.next()).has_value());
+  EXPECT_LE(live_bytes(), before + slack);
+}
+
+}  // namespace
+}  // namespace lastref

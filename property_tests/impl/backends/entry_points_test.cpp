@@ -1,0 +1,155 @@
+// entry_points_test: what a program that was started by another hand does with wrong words.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
+#include <lastref/tracker.hpp>
+#include <lastref/worker.hpp>
+
+#include "impl/backends/pipe_ends.hpp"
+#include "impl/os/wire.hpp"
+#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/support/waiting.hpp"
+
+namespace lastref {
+namespace {
+
+using pretend::must;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Words = std::vector<std::string>;
+
+/// Whose signals cannot be ignored, and who says nothing aloud.
+class DeafToNothingOs final : public os::KernelOs {
+ public:
+  std::optional<std::string> environment(const std::string& name) noexcept override {
+    return is_marked && name == worker::marker ? std::optional<std::string>("1") : std::nullopt;
+  }
+  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override {
+    if (fd != os::Fd::standard_error) {
+      return KernelOs::write(fd, bytes);
+    }
+    said.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return bytes.size();
+  }
+  /// A tracker's listener, which is none of this program's.
+  Status close(os::Fd fd) noexcept override { return fd == os::Fd{3} ? ok() : KernelOs::close(fd); }
+  Status ignore_signal(os::Signal /*signal*/) noexcept override {
+    return failure(std::errc::invalid_argument, "a signal", Call::ignore_signal);
+  }
+
+  bool is_marked = true;
+  std::vector<std::string> said;
+};
+
+std::optional<int> start(DeafToNothingOs& os, const Words& words) {
+  return run_if_spawned(os, *pretend::test_functions(), words);
+}
+
+TEST(EntryPoints, of_others_are_left_to_them_B5) {
+  DeafToNothingOs os;
+  for (const Words& words : {Words{},
+                             Words{"lastref"},
+                             Words{"program", worker::entry_point, "folder"},
+                             Words{"lastref", "gate", "folder"}}) {
+    EXPECT_EQ(start(os, words), std::nullopt);
+  }
+  // A word that anybody may give a program, who has not been started by a parent of workers.
+  os.is_marked = false;
+  EXPECT_EQ(start(os, {"lastref", worker::entry_point, "folder"}), std::nullopt);
+  EXPECT_THAT(os.said, IsEmpty());
+}
+
+TEST(EntryPoints, of_a_worker_need_the_folder_of_a_tree_B5) {
+  DeafToNothingOs os;
+  EXPECT_EQ(start(os, {"lastref", worker::entry_point}), 2);
+  EXPECT_THAT(os.said, ElementsAre(HasSubstr("worker: needs the folder of a tree")));
+}
+
+TEST(EntryPoints, of_a_tracker_need_one_folder_and_live_with_interrupts_that_they_hear_T1) {
+  DeafToNothingOs os;
+  for (const Words& words : {Words{"lastref", tracker::entry_point},
+                             Words{"lastref", tracker::entry_point, "--loky-fd", "4"}}) {
+    EXPECT_EQ(start(os, words), 2);
+    EXPECT_THAT(os.said,
+                ElementsAre(HasSubstr("tracker: ignore_signal"),
+                            HasSubstr("tracker: ignore_signal"),
+                            HasSubstr("tracker: ignore_signal"),
+                            HasSubstr("tracker: ignore_signal"),
+                            HasSubstr("tracker: needs the folder of a tree")));
+    os.said.clear();
+  }
+}
+
+TEST(EntryPoints, of_a_tracker_that_cannot_have_its_tree_say_so_T1) {
+  DeafToNothingOs os;
+  EXPECT_EQ(start(os, {"lastref", tracker::entry_point, "/nowhere/at/all"}), 2);
+  EXPECT_THAT(os.said, testing::Contains(HasSubstr("tracker: gave up: ")));
+}
+
+/// How a worker ends whose parent says this and then no more.
+os::ChildExit end_of_worker_told(pretend::Ground& ground,
+                                 os::Bytes bytes,
+                                 const std::string& tree) {
+  os::Os& os = ground.os;
+  const os::PipeEnds jobs = must(os.make_pipe());
+  const os::UniqueFd jobs_there(os, jobs.read);
+  os::UniqueFd jobs_here(os, jobs.write);
+  const os::PipeEnds results = must(os.make_pipe());
+  const os::UniqueFd results_here(os, results.read);
+  const os::UniqueFd results_there(os, results.write);
+  const os::UniqueFd self(os, must(os.open_process(os.process_id())));
+  const os::Child child =
+      must(os.spawn({.entry = worker::entry_point,
+                     .arguments = {tree, "1"},
+                     .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
+                             {.here = results_there.get(), .number_there = worker::results_fd},
+                             {.here = self.get(), .number_there = worker::parent_fd}},
+                     .blocked = {},
+                     .environment = {{worker::marker, "1"}}}));
+  const os::UniqueFd process(os, child.process);
+  // It may be gone already.
+  static_cast<void>(os::write_all(os, jobs_here.get(), bytes));
+  jobs_here.close_quietly();
+  return must(pretend::wait_for(os, process.get()));
+}
+
+TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
+  pretend::Ground ground;
+  const std::string tree = must(ground.session.tree());
+  EXPECT_EQ(end_of_worker_told(ground, {}, tree), (os::ChildExit{.code = 0}));
+  const auto message = [](std::uint64_t size, std::uint8_t kind) {
+    os::Packed packed;
+    os::put(packed, size);
+    os::put(packed, kind);
+    return packed;
+  };
+  constexpr auto job = static_cast<std::uint8_t>(backends::Kind::job);
+  constexpr auto results = static_cast<std::uint8_t>(backends::Kind::results);
+  for (const auto& [bytes, why] : {std::pair(message(0, job), "a message of an unknown kind"),
+                                   std::pair(message(1, backends::kinds), "of an unknown kind"),
+                                   std::pair(message(1, results), "a message that is no job"),
+                                   std::pair(message(1, job), "cut short")}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(end_of_worker_told(ground, bytes, tree), (os::ChildExit{.code = 2})) << why;
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr("lastref worker: gave up: "), HasSubstr(why)));
+  }
+  // A job with a number and no batch is answered; what comes with it is looked at after that.
+  os::Packed both = message(1 + sizeof(std::uint64_t), job);
+  os::put(both, std::uint64_t{1});
+  const os::Packed nonsense = message(0, job);
+  both.insert(both.end(), nonsense.begin(), nonsense.end());
+  EXPECT_EQ(end_of_worker_told(ground, both, tree), (os::ChildExit{.code = 2}));
+  EXPECT_EQ(end_of_worker_told(ground, {}, tree + "_of_nobody"), (os::ChildExit{.code = 2}));
+}
+
+}  // namespace
+}  // namespace lastref

@@ -1,0 +1,156 @@
+// idle_test: whoever has nothing to do does nothing; and whose parent is gone is gone.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/support/process_group.hpp"
+
+namespace lastref {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int sigkill = 9;
+
+using pretend::Ground;
+using pretend::must;
+using pretend::must_be;
+using pretend::until;
+
+/// Threads of a process, by their folder in /proc, but for the calling one.
+std::vector<fs::path> threads_of(const std::string& process, const std::string& but = "") {
+  std::vector<fs::path> all;
+  for (const auto& thread : fs::directory_iterator("/proc/" + process + "/task")) {
+    if (thread.path().filename() != but) {
+      all.push_back(thread.path());
+    }
+  }
+  return all;
+}
+
+/// How often it has been switched away from, of its own will or not.
+std::string switches_of(const fs::path& thread) {
+  std::ifstream status(thread / "status");
+  std::string switches;
+  for (std::string line; std::getline(status, line);) {
+    if (line.find("voluntary_ctxt_switches") != std::string::npos) {
+      switches += line + ' ';
+    }
+  }
+  return switches;
+}
+
+bool is_asleep(const fs::path& thread) {
+  std::ifstream status(thread / "status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("State:")) {
+      return line.find('S') != std::string::npos && line.find("(sleeping)") != std::string::npos;
+    }
+  }
+  return false;
+}
+
+/// Some work of our own, of always the same size.
+std::uint64_t work() {
+  volatile std::uint64_t state = 1;
+  for (int times = 0; times < 100'000'000; ++times) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+  }
+  return state;
+}
+
+TEST(Idle, pool_and_tracker_make_no_system_call_B5) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the sanitizer has a thread of its own, which wakes by itself";
+#endif
+  Ground ground;
+  const auto backend = ground.make(BackendKind::processes);
+  must(backend->configure(ground.options(2)));
+  EXPECT_EQ(must_be(must_be(backend->apply_async({{"sum", {pretend::array_of(5000)}}}, {}))->get()),
+            List{5000});
+  // Each waits for the other, so that both workers have come to their end of starting.
+  const auto one = must_be(
+      backend->apply_async({{"mark_and_wait", {ground.mark("one"), ground.mark("two"), 1}}}, {}));
+  const auto two = must_be(
+      backend->apply_async({{"mark_and_wait", {ground.mark("two"), ground.mark("one"), 2}}}, {}));
+  EXPECT_EQ(must_be(one->get()), List{List{1}});
+  EXPECT_EQ(must_be(two->get()), List{List{2}});
+  std::vector<fs::path> all = threads_of("self", std::to_string(ground.os.process_id()));
+  EXPECT_GE(all.size(), 1U);
+  for (const os::Pid child : pretend::children()) {
+    const auto its = threads_of(std::to_string(child));
+    all.insert(all.end(), its.begin(), its.end());
+  }
+  EXPECT_GE(all.size(), 6U);  // Two workers that watch, a tracker, and who hears them.
+  // What was begun comes to its end: they sleep, and after some work of ours sleep still.
+  std::vector<std::string> switches;
+  const auto look = [&] {
+    std::vector<std::string> seen;
+    for (const fs::path& thread : all) {
+      seen.push_back(thread.string() + ' ' + switches_of(thread));
+    }
+    return seen;
+  };
+  until([&] {
+    const bool sleeps = std::ranges::all_of(all, is_asleep);
+    auto seen = look();
+    const bool same = seen == switches;
+    switches = std::move(seen);
+    return sleeps && same;
+  });
+  work();
+  EXPECT_EQ(look(), switches);
+}
+
+/// Its state in /proc, one letter; none if it is gone.
+char state_of(os::Pid pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text{std::istreambuf_iterator<char>(stat), {}};
+  const std::size_t name_end = text.rfind(')');
+  return name_end == std::string::npos ? '-' : text[name_end + 2];
+}
+
+TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
+  Ground ground;
+  ground.session = {};
+  const auto parent = must(ground.os.spawn(
+      {.entry = "parent", .arguments = {ground.folder.path()}, .fds = {}, .blocked = {}}));
+  const os::UniqueFd process(ground.os, parent.process);
+  ground.wait_for_mark("one");
+  ground.wait_for_mark("two");
+  ground.wait_for_mark("stranger");
+  std::set<os::Pid> workers;
+  os::Pid stranger = 0;
+  // What is started is nobody's child but this process's, which adopts it; a fork is its maker's.
+  const auto words_of = [](os::Pid pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  for (const os::Pid child : pretend::children()) {
+    if (words_of(child).find(worker::entry_point) != std::string::npos) {
+      workers.insert(child);
+    }
+  }
+  for (const fs::path& thread : threads_of(std::to_string(parent.pid))) {
+    std::ifstream line(thread / "children");
+    for (os::Pid child = 0; line >> child;) {
+      stranger = child;
+    }
+  }
+  ASSERT_EQ(workers.size(), 2U);
+  ASSERT_NE(stranger, 0);
+  pretend::send_signal(parent.pid, sigkill);
+  for (const os::Pid worker : workers) {
+    until([&] { return state_of(worker) == 'Z' || state_of(worker) == '-'; });
+  }
+  EXPECT_NE(state_of(stranger), 'Z');
+  pretend::send_signal(stranger, sigkill);
+  pretend::bury_all();
+}
+
+}  // namespace
+}  // namespace lastref

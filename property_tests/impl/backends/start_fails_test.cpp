@@ -1,0 +1,173 @@
+// start_fails_test: each call of a start fails with each error of its row, and nothing is left.
+#include <cerrno>
+#include <iostream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/impl/backends/ground.hpp"
+
+namespace lastref {
+namespace {
+
+using pretend::belongings;
+using pretend::Ground;
+using pretend::must;
+using pretend::must_be;
+using pretend::until;
+
+/// The kernel, which fails one call of the process's first thread.
+class FailingOs final : public os::KernelOs {
+ public:
+  FailingOs() : KernelOs({.program = this_program}) {}
+
+  Status close(os::Fd fd) noexcept override {
+    const Status closed = KernelOs::close(fd);  // Gone, whatever it says.
+    return cross(Call::close, [&] { return closed; });
+  }
+  Result<os::PipeEnds> make_pipe() noexcept override {
+    return cross(Call::make_pipe, [&] { return KernelOs::make_pipe(); });
+  }
+  Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override {
+    return cross(Call::spawn, [&] { return KernelOs::spawn(options); });
+  }
+  Result<os::Fd> open_process(os::Pid pid) noexcept override {
+    return cross(Call::open_process, [&] { return KernelOs::open_process(pid); });
+  }
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
+                                                   os::ThreadKind kind) noexcept override {
+    return cross(Call::start_thread, [&] { return KernelOs::start_thread(std::move(body), kind); });
+  }
+  Status entropy(os::Buffer into) noexcept override {
+    return cross(Call::entropy, [&] { return KernelOs::entropy(into); });
+  }
+
+  /// The k-th call from now, from 0, fails with the n-th error of its row; none if there is none.
+  void fail(std::size_t k, std::size_t n) {
+    crossed = 0;
+    fails_at = k;
+    number = n;
+    failed = Call::none;
+  }
+
+  std::size_t crossed = 0;
+  std::optional<std::size_t> fails_at;
+  std::size_t number = 0;
+  Call failed = Call::none;
+
+ private:
+  template <typename Make>
+  auto cross(Call call, Make make) -> decltype(make()) {
+    if (fails_at && thread_id() == process_id() && crossed++ == *fails_at) {
+      const auto errnos = row_of(call).errnos;
+      if (number < errnos.size()) {
+        failed = call;
+        return failure(std::errc{errnos[number]}, "as planned", call);
+      }
+    }
+    return make();
+  }
+};
+
+class StartFails : public testing::TestWithParam<BackendKind> {};
+INSTANTIATE_TEST_SUITE_P(Every,
+                         StartFails,
+                         testing::Values(BackendKind::threads, BackendKind::processes),
+                         testing::PrintToStringParamName());
+
+TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
+  Ground ground;
+  FailingOs failing;
+  must(ground.session.tree());
+  Session session = ground.session;
+  session.os = &failing;
+  std::shared_ptr<ParallelBackend> backend;
+  if (GetParam() == BackendKind::threads) {
+    backend = std::make_shared<ThreadingBackend>(session, ground.functions);
+  } else {
+    backend = std::make_shared<ProcessBackend>(session, ground.functions);
+  }
+  const auto had = belongings();
+  std::size_t failures = 0;
+  constexpr std::size_t errnos_max = 4;
+  for (std::size_t k = 0, crossed = 1; k < crossed; ++k) {
+    for (std::size_t n = 0; n < errnos_max; ++n) {
+      failing.fail(k, n);
+      const auto made = backend->configure(ground.options(3));
+      failing.fails_at = std::nullopt;
+      crossed = std::max(crossed, failing.crossed);
+      if (failing.failed == Call::none) {
+        EXPECT_TRUE(made.has_value());
+      } else {
+        ++failures;
+        SCOPED_TRACE(std::string(name_of(failing.failed)) + ", call " + std::to_string(k));
+        // A descriptor is gone whatever close says, and EINTR is tried again.
+        if (!made) {
+          EXPECT_EQ(made.error().subject, "as planned");
+          EXPECT_FALSE(backend->is_ready());
+          EXPECT_EQ(pretend::children(), had.children);
+          until([&] { return belongings() == had; });
+        } else {
+          EXPECT_TRUE(failing.failed == Call::close || failing.failed == Call::entropy);
+        }
+      }
+      EXPECT_TRUE(backend->terminate().has_value());
+      until([&] { return belongings() == had; });
+      if (failing.failed == Call::none) {
+        break;
+      }
+    }
+  }
+  std::cout << failures << " starts failed\n";
+  EXPECT_GE(failures, GetParam() == BackendKind::threads ? 3U : 20U);
+  must(backend->configure(ground.options(3)));
+  EXPECT_EQ(must_be(must_be(backend->apply_async({{"square", {3}}}, {}))->get()), List{9});
+}
+
+TEST_P(StartFails, with_a_pool_that_worked_before_and_leaves_nothing_of_that_B5) {
+  Ground ground;
+  FailingOs failing;
+  must(ground.session.tree());
+  Session session = ground.session;
+  session.os = &failing;
+  ThreadingBackend threads(session, ground.functions);
+  ProcessBackend processes(session, ground.functions);
+  ParallelBackend& backend = GetParam() == BackendKind::threads
+                                 ? static_cast<ParallelBackend&>(threads)
+                                 : static_cast<ParallelBackend&>(processes);
+  const auto had = belongings();
+  must(backend.configure(ground.options(2)));
+  const Array kept = pretend::array_of(5000);
+  EXPECT_EQ(must_be(must_be(backend.apply_async({{"sum", {kept}}}, {}))->get()), List{5000});
+  for (std::size_t k = 0; k < 200; ++k) {
+    failing.fail(k, 0);
+    if (!backend.abort_everything(/*ensure_ready=*/true)) {
+      break;
+    }
+  }
+  ASSERT_NE(failing.failed, Call::none);
+  failing.fails_at = std::nullopt;
+  EXPECT_FALSE(backend.is_ready());
+  until([&] { return belongings() == had; });
+  until([&] { return ground.files().empty(); });
+  EXPECT_EQ(must(backend.abort_everything(/*ensure_ready=*/true)).n_jobs, 2U);
+  EXPECT_EQ(must_be(must_be(backend.apply_async({{"sum", {kept}}}, {}))->get()), List{5000});
+}
+
+TEST(StartFailsToo, without_a_tree_and_leaves_nothing_B5) {
+  Ground ground;
+  Session session = ground.session;
+  session.tree = []() -> Result<std::string> {
+    return failure(std::errc::no_space_on_device, "no tree");
+  };
+  ProcessBackend backend(session, ground.functions);
+  const auto had = belongings();
+  EXPECT_EQ(backend.configure(ground.options(2)).error().code, std::errc::no_space_on_device);
+  EXPECT_EQ(belongings(), had);
+  Parallel parallel(session, ground.functions, ground.parallel(BackendKind::processes, 2));
+  EXPECT_EQ(pretend::code_of(parallel.run({{"square", {1}}})), std::errc::no_space_on_device);
+  EXPECT_EQ(belongings(), had);
+}
+
+}  // namespace
+}  // namespace lastref

@@ -1,0 +1,118 @@
+// task_test: what a task throws or returns, in this process and across the bounds of one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/impl/backends/ground.hpp"
+
+namespace lastref {
+namespace {
+
+using pretend::Ground;
+using pretend::must;
+using pretend::must_be;
+using testing::HasSubstr;
+
+TEST(Functions, have_a_name_a_body_and_no_namesake_B7) {
+  Functions functions;
+  const TaskFunction nothing = [](const TaskContext&, std::span<const Value>) -> Result<Value> {
+    return Value();
+  };
+  EXPECT_TRUE(functions.add("one", nothing).has_value());
+  EXPECT_EQ(functions.add("one", nothing).error().code, std::errc::file_exists);
+  EXPECT_EQ(functions.add("", nothing).error().code, std::errc::invalid_argument);
+  EXPECT_EQ(functions.add("two", {}).error().code, std::errc::invalid_argument);
+  const std::string longest(function_name_size_max, 'x');
+  EXPECT_TRUE(functions.add(longest, nothing).has_value());
+  EXPECT_EQ(functions.add(longest + 'x', nothing).error().code, std::errc::invalid_argument);
+  EXPECT_NE(functions.find("one"), nullptr);
+  EXPECT_EQ(functions.find("two"), nullptr);
+  EXPECT_EQ(functions.find(""), nullptr);
+}
+
+TEST(Failures, are_told_in_one_line_B7_B9) {
+  EXPECT_EQ(describe(Failure(TransportableException{
+                .type = "std::out_of_range", .message = "no", .where = "f, in process 7"})),
+            "std::out_of_range: no (f, in process 7)");
+  EXPECT_EQ(describe(Failure(WorkerInterrupt{.where = "f"})), "interrupted (f)");
+  TerminatedWorker dead{.pid = 5, .exit = os::ChildExit{.code = 9, .killed = true}};
+  EXPECT_EQ(describe(Failure(dead)), "worker 5 was killed by signal 9");
+  EXPECT_EQ(dead.signal(), 9);
+  dead.exit = os::ChildExit{.code = 3};
+  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3");
+  EXPECT_EQ(dead.signal(), 0);
+  dead.exit = std::nullopt;
+  EXPECT_EQ(describe(Failure(dead)), "worker 5 has ended, nobody knows how");
+  EXPECT_EQ(dead.signal(), 0);
+}
+
+/// The same wherever a task runs.
+class SafeFunction : public testing::TestWithParam<BackendKind> {
+ protected:
+  Failure failure_of(const Batch& batch) {
+    must(backend->configure(ground.options(2)));
+    const FuturePtr future = must_be(backend->apply_async(batch, {}));
+    EXPECT_FALSE(future->get().has_value());
+    EXPECT_EQ(must_be(must_be(backend->apply_async({{"square", {3}}}, {}))->get()), List{9});
+    return future->get() ? Failure() : future->get().error();
+  }
+  TransportableException thrown_by(const Batch& batch) {
+    return std::get<TransportableException>(failure_of(batch));
+  }
+  bool is_here() const { return GetParam() != BackendKind::processes; }
+
+  Ground ground;
+  std::shared_ptr<ParallelBackend> backend = ground.make(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Every,
+                         SafeFunction,
+                         testing::Values(BackendKind::sequential,
+                                         BackendKind::threads,
+                                         BackendKind::processes),
+                         testing::PrintToStringParamName());
+
+TEST_P(SafeFunction, a_standard_exception_has_its_type_message_and_place_B7) {
+  const auto thrown = thrown_by({{"throw_standard", {"far out"}}});
+  EXPECT_EQ(thrown.type, "std::out_of_range");
+  EXPECT_EQ(thrown.message, "far out");
+  const std::string here = "throw_standard, in process " + std::to_string(ground.os.process_id());
+  EXPECT_EQ(thrown.where == here, is_here()) << thrown.where;
+  EXPECT_TRUE(thrown.where.starts_with("throw_standard, in process ")) << thrown.where;
+}
+
+TEST_P(SafeFunction, its_place_in_a_batch_is_told_B7) {
+  const auto thrown = thrown_by({{"square", {1}}, {"throw_standard", {""}}, {"square", {2}}});
+  EXPECT_TRUE(thrown.where.starts_with("task 2 of 3, throw_standard, in process ")) << thrown.where;
+  EXPECT_EQ(thrown.message, "");
+}
+
+TEST_P(SafeFunction, whatever_else_is_thrown_has_a_type_B7) {
+  const auto thrown = thrown_by({{"throw_number", {}}});
+  EXPECT_EQ(thrown.type, "int");
+  EXPECT_EQ(thrown.message, "");
+}
+
+TEST_P(SafeFunction, an_interrupt_is_told_apart_B7) {
+  const auto interrupt = std::get<WorkerInterrupt>(failure_of({{"throw_interrupt", {}}}));
+  EXPECT_THAT(interrupt.where, HasSubstr("throw_interrupt, in process "));
+}
+
+TEST_P(SafeFunction, an_error_that_is_returned_stays_that_error_B7) {
+  EXPECT_EQ(
+      std::get<Error>(failure_of({{"refuse", {"the disk"}}})),
+      (Error{.code = std::errc::no_space_on_device, .call = Call::write, .subject = "the disk"}));
+}
+
+TEST_P(SafeFunction, nobody_knows_is_an_error_that_names_it_B7) {
+  const auto error = std::get<Error>(failure_of({{"nobody", {}}}));
+  EXPECT_EQ(error.code, std::errc::function_not_supported);
+  EXPECT_EQ(error.subject, "nobody");
+}
+
+TEST_P(SafeFunction, arguments_of_the_wrong_kind_are_what_the_task_makes_of_them_B7) {
+  const auto thrown = thrown_by({{"square", {"a text"}}});
+  EXPECT_EQ(thrown.type, "std::runtime_error");
+  EXPECT_THAT(thrown.message, HasSubstr("a value is a text"));
+}
+
+}  // namespace
+}  // namespace lastref

@@ -1,0 +1,226 @@
+// failures_test: the life of a cache, in which each call fails once, and each word to the tracker.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/impl/cache/cache_ground.hpp"
+
+namespace lastref {
+namespace {
+
+using pretend::CacheGround;
+using pretend::CacheKind;
+using pretend::must;
+using pretend::text_of;
+
+constexpr std::int64_t slots = 4;
+
+/// What a caller was told, and whether it can be true.
+class Life {
+ public:
+  /// `code` is all that may be told.
+  Life(CacheGround& ground, CacheKind kind, CacheOptions options, std::errc code)
+      : ground_(ground), kind_(kind), options_(std::move(options)), code_(code) {}
+
+  void live() {
+    auto made = ground_.try_make(kind_, slots, options_);
+    if (!made) {
+      expect_known(made.error());
+      return;
+    }
+    const std::unique_ptr<Cache> cache = *std::move(made);
+    // Two in one call each, one in two.
+    for (const std::size_t size : {0U, 10U, 20'000U}) {
+      put(*cache, std::string(size, static_cast<char>('a' + size % 26)));
+    }
+    look(*cache);
+    look_as_another(*cache);
+    take(cache->preserve("kept", false));
+    look(*cache);
+    take(cache->close());
+    load();
+  }
+
+ private:
+  void put(Cache& cache, const std::string& value) {
+    const auto slot = next_++;
+    if (const auto put = cache.put(slot, os::bytes_of(value))) {
+      EXPECT_TRUE(*put);
+      told_[slot] = value;
+    } else {
+      expect_known(put.error());
+      if (options_.is_durable) {
+        unsure_[slot] = value;
+      }
+    }
+  }
+
+  void look(Cache& cache) {
+    for (std::uint64_t slot = 0; slot < slots; ++slot) {
+      expect_true(slot, cache.get(slot));
+      expect_true(slot, cache.view(slot));
+      expect_true(slot, cache.get_checked(slot));
+    }
+  }
+
+  void look_as_another(Cache& cache) {
+    auto* const shared = dynamic_cast<MultiprocessFileCache*>(&cache);
+    if (shared == nullptr) {
+      return;
+    }
+    const auto attached = MultiprocessFileCache::attach(ground_.os, shared->handle());
+    if (attached) {
+      look(**attached);
+    } else {
+      expect_known(attached.error());
+    }
+  }
+
+  void load() {
+    const auto other = ground_.try_make(kind_, slots, options_);
+    if (!other) {
+      expect_known(other.error());
+      return;
+    }
+    const auto loaded = (*other)->preload("kept");
+    take(loaded);
+    if (loaded && *loaded) {
+      look(**other);
+      look_as_another(**other);
+    }
+  }
+
+  template <typename Found>
+  void expect_true(std::uint64_t slot, const Result<Found>& found) {
+    if (!found) {
+      expect_known(found.error());
+      return;
+    }
+    const auto value = text_of(*found);
+    // Durable, a value may be there though its writer has heard of an error.
+    if (const auto unsure = unsure_.find(slot); unsure != unsure_.end() && value) {
+      EXPECT_EQ(value, unsure->second);
+      return;
+    }
+    const auto told = told_.find(slot);
+    EXPECT_EQ(value, told == told_.end() ? std::nullopt : std::optional(told->second));
+  }
+
+  template <typename T>
+  void take(const Result<T>& result) {
+    if (!result) {
+      expect_known(result.error());
+    }
+  }
+
+  void expect_known(const Error& error) const { EXPECT_EQ(error.code, code_) << describe(error); }
+
+  CacheGround& ground_;
+  CacheKind kind_;
+  CacheOptions options_;
+  std::errc code_;
+  std::uint64_t next_ = 0;
+  std::map<std::uint64_t, std::string> told_;
+  std::map<std::uint64_t, std::string> unsure_;
+};
+
+class CacheFailures : public testing::TestWithParam<CacheKind> {};
+
+INSTANTIATE_TEST_SUITE_P(On,
+                         CacheFailures,
+                         testing::ValuesIn(pretend::cache_kinds),
+                         [](const auto& each) { return pretend::name_of(each.param); });
+
+/// Fails the call that comes `at`th, and says whether there was one.
+pretend::DirectedOs::Director fail_if_reached(std::size_t at, bool& reached) {
+  reached = false;
+  return [&reached,
+          fail = pretend::fail_kth(at, std::errc::io_error)](const pretend::Crossed& crossed) {
+    const auto code = fail(crossed);
+    reached = reached || code;
+    return code;
+  };
+}
+
+/// Lives with one failure after the other, until there is no further one.
+void live_with_each(CacheKind kind,
+                    const CacheOptions& options,
+                    std::errc code,
+                    const std::function<void(CacheGround&, std::size_t)>& fail_at,
+                    const std::function<bool(CacheGround&)>& was_reached) {
+  std::size_t at = 0;
+  for (bool is_over = false; !is_over; ++at) {
+    SCOPED_TRACE(at);
+    CacheGround ground;
+    CacheOptions here = options;
+    here.folder = ground.folder.path("deep/er");
+    fail_at(ground, at);
+    Life(ground, kind, here, code).live();
+    is_over = !was_reached(ground);
+    ground.os.director = nullptr;
+    ground.counts.fails.reset();
+    ground.folder.remove("deep/er/kept");
+    for (const char* made : {"deep/er", "deep"}) {
+      // Nothing else is in it.
+      static_cast<void>(ground.os.remove_folder(ground.folder.path(made)));
+    }
+    EXPECT_THAT(ground.folder.names(), testing::IsEmpty());
+    if (testing::Test::HasFailure()) {
+      return;
+    }
+  }
+  EXPECT_GT(at, 2U) << "hardly anything was asked for";
+}
+
+TEST_P(CacheFailures, of_each_call_once_are_told_and_nothing_is_wrong_or_left_C4_C6_C7_C9) {
+  for (const bool is_durable : {false, true}) {
+    bool reached = false;
+    live_with_each(
+        GetParam(),
+        {.is_durable = is_durable},
+        std::errc::io_error,
+        [&](CacheGround& ground, std::size_t at) {
+          ground.os.director = fail_if_reached(at, reached);
+        },
+        [&](CacheGround& ground) {
+          EXPECT_TRUE(ground.counts.empty());
+          return reached;
+        });
+  }
+}
+
+TEST_P(CacheFailures, of_each_call_that_preserves_large_values_leave_no_file_C7) {
+  const std::string large(300'000, 'l');  // Written by itself, behind what waited before it.
+  bool reached = true;
+  for (std::size_t at = 0; reached; ++at) {
+    SCOPED_TRACE(at);
+    CacheGround ground;
+    const auto cache = ground.make(GetParam(), slots);
+    ASSERT_TRUE(must(cache->put(0, os::bytes_of("small"))));
+    ASSERT_TRUE(must(cache->put(1, os::bytes_of(large))));
+    ground.os.director = fail_if_reached(at, reached);
+    const auto preserved = cache->preserve("kept", false);
+    ground.os.director = nullptr;
+    EXPECT_TRUE(preserved || (reached && preserved.error().code == std::errc::io_error));
+    EXPECT_EQ(ground.folder.exists("kept"), preserved.has_value());
+    EXPECT_TRUE(cache->close());
+    ground.folder.remove("kept");
+  }
+}
+
+TEST_P(CacheFailures, of_each_word_to_the_tracker_leave_no_file_C6) {
+  live_with_each(
+      GetParam(),
+      {},
+      std::errc::connection_refused,
+      [](CacheGround& ground, std::size_t at) { ground.counts.fails = at; },
+      [](CacheGround& ground) { return !ground.counts.fails; });
+}
+
+}  // namespace
+}  // namespace lastref

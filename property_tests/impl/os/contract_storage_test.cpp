@@ -1,0 +1,280 @@
+// os_contract_storage_test: bytes of a file at an offset, on their device, and given back; and the
+// kind of file system that they lie on.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "property_tests/impl/os/contract.hpp"
+
+namespace lastref {
+namespace {
+
+using contract::fails;
+using contract::nobody;
+using contract::Scene;
+using contract::value_of;
+using contract::worked;
+using os::bytes_of;
+using os::Fd;
+using os::UniqueFd;
+using os::UniqueMap;
+
+class StorageContract : public contract::OsContract {};
+LASTREF_ON_EVERY_GROUND(StorageContract);
+
+constexpr std::size_t page = 4096;
+constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t no_offset = offset_max + 1;  // negative to the kernel
+
+std::string text_at(Scene& scene, Fd fd, std::uint64_t offset, std::size_t size) {
+  std::string text(size, '?');
+  text.resize(value_of(scene.os().read_at(fd, std::as_writable_bytes(std::span(text)), offset)));
+  return text;
+}
+
+TEST_P(StorageContract, read_at_reads_there_and_leaves_the_position_alone) {
+  act([](Scene& scene) {
+    scene.create("a", "0123456789");
+    const UniqueFd file = scene.open(scene.path("a"));
+    std::array<std::byte, 2> two{};
+    EXPECT_EQ(value_of(scene.os().read(file.get(), two)), 2U);
+    EXPECT_EQ(text_at(scene, file.get(), 7, 2), "78");
+    EXPECT_EQ(text_at(scene, file.get(), 0, 3), "012");
+    EXPECT_EQ(value_of(scene.os().read(file.get(), two)), 2U);
+    EXPECT_EQ(two[0], std::byte{'2'});
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, read_at_stops_at_the_end_and_finds_nothing_behind_it) {
+  act([](Scene& scene) {
+    const UniqueFd file = scene.create("a", "abc");
+    EXPECT_EQ(text_at(scene, file.get(), 2, 9), "c");
+    EXPECT_EQ(text_at(scene, file.get(), 3, 9), "");
+    EXPECT_EQ(text_at(scene, file.get(), 4096, 9), "");
+    EXPECT_EQ(text_at(scene, file.get(), 1, 0), "");
+    EXPECT_EQ(text_at(scene, file.get(), offset_max - 9, 9), "");
+    EXPECT_EQ(text_at(scene, file.get(), offset_max, 0), "");
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, no_byte_has_an_offset_beyond_the_largest) {
+  act([](Scene& scene) {
+    const UniqueFd file = scene.create("a", "abc");
+    std::array<std::byte, 9> nine{};
+    constexpr auto invalid = std::errc::invalid_argument;
+    for (const std::uint64_t offset : {no_offset, ~std::uint64_t{0}, offset_max - 8}) {
+      EXPECT_TRUE(fails(scene.os().read_at(file.get(), nine, offset), Call::read_at, invalid));
+      EXPECT_TRUE(fails(scene.os().write_at(file.get(), nine, offset), Call::write_at, invalid));
+    }
+    // Looked at before the descriptor is.
+    EXPECT_TRUE(fails(scene.os().read_at(nobody, nine, no_offset), Call::read_at, invalid));
+    EXPECT_TRUE(fails(scene.os().write_at(nobody, {}, no_offset), Call::write_at, invalid));
+    EXPECT_EQ(scene.text_of("a"), "abc");
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, only_files_are_read_at_an_offset) {
+  act([](Scene& scene) {
+    std::array<std::byte, 4> bytes{};
+    const auto refused = [&](Fd fd, std::errc code) {
+      return fails(scene.os().read_at(fd, bytes, 0), Call::read_at, code);
+    };
+    const UniqueFd folder = scene.open(scene.folder(), {.folder = true});
+    const contract::Pipe pipe = scene.pipe();
+    const contract::Pair pair = scene.pair();
+    EXPECT_TRUE(refused(nobody, std::errc::bad_file_descriptor));
+    EXPECT_TRUE(refused(folder.get(), std::errc::is_a_directory));
+    EXPECT_TRUE(refused(pipe.read.get(), std::errc::invalid_seek));
+    EXPECT_TRUE(refused(pipe.write.get(), std::errc::invalid_seek));
+    EXPECT_TRUE(refused(pair.left.get(), std::errc::invalid_seek));
+    EXPECT_EQ(scene.os().read_at(nobody, bytes, 0).error().subject, "fd 9999");
+  });
+}
+
+TEST_P(StorageContract, files_and_folders_can_be_synced_and_nothing_else) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const UniqueFd file = scene.create("a", "abc");
+    const UniqueFd reader = scene.open(scene.path("a"));
+    const UniqueFd folder = scene.open(scene.folder(), {.folder = true});
+    for (const UniqueFd* const fd : {&file, &reader, &folder}) {
+      EXPECT_TRUE(worked(os.sync(fd->get())));
+    }
+    EXPECT_EQ(scene.text_of("a"), "abc");
+    const contract::Pipe pipe = scene.pipe();
+    const contract::Pair pair = scene.pair();
+    const UniqueFd process(os, value_of(os.open_process(os.process_id())));
+    for (const UniqueFd* const fd : {&pipe.read, &pipe.write, &pair.left, &process}) {
+      EXPECT_TRUE(fails(os.sync(fd->get()), Call::sync, std::errc::invalid_argument));
+    }
+    EXPECT_TRUE(fails(os.sync(nobody), Call::sync, std::errc::bad_file_descriptor));
+    EXPECT_EQ(os.sync(nobody).error().subject, "fd 9999");
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, a_hole_reads_as_zeros_and_the_size_stays) {
+  act([](Scene& scene) {
+    const UniqueFd file = scene.create("a", "0123456789");
+    EXPECT_TRUE(worked(scene.os().punch_hole(file.get(), 2, 3)));
+    EXPECT_EQ(scene.text_of("a"),
+              std::string("01\0\0\0"
+                          "56789",
+                          10));
+    EXPECT_TRUE(worked(scene.os().punch_hole(file.get(), 8, 9000)));
+    EXPECT_TRUE(worked(scene.os().punch_hole(file.get(), 10, 4096)));
+    EXPECT_EQ(scene.text_of("a"),
+              std::string("01\0\0\0"
+                          "567\0\0",
+                          10));
+    EXPECT_TRUE(worked(scene.os().write_at(file.get(), bytes_of("ab"), 2)));
+    EXPECT_EQ(scene.text_of("a"),
+              std::string("01ab\0"
+                          "567\0\0",
+                          10));
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, a_hole_over_many_pages_leaves_the_bytes_around_it) {
+  act([](Scene& scene) {
+    constexpr std::size_t size = 5 * page;
+    std::string text(size, 'x');
+    const UniqueFd file = scene.create("a", text);
+    EXPECT_TRUE(worked(scene.os().punch_hole(file.get(), 4000, 3 * page)));
+    std::fill_n(text.begin() + 4000, 3 * page, '\0');
+    EXPECT_EQ(scene.text_of("a"), text);
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, maps_show_the_hole_and_may_fill_it) {
+  act([](Scene& scene) {
+    constexpr std::size_t size = 2 * page;
+    const UniqueFd file = scene.create("a", std::string(size, 'x'));
+    const UniqueMap shared = value_of(os::map_memory(
+        scene.os(), {.file = file.get(), .size = size, .kind = os::MapKind::shared}));
+    const UniqueMap reading =
+        value_of(os::map_memory(scene.os(), {.file = file.get(), .size = size}));
+    EXPECT_TRUE(worked(scene.os().punch_hole(file.get(), 0, page + 1)));
+    for (const UniqueMap* const map : {&shared, &reading}) {
+      const auto is_zero = [](std::byte each) { return each == std::byte{}; };
+      EXPECT_TRUE(std::ranges::all_of(map->get().first(page + 1), is_zero));
+      EXPECT_EQ(map->get()[page + 1], std::byte{'x'});
+    }
+    shared.get()[0] = std::byte{'y'};
+    EXPECT_EQ(reading.get()[0], std::byte{'y'});
+    EXPECT_EQ(text_at(scene, file.get(), 0, 2), std::string("y\0", 2));
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, a_hole_has_to_lie_somewhere) {
+  act([](Scene& scene) {
+    const UniqueFd file = scene.create("a", "abc");
+    const auto refused = [&](std::uint64_t offset, std::uint64_t size, std::errc code) {
+      return fails(scene.os().punch_hole(file.get(), offset, size), Call::punch_hole, code);
+    };
+    EXPECT_TRUE(refused(0, 0, std::errc::invalid_argument));
+    EXPECT_TRUE(refused(no_offset, 1, std::errc::invalid_argument));
+    EXPECT_TRUE(refused(0, no_offset, std::errc::invalid_argument));
+    EXPECT_TRUE(refused(offset_max, 1, std::errc::file_too_large));
+    EXPECT_TRUE(refused(1, offset_max, std::errc::file_too_large));
+    EXPECT_EQ(scene.text_of("a"), "abc");
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, only_what_is_a_file_and_may_be_written_has_holes) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const auto refused = [&](Fd fd, std::errc code) {
+      return fails(os.punch_hole(fd, 0, 2), Call::punch_hole, code);
+    };
+    scene.create("a", "abc");
+    const UniqueFd reader = scene.open(scene.path("a"));
+    const UniqueFd folder = scene.open(scene.folder(), {.folder = true});
+    const contract::Pipe pipe = scene.pipe();
+    const contract::Pair pair = scene.pair();
+    constexpr auto bad = std::errc::bad_file_descriptor;
+    for (const Fd fd : {nobody, reader.get(), folder.get(), pipe.read.get()}) {
+      EXPECT_TRUE(refused(fd, bad));
+    }
+    EXPECT_TRUE(refused(pipe.write.get(), std::errc::invalid_seek));
+    EXPECT_TRUE(refused(pair.left.get(), std::errc::no_such_device));
+    // The descriptor is looked at first, but only whether there is one.
+    EXPECT_TRUE(fails(os.punch_hole(nobody, 0, 0), Call::punch_hole, bad));
+    EXPECT_TRUE(
+        fails(os.punch_hole(reader.get(), 0, 0), Call::punch_hole, std::errc::invalid_argument));
+    EXPECT_TRUE(fails(os.punch_hole(reader.get(), offset_max, 1), Call::punch_hole, bad));
+    EXPECT_EQ(os.punch_hole(nobody, 0, 2).error().subject, "fd 9999");
+    EXPECT_EQ(scene.text_of("a"), "abc");
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, a_descriptor_that_appends_makes_holes_too) {
+  act([](Scene& scene) {
+    scene.create("a", "abc");
+    const UniqueFd log = scene.open(scene.path("a"), {.write = true, .append = true});
+    EXPECT_TRUE(worked(scene.os().punch_hole(log.get(), 0, 1)));
+    EXPECT_EQ(scene.text_of("a"), std::string("\0bc", 3));
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, what_lies_on_one_file_system_tells_the_same_kind) {
+  act([](Scene& scene) {
+    scene.create("a");
+    scene.ground().plant_symlink(scene.path("link"), "a");
+    const std::uint64_t kind = value_of(scene.os().file_system(scene.folder()));
+    EXPECT_GT(kind, 0U);
+    EXPECT_EQ(value_of(scene.os().file_system(scene.path("a"))), kind);
+    EXPECT_EQ(value_of(scene.os().file_system(scene.path("link"))), kind);
+    scene.remove("link");
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, shared_memory_lies_on_tmpfs_wherever_the_symlink_to_it_is) {
+  act([](Scene& scene) {
+    constexpr std::uint64_t tmpfs = 0x01021994;  // TMPFS_MAGIC of linux/magic.h
+    scene.ground().plant_symlink(scene.path("link"), "/dev/shm");
+    EXPECT_EQ(value_of(scene.os().file_system("/dev/shm")), tmpfs);
+    EXPECT_EQ(value_of(scene.os().file_system(scene.path("link"))), tmpfs);
+    scene.remove("link");
+  });
+}
+
+TEST_P(StorageContract, what_is_missing_lies_on_no_kind_and_the_error_names_it) {
+  act([](Scene& scene) {
+    scene.create("a");
+    scene.ground().plant_symlink(scene.path("dangling"), "missing");
+    scene.ground().plant_symlink(scene.path("ring"), "ring");
+    const auto refused = [&](const std::string& path, std::errc code) {
+      const auto kind = scene.os().file_system(path);
+      return !kind && kind.error().subject != path
+                 ? testing::AssertionFailure() << "the error names " << kind.error().subject
+                 : fails(kind, Call::file_system, code);
+    };
+    constexpr auto missing = std::errc::no_such_file_or_directory;
+    EXPECT_TRUE(refused(scene.path("missing"), missing));
+    EXPECT_TRUE(refused(scene.path("dangling"), missing));
+    EXPECT_TRUE(refused("", missing));
+    EXPECT_TRUE(refused(scene.path("a/b"), std::errc::not_a_directory));
+    EXPECT_TRUE(refused(scene.path("ring"), std::errc::too_many_symbolic_link_levels));
+    EXPECT_TRUE(refused(std::string("/\0", 2), std::errc::invalid_argument));
+    EXPECT_TRUE(refused("/" + std::string(256, 'n'), std::errc::filename_too_long));
+    for (const char* const name : {"a", "dangling", "ring"}) {
+      scene.remove(name);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lastref

@@ -1,0 +1,377 @@
+// receiver_test: what a receiver holds, from before it opens a file until after the last unmap; and
+// what it sends on, or back.
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <lastref/npy.hpp>
+
+#include "property_tests/impl/reducers/send_ground.hpp"
+#include "property_tests/support/array_generators.hpp"
+
+namespace lastref {
+namespace {
+
+using pretend::Crossed;
+using pretend::dtype_of;
+using pretend::fail_kth;
+using pretend::file_at;
+using pretend::must;
+using pretend::patterned;
+using pretend::SendGround;
+using testing::IsEmpty;
+
+/// What happens to files, in order.
+std::vector<std::string> tell_story(SendGround& ground, const std::function<void()>& act) {
+  std::vector<std::string> story;
+  ground.counts.before = [&](const std::string& word, const std::string&) {
+    story.push_back(word);
+  };
+  ground.os.after = [&](const Crossed& crossing) {
+    if (crossing.call == Call::open || crossing.call == Call::map || crossing.call == Call::unmap) {
+      story.emplace_back(name_of(crossing.call));
+    }
+  };
+  act();
+  ground.counts.before = nullptr;
+  ground.os.after = nullptr;
+  return story;
+}
+
+TEST(Receiver, holds_before_it_opens_and_releases_after_the_unmap_R7) {
+  for (const bool as_view : {false, true}) {
+    SendGround ground;
+    const Array array = patterned(1000);
+    const Sent sent = must(ground.forward->reduce(array));
+    Reduction reduction = sent.reduction;
+    if (as_view) {
+      reduction = StridedFromMemmap{.filename = ground.file_of(sent),
+                                    .dtype = array.dtype(),
+                                    .offset = 128,
+                                    .shape = {1000},
+                                    .unlink = true};
+    }
+    const auto story = tell_story(ground, [&] {
+      auto rebuilt = std::optional(must(ground.receiver.rebuild(reduction)));
+      EXPECT_TRUE(ground.receiver.is_temporary(ground.file_of(sent)));
+      const Array view = rebuilt->transpose();
+      rebuilt.reset();
+      EXPECT_TRUE(contents_equal(view, array));
+    });
+    EXPECT_EQ(story, (std::vector<std::string>{"hold", "open", "map", "unmap", "release"}));
+    EXPECT_FALSE(ground.receiver.is_temporary(ground.file_of(sent)));
+    EXPECT_EQ(ground.counts.of(ground.file_of(sent)), 2U);
+  }
+}
+
+TEST(Receiver, takes_over_what_the_sender_took_if_references_are_nobodys_R7) {
+  SendGround ground({.max_nbytes = 100}, /*attributed=*/false);
+  Sent sent = must(ground.forward->reduce(patterned(1000)));
+  const std::string path = ground.file_of(sent);
+  const auto story =
+      tell_story(ground, [&] { static_cast<void>(ground.deliver(std::move(sent))); });
+  EXPECT_EQ(story, (std::vector<std::string>{"open", "map", "unmap", "release"}));
+  EXPECT_EQ(ground.counts.of(path), 1U);
+}
+
+RC_GTEST_PROP(ReceiverProperties, releases_once_for_each_map_whatever_view_goes_last_R7, ()) {
+  SendGround ground({.max_nbytes = 10}, *rc::gen::arbitrary<bool>());
+  const Array array = patterned(24);
+  std::string path;
+  std::vector<std::pair<int, Array>> views;
+  std::map<int, int> alive;
+  const int maps = *rc::gen::inRange(1, 4);
+  for (int map = 0; map < maps; ++map) {
+    views.emplace_back(map, ground.send(array));
+    path = views.back().second.memory()->file()->path;
+    for (int count = *rc::gen::inRange(0, 4); count > 0; --count) {
+      views.emplace_back(map, pretend::any_view(views.back().second));
+    }
+    alive[map] = static_cast<int>(
+        std::ranges::count(views, map, [](const auto& each) { return each.first; }));
+  }
+  while (!views.empty()) {
+    const auto held = static_cast<std::size_t>(
+        std::ranges::count_if(alive, [](const auto& each) { return each.second > 0; }));
+    RC_ASSERT(ground.counts.of(path) == 1 + held);
+    RC_ASSERT(ground.receiver.is_temporary(path));
+    const auto at = *rc::gen::inRange<std::size_t>(0, views.size());
+    --alive[views[at].first];
+    views.erase(views.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  RC_ASSERT(ground.counts.of(path) == 1U);
+  RC_ASSERT(!ground.receiver.is_temporary(path));
+  RC_ASSERT(ground.counts.misuse.empty());
+}
+
+TEST(Receiver, may_go_before_its_arrays_R7) {
+  SendGround ground;
+  const Array array = patterned(1000);
+  const Sent sent = must(ground.forward->reduce(array));
+  auto receiver = std::make_unique<Receiver>(ground.os, ground.worker);
+  auto rebuilt = std::optional(must(receiver->rebuild(sent.reduction)));
+  receiver.reset();
+  ground.worker.reset();
+  EXPECT_TRUE(contents_equal(*rebuilt, array));
+  EXPECT_EQ(ground.counts.of(ground.file_of(sent), "worker"), 1U);
+  must(ground.os.start_thread([gone = std::exchange(rebuilt, std::nullopt)]() mutable {
+    gone.reset();
+  }))->join();
+  EXPECT_EQ(ground.counts.of(ground.file_of(sent), "worker"), 0U);
+  EXPECT_THAT(ground.counts.misuse, IsEmpty());
+}
+
+TEST(Receiver, keeps_its_reference_to_the_end_if_it_shall_not_unlink_R7) {
+  for (const bool attributed : {true, false}) {
+    SendGround ground({.max_nbytes = 100, .unlink_on_gc_collect = false}, attributed);
+    const Sent sent = must(ground.forward->reduce(patterned(1000)));
+    const std::string path = ground.file_of(sent);
+    const std::size_t before = ground.counts.of(path);
+    EXPECT_TRUE(ground.receiver.rebuild(sent.reduction));
+    EXPECT_EQ(ground.counts.of(path), before + (attributed ? 1U : 0U));
+    EXPECT_EQ(ground.counts.said("release"), 0U);
+    EXPECT_FALSE(ground.receiver.is_temporary(path));
+  }
+}
+
+TEST(Receiver, gives_back_what_it_could_not_open_and_never_unlinks_R7) {
+  struct Row {
+    const char* name;
+    void (*spoil)(const pretend::FreshFolder& folder, const std::string& name);
+  };
+  const Row rows[] = {
+      {"missing", [](const auto& folder, const auto& name) { folder.remove(name); }},
+      {"truncated",
+       [](const auto& folder, const auto& name) {
+         std::filesystem::resize_file(folder.path(name), 300);
+       }},
+      {"empty", [](const auto& folder, const auto& name) { folder.write(name, ""); }},
+      {"not an npy",
+       [](const auto& folder, const auto& name) { folder.write(name, std::string(9000, 'x')); }},
+      {"a folder",
+       [](const auto& folder, const auto& name) {
+         folder.remove(name);
+         folder.make_folder(name);
+       }},
+      {"a symlink",
+       [](const auto& folder, const auto& name) {
+         std::filesystem::rename(folder.path(name), folder.path(name) + ".real");
+         folder.link(name, folder.path(name) + ".real");
+       }},
+  };
+  for (const Row& row : rows) {
+    for (const MapMode mode : {MapMode::read, MapMode::read_write, MapMode::create}) {
+      for (const bool unlinks : {true, false}) {
+        SCOPED_TRACE(row.name);
+        SendGround ground({.max_nbytes = 100, .mmap_mode = mode, .unlink_on_gc_collect = unlinks});
+        const Sent sent = must(ground.forward->reduce(patterned(1000)));
+        const std::string path = ground.file_of(sent);
+        row.spoil(ground.folder, path.substr(ground.folder.path().size() + 1));
+        const auto names = ground.folder.names();
+        EXPECT_FALSE(ground.receiver.rebuild(sent.reduction));
+        EXPECT_EQ(ground.counts.of(path), 2U);
+        EXPECT_EQ(ground.counts.of(path, "worker"), 0U);
+        EXPECT_FALSE(ground.receiver.is_temporary(path));
+        EXPECT_EQ(ground.folder.names(), names);
+        EXPECT_EQ(ground.os.count_of(Call::unlink), 0U);
+        EXPECT_THAT(ground.counts.misuse, IsEmpty());
+      }
+    }
+  }
+}
+
+TEST(Receiver, gives_back_what_it_holds_if_any_call_fails_R7) {
+  for (const bool unlinks : {true, false}) {
+    for (const bool as_view : {true, false}) {
+      for (std::size_t at = 0;; ++at) {
+        SCOPED_TRACE(at);
+        SendGround ground({.max_nbytes = 100, .unlink_on_gc_collect = unlinks});
+        const Array array = patterned(1000);
+        const Sent sent = must(ground.forward->reduce(array));
+        const std::string path = ground.file_of(sent);
+        Reduction reduction = sent.reduction;
+        if (as_view) {
+          reduction = StridedFromMemmap{.filename = path,
+                                        .dtype = array.dtype(),
+                                        .offset = 128,
+                                        .shape = {1000},
+                                        .unlink = true};
+        }
+        const std::size_t before = ground.os.crossed.size();
+        ground.os.director = fail_kth(at, std::errc::not_enough_memory);
+        const auto rebuilt = ground.receiver.rebuild(reduction);
+        const bool was_reached = ground.os.crossed.size() > before + at;
+        ground.os.director = nullptr;
+        EXPECT_EQ(ground.counts.of(path, "worker"), rebuilt ? 1U : 0U);
+        EXPECT_EQ(ground.receiver.is_temporary(path), rebuilt.has_value());
+        EXPECT_THAT(ground.counts.misuse, IsEmpty());
+        EXPECT_TRUE(ground.os.status_at(path));
+        if (!was_reached) {
+          break;
+        }
+      }
+    }
+  }
+}
+
+TEST(Receiver, gives_back_what_does_not_repeat_as_it_was_told_R7) {
+  for (const bool unlinks : {true, false}) {
+    SendGround ground({.max_nbytes = 100, .unlink_on_gc_collect = unlinks});
+    const Sent sent = must(ground.forward->reduce(patterned(1000)));
+    auto hostile = std::get<LoadTemporaryMemmap>(sent.reduction);
+    hostile.repeated_to = Shape{7, 999};
+    EXPECT_FALSE(ground.receiver.rebuild(hostile));
+    EXPECT_EQ(ground.counts.of(hostile.filename, "worker"), 0U);
+    EXPECT_FALSE(ground.receiver.is_temporary(hostile.filename));
+    EXPECT_THAT(ground.counts.misuse, IsEmpty());
+  }
+}
+
+TEST(Receiver, refuses_strides_that_reach_to_the_lowest_number_R3) {
+  SendGround ground;
+  const Sent sent = must(ground.forward->reduce(patterned(1000)));
+  constexpr std::ptrdiff_t lowest = std::numeric_limits<std::ptrdiff_t>::min();
+  const auto rebuilt = ground.receiver.rebuild(StridedFromMemmap{.filename = ground.file_of(sent),
+                                                                 .dtype = dtype_of("<f8"),
+                                                                 .offset = 128,
+                                                                 .shape = {3},
+                                                                 .strides = Strides{lowest / 2},
+                                                                 .total_buffer_len = 24});
+  ASSERT_FALSE(rebuilt);
+  EXPECT_EQ(rebuilt.error().code, std::errc::value_too_large);
+}
+
+TEST(Receiver, opens_nothing_that_it_could_not_hold_R7) {
+  SendGround ground;
+  const Sent sent = must(ground.forward->reduce(patterned(1000)));
+  const std::size_t opened = ground.os.count_of(Call::open);
+  ground.counts.fails = 0;
+  EXPECT_FALSE(ground.receiver.rebuild(sent.reduction));
+  EXPECT_EQ(ground.os.count_of(Call::open), opened);
+  EXPECT_FALSE(ground.receiver.is_temporary(ground.file_of(sent)));
+  EXPECT_EQ(ground.counts.said("release"), 0U);
+}
+
+TEST(Receiver, maps_as_the_sender_said_R7_R8) {
+  for (const MapMode mode :
+       {MapMode::read, MapMode::read_write, MapMode::create, MapMode::copy_on_write}) {
+    SCOPED_TRACE(word_of(mode));
+    SendGround ground({.max_nbytes = 100, .mmap_mode = mode});
+    const Array array = patterned(1000);
+    const Array one = ground.send(array);
+    const Array other = ground.send(array);
+    EXPECT_TRUE(contents_equal(one, array));
+    EXPECT_EQ(one.writable(), mode != MapMode::read);
+    if (one.writable()) {
+      one.mutable_data()[0] ^= std::byte{0xff};
+      const bool is_shared = mode != MapMode::copy_on_write;
+      EXPECT_EQ(other.data()[0] == one.data()[0], is_shared);
+      EXPECT_EQ(ground.send(array).data()[0] == one.data()[0], is_shared);
+    }
+  }
+}
+
+TEST(Worker, sends_on_a_temporary_file_that_then_outlives_its_own_view_R6_R7) {
+  for (const bool attributed : {true, false}) {
+    SendGround ground({.max_nbytes = 100}, attributed);
+    const auto receiver = std::make_shared<Receiver>(ground.os, ground.worker);
+    ForwardReducer onward(ground.os, ground.worker, nullptr, {.max_nbytes = 100}, receiver);
+    const auto below = ground.counts.party("grandchild");
+    Receiver last(ground.os, below);
+    const Array array = patterned(1000);
+    Sent first = must(ground.forward->reduce(array));
+    const std::string path = ground.file_of(first);
+    auto mine = std::optional(must(receiver->rebuild(first.reduction)));
+    if (!attributed) {
+      first.reference->hand_over();
+    }
+    first.reference.reset();
+    ASSERT_TRUE(ground.resources->clean_temporary_resources());
+    EXPECT_EQ(ground.counts.of(path), 1U);
+    auto second = std::optional(must(onward.reduce(mine->transpose())));
+    EXPECT_TRUE(std::get<StridedFromMemmap>(second->reduction).unlink);
+    EXPECT_EQ(ground.counts.of(path), 2U);
+    // Collected before the other has opened it.
+    mine.reset();
+    EXPECT_EQ(ground.counts.of(path), 1U);
+    auto theirs = std::optional(must(last.rebuild(SendGround::travel(*second))));
+    if (!attributed) {
+      second->reference->hand_over();
+    }
+    second.reset();
+    EXPECT_EQ(ground.counts.of(path), 1U);
+    EXPECT_TRUE(contents_equal(*theirs, array));
+    EXPECT_TRUE(ground.os.status_at(path));
+    theirs.reset();
+    EXPECT_EQ(ground.counts.of(path), 0U);
+    EXPECT_FALSE(ground.os.status_at(path));
+    EXPECT_THAT(ground.counts.misuse, IsEmpty());
+  }
+}
+
+TEST(Worker, sends_back_by_value_what_came_by_a_temporary_file_R6) {
+  SendGround ground;
+  const auto receiver = std::make_shared<Receiver>(ground.os, ground.worker);
+  BackwardReducer backward(ground.os, receiver);
+  const Array array = patterned(1000);
+  const Sent sent = must(ground.forward->reduce(array));
+  const Array rebuilt = must(receiver->rebuild(sent.reduction));
+  for (const Array& each : {rebuilt, must(rebuilt.slice(std::vector<Slice>{{.step = -3}}))}) {
+    const Sent back = must(backward.reduce(each));
+    EXPECT_TRUE(std::holds_alternative<ByValue>(back.reduction));
+    EXPECT_FALSE(back.reference);
+    EXPECT_TRUE(contents_equal(must(ground.receiver.rebuild(SendGround::travel(back))), each));
+  }
+  // Somebody's own file stays a file, and a plain array a value.
+  ground.folder.write("file", std::string(100, 'x'));
+  const Array own = must(
+      Array::over(must(Memory::map_file(
+                      ground.os, ground.folder.path("file"), {.mode = MapMode::read, .size = 100})),
+                  {.dtype = dtype_of("|u1"), .shape = {100}}));
+  const Sent view = must(backward.reduce(own));
+  EXPECT_EQ(std::get<StridedFromMemmap>(view.reduction).filename, ground.folder.path("file"));
+  EXPECT_FALSE(std::get<StridedFromMemmap>(view.reduction).unlink);
+  EXPECT_FALSE(view.reference);
+  EXPECT_TRUE(std::holds_alternative<ByValue>(must(backward.reduce(array)).reduction));
+  const Array anonymous = must(Array::over(must(Memory::map_anonymous(ground.os, 4096)),
+                                           {.dtype = dtype_of("|u1"), .shape = {4096}}));
+  EXPECT_TRUE(std::holds_alternative<ByValue>(must(backward.reduce(anonymous)).reduction));
+  ground.folder.remove("file");
+}
+
+TEST(Factory, installs_a_pair_with_the_usual_options_R11) {
+  const ForwardOptions usual;
+  EXPECT_EQ(usual.max_nbytes, 1'000'000U);
+  EXPECT_EQ(usual.mmap_mode, MapMode::read);
+  EXPECT_EQ(usual.prewarm, Prewarm::off);
+  EXPECT_TRUE(usual.unlink_on_gc_collect);
+  EXPECT_EQ(usual.verbose, 0);
+  SendGround ground;
+  const auto receiver = std::make_shared<Receiver>(ground.os, ground.worker);
+  ReducerRegistry forth;
+  ReducerRegistry back;
+  get_memmapping_reducers(
+      ground.os, {ground.parent, ground.resources, receiver}, {.max_nbytes = 100}, forth, back);
+  const Array plain = patterned(1000);
+  const Array map = must(Array::over(must(Memory::map_anonymous(ground.os, 4096)),
+                                     {.dtype = dtype_of("|u1"), .shape = {4096}}));
+  for (const Array& array : {plain, map}) {
+    const Sent sent = must(reduce(forth, array));
+    EXPECT_TRUE(std::holds_alternative<LoadTemporaryMemmap>(sent.reduction));
+    const Array rebuilt = must(receiver->rebuild(sent.reduction));
+    EXPECT_TRUE(contents_equal(rebuilt, array));
+    EXPECT_TRUE(std::holds_alternative<ByValue>(must(reduce(back, rebuilt)).reduction));
+    EXPECT_TRUE(std::holds_alternative<ByValue>(must(reduce({}, array)).reduction));
+    EXPECT_TRUE(std::get<StridedFromMemmap>(must(reduce(forth, rebuilt)).reduction).unlink);
+  }
+}
+
+}  // namespace
+}  // namespace lastref

@@ -1,0 +1,406 @@
+// views_test: every view of a mapped file is rebuilt exactly, or travels by value.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <lastref/npy.hpp>
+#include <lastref/reducers.hpp>
+
+#include "property_tests/support/array_generators.hpp"
+#include "property_tests/support/array_model.hpp"
+#include "property_tests/support/counts.hpp"
+#include "property_tests/support/directed_os.hpp"
+#include "property_tests/support/fresh_folder.hpp"
+
+namespace lastref {
+namespace {
+
+using pretend::Counts;
+using pretend::DirectedOs;
+using pretend::dtype_of;
+using pretend::FreshFolder;
+using pretend::must;
+
+/// A sender and a receiver, and a file of this many patterned bytes.
+struct Ground {
+  explicit Ground(std::size_t size = 4096) {
+    std::string text(size, '\0');
+    for (std::size_t at = 0; at < size; ++at) {
+      text[at] = static_cast<char>(pretend::pattern(at));
+    }
+    folder.write("file", text);
+  }
+  ~Ground() { folder.remove("file"); }
+  Ground(const Ground&) = delete;
+  Ground& operator=(const Ground&) = delete;
+
+  std::string path() const { return folder.path("file"); }
+  MemoryRef map(MapMode mode, std::uint64_t offset, std::size_t size) {
+    return must(Memory::map_file(os, path(), {.mode = mode, .offset = offset, .size = size}));
+  }
+  /// As it arrives.
+  Reduction travel(const Sent& sent) const {
+    return must(decode_reduction(must(encode(sent.reduction))));
+  }
+
+  FreshFolder folder;
+  DirectedOs os;
+  Counts counts;
+  std::shared_ptr<References> references = counts.party("one");
+  ForwardReducer forward{os, references, nullptr};
+  Receiver receiver{os, references};
+};
+
+/// 16 bytes of a file, as they were named.
+Array bytes_of(Ground& ground, const os::Place& place, MapMode mode = MapMode::read) {
+  return must(Array::over(must(Memory::map_file(ground.os, place, {.mode = mode, .size = 16})),
+                          {.dtype = dtype_of("|u1"), .shape = {16}}));
+}
+
+/// Any array that any_array makes, over a map of a file instead.
+Array mapped_like(Ground& ground, const Array& array, MapMode mode, std::uint64_t at) {
+  return must(Array::over(ground.map(mode, at, array.memory()->bytes().size()),
+                          {.dtype = array.dtype(),
+                           .shape = array.shape(),
+                           .strides = array.strides(),
+                           .offset = array.offset()}));
+}
+
+bool same_strides(const Array& one, const Array& other) {
+  for (std::size_t axis = 0; axis < one.ndim(); ++axis) {
+    if (one.shape()[axis] > 1 && one.strides()[axis] != other.strides()[axis]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+TEST(BackingMemmap, is_the_map_at_the_root_of_every_view_R2) {
+  Ground ground;
+  const auto check = [](const MemoryRef& memory, bool is_map) {
+    const Array root = must(Array::over(memory, {.dtype = dtype_of("<i4"), .shape = {4, 4}}));
+    const Array view = root.transpose();
+    const Array deep = must(must(view.pick(0, 1)).broadcast_to({3, 4}));
+    for (const Array& each : {root, view, deep}) {
+      EXPECT_EQ(has_shareable_memory(each), is_map);
+      const auto backing = backing_memmap(each);
+      ASSERT_EQ(backing.has_value(), is_map);
+      EXPECT_TRUE(!backing || backing->is(root));
+    }
+    EXPECT_EQ(has_shareable_memory(must(deep.copy())), false);
+  };
+  check(must(Memory::zeros(64)), false);
+  const auto keeper = std::make_shared<std::array<std::byte, 64>>();
+  check(Memory::borrow(os::Buffer(*keeper), keeper), false);
+  check(must(Memory::map_anonymous(ground.os, 64)), true);
+  check(ground.map(MapMode::read, 3, 64), true);
+  check(ground.map(MapMode::read_write, 0, 64), true);
+  check(ground.map(MapMode::copy_on_write, 0, 64), true);
+}
+
+RC_GTEST_PROP(Views, of_a_file_are_rebuilt_exactly_R3_R8, ()) {
+  Ground ground(200'000);
+  const DType dtype = dtype_of(*pretend::any_dtype_text());
+  const Array made = pretend::any_array(dtype);
+  const auto mode = *rc::gen::element(MapMode::read, MapMode::read_write);
+  const auto at = *rc::gen::element<std::uint64_t>(0, 1, 128, 4097, 65'536, 65'537);
+  Array array = mapped_like(ground, made, mode, at);
+  for (int views = *rc::gen::inRange(0, 4); views > 0; --views) {
+    array = pretend::any_view(array);
+  }
+  const Sent sent = must(ground.forward.reduce(array));
+  RC_ASSERT(!sent.reference);
+  const auto* view = std::get_if<StridedFromMemmap>(&sent.reduction);
+  RC_ASSERT(view != nullptr);
+  RC_ASSERT(view->filename == ground.path());
+  RC_ASSERT(view->mode == (array.writable() ? mode : MapMode::read));
+  RC_ASSERT(!view->unlink);
+  const bool is_plain = array.is_contiguous(view->order);
+  RC_ASSERT(view->strides.has_value() == !is_plain);
+  RC_ASSERT(view->total_buffer_len.has_value() == !is_plain);
+  const Reduction arrived = ground.travel(sent);
+  RC_ASSERT(std::get<StridedFromMemmap>(arrived) == *view);
+  const Array rebuilt = must(ground.receiver.rebuild(arrived));
+  RC_ASSERT(rebuilt.dtype() == array.dtype());
+  RC_ASSERT(rebuilt.shape() == array.shape());
+  RC_ASSERT(contents_equal(rebuilt, array));
+  RC_ASSERT(pretend::elements_of(rebuilt) == pretend::elements_of(array));
+  const bool has_strides = array.size() == 0 || same_strides(rebuilt, array);
+  RC_ASSERT(has_strides);
+  RC_ASSERT(rebuilt.writable() == array.writable());
+  RC_ASSERT(ground.counts.empty());
+  RC_ASSERT(ground.folder.read("file").size() == 200'000U);
+}
+
+RC_GTEST_PROP(Views, that_are_stored_to_are_stored_to_for_all_R3_R8, ()) {
+  Ground ground(200'000);
+  const Array made = pretend::any_array(dtype_of(*rc::gen::element<std::string>("|u1", "<i4")));
+  Array array = mapped_like(ground, made, MapMode::read_write, 100);
+  RC_PRE(array.size() > 0U);
+  const Array rebuilt =
+      must(ground.receiver.rebuild(ground.travel(must(ground.forward.reduce(array)))));
+  const auto k = *rc::gen::inRange<std::size_t>(0, array.size());
+  const pretend::Index index = pretend::index_of(array.shape(), k);
+  const std::vector<std::ptrdiff_t> wanted(index.begin(), index.end());
+  const std::ptrdiff_t there = must(rebuilt.item_offset(wanted));
+  const std::ptrdiff_t here = must(array.item_offset(wanted));
+  rebuilt.mutable_data()[there] ^= std::byte{0xff};
+  RC_ASSERT(array.data()[here] == rebuilt.data()[there]);
+  const auto in_file =
+      100 + static_cast<std::size_t>(array.offset()) + static_cast<std::size_t>(here);
+  RC_ASSERT(static_cast<std::byte>(ground.folder.read("file")[in_file]) == array.data()[here]);
+}
+
+RC_GTEST_PROP(Views, of_a_map_that_is_copied_on_write_travel_by_value_R3, ()) {
+  Ground ground(200'000);
+  const Array made = pretend::any_array(dtype_of(*pretend::any_dtype_text()));
+  Array array = mapped_like(ground, made, MapMode::copy_on_write, 7);
+  if (array.size() > 0 && array.dtype().itemsize() > 0) {
+    array.mutable_data()[0] ^= std::byte{0xff};
+  }
+  array = pretend::any_view(array);
+  const Sent sent = must(ground.forward.reduce(array));
+  RC_ASSERT(std::holds_alternative<ByValue>(sent.reduction));
+  const Array rebuilt = must(ground.receiver.rebuild(ground.travel(sent)));
+  RC_ASSERT(contents_equal(rebuilt, array));
+}
+
+TEST(ViewsOnce, of_a_new_file_are_never_zeroed_again_R3_R8) {
+  Ground ground;
+  const Array array = must(
+      Array::over(ground.map(MapMode::create, 8, 64), {.dtype = dtype_of("<i4"), .shape = {4, 4}}));
+  pretend::fill_with_pattern(array.memory()->bytes());
+  const Sent sent = must(ground.forward.reduce(array));
+  EXPECT_EQ(std::get<StridedFromMemmap>(sent.reduction).mode, MapMode::read_write);
+  // Nor if somebody asks for it.
+  StridedFromMemmap hostile = std::get<StridedFromMemmap>(sent.reduction);
+  hostile.mode = MapMode::create;
+  for (const Reduction& each : {ground.travel(sent), Reduction(hostile)}) {
+    const Array rebuilt = must(ground.receiver.rebuild(each));
+    EXPECT_EQ(rebuilt.memory()->file()->mode, MapMode::read_write);
+    EXPECT_TRUE(contents_equal(rebuilt, array));
+    EXPECT_EQ(rebuilt.data()[5], pretend::pattern(5));
+  }
+}
+
+TEST(ViewsOnce, have_the_order_of_their_map_R3) {
+  Ground ground;
+  const auto over = [&](Order order) {
+    return must(Array::over(ground.map(MapMode::read, 0, 64),
+                            {.dtype = dtype_of("<i4"), .shape = {2, 8}, .order = order}));
+  };
+  const auto reduced = [&](const Array& array) {
+    return std::get<StridedFromMemmap>(must(ground.forward.reduce(array)).reduction);
+  };
+  EXPECT_EQ(reduced(over(Order::c)).order, Order::c);
+  EXPECT_EQ(reduced(over(Order::c)).strides, std::nullopt);
+  EXPECT_EQ(reduced(over(Order::f)).order, Order::f);
+  EXPECT_EQ(reduced(over(Order::f)).strides, std::nullopt);
+  // The other way round than its map.
+  const StridedFromMemmap turned = reduced(over(Order::f).transpose());
+  EXPECT_EQ(turned.order, Order::f);
+  EXPECT_EQ(turned.strides, (Strides{8, 4}));
+  EXPECT_EQ(turned.total_buffer_len, 64U);
+  // The header's example.
+  const Array rows = must(
+      Array::over(ground.map(MapMode::read, 128, 32), {.dtype = dtype_of("<i4"), .shape = {4, 2}}));
+  const StridedFromMemmap view =
+      reduced(must(rows.slice(std::vector<Slice>{{.start = 3, .stop = 0, .step = -2}})));
+  EXPECT_EQ(view.offset, 136U);
+  EXPECT_EQ(view.shape, (Shape{2, 2}));
+  EXPECT_EQ(view.strides, (Strides{-16, 4}));
+  EXPECT_EQ(view.total_buffer_len, 24U);
+}
+
+TEST(ViewsOnce, of_a_file_that_became_too_short_are_refused_and_it_stays_short_R3) {
+  Ground ground;
+  for (const MapMode mode : {MapMode::read, MapMode::read_write}) {
+    const Array array =
+        must(Array::over(ground.map(mode, 64, 64), {.dtype = dtype_of("<i4"), .shape = {16}}));
+    Sent sent = must(ground.forward.reduce(array));
+    ground.folder.write("file", std::string(127, 'x'));
+    for (const bool unlink : {false, true}) {
+      std::get<StridedFromMemmap>(sent.reduction).unlink = unlink;
+      if (unlink) {
+        ASSERT_TRUE(
+            ground.references->register_name({.type = ResourceType::file, .name = ground.path()}));
+      }
+      const auto rebuilt = ground.receiver.rebuild(sent.reduction);
+      ASSERT_FALSE(rebuilt);
+      EXPECT_EQ(rebuilt.error().code, std::errc::invalid_argument);
+      EXPECT_EQ(ground.folder.read("file").size(), 127U);
+    }
+    EXPECT_EQ(ground.counts.of(ground.path()), 1U);
+    EXPECT_TRUE(ground.references->forget({.type = ResourceType::file, .name = ground.path()}));
+    ground.folder.write("file", std::string(4096, 'x'));
+  }
+}
+
+TEST(ViewsOnce, name_a_file_by_its_absolute_path_R3) {
+  Ground ground;
+  const std::string working = must(ground.os.working_folder());
+  const auto up = static_cast<std::size_t>(std::ranges::count(working, '/'));
+  std::string relative;
+  for (std::size_t step = 0; step < (working == "/" ? 0 : up); ++step) {
+    relative += "../";
+  }
+  relative += ground.path().substr(1);
+  const Array array = must(
+      Array::over(must(Memory::map_file(ground.os, relative, {.mode = MapMode::read, .size = 64})),
+                  {.dtype = dtype_of("<i4"), .shape = {16}}));
+  const Sent sent = must(ground.forward.reduce(array));
+  EXPECT_EQ(std::get<StridedFromMemmap>(sent.reduction).filename, ground.path());
+  BackwardReducer backward(ground.os, nullptr);
+  EXPECT_EQ(std::get<StridedFromMemmap>(must(backward.reduce(array)).reduction).filename,
+            ground.path());
+}
+
+/// What arrives is what the sender has, in both directions; `is_by_value` says how.
+void expect_its_own_bytes(Ground& ground, const Array& array, bool is_by_value) {
+  const Array before = must(array.copy());
+  BackwardReducer backward(ground.os, nullptr);
+  for (const Sent& sent : {must(ground.forward.reduce(array)), must(backward.reduce(array))}) {
+    EXPECT_EQ(std::holds_alternative<ByValue>(sent.reduction), is_by_value);
+    const auto arrived = ground.receiver.rebuild(ground.travel(sent));
+    ASSERT_TRUE(arrived) << describe(arrived.error());
+    EXPECT_TRUE(contents_equal(*arrived, before));
+  }
+}
+
+TEST(ViewsOnce, of_a_relative_name_stay_its_file_when_the_process_goes_elsewhere_R3_E2) {
+  Ground ground;
+  ground.folder.make_folder("elsewhere");
+  ground.folder.write("elsewhere/file", std::string(4096, 'x'));
+  std::optional<pretend::WorkingFolder> inside(ground.folder.path());
+  std::vector<Array> arrays;
+  for (const MapMode mode : {MapMode::read, MapMode::read_write}) {
+    arrays.push_back(bytes_of(ground, "file", mode));
+  }
+  arrays.push_back(bytes_of(ground, "new", MapMode::create));
+  arrays.push_back(must(create_npy(ground.os, "a.npy", dtype_of("<i4"), {2, 3})));
+  arrays.push_back(must(map_npy(ground.os, "a.npy", MapMode::read)));
+  {
+    const pretend::WorkingFolder elsewhere(ground.folder.path("elsewhere"));
+    for (const Array& array : arrays) {
+      expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+    }
+  }
+  {
+    const pretend::Nowhere nowhere;
+    for (const Array& array : arrays) {
+      expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+    }
+  }
+  inside.reset();
+  for (const char* name : {"elsewhere/file", "elsewhere", "new", "a.npy"}) {
+    ground.folder.remove(name);
+  }
+}
+
+TEST(ViewsOnce, of_what_was_mapped_through_an_open_folder_travel_by_value_E2) {
+  Ground ground;
+  ground.folder.make_folder("working");
+  ground.folder.write("working/file", std::string(4096, 'x'));
+  const auto folder = must(os::open_file(ground.os, ground.folder.path(), {.folder = true}));
+  const Array array = bytes_of(ground, {folder.get(), "file"});
+  {
+    const pretend::WorkingFolder other(ground.folder.path("working"));
+    expect_its_own_bytes(ground, array, /*is_by_value=*/true);
+  }
+  ground.folder.remove("working/file");
+  ground.folder.remove("working");
+}
+
+TEST(ViewsOnce, of_what_has_lost_its_path_travel_by_value_E2) {
+  Ground ground;
+  const Array array = bytes_of(ground, ground.path());
+  std::filesystem::rename(ground.path(), ground.folder.path("moved"));
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // Nothing has it.
+  ground.folder.write("file", std::string(4096, 'x'));
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // Another file has it.
+  ground.folder.remove("file");
+  ground.folder.link("file", ground.folder.path("moved"));
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // A symlink, which nobody follows.
+  ground.folder.remove("file");
+  ground.folder.make_folder("file");
+  expect_its_own_bytes(ground, array, /*is_by_value=*/true);
+  ground.folder.remove("file");
+  std::filesystem::rename(ground.folder.path("moved"), ground.path());
+  expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+}
+
+TEST(ViewsOnce, whose_path_cannot_be_looked_at_are_errors_E2) {
+  Ground ground;
+  const Array array = bytes_of(ground, ground.path());
+  ground.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
+  const auto sent = ground.forward.reduce(array);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, std::errc::io_error);
+  ground.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
+  EXPECT_FALSE(BackwardReducer(ground.os, nullptr).reduce(array));
+  ground.os.director = nullptr;
+}
+
+TEST(ViewsOnce, whose_file_is_replaced_on_the_way_are_refused_E2) {
+  Ground ground;
+  const Array array = bytes_of(ground, ground.path());
+  const Reduction sent = ground.travel(must(ground.forward.reduce(array)));
+  std::filesystem::rename(ground.path(), ground.folder.path("moved"));
+  ground.folder.write("file", std::string(4096, 'x'));
+  const auto arrived = ground.receiver.rebuild(sent);
+  ASSERT_FALSE(arrived);
+  EXPECT_EQ(arrived.error().code, std::errc::identifier_removed);
+  EXPECT_TRUE(arrived.error().subject.starts_with(ground.path())) << arrived.error().subject;
+  std::filesystem::rename(ground.folder.path("moved"), ground.path());
+  EXPECT_TRUE(contents_equal(must(ground.receiver.rebuild(sent)), array));
+}
+
+TEST(ViewsOnce, with_what_does_not_fit_are_refused_and_nothing_is_held_R3) {
+  Ground ground;
+  const StridedFromMemmap good{.filename = ground.path(),
+                               .dtype = dtype_of("<i4"),
+                               .offset = 16,
+                               .shape = {2, 3},
+                               .strides = Strides{12, 4},
+                               .total_buffer_len = 24,
+                               .unlink = true};
+  std::vector<StridedFromMemmap> bad(9, good);
+  bad[0].offset = 5000;
+  bad[1].offset = UINT64_MAX;
+  bad[2].total_buffer_len = 23;
+  bad[3].total_buffer_len = SIZE_MAX;
+  bad[4].strides = Strides{PTRDIFF_MAX, PTRDIFF_MIN};
+  bad[5].strides = Strides{12};
+  bad[6].shape = {SIZE_MAX, SIZE_MAX};
+  bad[7].filename = ground.path() + "x";
+  bad[8].strides = Strides{-12, 1 << 20};
+  const Resource resource{.type = ResourceType::file, .name = ground.path()};
+  const Resource absent{.type = ResourceType::file, .name = ground.path() + "x"};
+  ASSERT_TRUE(ground.references->register_name(resource));
+  ASSERT_TRUE(ground.references->register_name(absent));
+  for (std::size_t row = 0; row < bad.size(); ++row) {
+    SCOPED_TRACE(row);
+    EXPECT_FALSE(ground.receiver.rebuild(bad[row]));
+    EXPECT_FALSE(ground.receiver.is_temporary(bad[row].filename));
+    EXPECT_EQ(ground.counts.of(ground.path()), 1U);
+    EXPECT_EQ(ground.counts.of(absent.name), 1U);
+  }
+  {
+    const auto rebuilt = ground.receiver.rebuild(good);
+    ASSERT_TRUE(rebuilt);
+    EXPECT_EQ(ground.counts.of(ground.path()), 2U);
+  }
+  EXPECT_EQ(ground.counts.of(ground.path()), 1U);
+  EXPECT_TRUE(ground.references->forget(resource));
+  EXPECT_TRUE(ground.references->forget(absent));
+  EXPECT_TRUE(ground.counts.misuse.empty());
+}
+
+}  // namespace
+}  // namespace lastref

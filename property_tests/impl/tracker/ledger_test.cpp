@@ -1,0 +1,442 @@
+// ledger_test: the ledger on a real file, against a set of names; cut, failed and killed anywhere.
+#include "impl/tracker/ledger.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <rapidcheck/state.h>
+
+#include "property_tests/impl/tracker/book.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+using pretend::Crossing;
+using pretend::Decision;
+using pretend::Fate;
+using pretend::FreshFolder;
+using pretend::PretendProcess;
+using pretend::RecordLocks;
+
+struct Change {
+  bool enters = true;
+  Resource resource;
+
+  Status make(Ledger& ledger) const {
+    return enters ? ledger.enter(resource) : ledger.strike(resource);
+  }
+  void apply(Names& names) const {
+    if (enters) {
+      names.insert(resource);
+    } else {
+      names.erase(resource);
+    }
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const Change& change) {
+  return out << (change.enters ? "Enter(" : "Strike(") << change.resource << ")";
+}
+
+std::vector<Change> any_changes() {
+  constexpr std::size_t changes_max = 16;
+  return *rc::gen::container<std::vector<Change>>(
+      *rc::gen::inRange<std::size_t>(0, changes_max),
+      rc::gen::build<Change>(
+          rc::gen::set(&Change::enters, rc::gen::weightedElement<bool>({{3, true}, {2, false}})),
+          rc::gen::set(&Change::resource, any_entry_of_a_ledger())));
+}
+
+/// The system under test of the state machine: a ledger that can be closed and read again.
+struct Shelf {
+  Book book;
+  Ledger ledger = book.open();
+};
+
+using Command = rc::state::Command<Names, Shelf>;
+
+struct Make final : Command {
+  Change change = {.enters = *rc::gen::arbitrary<bool>(), .resource = *any_entry_of_a_ledger()};
+
+  void apply(Names& names) const override { change.apply(names); }
+  void run(const Names& before, Shelf& shelf) const override {
+    RC_ASSERT(change.make(shelf.ledger).has_value());
+    RC_ASSERT(shelf.ledger.contains(change.resource) == change.enters);
+    RC_ASSERT(names_in(shelf.ledger) == nextState(before));
+    RC_ASSERT(shelf.ledger.empty() == nextState(before).empty());
+  }
+  void show(std::ostream& out) const override { out << change; }
+};
+
+struct Reopen final : Command {
+  void run(const Names& before, Shelf& shelf) const override {
+    shelf.ledger = shelf.book.open();
+    RC_ASSERT(names_in(shelf.ledger) == before);
+  }
+  void show(std::ostream& out) const override { out << "Reopen()"; }
+};
+
+RC_GTEST_PROP(LedgerProperties, any_history_is_read_again_as_it_was_written_T6, ()) {
+  Shelf shelf;
+  rc::state::check(Names{}, shelf, rc::state::gen::execOneOfWithArgs<Make, Make, Reopen>());
+}
+
+RC_GTEST_PROP(LedgerProperties, a_place_is_used_again_by_a_name_of_the_same_size_T6, ()) {
+  Book book;
+  Ledger ledger = book.open();
+  const auto size = *rc::gen::inRange<std::size_t>(1, 40);
+  std::size_t size_of_the_file = 0;
+  for (int life = 0; life < 5; ++life) {
+    const Resource resource{
+        .type = ResourceType::file,
+        .name = *rc::gen::container<std::string>(size, rc::gen::nonZero<char>())};
+    RC_ASSERT(ledger.enter(resource).has_value());
+    const std::size_t grown = book.text().size();
+    RC_ASSERT(life == 0 || grown == size_of_the_file);
+    size_of_the_file = grown;
+    RC_ASSERT(ledger.strike(resource).has_value());
+  }
+}
+
+/// What a reader who believes every byte finds: the names of living records that are all there.
+Names whole_records(const std::string& text, std::size_t cut) {
+  constexpr std::size_t head = 12;
+  Names names;
+  std::size_t at = 0;
+  while (at + head <= cut) {
+    const auto byte = [&](std::size_t index) {
+      return std::size_t{static_cast<unsigned char>(text[at + index])};
+    };
+    const std::size_t size = byte(2) + 256 * byte(3);
+    if (at + head + size > cut) {
+      break;
+    }
+    if (text[at] == '+') {
+      names.insert(
+          {.type = static_cast<ResourceType>(byte(1)), .name = text.substr(at + head, size)});
+    }
+    at += head + size;
+  }
+  return names;
+}
+
+/// Cuts the file, reads it, makes `later` changes, and reads it again.
+void cut_and_go_on(Book& book,
+                   const std::string& text,
+                   std::size_t cut,
+                   const std::vector<Change>& later) {
+  book.replace(text.substr(0, cut));
+  Names names = whole_records(text, cut);
+  Ledger ledger = book.open();
+  RC_ASSERT(names_in(ledger) == names);
+  for (const Change& change : later) {
+    RC_ASSERT(change.make(ledger).has_value());
+    change.apply(names);
+  }
+  RC_ASSERT(names_in(book.open()) == names);
+}
+
+RC_GTEST_PROP(LedgerProperties, a_file_cut_anywhere_holds_its_whole_records_and_later_ones_T6, ()) {
+  Book book;
+  Names all;
+  {
+    Ledger ledger = book.open();
+    for (const Change& change : any_changes()) {
+      RC_ASSERT(change.make(ledger).has_value());
+      change.apply(all);
+    }
+  }
+  const std::string text = book.text();
+  RC_ASSERT(whole_records(text, text.size()) == all);
+  const auto later = any_changes();
+  for (int sample = 0; sample < 5; ++sample) {
+    cut_and_go_on(book, text, *rc::gen::inRange<std::size_t>(0, text.size() + 1), later);
+  }
+}
+
+TEST(Ledger, cut_at_every_byte_holds_its_whole_records_and_later_ones_T6) {
+  Book book;
+  const auto named = [](const std::string& name) {
+    return Resource{.type = ResourceType::file, .name = name};
+  };
+  std::vector<Change> changes;
+  for (const std::string name : {"aa", "bb", "+-+-\n", "aa", "c", "+", "dd", "--------"}) {
+    changes.push_back({.enters = true, .resource = named(name)});
+    changes.push_back({.enters = name != "bb" && name != "c", .resource = named(name)});
+  }
+  {
+    Ledger ledger = book.open();
+    for (const Change& change : changes) {
+      ASSERT_TRUE(change.make(ledger));
+    }
+  }
+  const std::string text = book.text();
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    for (const std::string name : {"e", "eeeeeeeeeeeeeeeeeeee"}) {
+      book.replace(text.substr(0, cut));
+      Names names = whole_records(text, cut);
+      Ledger ledger = book.open();
+      EXPECT_EQ(names_in(ledger), names);
+      ASSERT_TRUE(ledger.enter(named(name)));
+      names.insert(named(name));
+      EXPECT_EQ(names_in(book.open()), names);
+    }
+  }
+}
+
+RC_GTEST_PROP(LedgerProperties, garbage_behind_the_records_is_not_read_and_does_no_harm_T6, ()) {
+  Book book;
+  Names names;
+  for (const Change& change : any_changes()) {
+    Ledger ledger = book.open();
+    RC_ASSERT(change.make(ledger).has_value());
+    change.apply(names);
+    // What looks like the start of a record, or like nothing.
+    const auto size = *rc::gen::inRange<std::size_t>(0, 30);
+    const auto garbage =
+        *rc::gen::container<std::string>(size, rc::gen::element('+', '-', '\0', '\1', 'a'));
+    book.replace(book.text() + garbage);
+    RC_ASSERT(names_in(book.open()) == names);
+  }
+}
+
+/// Fails, shortens, or dies in the n-th write.
+struct Fault {
+  std::size_t at = 0;
+  Fate fate = Fate::fail;
+  bool then_fails = false;  ///< Every later write of the same change fails: the disk is full.
+};
+
+std::ostream& operator<<(std::ostream& out, const Fault& fault) {
+  return out << "write " << fault.at << " fate " << static_cast<int>(fault.fate)
+             << (fault.then_fails ? ", then fails" : "");
+}
+
+RC_GTEST_PROP(LedgerProperties, a_change_whose_write_failed_was_not_made_T6, ()) {
+  Book book;
+  const auto fault = *rc::gen::build<Fault>(
+      rc::gen::set(&Fault::at, rc::gen::inRange<std::size_t>(0, 12)),
+      rc::gen::set(&Fault::fate, rc::gen::element(Fate::fail, Fate::shorten)),
+      rc::gen::set(&Fault::then_fails));
+  std::size_t writes = 0;
+  bool full = false;
+  book.os.director = [&](const Crossing& crossing) -> Decision {
+    if (crossing.call != Call::write_at) {
+      return {};
+    }
+    if (full) {
+      return {.fate = Fate::fail, .code = std::errc::no_space_on_device};
+    }
+    if (writes++ != fault.at) {
+      return {};
+    }
+    full = fault.then_fails;
+    return {.fate = fault.fate, .code = std::errc::no_space_on_device};
+  };
+  Names names;
+  Ledger ledger = book.open();
+  for (const Change& change : any_changes()) {
+    const Status made = change.make(ledger);
+    full = false;
+    if (made) {
+      change.apply(names);
+    } else {
+      RC_ASSERT(made.error().code == std::errc::no_space_on_device);
+    }
+    RC_ASSERT(names_in(ledger) == names);
+    RC_ASSERT(names_in(book.open()) == names);
+  }
+}
+
+RC_GTEST_PROP(LedgerProperties, a_change_that_a_kill_cut_short_was_made_or_not_made_T6, ()) {
+  Book book;
+  const auto at = *rc::gen::inRange<std::size_t>(0, 12);
+  const auto fate = *rc::gen::element(Fate::die_before, Fate::die_midway, Fate::die_after);
+  const auto bytes = *rc::gen::inRange<std::size_t>(0, 20);
+  std::size_t writes = 0;
+  PretendProcess tracker(book.locks);
+  tracker.director = [&](const Crossing& crossing) {
+    return crossing.call == Call::write_at && writes++ == at
+               ? Decision{.fate = fate, .bytes = bytes}
+               : Decision{};
+  };
+  auto opened = Ledger::open(tracker, book.path());
+  RC_ASSERT(opened.has_value());
+  Names names;
+  Names also;
+  for (const Change& change : any_changes()) {
+    also = names;
+    change.apply(also);
+    static_cast<void>(change.make(*opened));
+    if (tracker.is_dead()) {
+      break;
+    }
+    names = also;
+  }
+  Ledger next = book.open();
+  RC_ASSERT(names_in(next) == names || names_in(next) == also);
+  Names later = names_in(next);
+  for (const Change& change : any_changes()) {
+    RC_ASSERT(change.make(next).has_value());
+    change.apply(later);
+  }
+  RC_ASSERT(names_in(book.open()) == later);
+}
+
+TEST(Ledger, a_kill_while_a_place_is_used_again_costs_no_other_name_T6) {
+  const Resource old{.type = ResourceType::file, .name = "old"};
+  const Resource kept{.type = ResourceType::file, .name = "kept"};
+  const Resource entered{.type = ResourceType::shm, .name = "new"};
+  for (std::size_t write = 0; write < 2; ++write) {
+    for (std::size_t bytes = 1; bytes <= 15; ++bytes) {
+      Book book;
+      {
+        Ledger ledger = book.open();
+        ASSERT_TRUE(ledger.enter(old));
+        ASSERT_TRUE(ledger.enter(kept));
+        ASSERT_TRUE(ledger.strike(old));
+      }
+      PretendProcess tracker(book.locks);
+      tracker.director = [&](const Crossing& crossing) {
+        return crossing.call == Call::write_at && tracker.count_of(Call::write_at) == write + 1
+                   ? Decision{.fate = Fate::die_midway, .bytes = bytes}
+                   : Decision{};
+      };
+      auto ledger = Ledger::open(tracker, book.path());
+      ASSERT_TRUE(ledger);
+      static_cast<void>(ledger->enter(entered));
+      ASSERT_TRUE(tracker.is_dead());
+      EXPECT_EQ(names_in(book.open()), write == 0 ? Names{kept} : (Names{kept, entered}));
+    }
+  }
+}
+
+/// Whether the file is read again before the next entry.
+class FailedEntry : public testing::TestWithParam<bool> {
+ protected:
+  /// Half of the first write to come is made, and the rest refused.
+  void fail_the_next_entry() {
+    book_.os.director = [writes = 0](const Crossing& crossing) mutable -> Decision {
+      if (crossing.call != Call::write_at) {
+        return {};
+      }
+      ++writes;
+      return {.fate = writes == 1   ? Fate::shorten
+                      : writes == 2 ? Fate::fail
+                                    : Fate::pass,
+              .code = std::errc::no_space_on_device};
+    };
+  }
+
+  Book book_;
+};
+
+TEST_P(FailedEntry, cannot_have_its_name_read_as_an_entry_T6) {
+  // The record of a victim, at the place where the tail of a longer, failed record will lie.
+  const Resource entered{.type = ResourceType::folder, .name = "/short"};
+  std::string record;
+  for (std::string name = "/victim" + std::string(300, 'a');
+       record.empty() || record.find('\0') != std::string::npos;
+       ++name.back()) {
+    ASSERT_NE(name.back(), 'z') << "no record without a NUL was found";
+    Book forgery;
+    Ledger ledger = forgery.open();
+    ASSERT_TRUE(ledger.enter(entered));
+    const std::size_t at = forgery.text().size();
+    ASSERT_TRUE(ledger.enter({.type = ResourceType::folder, .name = name}));
+    record = forgery.text().substr(at);
+  }
+  const Resource carrier{.type = ResourceType::folder,
+                         .name = entered.name + record + std::string(record.size() + 100, 'x')};
+  Ledger ledger = book_.open();
+  fail_the_next_entry();
+  ASSERT_FALSE(ledger.enter(carrier));
+  if (GetParam()) {
+    ledger = book_.open();
+  }
+  ASSERT_TRUE(ledger.enter(entered));
+  EXPECT_EQ(names_in(book_.open()), Names{entered});
+}
+
+TEST_P(FailedEntry, cannot_make_another_failed_one_whole_T6) {
+  Ledger ledger = book_.open();
+  for (const std::size_t size : {std::size_t{80}, std::size_t{20}}) {
+    fail_the_next_entry();
+    ASSERT_FALSE(ledger.enter({.type = ResourceType::file, .name = std::string(size, 'a')}));
+    if (GetParam()) {
+      ledger = book_.open();
+    }
+  }
+  EXPECT_EQ(names_in(book_.open()), Names{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Ledger, FailedEntry, testing::Bool(), [](const auto& each) {
+  return each.param ? "read_again" : "at_once";
+});
+
+TEST(Ledger, has_a_name_once_that_a_stranger_wrote_twice_T6) {
+  const Resource name{.type = ResourceType::file, .name = "a"};
+  const Resource other{.type = ResourceType::file, .name = "b"};
+  const auto text_with = [](const Resource& first, const Resource& second) {
+    Book book;
+    Ledger ledger = book.open();
+    LASTREF_ASSERT(ledger.enter(first).has_value());
+    LASTREF_ASSERT(ledger.enter(second).has_value());
+    return book.text();
+  };
+  const std::string front = text_with(name, other);
+  const std::string back = text_with(other, name);
+  Book book;
+  book.replace(front.substr(0, front.size() / 2) + back.substr(back.size() / 2));
+  Ledger ledger = book.open();
+  EXPECT_EQ(names_in(ledger), Names{name});
+  ASSERT_TRUE(ledger.strike(name));
+  EXPECT_EQ(names_in(book.open()), Names{});
+}
+
+TEST(Ledger, is_forgotten_once_T6) {
+  const Resource name{.type = ResourceType::file, .name = "a"};
+  Book book;
+  Ledger ledger = book.open();
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_TRUE(ledger.enter(name));
+    ASSERT_TRUE(ledger.forget(name));
+  }
+  ASSERT_TRUE(ledger.lay_to_rest(name));
+  EXPECT_TRUE(book.open().forgotten().empty());
+}
+
+TEST(Ledger, of_any_size_takes_no_more_memory_than_its_records_T6) {
+  const Resource name{.type = ResourceType::file, .name = "a"};
+  Book book;
+  ASSERT_TRUE(book.open().enter(name));
+  std::filesystem::resize_file(book.path(), std::uintmax_t{1} << 40U);
+  Ledger ledger = book.open();
+  EXPECT_EQ(names_in(ledger), Names{name});
+  const Resource later{.type = ResourceType::folder, .name = "later"};
+  ASSERT_TRUE(ledger.enter(later));
+  EXPECT_EQ(names_in(book.open()), (Names{name, later}));
+}
+
+TEST(Ledger, says_what_failed_when_it_cannot_be_read) {
+  for (const Call call : {Call::open, Call::status, Call::read}) {
+    Book book;
+    book.replace("x");
+    book.os.director = [call](const Crossing& crossing) {
+      return crossing.call == call ? Decision{.fate = Fate::fail, .code = std::errc::io_error}
+                                   : Decision{};
+    };
+    const auto ledger = Ledger::open(book.os, book.path());
+    ASSERT_FALSE(ledger);
+    EXPECT_EQ(ledger.error().call, call);
+    EXPECT_EQ(book.os.open_fds(), 0U);
+    book.os.director = {};
+  }
+}
+
+}  // namespace
+}  // namespace lastref::tracker

@@ -1,0 +1,165 @@
+// rude_caller_test: a tracker whose caller, a process of the same user, says what makes no sense.
+// Each such word is answered, or told of, and harms nobody; not too many are told of.
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/owners.hpp>
+#include <lastref/process_objects.hpp>
+#include <lastref/tracker_client.hpp>
+
+#include "impl/tracker/daemon.hpp"
+#include "impl/tracker/tree.hpp"
+#include "property_tests/impl/tracker/tracker_in_a_copy.hpp"
+#include "property_tests/support/array_model.hpp"
+#include "property_tests/support/fresh_folder.hpp"
+#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/waiting.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+using pretend::must;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using RudeCaller = pretend::TrackerInACopy;
+
+TEST_F(RudeCaller, who_is_no_member_is_told_so_and_counts_for_nothing_T2) {
+  for (const Verb verb : {Verb::register_, Verb::forget}) {
+    EXPECT_EQ(ask({.verb = verb, .id = 5, .entries = {{.resource = name_}}}),
+              std::errc::operation_not_permitted);
+  }
+  for (const Verb verb : {Verb::hold, Verb::release}) {
+    say({.verb = verb, .entries = {{.resource = name_}}});
+  }
+  say({.verb = Verb::leave, .entries = {}});
+  say({.verb = Verb::reply, .id = 6, .entries = {}});
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 7, .entries = {}}), std::errc{});
+  EXPECT_EQ(announce(8), std::errc{});
+  EXPECT_EQ(ask({.verb = Verb::counts, .id = 9, .entries = {}}), std::errc{});
+  EXPECT_TRUE(link_->received().entries.empty());
+  const std::string said = end();
+  EXPECT_THAT(said, HasSubstr("speaks before it has announced itself"));
+  EXPECT_THAT(said, HasSubstr("answers a question that nobody asked"));
+}
+
+TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
+  EXPECT_EQ(ask({.verb = Verb::announce, .id = 1, .entries = {}}), std::errc::invalid_argument);
+  EXPECT_EQ(announce(2), std::errc{});
+  EXPECT_EQ(announce(3), std::errc::invalid_argument);
+  EXPECT_EQ(ask({.verb = Verb::register_, .id = 4, .entries = {{.resource = name_}}}), std::errc{});
+  say({.verb = Verb::leave, .entries = {}});
+  EXPECT_THAT(end(), HasSubstr("announces itself twice, or without its process"));
+}
+
+TEST_F(RudeCaller, who_leaves_before_it_gives_up_its_lock_does_not_keep_the_tracker_T1) {
+  EXPECT_EQ(announce(1), std::errc{});
+  say({.verb = Verb::leave, .entries = {}});
+  // Two rounds: by the answer of the second the tracker has looked who else is there.
+  for (const std::uint32_t id : {2U, 3U}) {
+    EXPECT_EQ(ask({.verb = Verb::probe, .id = id, .entries = {}}), std::errc{});
+  }
+  EXPECT_EQ(end(), "");
+}
+
+/// Has no thread to give, and notes in which order it closes its lock and its connection.
+class ThreadlessOs final : public os::KernelOs {
+ public:
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> /*body*/,
+                                                   os::ThreadKind /*kind*/) noexcept override {
+    return failure(std::errc::resource_unavailable_try_again, "a thread", Call::start_thread);
+  }
+  Status lock_range(os::Fd fd, const os::LockRange& range) noexcept override {
+    lock = fd;
+    return KernelOs::lock_range(fd, range);
+  }
+  Result<os::Fd> make_socket() noexcept override {
+    auto made = KernelOs::make_socket();
+    socket = made.value_or(os::Fd::none);
+    return made;
+  }
+  Status close(os::Fd fd) noexcept override {
+    if (fd == lock || fd == socket) {
+      closed.push_back(fd);
+    }
+    return KernelOs::close(fd);
+  }
+  /// Knows nothing of who made the tree, as in a process of its own.
+  os::ProcessObjects& objects() noexcept override { return objects_.of(*this, process_token()); }
+
+  os::Fd lock = os::Fd::none;
+  os::Fd socket = os::Fd::none;
+  std::vector<os::Fd> closed;
+
+ private:
+  os::GenerationsOfObjects objects_;
+};
+
+TEST_F(RudeCaller, who_cannot_join_after_all_gives_up_its_lock_first_T1) {
+  ThreadlessOs os;
+  const auto joined = Client::join(os, tree_.paths.folder);
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().code, std::errc::resource_unavailable_try_again);
+  EXPECT_THAT(os.closed, ElementsAre(os.lock, os.socket));
+  EXPECT_EQ(end(), "");
+}
+
+TEST_F(RudeCaller, who_sends_what_is_no_message_is_told_of_T2) {
+  EXPECT_EQ(announce(1), std::errc{});
+  for (const std::size_t size : {header_size - 1, receive_size + 100}) {
+    EXPECT_TRUE(os_.send(link_->fd(), std::vector<std::byte>(size), {}));
+  }
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 7, .entries = {}}), std::errc{});
+  const std::string said = end();
+  EXPECT_EQ(std::ranges::count(said, '\n'), 2);
+  EXPECT_THAT(said, HasSubstr("malformed message: too long"));
+}
+
+TEST_F(RudeCaller, who_announces_in_pieces_is_answered_once_T2) {
+  const os::UniqueFd self(os_, must(os_.open_process(os_.process_id())));
+  const os::Fd fd = self.get();
+  say({.verb = Verb::announce, .more = true, .id = 2, .entries = {}}, std::span(&fd, 1));
+  EXPECT_EQ(ask({.verb = Verb::announce, .id = 2, .entries = {}}), std::errc{});
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 3, .entries = {}}), std::errc{});
+  EXPECT_EQ(end(), "");
+}
+
+TEST(DeafTracker, that_cannot_listen_gives_up_T1) {
+  const pretend::FreshFolder folder;
+  os::KernelOs os;
+  const OwnTree tree = must(make_tree(os, folder.path("runtime")));
+  const os::Pid pid = pretend::run_in_copy([&] {
+    os::UniqueFd socket(os, must(os.make_socket()));  // Nobody has bound it.
+    auto daemon = must(Daemon::start(os, tree.paths, std::move(socket)));
+    const Status served = daemon->serve();
+    return !served && served.error().call == Call::accept ? 0 : 1;
+  });
+  const os::UniqueFd process(os, must(os.open_process(pid)));
+  EXPECT_EQ(must(pretend::wait_for(os, process.get())), os::ChildExit{});
+  EXPECT_TRUE(remove_tree(os, tree.paths));
+  folder.remove("runtime");
+}
+
+TEST_F(RudeCaller, who_goes_on_is_not_told_of_for_ever_T2) {
+  EXPECT_EQ(announce(1), std::errc{});
+  for (int i = 0; i < 200; ++i) {
+    say({.verb = Verb::reply, .entries = {}});
+  }
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 7, .entries = {}}), std::errc{});
+  const std::string said = end();
+  EXPECT_EQ(std::ranges::count(said, '\n'), 10);
+  EXPECT_THAT(said, HasSubstr("no more is reported of this connection"));
+}
+
+}  // namespace
+}  // namespace lastref::tracker

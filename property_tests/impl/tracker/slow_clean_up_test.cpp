@@ -1,0 +1,362 @@
+// slow_clean_up_test: while something takes long to clean up, everybody else is served, and who
+// wants that very name waits until it is gone.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "impl/tracker/cleaner.hpp"
+#include "property_tests/impl/tracker/tracker_in_a_copy.hpp"
+#include "property_tests/support/array_model.hpp"
+#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/waiting.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+using pretend::must;
+using pretend::until;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr std::size_t large_size = 100'000;  // bytes
+
+/// An unlink of a name that ends in "name" begins, and ends when it may.
+class SlowOs final : public os::KernelOs {
+ public:
+  Status unlink(const os::Place& place) noexcept override {
+    if (place.path.ends_with("/name")) {
+      std::ofstream(place.path + ".begun").put('x');
+      until([&] { return std::filesystem::exists(place.path + ".may_end"); });
+    }
+    return KernelOs::unlink(place);
+  }
+};
+
+class SlowCleanUp : public pretend::TrackerInACopy {
+ protected:
+  SlowCleanUp() : TrackerInACopy(std::make_unique<SlowOs>) {
+    EXPECT_EQ(announce(1), std::errc{});
+    EXPECT_EQ(ask_for(Verb::register_, 2, name_), std::errc{});
+    folder_.write("name", std::string(large_size, 'x'));
+    say({.verb = Verb::release, .entries = {{.resource = name_}}});
+    until([&] { return folder_.exists("name.begun"); });
+  }
+  void let_it_end() {
+    folder_.write("name.may_end");
+    until([&] { return !folder_.exists("name"); });
+  }
+  ~SlowCleanUp() override {
+    folder_.remove("name.begun");
+    folder_.remove("name.may_end");
+  }
+};
+
+TEST_F(SlowCleanUp, of_one_huge_file_keeps_nobody_waiting_T10) {
+  EXPECT_EQ(ask({.verb = Verb::probe, .id = 3, .entries = {}}), std::errc{});
+  const Resource other{.type = ResourceType::file, .name = folder_.path("other")};
+  EXPECT_EQ(ask_for(Verb::register_, 4, other), std::errc{});
+  EXPECT_EQ(ask_for(Verb::forget, 5, other), std::errc{});
+  EXPECT_EQ(ask({.verb = Verb::counts, .id = 6, .entries = {}}), std::errc{});
+  EXPECT_TRUE(folder_.exists("name"));
+  let_it_end();
+  EXPECT_EQ(end(), "");
+}
+
+TEST_F(SlowCleanUp, keeps_who_wants_the_name_again_until_it_is_gone_T10_E4) {
+  say({.verb = Verb::register_, .id = 3, .entries = {{.resource = name_}}});
+  let_rounds_pass();  // Nothing but these is answered.
+  EXPECT_TRUE(folder_.exists("name"));
+  folder_.write("name.may_end");
+  EXPECT_EQ(answer_to(3), std::errc{});
+  EXPECT_FALSE(folder_.exists("name"));
+  folder_.write("name");
+  let_rounds_pass();
+  EXPECT_TRUE(folder_.exists("name"));
+  EXPECT_THAT(end(), HasSubstr("left 1 file: "));
+  EXPECT_FALSE(folder_.exists("name"));
+}
+
+TEST_F(SlowCleanUp, keeps_who_forgets_the_name_until_it_is_gone_E4) {
+  say({.verb = Verb::forget, .id = 3, .entries = {{.resource = name_}}});
+  let_rounds_pass();
+  folder_.write("name.may_end");
+  EXPECT_EQ(answer_to(3), std::errc{});
+  EXPECT_FALSE(folder_.exists("name"));
+  folder_.write("name");
+  EXPECT_EQ(end(), "");
+  EXPECT_TRUE(folder_.exists("name"));
+  folder_.remove("name");
+}
+
+TEST_F(SlowCleanUp, is_waited_for_at_the_end_of_the_tree_T5) {
+  tree_.lock.close_quietly();
+  link_.reset();
+  folder_.write("name.may_end");
+  EXPECT_EQ(must(pretend::wait_for(os_, tracker_.get())), os::ChildExit{});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_FALSE(folder_.exists("name"));
+}
+
+/// What may fail of the thread beside, and what is seen of it.
+class BrokenOs final : public os::KernelOs {
+ public:
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
+                                                   os::ThreadKind kind) noexcept override {
+    ++threads;
+    return broken == Call::start_thread ? fail() : KernelOs::start_thread(std::move(body), kind);
+  }
+  Result<os::PipeEnds> make_pipe() noexcept override {
+    return broken == Call::make_pipe ? fail() : KernelOs::make_pipe();
+  }
+  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override {
+    return broken == Call::write ? fail() : KernelOs::write(fd, bytes);
+  }
+  Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override {
+    return broken == Call::read ? fail() : KernelOs::read(fd, into);
+  }
+  Call broken = Call::none;
+  int threads = 0;
+
+ private:
+  tl::unexpected<Error> fail() const { return failure(std::errc::io_error, "broken", broken); }
+};
+
+class BrokenAside : public testing::TestWithParam<Call> {};
+
+TEST_P(BrokenAside, cleans_up_all_the_same_T10) {
+  const pretend::FreshFolder folder;
+  BrokenOs os;
+  os.broken = GetParam();
+  Cleaner cleaner(os, {.aside = true});
+  constexpr std::size_t files = 200;
+  for (std::size_t index = 0; index < files; ++index) {
+    const std::string name = std::to_string(index);
+    folder.write(name, std::string(large_size, 'x'));
+    cleaner.add({.type = ResourceType::file, .name = folder.path(name)});
+  }
+  std::size_t ended = 0;
+  while (!cleaner.empty()) {
+    // As in the tracker's loop: the thread's news, or the time of what is due.
+    const auto due = cleaner.due();
+    std::array items{os::PollItem{.fd = cleaner.news(), .want_read = true}};
+    ASSERT_TRUE(due || items[0].fd != os::Fd::none);
+    ASSERT_TRUE(os.poll(
+        items, due ? std::optional(std::max(*due - os.now(), os::Instant(0))) : std::nullopt));
+    for (const Cleaned& cleaned : cleaner.step(os.now())) {
+      EXPECT_TRUE(cleaned.status);
+      ++ended;
+    }
+  }
+  EXPECT_EQ(ended, files);
+  EXPECT_EQ(os.threads == 0, GetParam() == Call::make_pipe);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cleaner,
+    BrokenAside,
+    testing::Values(Call::none, Call::start_thread, Call::make_pipe, Call::write, Call::read),
+    [](const auto& each) { return std::string(name_of(each.param)); });
+
+/// Asks the tracker that it serves, again and again in the middle of its clean-up, and counts what
+/// the tracker did before it answered. Says so when it ends.
+class AskingOs final : public os::KernelOs {
+ public:
+  AskingOs(TreePaths paths, std::string report)
+      : paths_(std::move(paths)), report_(std::move(report)) {}
+  AskingOs(const AskingOs&) = delete;
+  AskingOs& operator=(const AskingOs&) = delete;
+  ~AskingOs() override { std::ofstream(report_) << worst_ << ' ' << calls_; }
+
+  void step(Step step) noexcept override {
+    KernelOs::step(step);
+    cleans_up_ = cleans_up_ || step == Step::tracker_doomed;
+    did();
+  }
+  Result<os::FileStatus> status_at(const os::Place& place) noexcept override {
+    ++calls_;
+    did();
+    return KernelOs::status_at(place);
+  }
+  Status unlink(const os::Place& place) noexcept override {
+    ++calls_;
+    did();
+    return KernelOs::unlink(place);
+  }
+  Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t at) noexcept override {
+    ++calls_;
+    did();
+    return KernelOs::write_at(fd, bytes, at);
+  }
+  Status send(os::Fd socket, os::Bytes bytes, std::span<const os::Fd> fds) noexcept override {
+    if (const auto message = decode(bytes);
+        message && message->verb == Verb::reply && message->id == question) {
+      worst_ = std::max(worst_, deeds_ - asked_at_);
+      asked_ = false;
+    }
+    return KernelOs::send(socket, bytes, fds);
+  }
+
+ private:
+  static constexpr std::uint32_t question = 77777;
+
+  void did() {
+    ++deeds_;
+    if (!cleans_up_ || asked_ || deeds_ % 31 != 0) {
+      return;
+    }
+    if (!link_) {
+      os::UniqueFd socket(*this, must(make_socket()));
+      static_cast<void>(connect(socket.get(), paths_.socket()));
+      link_.emplace(*this, std::move(socket));
+    }
+    asked_ = true;
+    asked_at_ = deeds_;
+    link_->post(encode({.verb = Verb::probe, .id = question, .entries = {}}));
+  }
+
+  TreePaths paths_;
+  std::string report_;
+  std::optional<Link> link_;
+  std::size_t deeds_ = 0;
+  std::size_t calls_ = 0;
+  std::size_t asked_at_ = 0;
+  std::size_t worst_ = 0;
+  bool asked_ = false;
+  bool cleans_up_ = false;
+};
+
+struct Effort {
+  std::size_t worst = 0;  ///< deeds between a question and its answer
+  std::size_t calls = 0;
+};
+
+class ManyNames : public pretend::TrackerInACopy {
+ protected:
+  ManyNames()
+      : TrackerInACopy(
+            [this] { return std::make_unique<AskingOs>(tree_.paths, folder_.path("report")); }) {}
+
+  /// Of the tracker, for so many names of a process that is killed.
+  Effort after_the_death_of_a_holder_of(std::size_t names) {
+    EXPECT_EQ(announce(1), std::errc{});
+    const os::Pid holder = pretend::run_in_copy([&] {
+      link_.emplace(os_, connect());
+      EXPECT_EQ(announce(1), std::errc{});
+      Message message{.verb = Verb::register_, .id = 2, .entries = {}};
+      for (std::size_t name = 0; name < names; ++name) {
+        message.entries.push_back(
+            {.resource = {.type = ResourceType::file, .name = "/none/" + std::to_string(name)}});
+        if (message.entries.size() == 500 || name + 1 == names) {
+          EXPECT_EQ(ask(message), std::errc{});
+          message.entries.clear();
+        }
+      }
+      pretend::hang();
+      return 0;
+    });
+    // Killed when all is counted.
+    do {
+      EXPECT_EQ(ask({.verb = Verb::counts, .id = 3, .entries = {}}), std::errc{});
+    } while (count_told() < names);
+    pretend::send_signal(holder, 9);
+    do {
+      EXPECT_EQ(ask({.verb = Verb::counts, .id = 4, .entries = {}}), std::errc{});
+    } while (count_told() > 0);
+    let_rounds_pass();
+    end();
+    Effort effort;
+    std::ifstream(folder_.path("report")) >> effort.worst >> effort.calls;
+    folder_.remove("report");
+    return effort;
+  }
+
+ private:
+  std::size_t count_told() {
+    std::size_t told = link_->received().entries.size();
+    while (link_->received().more) {
+      const std::uint32_t id = link_->received().id;
+      EXPECT_EQ(answer_to(id), std::errc{});
+      told += link_->received().entries.size();
+    }
+    return told;
+  }
+};
+
+TEST_F(ManyNames, of_one_dead_process_keep_nobody_waiting_longer_than_few_do_T10) {
+  const Effort effort = after_the_death_of_a_holder_of(20'000);
+  EXPECT_LT(effort.worst, 1000U);
+  EXPECT_GT(effort.worst, 0U);
+}
+
+TEST_F(ManyNames, cost_as_many_calls_each_as_few_do_T10) {
+  constexpr std::size_t names = 2000;
+  const Effort effort = after_the_death_of_a_holder_of(names);
+  // Written down, looked at, unlinked and struck.
+  EXPECT_GE(effort.calls, 4 * names);
+  EXPECT_LE(effort.calls, 4 * names + 100);
+}
+
+/// Cannot speak as long as the file is there that it would speak of.
+class WatchfulOs final : public os::KernelOs {
+ public:
+  explicit WatchfulOs(std::string file) : file_(std::move(file)) {}
+  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override {
+    if (fd == os::Fd::standard_error && std::filesystem::exists(file_)) {
+      return failure(std::errc::io_error, "said before the deed", Call::write);
+    }
+    return KernelOs::write(fd, bytes);
+  }
+
+ private:
+  std::string file_;
+};
+
+class Leavings : public pretend::TrackerInACopy {
+ protected:
+  Leavings()
+      : TrackerInACopy([this] { return std::make_unique<WatchfulOs>(folder_.path("99")); }) {}
+
+  /// What is said of so many files that the last process leaves behind.
+  std::string said_of(std::size_t files) {
+    EXPECT_EQ(announce(1), std::errc{});
+    Message message{.verb = Verb::register_, .id = 2, .entries = {}};
+    for (std::size_t file = 0; file < files; ++file) {
+      const std::string name = std::to_string(file);
+      folder_.write(name);
+      message.entries.push_back(
+          {.resource = {.type = ResourceType::file, .name = folder_.path(name)}});
+      if (message.entries.size() == 100) {
+        EXPECT_EQ(ask(message), std::errc{});
+        message.entries.clear();
+      }
+    }
+    std::string said = end();
+    EXPECT_FALSE(folder_.exists("0"));
+    EXPECT_FALSE(folder_.exists("99"));
+    return said;
+  }
+};
+
+TEST_F(Leavings, that_fit_are_all_named_when_they_are_gone_E5_T5) {
+  const std::string said = said_of(100);
+  EXPECT_THAT(said, HasSubstr("left 100 files: "));
+  EXPECT_EQ(said.find(" more"), std::string::npos);
+  EXPECT_THAT(said, HasSubstr(folder_.path("99")));
+}
+
+TEST_F(Leavings, that_do_not_fit_are_counted_in_a_line_that_a_pipe_takes_at_once_E5) {
+  const std::string said = said_of(2000);
+  EXPECT_THAT(said, HasSubstr("left 2000 files: "));
+  EXPECT_THAT(said, HasSubstr(" more\n"));
+  EXPECT_LE(said.size(), 4096U);
+}
+
+}  // namespace
+}  // namespace lastref::tracker

@@ -1,0 +1,73 @@
+// rules: what a reader would complain about and clang-tidy cannot see.
+//
+// Every rule is a pure function of text, so that each can be shown a violation; tidy_test does
+// that, and then shows them the checkout.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lastref::tidy {
+
+/// Sources that speak to the kernel themselves. Each is small, and none decides anything.
+inline constexpr std::array<std::string_view, 16> at_the_kernel = {
+    "impl/os/kernel_os",
+    "bench/",  // Measures the kernel beside us.
+    "harness/cli/interruption",
+    "harness/history/history_log",
+    "harness/instrument/instrumented_os",
+    "harness/journal/journal",
+    "harness/kernel/",
+    "property_tests/attack/strangers",
+    "property_tests/impl/backends/embedded_test",
+    "property_tests/support/process_words",
+    "property_tests/impl/cache/forked",
+    "property_tests/impl/os/kernel_os_embedded_test",
+    "property_tests/repo/examples/",  // As strangers write.
+    "property_tests/harness/cli/gate_process",
+    "property_tests/harness/kernel/patience",
+    "property_tests/support/process_group",
+};
+
+struct File {
+  std::string path;  ///< From the checkout, with slashes.
+  std::string text;
+};
+
+struct Finding {
+  std::string path;
+  std::size_t line = 0;  ///< From 1; 0 is the file as a whole.
+  std::string complaint;
+
+  bool operator==(const Finding&) const = default;
+};
+
+/// "impl/os/calls.cpp:12: complaint", as compilers say it.
+std::ostream& operator<<(std::ostream& out, const Finding& finding);
+
+/// C++ with every comment, string and character literal blanked out; lines stay where they are.
+std::string code_of(const std::string& text);
+
+/// The room that a path lies in; nothing if no room does.
+std::string_view room_of(std::string_view path);
+
+/// Rooms include downward only; kernel headers and libfiu stay behind their doors.
+std::vector<Finding> check_includes(const File& file);
+/// Words that have a better replacement.
+std::vector<Finding> check_words(const File& file);
+/// Lengths, the first line, the title, paths of one machine.
+std::vector<Finding> check_shape(const File& file);
+/// What a door above impl/os returns as a Result says its Errors.
+std::vector<Finding> check_docs(const File& file);
+/// Every source belongs to a target: a source that no CMakeLists.txt names is dead.
+std::vector<Finding> check_sources(std::span<const File> files);
+
+/// All rules on all files.
+std::vector<Finding> check(std::span<const File> files);
+
+}  // namespace lastref::tidy

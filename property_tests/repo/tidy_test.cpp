@@ -1,0 +1,218 @@
+// tidy_test: shows every rule a violation, and then shows all of them the checkout.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "property_tests/repo/tidy/rules.hpp"
+
+namespace lastref::tidy {
+namespace {
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+bool is_read(const std::filesystem::path& path) {
+  const std::string name = path.filename();
+  const std::string extension = path.extension();
+  constexpr const char* extensions[] = {".cpp", ".hpp", ".def", ".md", ".cmake", ".json", ".txt"};
+  return std::ranges::find(extensions, extension) != std::end(extensions) || name == "lastref" ||
+         name == "run";
+}
+
+/// Every text of the checkout but what is built or belongs to git.
+std::vector<File> read_checkout() {
+  const std::filesystem::path checkout = LASTREF_CHECKOUT;
+  std::vector<File> files;
+  auto walk = std::filesystem::recursive_directory_iterator(checkout);
+  for (const auto& entry : walk) {
+    const std::string name = entry.path().filename();
+    if (entry.is_directory() && (name == "build" || name == ".git")) {
+      walk.disable_recursion_pending();
+    } else if (entry.is_regular_file() && is_read(entry.path())) {
+      files.push_back({entry.path().lexically_relative(checkout), read_text(entry.path())});
+    }
+  }
+  std::ranges::sort(files, {}, &File::path);
+  return files;
+}
+
+std::string to_text(const std::vector<Finding>& findings) {
+  std::ostringstream text;
+  for (const Finding& finding : findings) {
+    text << finding << '\n';
+  }
+  return text.str();
+}
+
+TEST(Tidy, finds_nothing_in_the_checkout) {
+  const std::vector<File> files = read_checkout();
+  ASSERT_GT(files.size(), 20U);
+  EXPECT_EQ(to_text(check(files)), "");
+}
+
+/// A text, and the one complaint that it must raise; none if it is empty.
+struct Planted {
+  std::string name;
+  File file;
+  std::string complaint;
+};
+
+void PrintTo(const Planted& planted, std::ostream* out) {
+  *out << planted.name;
+}
+
+std::string cpp(const std::string& code) {
+  return "// x: a planted text.\n" + code + "\n";
+}
+std::string hpp(const std::string& code) {
+  return cpp("#pragma once\n" + code);
+}
+
+const std::string os_cpp = "impl/os/x.cpp";
+const std::string harness_cpp = "harness/sim/x.cpp";
+
+const Planted planted_texts[] = {
+    // Includes.
+    {"os_above_itself", {os_cpp, cpp("#include <lastref/tracker.hpp>")}, "impl/os lies below"},
+    {"array_above_itself",
+     {"impl/array/x.cpp", cpp("#include <lastref/tracker.hpp>")},
+     "impl/array lies below"},
+    {"os_looks_up", {os_cpp, cpp("#include \"impl/tracker/x.hpp\"")}, "impl/os may not look"},
+    {"product_sees_harness",
+     {"impl/tracker/x.cpp", cpp("#include \"harness/sim/x.hpp\"")},
+     "impl/tracker may not look inside harness"},
+    {"harness_looks_inside",
+     {harness_cpp, cpp("#include \"impl/tracker/x.hpp\"")},
+     "harness/sim may not look inside impl/tracker"},
+    {"harness_sees_scenarios",
+     {harness_cpp, cpp("#include \"fault_scenarios/x.hpp\"")},
+     "harness/sim may not look inside fault_scenarios"},
+    {"worlds_see_each_other",
+     {harness_cpp, cpp("#include \"harness/kernel/x.hpp\"")},
+     "harness/sim may not look inside harness/kernel"},
+    {"report_sees_campaigns",
+     {"harness/report/x.cpp", cpp("#include \"harness/explore/x.hpp\"")},
+     "harness/report may not look inside harness/explore"},
+    {"campaigns_see_reports",
+     {"harness/explore/x.cpp", cpp("#include \"harness/report/x.hpp\"")},
+     ""},
+    {"harness_without_a_room", {"harness/x.cpp", cpp("")}, "table of rooms"},
+    {"door_above_its_room",
+     {"impl/include/lastref/os.hpp", hpp("#include <lastref/tracker.hpp>")},
+     "impl/os lies below"},
+    {"include_by_neighbour", {os_cpp, cpp("#include \"x.hpp\"")}, "name the header from"},
+    {"include_by_dots", {os_cpp, cpp("#include \"../os/x.hpp\"")}, "name the header from"},
+    {"room_without_row", {"impl/cellar/x.cpp", cpp("")}, "table of rooms"},
+    {"door_without_row", {"impl/include/lastref/x.hpp", hpp("")}, "table of rooms"},
+    {"kernel_in_product", {"impl/tracker/x.cpp", cpp("#include <unistd.h>")}, "one door"},
+    {"kernel_in_header", {"impl/os/kernel_os.hpp", hpp("#include <sys/epoll.h>")}, "one door"},
+    {"kernel_in_sim", {harness_cpp, cpp("#include <csignal>")}, "one door"},
+    {"libfiu_elsewhere", {"harness/instrument/x.cpp", cpp("#include <fiu-control.h>")}, "libfiu"},
+    {"codec_is_lent", {harness_cpp, cpp("#include \"impl/tracker/codec.hpp\"")}, ""},
+    {"codec_is_not_lent",
+     {"fault_scenarios/x.cpp", cpp("#include \"impl/tracker/codec.hpp\"")},
+     "may not look"},
+    {"kernel_at_its_door", {"impl/os/kernel_os.cpp", cpp("#include <unistd.h>")}, ""},
+    {"test_looks_inside", {"property_tests/x.cpp", cpp("#include \"impl/os/x.hpp\"")}, ""},
+    // Words.
+    {"sleep", {harness_cpp, cpp("std::this_thread::sleep_for(wait);")}, "sleep_for"},
+    {"random", {harness_cpp, cpp("std::random_device device;")}, "random_device"},
+    {"rand", {harness_cpp, cpp("int n = rand() % 2;")}, "rand"},
+    {"system", {harness_cpp, cpp("std::system(line);")}, "system"},
+    {"getenv", {harness_cpp, cpp("std::getenv(name);")}, "getenv"},
+    {"getenv_in_main", {"harness/cli/main.cpp", cpp("std::getenv(name);")}, ""},
+    {"disabled", {"property_tests/x.cpp", cpp("TEST(X, DISABLED_y) {}")}, "DISABLED_"},
+    {"skipped", {"property_tests/x.cpp", cpp("GTEST_SKIP();")}, "GTEST_SKIP"},
+    {"skipped_with_reason", {"property_tests/x.cpp", cpp("GTEST_SKIP() << \"no user ns\";")}, ""},
+    {"using_std", {os_cpp, cpp("using namespace std;")}, "using namespace std"},
+    {"using_literals", {os_cpp, cpp("using namespace std::chrono_literals;")}, ""},
+    {"view", {os_cpp, cpp("for (auto x : map | std::views::keys) {}")}, "a loop"},
+    {"throws", {os_cpp, cpp("throw 1;")}, "throw"},
+    {"thread_in_product", {os_cpp, cpp("std::thread worker;")}, "start_thread"},
+    {"clock", {"impl/tracker/x.cpp", cpp("using C = std::chrono::steady_clock;")}, "Os::now"},
+    {"stream_in_product", {os_cpp, cpp("std::cerr << 1;")}, "report_quietly"},
+    {"fork", {harness_cpp, cpp("::fork();")}, "Os::spawn"},
+    {"errno_above_os", {"impl/tracker/x.cpp", cpp("if (errno == 2) {}")}, "Error::code"},
+    {"injected", {"impl/tracker/x.cpp", cpp("if (error.injected) {}")}, "never looks"},
+    {"word_in_comment", {os_cpp, cpp("// never rand(), never throw")}, ""},
+    {"word_in_text",
+     {os_cpp, cpp("auto a = \"throw\"; auto b = R\"(rand())\"; int c = '\"';")},
+     ""},
+    {"word_after_text", {os_cpp, cpp("auto a = \"\\\"\"; throw 1'000;")}, "throw"},
+    {"word_in_word", {os_cpp, cpp("bool operand = rethrow(brand);")}, ""},
+    // Shape.
+    {"long_line", {os_cpp, cpp("//" + std::string(99, '-'))}, "100 columns"},
+    {"full_line", {os_cpp, cpp("//" + std::string(98, '-'))}, ""},
+    {"long_file", {os_cpp, cpp(std::string(500, '\n'))}, "500 lines"},
+    {"no_first_sentence",
+     {"impl/os/x.hpp", "#include <array>\n#pragma once\n"},
+     "starts with a sentence"},
+    {"no_guard", {"impl/os/x.hpp", cpp("")}, "#pragma once"},
+    {"work_to_do",
+     {os_cpp,
+      cpp("// TO"
+          "DO: later")},
+     "tracker"},
+    {"machine",
+     {"x.md",
+      "# x\ncd /wo"
+      "rk/main\n"},
+     "one machine"},
+    {"no_title", {"x.md", "text\n"}, "one title"},
+    {"two_titles", {"x.md", "# a\n# b\n"}, "one title"},
+    {"title_and_script", {"x.md", "# a\n```\n# b\n```\n"}, ""},
+    // Docs.
+    {"result_without_errors",
+     {"impl/include/lastref/tracker.hpp", hpp("/// Does it.\nStatus run();")},
+     "Errors"},
+    {"result_with_errors",
+     {"impl/include/lastref/tracker.hpp", hpp("/// Does it.\n/// Errors     none\nStatus run();")},
+     ""},
+    {"private_result",
+     {"impl/include/lastref/tracker.hpp", hpp("class X {\n private:\n  Status run();\n};")},
+     ""},
+};
+
+class PlantedText : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedText, raises_its_complaint_and_no_other) {
+  const File& file = GetParam().file;
+  const File list = {"CMakeLists.txt", "add_library(all\n  " + file.path + ")\n"};
+  const std::vector<Finding> findings = check(std::vector{file, list});
+  if (GetParam().complaint.empty()) {
+    EXPECT_EQ(to_text(findings), "");
+    return;
+  }
+  ASSERT_EQ(findings.size(), 1U) << to_text(findings);
+  EXPECT_EQ(findings[0].path, file.path);
+  EXPECT_NE(to_text(findings).find(GetParam().complaint), std::string::npos) << to_text(findings);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tidy, PlantedText, testing::ValuesIn(planted_texts), [](const auto& each) {
+  return each.param.name;
+});
+
+TEST(Tidy, a_source_that_no_list_names_is_found) {
+  const File source = {"impl/os/x.cpp", cpp("")};
+  const File list = {"impl/CMakeLists.txt", "add_library(a os/xx.cpp\n  tracker/os/x.cpp)\n"};
+  const std::vector<Finding> findings = check(std::vector{source, list});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].path, source.path);
+}
+
+TEST(Tidy, a_list_below_or_beside_does_not_count) {
+  const File source = {"impl/os/x.cpp", cpp("")};
+  const File list = {"harness/CMakeLists.txt", "add_library(a impl/os/x.cpp os/x.cpp)\n"};
+  EXPECT_EQ(check(std::vector{source, list}).size(), 1U);
+}
+
+}  // namespace
+}  // namespace lastref::tidy
