@@ -1,0 +1,133 @@
+# cli_test: runs the program with the words of each row, and looks at its exit code and what it
+# said.
+cmake_minimum_required(VERSION 3.25)
+
+# answers(<exit code> <regular expression for all that it said> WORDS...)
+function(answers code expression)
+  execute_process(COMMAND ${PROGRAM} ${ARGN}
+    WORKING_DIRECTORY ${FOLDER}
+    TIMEOUT 120
+    RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+  string(APPEND said "${complained}")
+  if(NOT result STREQUAL code)
+    message(SEND_ERROR "lastref ${ARGN}: exit ${result}, not ${code}:\n${said}")
+  elseif(NOT said MATCHES "${expression}")
+    message(SEND_ERROR "lastref ${ARGN}: nothing like ${expression} in:\n${said}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+
+answers(0 "gate.*list.*replay.*sweep" --help)
+answers(2 "A subcommand is required")
+
+# The launcher has nothing to build where it lies alone, and nowhere to install from.
+set(program ${PROGRAM})
+file(MAKE_DIRECTORY ${FOLDER}/alone)
+file(COPY ${LAUNCHER} DESTINATION ${FOLDER}/alone)
+set(PROGRAM ${FOLDER}/alone/lastref)
+answers(0 "any verb of the program.*installs and builds nothing" --help)
+answers(0 "any verb of the program" gate --help)
+answers(0 "any verb of the program" test -h)
+file(COPY ${CHECKOUT}/harness/cli/command_line.cpp DESTINATION ${FOLDER}/alone/harness/cli)
+answers(2 "there is no verb gaet; there are test fuzz coverage .*gate" gaet)
+answers(2 "gate: there is no option --buget" gate --buget=5)
+if(EXISTS ${FOLDER}/alone/build)
+  message(SEND_ERROR "./lastref --help has begun to build")
+endif()
+set(PROGRAM ${program})
+
+answers(2 "no verb gaet; did you mean gate" gaet)
+answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
+
+answers(0 "5000 without --budget" gate --help)
+answers(2 "soon is not a number above 0" gate --budget soon)
+answers(2 "-1 is not a number above 0" gate --budget=-1)
+answers(2 "nan is not a number above 0" gate --budget nan)
+answers(2 "--seed" gate --seed x)
+answers(2 "--seed" gate --seed=-1)
+answers(2 "--random" gate --random some)
+answers(2 "--worlds" gate --worlds 0)
+answers(2 "--worlds" gate --worlds many)
+answers(2 "warden" gate --require warden)
+answers(2 "no scenario matches canary/alway; did you mean canary/always_fails"
+  gate --scenario canary/alway)
+answers(2 "cannot write no/folder.json" gate --world sim --json no/folder.json)
+file(WRITE ${FOLDER}/diary "dear diary\n")
+answers(2 "is not a file of" gate --world sim --resume diary)
+
+answers(0 "canary/always_fails" list)
+answers(0 "unlink +os/fs/unlink +plain +EACCES EPERM" list --points)
+answers(0 "T2 +[^\n]+ [1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]*\n" list --rows)
+answers(0 "T10 .*T11 .*scenarios +[a-z]+/[a-z_]+\n.*T12 " list --rows T1?)
+answers(0 "^. Row .*. T2 . [^\n]+ . [1-9]" list --rows --markdown)
+answers(0 "\"row\": \"T9\"" list --rows T9 --json -)
+answers(2 "no row T99" list --rows T99)
+answers(2 "cannot write no/folder.json" list --rows --json no/folder.json)
+answers(2 "--markdown requires --rows" list --markdown)
+answers(2 "list: ${FOLDER}/property_tests" list --rows --checkout ${FOLDER})
+answers(2 "excludes" list --rows --points)
+
+answers(0 "T7 +enoent_is_tried_again" mutants --list)
+answers(2 "no mutant of row T99" mutants --row T99)
+answers(2 "no mutant enoent_is_eror; did you mean enoent_is_an_error" mutants enoent_is_eror)
+answers(2 "excludes" mutants --list --check)
+answers(2 "no scenario matches row T99" gate --row T99)
+
+answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario canary/always_fails
+  --budget 0.2)
+answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/always_fails
+  --budget 0.2 --first --worlds 1)
+answers(0 " in ambients, 3 random" gate --scenario tracker/loky_* --world sim --random 3)
+
+answers(2 "scenario is required" replay)
+answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
+  replay canary/always_fail)
+answers(2 "not a fault. One reads" replay canary/always_fails --fault kill)
+answers(2 "not a list of answers" replay canary/always_fails --choices 1.x)
+answers(2 "--seed" replay canary/always_fails --seed much)
+answers(2 "--world" replay canary/always_fails --world moon)
+answers(1 "VIOLATION canary/always_fails.*repeat  lastref replay canary/always_fails --world sim"
+  replay canary/always_fails --world sim)
+
+answers(2 "no ambient nowhere; there are exec, closed, " replay canary/always_fails
+  --ambient nowhere)
+answers(2 "no ambient nowhere; there are exec, closed, " gate --ambient nowhere)
+answers(2 "--ambient exec needs the kernel world" replay canary/always_fails --ambient exec
+  --world sim)
+answers(2 "only the kernel world starts processes of a run" process-of-a-run exec)
+
+# A program that lies elsewhere sees no sources.
+set(program ${PROGRAM})
+set(PROGRAM sh -c "folder=$(mktemp -d) && trap 'rm -r \"$folder\"' EXIT && \
+cp \"$0\" \"$folder/lastref\" && \"$folder/lastref\" \"$@\"" ${program})
+answers(0 "T2 [^\n]+ [?] +[1-9][0-9]* +[?]\n.*not lie in a checkout: tests and mutants are not seen"
+  list --rows)
+answers(2 "not lie in a checkout; give --checkout" list --rows --markdown)
+
+# The fork server keeps its descriptors from 400 on: here it cannot start.
+set(PROGRAM sh -c "ulimit -n 256 && exec \"$0\" \"$@\"" ${program})
+answers(2 "the kernel world cannot run here: the fork server does not start"
+  gate --scenario canary/always_fails --budget 0.2)
+answers(2 "the kernel world cannot run here: the fork server does not start"
+  replay canary/always_fails --world=kernel)
+set(PROGRAM ${program})
+
+answers(2 "no scenario x" explore x)
+answers(2 "--preemptions" explore canary/always_fails --preemptions few)
+answers(1 "VIOLATION canary/always_fails" explore canary/always_fails --preemptions 0)
+
+answers(0 "removed 0 dead trees" sweep --runtime ${FOLDER}/nothing)
+answers(2 "give the folder of its tree, or --loky-fd" tracker)
+answers(2 "excludes" tracker x --loky-fd 3)
+answers(2 "--loky-fd 1 is no pipe that can be read: " tracker --loky-fd 1)
+answers(2 "--loky-fd 77 is no pipe that can be read: " tracker --loky-fd 77)
+set(PROGRAM sh -c "exec \"$0\" \"$@\" 3<\"$0\"" ${program})
+answers(2 "--loky-fd 3 is no pipe that can be read: .*a file, and no pipe" tracker --loky-fd 3)
+set(PROGRAM sh -c "\"$0\" \"$@\" >/dev/full" ${program})
+answers(2 "cannot write to standard output all that there was to say" list)
+answers(2 "cannot write to standard output all that there was to say" --help)
+answers(2 "cannot write to standard output" sweep --runtime ${FOLDER}/nothing)
+set(PROGRAM ${program})
+answers(2 "--loky-fd" tracker --loky-fd x)
