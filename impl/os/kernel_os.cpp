@@ -52,6 +52,11 @@ bool is_size_signal_ours() noexcept {
   return size_signal_is_ours.load(std::memory_order_relaxed);
 }
 
+KernelOs& KernelOs::of_process(KernelOptions options) noexcept {
+  static auto& one = *new KernelOs(std::move(options));
+  return one;
+}
+
 KernelOs::KernelOs(KernelOptions options) noexcept : program_(std::move(options.program)) {
   look_at_standard_numbers();
   // A write beyond RLIMIT_FSIZE raises it, and its default action would end a process that can as

@@ -1,5 +1,6 @@
 # rows_test: the tests with rows in their names that `lastref list --rows` takes from the sources
-# are those that the test programs say they have, and the README has the table that it gives.
+# are those that the test programs say they have, and fault_scenarios/README.md has the
+# table that it gives.
 cmake_minimum_required(VERSION 3.25)
 
 execute_process(COMMAND ${LASTREF} list --rows --json - --checkout ${CHECKOUT}
@@ -60,9 +61,9 @@ endforeach()
 
 execute_process(COMMAND ${LASTREF} list --rows --markdown --checkout ${CHECKOUT}
   RESULT_VARIABLE result OUTPUT_VARIABLE table ERROR_VARIABLE complained)
-set(README ${CHECKOUT}/README.md)
+set(README ${CHECKOUT}/fault_scenarios/README.md)
 file(READ ${README} page)
-string(FIND "${page}" "\n${table}\n" at)
+string(FIND "${page}" "\n${table}" at)
 if(NOT result EQUAL 0 OR table STREQUAL "" OR at EQUAL -1)
   message(SEND_ERROR "${README} has other rows than `./lastref list --rows --markdown` gives, \
 whose table has to take the place of its own. ${complained}")

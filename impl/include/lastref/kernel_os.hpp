@@ -42,6 +42,10 @@ class KernelOs : public Os {
  public:
   explicit KernelOs(KernelOptions options = {}) noexcept;
 
+  /// One that is never destroyed, for whatever lives to the end of the process and beyond main:
+  /// what a program keeps in something static, and exit hooks. The options of the first call count.
+  static KernelOs& of_process(KernelOptions options = {}) noexcept;
+
   Result<Fd> open(const Place& place, const OpenOptions& options) noexcept override;
   Status close(Fd fd) noexcept override;
   Result<std::size_t> read(Fd fd, Buffer into) noexcept override;

@@ -1,9 +1,7 @@
 // Parallel: many calls of functions, in whatever backend, and their results in order.
 //
 //   lastref::Parallel parallel(session, functions, {.n_jobs = 2});
-//   const auto squares = parallel.run([i = 0]() mutable -> std::optional<lastref::Task> {
-//     return i < 10 ? std::optional(lastref::Task{"square", {i++}}) : std::nullopt;
-//   });
+//   const auto squares = parallel.run({{"square", {1}}, {"square", {2}}});
 //
 // What a newcomer would get wrong:
 // - Tasks are asked for as there is somebody to run them, by one thread at a time, which need not

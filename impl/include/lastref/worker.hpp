@@ -11,7 +11,7 @@
 // whether it was started to be one:
 //
 //   int main(int argc, char** argv) {
-//     static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
+//     auto& os = lastref::os::KernelOs::of_process({.program = lastref::this_program});
 //     lastref::Functions functions;
 //     ...
 //     const std::vector<std::string> arguments(argv, argv + argc);

@@ -360,5 +360,10 @@ TEST_P(KernelOsAlone, what_is_in_the_environment_has_a_value) {
   act([](Scene& scene) { EXPECT_TRUE(scene.os().environment("PATH").has_value()); });
 }
 
+TEST(KernelOsOfProcess, is_one_whoever_asks) {
+  KernelOs& first = KernelOs::of_process({.program = "/bin/true"});
+  EXPECT_EQ(&first, &KernelOs::of_process());
+}
+
 }  // namespace
 }  // namespace lastref

@@ -34,7 +34,7 @@ Result<Value> steps_from(const lastref::TaskContext& context, std::span<const Va
 }
 
 int main(int argc, char** argv) {
-  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
+  auto& os = lastref::os::KernelOs::of_process({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
   functions->add("steps_from", steps_from);
   const std::vector<std::string> arguments(argv, argv + argc);

@@ -22,9 +22,11 @@ Result<Value> element(const lastref::TaskContext&, std::span<const Value> argume
 
 /// Whether there are any.
 bool print_elements(lastref::Parallel& parallel, const Array& array, int first, int end) {
-  const auto elements = parallel.run([&]() -> std::optional<lastref::Task> {
-    return first < end ? std::optional(lastref::Task{"element", {array, first++}}) : std::nullopt;
-  });
+  std::vector<lastref::Task> tasks;
+  for (int index = first; index < end; ++index) {
+    tasks.push_back({"element", {array, index}});
+  }
+  const auto elements = parallel.run(tasks);
   if (!elements) {
     std::printf("no elements: %s\n", describe(elements.error()).c_str());
     return false;
@@ -43,7 +45,7 @@ Result<Array> mostly_zeros() {
 }
 
 int main(int argc, char** argv) {
-  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
+  auto& os = lastref::os::KernelOs::of_process({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
   functions->add("element", element);
   const std::vector<std::string> arguments(argv, argv + argc);

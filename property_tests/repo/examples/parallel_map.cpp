@@ -30,7 +30,7 @@ Result<Array> numbered_rows() {
 }
 
 int main(int argc, char** argv) {
-  static auto& os = *new lastref::os::KernelOs({.program = lastref::this_program});
+  auto& os = lastref::os::KernelOs::of_process({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
   functions->add("sum_of_row", sum_of_row);
   const std::vector<std::string> arguments(argv, argv + argc);
@@ -45,9 +45,11 @@ int main(int argc, char** argv) {
   }
 
   lastref::Parallel parallel(lastref::Session::lead(os), functions, {.n_jobs = 2});
-  const auto sums = parallel.run([&, row = 0]() mutable -> std::optional<lastref::Task> {
-    return row < 8 ? std::optional(lastref::Task{"sum_of_row", {*array, row++}}) : std::nullopt;
-  });
+  std::vector<lastref::Task> tasks;
+  for (int row = 0; row < 8; ++row) {
+    tasks.push_back({"sum_of_row", {*array, row}});
+  }
+  const auto sums = parallel.run(tasks);
   if (!sums) {
     std::fprintf(stderr, "no sums: %s\n", describe(sums.error()).c_str());
     return 1;
