@@ -64,9 +64,11 @@ void run(const ExploreOptions& options, Session& session) {
   bounds.runs_max = options.runs;
   bounds.stop_at_first = !options.all;
   bounds.split_deaths = options.split_deaths;
-  if (!parse_faults(options.faults, bounds.faults, session)) {
+  auto faults = parse_faults(options.faults, session);
+  if (!faults) {
     return;
   }
+  bounds.faults = *std::move(faults);
   const double end = options.budget > 0 ? seconds_now() + options.budget : 0;
   const Exhausted found =
       exhaust(*scenario, bounds, [end](const Outcome&) { return end == 0 || seconds_now() < end; });

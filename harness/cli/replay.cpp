@@ -51,9 +51,11 @@ class Replay {
 
  private:
   bool make_plan() {
-    if (!parse_faults(options_.faults, plan_.faults, session_)) {
+    auto faults = parse_faults(options_.faults, session_);
+    if (!faults) {
       return false;
     }
+    plan_.faults = *std::move(faults);
     const auto choices = parse_choices(options_.choices);
     if (!choices) {
       session_.refuse(

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/cli/names.hpp"
+#include "harness/instrument/limits.hpp"
 #include "harness/kernel/kernel_world.hpp"
 
 namespace lastref::harness {
@@ -48,20 +49,26 @@ bool has_ambient(const std::string& name, Session& session) {
   return true;
 }
 
-bool parse_faults(std::span<const std::string> texts, std::vector<Fault>& into, Session& session) {
+std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> texts,
+                                               Session& session) {
+  if (texts.size() > faults_max) {
+    session.refuse(fmt::format("a run has {} faults at most", faults_max));
+    return std::nullopt;
+  }
+  std::vector<Fault> faults;
   for (const std::string& text : texts) {
-    Fault fault;
-    if (!parse_fault(text, fault)) {
+    Result<Fault> fault = parse_fault(text);
+    if (!fault) {
       session.refuse(fmt::format(
           "--fault {}: not a fault. One reads: 'tracker/unlink(a.bin)#1 fail_once EACCES'; kinds "
           "are kill_before, kill_after, kill_blocked (each also with whole_tree behind it), "
           "fail_once, fail_always (each with an errno), shorten, interrupt and pause",
           text));
-      return false;
+      return std::nullopt;
     }
-    into.push_back(std::move(fault));
+    faults.push_back(*std::move(fault));
   }
-  return true;
+  return faults;
 }
 
 }  // namespace lastref::harness

@@ -1,6 +1,7 @@
 // Scenarios and faults as the command line names them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,9 @@ const Scenario* find_scenario(const std::string& name, Session& session);
 /// False, and a refusal, if there is no such ambient, or not here.
 bool has_ambient(const std::string& name, Session& session);
 
-/// False, and a refusal that says how a fault reads, if one of the texts is none.
-bool parse_faults(std::span<const std::string> texts, std::vector<Fault>& into, Session& session);
+/// None, and a refusal, if there are too many for one run, or one of the texts is no fault: then it
+/// says how a fault reads.
+std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> texts,
+                                               Session& session);
 
 }  // namespace lastref::harness

@@ -48,6 +48,19 @@ std::string_view name_of_array(std::string_view name) noexcept {
   return name == ".npy" ? "array" : name == ".npy.part" ? "array.part" : "";
 }
 
+/// "cache.lock" for a name like 12-<32 hex>.lock, and so for the other files of a cache; else
+/// nothing.
+std::string_view name_of_cache(std::string_view name) noexcept {
+  if (!take_number(name, '-') || !is_chance(name.substr(0, tree_digits))) {
+    return {};
+  }
+  name.remove_prefix(tree_digits);
+  return name == ".cache"  ? "cache"
+         : name == ".lock" ? "cache.lock"
+         : name == ".part" ? "cache.part"
+                           : "";
+}
+
 /// A name that is kept as long as the program runs.
 struct Kept {
   enum State : std::uint8_t { free, being_written, whole };
@@ -101,6 +114,9 @@ std::string_view object_of(std::string_view path) noexcept {
   }
   if (const std::string_view array = name_of_array(last); !array.empty()) {
     return array;
+  }
+  if (const std::string_view cache = name_of_cache(last); !cache.empty()) {
+    return cache;
   }
   const std::string_view arrays = name_of_arrays(last);
   return arrays.empty() ? last : arrays;

@@ -254,10 +254,11 @@ int become_process_of_run(std::span<const char* const> words,
   birth.role = all.text();
   const auto entry = std::ranges::find(entries, all.text(), &EntryPoint::name);
   birth.entry = entry == entries.end() ? nullptr : &*entry;
-  std::vector<Fault> faults(all.number<std::size_t>());
-  for (Fault& fault : faults) {
-    const bool is_fault = parse_fault(all.text(), fault);
-    LASTREF_ASSERT(is_fault);
+  std::vector<Fault> faults;
+  for (auto left = all.number<unsigned>(); left > 0; --left) {
+    Result<Fault> fault = parse_fault(all.text());
+    LASTREF_ASSERT(fault.has_value());
+    faults.push_back(*std::move(fault));
   }
   context.faults = faults;
   for (auto left = all.number<unsigned>(); left > 0; --left) {

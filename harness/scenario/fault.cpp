@@ -1,10 +1,10 @@
 #include "harness/scenario/fault.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
-
-#include <lastref/error.hpp>
+#include <optional>
 
 namespace lastref::harness {
 namespace {
@@ -33,47 +33,42 @@ std::string_view next_word(std::string_view& text) noexcept {
   return word;
 }
 
-bool parse_kind(std::string_view word, FaultKind& into) noexcept {
-  for (const FaultKind kind : kinds) {
-    if (name_of(kind) == word) {
-      into = kind;
-      return true;
-    }
-  }
-  return false;
+std::optional<FaultKind> parse_kind(std::string_view word) noexcept {
+  const auto found =
+      std::ranges::find_if(kinds, [&](FaultKind kind) { return name_of(kind) == word; });
+  return found == kinds.end() ? std::nullopt : std::optional(*found);
 }
 
-bool parse_error(std::string_view word, int& into) noexcept {
+std::optional<int> parse_error(std::string_view word) noexcept {
   for (int error = 1; error <= errno_max; ++error) {
     const char* name = strerrorname_np(error);
     if (name != nullptr && word == name) {
-      into = error;
-      return true;
+      return error;
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 /// "role/place(object)#k". An object may hold any of these signs: the last ")#" ends it.
-bool parse_point(std::string_view text, Point& into) {
+std::optional<Point> parse_point(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(")#");
   if (slash == std::string_view::npos || open == std::string_view::npos ||
       close == std::string_view::npos || slash > open || open > close) {
-    return false;
+    return std::nullopt;
   }
   const std::string_view number = text.substr(close + 2);
   std::uint32_t k = 0;
   const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), k);
   if (wrong != std::errc{} || end != number.data() + number.size() || k == 0) {
-    return false;
+    return std::nullopt;
   }
-  into.role = text.substr(0, slash);
-  into.place = text.substr(slash + 1, open - slash - 1);
-  into.object = text.substr(open + 1, close - open - 1);
-  into.k = k;
-  return !into.role.empty() && !into.place.empty();
+  Point point{.role = std::string(text.substr(0, slash)),
+              .place = std::string(text.substr(slash + 1, open - slash - 1)),
+              .object = std::string(text.substr(open + 1, close - open - 1)),
+              .k = k};
+  return point.role.empty() || point.place.empty() ? std::nullopt : std::optional(std::move(point));
 }
 
 }  // namespace
@@ -120,30 +115,37 @@ std::string to_text(const Fault& fault) {
   return text;
 }
 
-bool parse_fault(std::string_view text, Fault& into) {
+Result<Fault> parse_fault(std::string_view text) {
+  const auto refused = [&] {
+    return failure(std::errc::invalid_argument, std::string(text) + ": not a fault");
+  };
   const std::size_t close = text.rfind(")#");
   const std::size_t space = close == std::string_view::npos ? close : text.find(' ', close);
   if (space == std::string_view::npos) {
-    return false;
+    return refused();
   }
-  Fault fault;
   std::string_view rest = text.substr(space + 1);
-  if (!parse_point(text.substr(0, space), fault.point) ||
-      !parse_kind(next_word(rest), fault.kind)) {
-    return false;
+  const std::optional<Point> point = parse_point(text.substr(0, space));
+  const std::optional<FaultKind> kind = parse_kind(next_word(rest));
+  if (!point || !kind) {
+    return refused();
   }
-  if (takes_error(fault.kind) && !parse_error(next_word(rest), fault.error)) {
-    return false;
+  Fault fault{.point = *point, .kind = *kind};
+  if (takes_error(fault.kind)) {
+    const std::optional<int> error = parse_error(next_word(rest));
+    if (!error) {
+      return refused();
+    }
+    fault.error = *error;
   }
   if (rest == whole_tree_word && is_kill(fault.kind)) {
     fault.whole_tree = true;
     rest = {};
   }
   if (!rest.empty()) {
-    return false;
+    return refused();
   }
-  into = std::move(fault);
-  return true;
+  return fault;
 }
 
 std::string_view base_of(std::string_view role) noexcept {

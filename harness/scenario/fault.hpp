@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lastref/call.hpp>
+#include <lastref/error.hpp>
 
 namespace lastref::harness {
 
@@ -50,10 +51,11 @@ struct Fault {
   auto operator<=>(const Fault&) const = default;
 };
 
-/// "tracker/unlink(a.bin)#1 kill_before", and back. `parse_fault` returns false and leaves `into`
-/// alone when the text is none.
+/// "tracker/unlink(a.bin)#1 kill_before", and back.
+///
+/// Errors          parse_fault: invalid_argument.
 std::string to_text(const Fault& fault);
 std::string to_text(const Point& point);
-bool parse_fault(std::string_view text, Fault& into);
+Result<Fault> parse_fault(std::string_view text);
 
 }  // namespace lastref::harness

@@ -76,9 +76,8 @@ void check(os::Bytes input) {
     expect(*again == plan.choices, "choices are what their text says");
   }
   while (!text.empty()) {
-    harness::Fault fault;
-    if (harness::parse_fault(take_line(text), fault)) {
-      plan.faults.push_back(fault);
+    if (auto fault = harness::parse_fault(take_line(text))) {
+      plan.faults.push_back(*std::move(fault));
     }
   }
   Words expected = {"lastref", "replay", scenario};

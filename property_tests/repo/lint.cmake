@@ -95,7 +95,7 @@ add_dependencies(tidy check_format)
 # In one tree only, the one with compile commands that clang understands.
 if(NOT LASTREF_SANITIZE)
   add_test(NAME lint.format COMMAND ${every_source} --dry-run -Werror {} +)
-  set_tests_properties(lint.format PROPERTIES LABELS lint TIMEOUT 60)
+  set_tests_properties(lint.format PROPERTIES LABELS lint TIMEOUT 600)
 endif()
 # Some minutes on two cores where nothing has been read yet.
 if(NOT LASTREF_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)

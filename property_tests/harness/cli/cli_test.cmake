@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.25)
 function(answers code expression)
   execute_process(COMMAND ${PROGRAM} ${ARGN}
     WORKING_DIRECTORY ${FOLDER}
-    TIMEOUT 120
+    TIMEOUT 600
     RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
   string(APPEND said "${complained}")
   if(NOT result STREQUAL code)
@@ -114,6 +114,8 @@ answers(2 "the kernel world cannot run here: the fork server does not start"
   replay canary/always_fails --world=kernel)
 set(PROGRAM ${program})
 
+answers(2 "a run has 8 faults at most" explore canary/always_fails --fault a --fault b --fault c
+  --fault d --fault e --fault f --fault g --fault h --fault i)
 answers(2 "no scenario x" explore x)
 answers(2 "--preemptions" explore canary/always_fails --preemptions few)
 answers(1 "VIOLATION canary/always_fails" explore canary/always_fails --preemptions 0)

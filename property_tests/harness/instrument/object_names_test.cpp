@@ -27,6 +27,13 @@ TEST(ObjectNames, of_arrays_and_their_folders_keep_the_context_alone) {
   EXPECT_EQ(object_of("/tmp/lastref_probe_" + chance), "probe");
 }
 
+TEST(ObjectNames, of_caches_keep_what_their_files_are_for) {
+  const std::string base = "/home/caches/12-0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(object_of(base + ".cache"), "cache");
+  EXPECT_EQ(object_of(base + ".lock"), "cache.lock");
+  EXPECT_EQ(object_of(base + ".part"), "cache.part");
+}
+
 TEST(ObjectNames, that_only_look_like_those_stay_what_they_are) {
   const std::string chance = "0123456789abcdef0123456789abcdef";
   for (const std::string& name : {"12-345-" + chance,
@@ -35,6 +42,8 @@ TEST(ObjectNames, that_only_look_like_those_stay_what_they_are) {
                                   "-345-" + chance + ".npy",
                                   "12-x-" + chance + ".npy",
                                   "12-345-x" + chance.substr(1) + ".npy",
+                                  "12-" + chance + ".cache.old",
+                                  chance + ".cache",
                                   "lastref_memmapping_folder_" + chance + "_fit",
                                   "lastref_memmapping_folder_12_" + chance,
                                   "lastref_memmapping_folder_12_" + chance + "x",

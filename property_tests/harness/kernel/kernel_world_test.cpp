@@ -303,9 +303,7 @@ class KernelWorldTest : public testing::Test {
   }
   Outcome with_fault(std::string_view name, const std::string& text) {
     Plan plan;
-    Fault fault;
-    EXPECT_TRUE(parse_fault(text, fault)) << text;
-    plan.faults.push_back(fault);
+    plan.faults.push_back(parse_fault(text).value());
     return run(name, plan);
   }
 
@@ -381,9 +379,7 @@ TEST_F(KernelWorldTest, an_error_comes_once_or_for_ever) {
   EXPECT_THAT(once.findings, IsEmpty());
   EXPECT_THAT(once.standard_error, IsEmpty());
   Plan plan;
-  Fault fault;
-  ASSERT_TRUE(parse_fault("root/write(file)#1 fail_always ENOSPC", fault));
-  plan.faults.push_back(fault);
+  plan.faults.push_back(parse_fault("root/write(file)#1 fail_always ENOSPC").value());
   plan.wants_crossings = true;
   std::size_t writes = 0;
   for (const Crossing& crossing : run("write", plan).crossings) {
@@ -398,9 +394,7 @@ TEST_F(KernelWorldTest, an_error_comes_once_or_for_ever) {
 
 TEST_F(KernelWorldTest, a_shortened_write_is_half_of_it) {
   Plan plan;
-  Fault fault;
-  ASSERT_TRUE(parse_fault("root/write(file)#1 shorten", fault));
-  plan.faults.push_back(fault);
+  plan.faults.push_back(parse_fault("root/write(file)#1 shorten").value());
   plan.wants_crossings = true;
   const Outcome outcome = run("write", plan);
   EXPECT_THAT(outcome.findings, IsEmpty());

@@ -405,7 +405,7 @@ TEST_P(StageProcesses, who_interrupts_all_may_die_of_it_and_the_run_goes_on) {
 
 TEST_P(StageProcesses, a_signal_that_no_process_sent_makes_a_crash) {
   Plan plan;
-  ASSERT_TRUE(parse_fault("patient/poll()#1 interrupt", plan.faults.emplace_back()));
+  plan.faults.push_back(parse_fault("patient/poll()#1 interrupt").value());
   EXPECT_THAT(run("executioner", plan).findings,
               Contains(Finding{"no-crash: a process dies of nothing but a planned kill",
                                "patient died of signal 2"}));

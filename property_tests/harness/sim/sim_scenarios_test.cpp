@@ -45,8 +45,7 @@ TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_without
 }
 
 TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halves) {
-  Fault death;
-  ASSERT_TRUE(parse_fault("client_a/send(tracker)#3 kill_after", death));
+  const Fault death = parse_fault("client_a/send(tracker)#3 kill_after").value();
   const Exhausted exhausted =
       exhaust(two_holders_release_at_once(),
               {.deviations = 1, .ask_after = "go", .faults = {death}, .split_deaths = true});
@@ -57,9 +56,10 @@ TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halv
 /// The name has been registered, nobody was told, and the connection is gone: between the new
 /// announcement and the register that comes again, nobody seems to hold it.
 TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
-  Plan plan{.faults = std::vector<Fault>(2), .choices = {}, .seed = {}};
-  ASSERT_TRUE(parse_fault("tracker/send(conn:root)#4 fail_once EPIPE", plan.faults[0]));
-  ASSERT_TRUE(parse_fault("root/send(tracker)#4 pause", plan.faults[1]));
+  const Plan plan{.faults = {parse_fault("tracker/send(conn:root)#4 fail_once EPIPE").value(),
+                             parse_fault("root/send(tracker)#4 pause").value()},
+                  .choices = {},
+                  .seed = {}};
   SimWorld world;
   const Outcome outcome = world.run(a_forgotten_name_begins_anew(), plan);
   EXPECT_EQ(outcome.faults_fired, 2U);

@@ -123,9 +123,8 @@ TEST(SimWorld, repeats_a_run_byte_for_byte) {
 }
 
 Plan failing(const std::string& text) {
-  Fault fault;
-  EXPECT_TRUE(parse_fault(text, fault)) << text;
-  return {.faults = {fault}, .choices = {}, .seed = {}, .wants_crossings = true};
+  return {
+      .faults = {parse_fault(text).value()}, .choices = {}, .seed = {}, .wants_crossings = true};
 }
 
 /// Says so when it is destroyed.

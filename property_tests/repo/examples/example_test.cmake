@@ -12,7 +12,7 @@ set(ENV{LASTREF_RUNTIME_FOLDER} ${folder}/runtime)
 set(ENV{LASTREF_TEMP_FOLDER} ${folder}/temp)
 set(ENV{XDG_CACHE_HOME} ${folder}/cache)
 execute_process(COMMAND ${PROGRAM}
-  TIMEOUT 30
+  TIMEOUT 300
   RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 
 file(READ ${EXPECTED} expected)

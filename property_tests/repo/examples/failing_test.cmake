@@ -17,7 +17,7 @@ function(expect codes limit)
       LASTREF_RUNTIME_FOLDER=${folder}/runtime LASTREF_TEMP_FOLDER=${folder}/temp
       XDG_CACHE_HOME=${folder}/cache ${ARGN}
       sh -c "ulimit -v ${limit} && exec \"$1\"" sh ${PROGRAM}
-    TIMEOUT 30
+    TIMEOUT 300
     RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE complained)
   if(NOT result IN_LIST codes)
     message(SEND_ERROR "${ARGN} ${limit}: exit ${result}, and it said:\n${said}${complained}")

@@ -1,18 +1,14 @@
-// telling: the oracles on what is visible and what is said: modes, errors, noise.
+// error-surfaced: an error that was put in is retried away, handled as documented, or told.
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <map>
 
+#include "harness/oracle/error_names.hpp"
 #include "harness/oracle/oracles.hpp"
-#include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
-
-constexpr std::int64_t private_file = 0600;
-constexpr std::int64_t private_folder = 0700;
 
 /// An error that says no more than that somebody else was faster, or that nothing was there to be
 /// done.
@@ -151,50 +147,7 @@ bool told(const Record& failed, const Record& later) noexcept {
   return word_failed || says_so || died || refused;
 }
 
-std::string name_of_error(int error) {
-  const char* name = strerrorname_np(error);
-  return name == nullptr ? std::to_string(error) : name;
-}
-
-/// Nobody should notice an interrupt, and a kernel may schedule as a pause does.
-bool is_clean(const Evidence& evidence) {
-  return std::ranges::none_of(evidence.records, [](const Record& record) {
-    return is_fact(record, fact::fired) && record.text != name_of(FaultKind::interrupt) &&
-           record.text != name_of(FaultKind::pause);
-  });
-}
-
-bool is_expected(const Scenario& scenario, std::string_view line) {
-  const auto is_in_line = [&](const std::string& noise) {
-    return line.find(noise) != std::string_view::npos;
-  };
-  return std::ranges::any_of(scenario.expected_noise, is_in_line) ||
-         std::ranges::any_of(scenario.possible_noise, is_in_line);
-}
-
 }  // namespace
-
-std::vector<Finding> is_private(const Evidence& evidence) {
-  std::vector<Finding> findings;
-  for (const Record& record : evidence.records) {
-    const bool makes_folder = record.call == Call::make_folder;
-    const bool makes_file = record.call == Call::open && record.value >= 0;
-    if (record.kind != RecordKind::end || record.error != 0 || (!makes_folder && !makes_file)) {
-      continue;
-    }
-    if (record.value != (makes_folder ? private_folder : private_file)) {
-      std::string mode(4, '0');
-      for (std::size_t digit = 0; digit < mode.size(); ++digit) {
-        const auto shift = 3 * (mode.size() - 1 - digit);
-        mode[digit] = static_cast<char>('0' + ((record.value >> shift) & 7));
-      }
-      findings.push_back(
-          {.claim = "private: files are made 0600 and folders 0700, from their first instant",
-           .seen = std::string(record.text.view()) + " was made " + mode});
-    }
-  }
-  return findings;
-}
 
 std::vector<Finding> error_surfaced(const Evidence& evidence) {
   std::vector<Finding> findings;
@@ -228,51 +181,6 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
            .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
                    std::string(failed.place.view()) + '(' + std::string(failed.object.view()) +
                    ")#" + std::to_string(failed.k) + " went unheard"});
-    }
-  }
-  return findings;
-}
-
-std::vector<Finding> works(const Evidence& evidence) {
-  std::vector<Finding> findings;
-  // In another order somebody may be too late, which is nothing wrong.
-  const Plan& plan = evidence.plan;
-  if (!plan.faults.empty() || plan.seed || !plan.choices.empty()) {
-    return findings;
-  }
-  for (const Record& record : evidence.records) {
-    const bool failed = record.kind == RecordKind::word_end && record.error != 0;
-    const auto& failing = evidence.scenario.failing_words;
-    if (failed && std::ranges::find(failing, record.place.view()) == failing.end()) {
-      findings.push_back(
-          {.claim = "works: with nothing wrong, every word does what it says",
-           .seen = std::string(record.role.view()) + ' ' + std::string(record.place.view()) + ' ' +
-                   std::string(record.text.view()) + " = " + name_of_error(record.error)});
-    }
-  }
-  return findings;
-}
-
-std::vector<Finding> quiet(const Evidence& evidence) {
-  std::vector<Finding> findings;
-  const Ambient* const ambient = ambient_named(evidence.plan.ambient);
-  if (!is_clean(evidence) || (ambient != nullptr && !ambient->is_quiet_judged)) {
-    return findings;
-  }
-  for (const std::string& noise : evidence.scenario.expected_noise) {
-    if (evidence.standard_error.find(noise) == std::string_view::npos) {
-      findings.push_back({.claim = "quiet: what users have to know is said",
-                          .seen = "nothing like \"" + noise + "\" on standard error"});
-    }
-  }
-  std::string_view rest = evidence.standard_error;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (!line.empty() && !is_expected(evidence.scenario, line)) {
-      findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
-                          .seen = "\"" + std::string(line) + "\" on standard error"});
     }
   }
   return findings;

@@ -1,4 +1,4 @@
-// naming: the oracle on names that promise something.
+// no-corruption: a file that has its final name is complete.
 #include <set>
 
 #include "harness/oracle/oracles.hpp"

@@ -1,0 +1,33 @@
+// no-fd-or-map-leak: who ends in good order has closed what it opened.
+#include <algorithm>
+
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+/// A map stays where it is when its unmap fails, and nobody has a better one. That it was told is
+/// error-surfaced's to judge.
+bool could_not_unmap(const Evidence& evidence, const Record& left) {
+  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+    return record.call == Call::unmap && record.injected && record.process == left.process &&
+           left.object == ObjectText("map:" + std::string(record.object.view())).view();
+  });
+}
+
+}  // namespace
+
+std::vector<Finding> no_fd_leak(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::fd_left) && !could_not_unmap(evidence, record)) {
+      findings.push_back(
+          {.claim = "no-fd-or-map-leak: who ends in good order has closed what it opened",
+           .seen = std::string(record.role.view()) + " left " + std::string(record.object.view()) +
+                   " open"});
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

@@ -1,0 +1,97 @@
+// no-leak: every name that was created is removed.
+#include <algorithm>
+#include <cerrno>
+
+#include "harness/oracle/leftovers.hpp"
+#include "harness/oracle/oracles.hpp"
+#include "harness/scenario/ambient.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+/// Whether somebody lived to clean up: then nothing may be left for the next start.
+///
+/// That is so unless a call was made to fail, the whole tree was killed, or the last tracker was
+/// killed and the root did not live on in the tree to start another.
+bool somebody_lived_to_clean(const Evidence& evidence) {
+  bool tracker_was_killed = false;
+  bool tracker_ever = false;
+  bool root_was_killed = false;
+  bool root_leaves = false;
+  bool root_was_leaving = false;  // when the last tracker was killed
+  bool failed_or_whole = false;
+  for (const Record& record : evidence.records) {
+    failed_or_whole = failed_or_whole || record.injected;
+    root_leaves = root_leaves || (record.role == "root" && record.place == "leave");
+    if (is_fact(record, fact::born) && is_tracker(record)) {
+      tracker_ever = true;
+      tracker_was_killed = false;
+    } else if (is_fact(record, fact::died) && record.text != fact::ended) {
+      tracker_was_killed = tracker_was_killed || is_tracker(record);
+      root_was_leaving = is_tracker(record) ? root_leaves : root_was_leaving;
+      root_was_killed = root_was_killed || record.role == "root";
+    } else if (is_fact(record, fact::fired)) {
+      const auto index = static_cast<std::size_t>(record.value);
+      failed_or_whole = failed_or_whole || (index < evidence.plan.faults.size() &&
+                                            evidence.plan.faults[index].whole_tree);
+    }
+  }
+  const bool nobody = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
+                      (root_was_leaving && tracker_was_killed);
+  return !failed_or_whole && !nobody;
+}
+
+/// A folder that is made and removed in one breath, to see whether that can be done. Nobody counts
+/// it: if its maker is killed in between, the next start takes it away.
+bool is_probe(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).starts_with("lastref_probe_");
+}
+
+/// Whether a look at it was made to say, by a fault, that nothing is there: who cleans up and hears
+/// that has done all he can.
+bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
+  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+    return record.call == Call::status_at && record.injected && record.error == ENOENT &&
+           is_tracker(record) && record.text.view() == journal_text(path);
+  });
+}
+
+void complain(std::vector<Finding>& findings,
+              const Evidence& evidence,
+              const std::vector<std::string>& left,
+              std::string_view claim) {
+  for (const std::string& path : left) {
+    if (!may_stay(evidence.scenario, path) && !was_said_to_be_gone(evidence, path)) {
+      findings.push_back({.claim = std::string(claim), .seen = path + " is still there"});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> no_leak(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  if (!is_promised(evidence)) {
+    return findings;
+  }
+  const Ambient* const ambient = ambient_named(evidence.plan.ambient);
+  const bool may_leave = evidence.scenario.leaves_to_the_next_start ||
+                         (ambient != nullptr && ambient->leaves_to_the_next_start);
+  if (!may_leave && somebody_lived_to_clean(evidence)) {
+    std::vector<std::string> left = evidence.left;
+    std::erase_if(left, is_probe);
+    complain(findings,
+             evidence,
+             left,
+             "no-leak: every name created is removed when the last process is gone");
+  }
+  if (findings.empty()) {
+    complain(findings,
+             evidence,
+             evidence.left_after_sweep,
+             "no-leak: every name created is removed past the next start");
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

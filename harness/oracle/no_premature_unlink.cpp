@@ -1,0 +1,80 @@
+// no-premature-unlink: what a live process holds is not cleaned up.
+#include <algorithm>
+
+#include "harness/oracle/holdings.hpp"
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+constexpr std::string_view premature_claim =
+    "no-premature-unlink: what a live process holds is not cleaned up";
+
+/// What a successful clean-up crossing removes, as journal text of the resource; empty if it is
+/// none.
+std::string removed_by(const Record& record) {
+  const auto text = [&](ResourceType type) {
+    return journal_text(to_text(Resource{.type = type, .name = std::string(record.text.view())}));
+  };
+  switch (record.call) {
+    case Call::unlink:
+      return text(ResourceType::file);
+    case Call::remove_folder:
+      return text(ResourceType::folder);
+    case Call::unlink_shm:
+      return text(ResourceType::shm);
+    case Call::unlink_semaphore:
+      return text(ResourceType::semlock);
+    default:
+      return {};
+  }
+}
+
+/// Whether removing `removed`, which is no name of its own, takes `held` away, or something out of
+/// it.
+bool takes_from(std::string_view held, const Record& record, std::string_view removed) {
+  if (held == removed) {
+    return true;
+  }
+  const bool is_path = record.call == Call::unlink || record.call == Call::remove_folder;
+  if (!is_path || !held.starts_with("folder:")) {
+    return false;
+  }
+  const std::string_view path = removed.substr(removed.find(':') + 1);
+  const std::string_view folder = held.substr(held.find(':') + 1);
+  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+}
+
+}  // namespace
+
+std::vector<Finding> no_premature_unlink(const Evidence& evidence) {
+  Holdings holdings;
+  std::vector<Finding> findings;
+  for (const Record& record : evidence.records) {
+    holdings.read(record);
+    if (record.kind != RecordKind::end || record.error != 0 || !is_tracker(record)) {
+      continue;
+    }
+    const std::string removed = removed_by(record);
+    if (removed.empty()) {
+      continue;
+    }
+    const bool is_named = std::ranges::any_of(
+        holdings.counts(), [&](const auto& item) { return item.first.second == removed; });
+    for (const auto& [key, range] : holdings.counts()) {
+      if (is_named && key.second != removed) {
+        continue;  // It goes by its own count, whatever it lies in.
+      }
+      if (range.least > 0 && holdings.is_alive(key.first) &&
+          takes_from(key.second, record, removed)) {
+        findings.push_back({.claim = std::string(premature_claim),
+                            .seen = std::string(record.role.view()) + " removed " + removed +
+                                    " while " + holdings.role_of(key.first) + " held " +
+                                    std::string(key.second)});
+      }
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

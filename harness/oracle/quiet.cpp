@@ -1,0 +1,53 @@
+// quiet: with nothing wrong, what users have to know is said, and nothing else.
+#include <algorithm>
+
+#include "harness/oracle/oracles.hpp"
+#include "harness/scenario/ambient.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+/// Nobody should notice an interrupt, and a kernel may schedule as a pause does.
+bool is_clean(const Evidence& evidence) {
+  return std::ranges::none_of(evidence.records, [](const Record& record) {
+    return is_fact(record, fact::fired) && record.text != name_of(FaultKind::interrupt) &&
+           record.text != name_of(FaultKind::pause);
+  });
+}
+
+bool is_expected(const Scenario& scenario, std::string_view line) {
+  const auto is_in_line = [&](const std::string& noise) {
+    return line.find(noise) != std::string_view::npos;
+  };
+  return std::ranges::any_of(scenario.expected_noise, is_in_line) ||
+         std::ranges::any_of(scenario.possible_noise, is_in_line);
+}
+
+}  // namespace
+
+std::vector<Finding> quiet(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  const Ambient* const ambient = ambient_named(evidence.plan.ambient);
+  if (!is_clean(evidence) || (ambient != nullptr && !ambient->is_quiet_judged)) {
+    return findings;
+  }
+  for (const std::string& noise : evidence.scenario.expected_noise) {
+    if (evidence.standard_error.find(noise) == std::string_view::npos) {
+      findings.push_back({.claim = "quiet: what users have to know is said",
+                          .seen = "nothing like \"" + noise + "\" on standard error"});
+    }
+  }
+  std::string_view rest = evidence.standard_error;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!line.empty() && !is_expected(evidence.scenario, line)) {
+      findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
+                          .seen = "\"" + std::string(line) + "\" on standard error"});
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

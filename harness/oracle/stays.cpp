@@ -1,0 +1,51 @@
+// stays: what was forgotten, and what is another's, is left alone.
+#include <algorithm>
+#include <map>
+
+#include "harness/oracle/leftovers.hpp"
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+/// What was done with a name, as far as words tell.
+struct Given {
+  bool is_counted = false;
+  bool is_made = false;
+  bool is_known = false;     ///< It was said which thing it is,
+  bool is_anothers = false;  ///< and then another one got the name.
+};
+
+}  // namespace
+
+std::vector<Finding> stays(const Evidence& evidence) {
+  std::map<std::string_view, Given> all;  // by the resource as words have it
+  for (const Record& record : evidence.records) {
+    const std::string_view text = record.text.view();
+    if (record.kind == RecordKind::word_begin &&
+        (record.place == "register" || record.place == "hold")) {
+      all[text].is_counted = true;
+    } else if (record.kind == RecordKind::word_end && record.error == 0) {
+      Given& given = all[text];
+      given.is_counted = given.is_counted && record.place != "forget";
+      given.is_known = given.is_known || record.place == "identify";
+      given.is_made = given.is_made || record.place == "make";
+      given.is_anothers = given.is_anothers || (record.place == "replace" && given.is_known);
+    }
+  }
+  std::vector<Finding> findings;
+  for (const auto& [resource, given] : all) {
+    const std::string_view path =
+        resource.substr(std::min(resource.find(':') + 1, resource.size()));
+    const bool must_stay = given.is_anothers || (given.is_made && !given.is_counted);
+    if (must_stay && may_stay(evidence.scenario, path) &&
+        std::ranges::find(evidence.left_after_sweep, path) == evidence.left_after_sweep.end()) {
+      findings.push_back(
+          {.claim = "stays: what was forgotten, and what is another's, is left alone",
+           .seen = std::string(path) + " is gone"});
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle

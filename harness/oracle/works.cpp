@@ -1,0 +1,29 @@
+// works: with nothing wrong, every word of the product does what it says.
+#include <algorithm>
+
+#include "harness/oracle/error_names.hpp"
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+
+std::vector<Finding> works(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  // In another order somebody may be too late, which is nothing wrong.
+  const Plan& plan = evidence.plan;
+  if (!plan.faults.empty() || plan.seed || !plan.choices.empty()) {
+    return findings;
+  }
+  for (const Record& record : evidence.records) {
+    const bool failed = record.kind == RecordKind::word_end && record.error != 0;
+    const auto& failing = evidence.scenario.failing_words;
+    if (failed && std::ranges::find(failing, record.place.view()) == failing.end()) {
+      findings.push_back(
+          {.claim = "works: with nothing wrong, every word does what it says",
+           .seen = std::string(record.role.view()) + ' ' + std::string(record.place.view()) + ' ' +
+                   std::string(record.text.view()) + " = " + name_of_error(record.error)});
+    }
+  }
+  return findings;
+}
+
+}  // namespace lastref::harness::oracle
