@@ -60,7 +60,7 @@ void limit_descriptors(rlim_t most) noexcept {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// To a process that the scenario has started; `elsewhere` is a folder of the room's.
+/// To a process that the scenario has started; `elsewhere` is a folder of the sandbox's.
 void apply_ambient(std::string_view name, const std::string& elsewhere) noexcept {
   bool done = true;
   if (name == ambient::closed) {

@@ -23,7 +23,7 @@ struct RunContext {
   const std::vector<EntryPoint>& entries;
   std::string files;      ///< the scenario's folder
   std::string spare;      ///< where temporary files go
-  std::string elsewhere;  ///< an empty folder of the room's
+  std::string elsewhere;  ///< an empty folder of the sandbox's
   bool has_walls;         ///< /dev/shm is the run's own.
   const Scenario* scenario = nullptr;
   std::span<const Fault> faults = {};  ///< that are planned

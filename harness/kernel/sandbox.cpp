@@ -37,7 +37,7 @@ constexpr std::string_view first_pid = "1";
 constexpr mode_t open_folder = 0700;
 constexpr mode_t shared_folder = 01777;
 
-/// What may decide where the product puts files, besides the two that the room sets.
+/// What may decide where the product puts files, besides the two that the sandbox sets.
 constexpr std::array temp_folder_names = {
     "LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"};
 
@@ -203,7 +203,7 @@ int fork_server(void (*body)(void* with, const std::string& missing), void* with
   return child;
 }
 
-KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
+Sandbox::Sandbox(std::string missing) : degraded_(std::move(missing)) {
   if (degraded_.empty()) {
     mount_all();
   }
@@ -234,7 +234,7 @@ KernelRoom::KernelRoom(std::string missing) : degraded_(std::move(missing)) {
   }
 }
 
-void KernelRoom::set_environment() const noexcept {
+void Sandbox::set_environment() const noexcept {
   // One thread, of a process of our own.
   // NOLINTBEGIN(concurrency-mt-unsafe)
   ::setenv("LASTREF_RUNTIME_FOLDER", runtime_.c_str(), 1);
@@ -245,7 +245,7 @@ void KernelRoom::set_environment() const noexcept {
   // NOLINTEND(concurrency-mt-unsafe)
 }
 
-void KernelRoom::mount_all() {
+void Sandbox::mount_all() {
   const std::string options = std::string("mode=1777,") + whole_storage;
   if (!keep_mounts_private()) {
     degraded_ = said("private mounts");
@@ -282,7 +282,7 @@ void KernelRoom::mount_all() {
   use_a_page(shm);
 }
 
-void KernelRoom::fall_back() {
+void Sandbox::fall_back() {
   degraded_ +=
       "; runs share pids and /dev/shm with the machine, and names there are not looked after";
   root_.assign(shm).append("/lastref-world-XXXXXX");
@@ -296,14 +296,14 @@ void KernelRoom::fall_back() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-bool KernelRoom::is_ours(const std::string& path) const {
+bool Sandbox::is_ours(const std::string& path) const {
   return path == root_ || path == files_ || path == runtime_ || path == spare_ ||
          path == elsewhere_ || std::ranges::any_of(last_resorts, [&](const LastResort& each) {
            return path == root_ + each.name;
          });
 }
 
-void KernelRoom::prepare() noexcept {
+void Sandbox::prepare() noexcept {
   if (degraded_.empty()) {
     [[maybe_unused]] const auto written =
         ::pwrite(harness_fd::last_pid, first_pid.data(), first_pid.size(), 0);
@@ -311,7 +311,7 @@ void KernelRoom::prepare() noexcept {
   [[maybe_unused]] const int cut = ::ftruncate(harness_fd::standard_error, 0);
 }
 
-void KernelRoom::restore() const noexcept {
+void Sandbox::restore() const noexcept {
   if (degraded_.empty()) {
     give_storage_back();
     ::chmod(shm, shared_folder);
@@ -321,7 +321,7 @@ void KernelRoom::restore() const noexcept {
   ::chmod(spare_.c_str(), shared_folder);
 }
 
-bool KernelRoom::give_to(std::uint32_t user) const noexcept {
+bool Sandbox::give_to(std::uint32_t user) const noexcept {
   bool given = true;
   for (const std::string& folder : {root_, files_, spare_, elsewhere_}) {
     given = ::chown(folder.c_str(), user, user) == 0 && given;
@@ -329,13 +329,13 @@ bool KernelRoom::give_to(std::uint32_t user) const noexcept {
   return given;
 }
 
-std::vector<std::string> KernelRoom::left() const {
+std::vector<std::string> Sandbox::left() const {
   std::vector<std::string> paths = list(watched());
   std::erase_if(paths, [this](const std::string& path) { return is_ours(path); });
   return paths;
 }
 
-void KernelRoom::wipe() const {
+void Sandbox::wipe() const {
   const std::vector<std::string> paths = list(watched());
   // What is in a folder is listed after it.
   for (const std::string& path : std::vector(paths.rbegin(), paths.rend())) {
@@ -350,7 +350,7 @@ void KernelRoom::wipe() const {
   }
 }
 
-void KernelRoom::leave() const {
+void Sandbox::leave() const {
   wipe();
   if (!degraded_.empty()) {
     for (const std::string& folder : {files_, spare_, elsewhere_, root_}) {
@@ -359,11 +359,11 @@ void KernelRoom::leave() const {
   }
 }
 
-std::string KernelRoom::watched() const {
+std::string Sandbox::watched() const {
   return degraded_.empty() ? shm : root_;
 }
 
-std::string KernelRoom::standard_error() const {
+std::string Sandbox::standard_error() const {
   struct stat status {};
   const int told = ::fstat(harness_fd::standard_error, &status);
   LASTREF_ASSERT(told == 0);

@@ -1,4 +1,4 @@
-// KernelRoom: the walls around a server's runs: namespaces, file systems, pids, standard error.
+// Sandbox: the walls around a server's runs: namespaces, file systems, pids, standard error.
 //
 // Below /dev/shm/world lie the run's own folders: `files` for the scenario, `runtime` for trees,
 // and `tmp`, which is $TMPDIR and a file system of its own. All else in /dev/shm is what processes
@@ -12,10 +12,10 @@
 
 namespace lastref::harness {
 
-class KernelRoom {
+class Sandbox {
  public:
   /// In the server, once, after it has its namespaces or could not have them.
-  explicit KernelRoom(std::string missing);
+  explicit Sandbox(std::string missing);
 
   /// Empty when nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }
@@ -24,18 +24,19 @@ class KernelRoom {
   const std::string& spare() const noexcept { return spare_; }
   /// A folder that is nobody's temporary one, and stays empty.
   const std::string& elsewhere() const noexcept { return elsewhere_; }
-  /// Of whose runs it is: the room's own folders are theirs. False if that cannot be.
+  /// Of whose runs it is: the sandbox's own folders are theirs. False if that cannot be.
   bool give_to(std::uint32_t user) const noexcept;
 
   /// Before each run: the next pid is the same each time, and nothing has been said.
   void prepare() noexcept;
-  /// After the last process of a run: gives back the storage that it limited, and the room's own
+  /// After the last process of a run: gives back the storage that it limited, and the sandbox's own
   /// folders are as open as they were.
   void restore() const noexcept;
-  /// Absolute paths of what is left, ordered. The room's own folders are not among them.
+  /// Absolute paths of what is left, ordered. The sandbox's own folders are not among
+  /// them.
   std::vector<std::string> left() const;
   void wipe() const;
-  /// In good order, once: nothing of the room stays.
+  /// In good order, once: nothing of the sandbox stays.
   void leave() const;
   std::string standard_error() const;
 

@@ -57,17 +57,17 @@ class Server {
  public:
   Server(const KernelOptions& options, const std::string& missing)
       : options_(options),
-        room_(missing),
+        sandbox_(missing),
         context_{.run = run_,
                  .entries = options.entries,
-                 .files = room_.files(),
-                 .spare = room_.spare(),
-                 .elsewhere = room_.elsewhere(),
-                 .has_walls = room_.degraded().empty()} {
+                 .files = sandbox_.files(),
+                 .spare = sandbox_.spare(),
+                 .elsewhere = sandbox_.elsewhere(),
+                 .has_walls = sandbox_.degraded().empty()} {
     make_pollers();
   }
 
-  const KernelRoom& room() const noexcept { return room_; }
+  const Sandbox& sandbox() const noexcept { return sandbox_; }
   Outcome perform(const RunRequest& request);
 
  private:
@@ -79,7 +79,7 @@ class Server {
 
   const KernelOptions& options_;
   SharedRun run_;
-  KernelRoom room_;
+  Sandbox sandbox_;
   RunContext context_;
 };
 
@@ -104,7 +104,7 @@ void Server::sweep() {
     const bool is_theirs = !plays_ordinary_user() || become_ordinary_user();
     LASTREF_ASSERT(is_theirs);
     os::KernelOs kernel;
-    const auto swept = lastref::sweep(kernel, room_.runtime());
+    const auto swept = lastref::sweep(kernel, sandbox_.runtime());
     ::_exit(swept ? 0 : 1);
   }
   if (!outwait(pid)) {
@@ -122,7 +122,7 @@ void Server::set_ambient(const std::string& name) {
   context_.ambient = ambient_named(name);
   LASTREF_ASSERT(context_.ambient != nullptr || name.empty());
   if (plays_ordinary_user()) {
-    const bool given = room_.give_to(ordinary_user_id);
+    const bool given = sandbox_.give_to(ordinary_user_id);
     LASTREF_ASSERT(given);
   }
   if (name == ambient::full_stderr) {
@@ -134,7 +134,7 @@ Outcome Server::perform(const RunRequest& request) {
   const auto& all = *options_.scenarios;
   const auto scenario = std::ranges::find(all, request.scenario, &Scenario::name);
   LASTREF_ASSERT(scenario != all.end());
-  room_.prepare();
+  sandbox_.prepare();
   load(request.plan);
   if (!scenario->in_matrix) {
     run_.segment().gates.crossings_allowed = crossings_max_at_scale;
@@ -142,14 +142,14 @@ Outcome Server::perform(const RunRequest& request) {
   context_.scenario = &*scenario;
   set_ambient(request.plan.ambient);
   KernelController(context_, context_.has_walls).run();
-  room_.restore();
+  sandbox_.restore();
 
-  std::vector<std::string> left = room_.left();
+  std::vector<std::string> left = sandbox_.left();
   std::vector<std::string> left_after_sweep;
-  const std::string standard_error = room_.standard_error();
+  const std::string standard_error = sandbox_.standard_error();
   if (!left.empty()) {
     sweep();
-    left_after_sweep = room_.left();
+    left_after_sweep = sandbox_.left();
   }
   Outcome outcome = outcome_of({.scenario = *scenario,
                                 .plan = request.plan,
@@ -161,9 +161,9 @@ Outcome Server::perform(const RunRequest& request) {
   outcome.reached = segment.gates.reached;
   outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
   outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
-  room_.wipe();
+  sandbox_.wipe();
   if (plays_ordinary_user()) {
-    room_.give_to(::geteuid());
+    sandbox_.give_to(::geteuid());
   }
   return outcome;
 }
@@ -215,11 +215,11 @@ void serve_runs(int socket, const KernelOptions& options, const std::string& mis
     pin_to(*options.core);
   }
   Server server(options, missing);
-  bool connected = send_message(harness_fd::request, server.room().degraded());
+  bool connected = send_message(harness_fd::request, server.sandbox().degraded());
   for (std::string message; connected && receive_message(harness_fd::request, message);) {
     connected = send_message(harness_fd::request, encode(server.perform(decode_request(message))));
   }
-  server.room().leave();
+  server.sandbox().leave();
   ::_exit(0);
 }
 

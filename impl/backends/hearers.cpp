@@ -139,9 +139,9 @@ void ProcessPool::idle(Hearer& hearer) {
 }
 
 /// How long the poll may take: those who have closed their pipes have some time to die.
-std::optional<std::chrono::nanoseconds> ProcessPool::patience() {
+std::optional<std::chrono::nanoseconds> ProcessPool::poll_timeout() {
   std::optional<std::chrono::nanoseconds> least;
-  for (const auto& worker : crew_.workers()) {
+  for (const auto& worker : group_.workers()) {
     if (worker->silent_since && !worker->trouble) {
       const auto left =
           std::max(*worker->silent_since + last_breath - os_.now(), os::Instant::zero());
@@ -153,13 +153,13 @@ std::optional<std::chrono::nanoseconds> ProcessPool::patience() {
 
 void ProcessPool::end_the_silent() {
   const os::Held held(*monitor_);
-  for (const auto& worker : crew_.workers()) {
+  for (const auto& worker : group_.workers()) {
     if (worker->silent_since && !worker->trouble &&
         os_.now() >= *worker->silent_since + last_breath) {
       worker->trouble = Error{
           .code = std::errc::broken_pipe,
           .subject = "worker " + std::to_string(worker->pid) + " closed its pipe, and was ended"};
-      crew_.kill(*worker);
+      group_.kill(*worker);
     }
   }
 }
@@ -167,7 +167,7 @@ void ProcessPool::end_the_silent() {
 /// The wake pipe, and three for each worker; of those, who stands by looks for deaths alone.
 std::vector<os::PollItem> ProcessPool::items_of(const Hearer& hearer, bool leads) const {
   std::vector<os::PollItem> items = {{.fd = hearer.wake_read.get(), .want_read = true}};
-  for (const auto& worker : crew_.workers()) {
+  for (const auto& worker : group_.workers()) {
     items.push_back({.fd = worker->process.get(), .want_read = true});
     if (leads) {
       items.push_back({.fd = worker->results.at_end() ? os::Fd::none : worker->results.fd(),
@@ -193,11 +193,11 @@ void ProcessPool::listen(std::size_t at) {
     leads = leader_ == at;
     is_new = leads && std::exchange(is_new_leader_, false);
     items = items_of(self, leads);
-    timeout = leads ? patience() : std::nullopt;
+    timeout = leads ? poll_timeout() : std::nullopt;
   }
   if (is_new) {
     // What the other one has taken from the pipes already, no poll tells of.
-    for (const auto& worker : crew_.workers()) {
+    for (const auto& worker : group_.workers()) {
       if (!read(at, *worker)) {
         return;
       }
@@ -230,7 +230,7 @@ void ProcessPool::listen(std::size_t at) {
 void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
   // Whoever dies takes the others along: no worker is looked at after that.
   for (std::size_t item = 1; item + fds_of_worker <= items.size(); item += fds_of_worker) {
-    WorkerProcess& worker = *crew_.workers()[(item - 1) / fds_of_worker];
+    WorkerProcess& worker = *group_.workers()[(item - 1) / fds_of_worker];
     if ((items[item + 1].readable || items[item + 1].hung_up) && !hear(at, worker)) {
       return;
     }
@@ -238,7 +238,7 @@ void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
       const os::Held held(*monitor_);
       flush(worker);
     }
-    if (items[item].readable && bury(at, worker)) {
+    if (items[item].readable && reap(at, worker)) {
       return;
     }
   }
@@ -349,17 +349,17 @@ void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
     worker.trouble = std::move(trouble);
   }
   worker.results.close();
-  lose(worker);
+  retire(worker);
 }
 
 /// The worker has died, and what it said before was heard. False if nobody can tell how.
-bool ProcessPool::bury(std::size_t at, WorkerProcess& worker) {
+bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   // Before it is reaped: whoever leads then has to see it dead, too.
   if (!worker.results.at_end() && !hear(at, worker)) {
     return true;
   }
   bool is_dead = false;
-  const auto exit = crew_.reap(worker, is_dead);
+  const auto exit = group_.reap(worker, is_dead);
   if (!is_dead) {
     return false;
   }
@@ -372,7 +372,7 @@ bool ProcessPool::bury(std::size_t at, WorkerProcess& worker) {
     wake_all();
     // Its jobs stay among those that fail.
     std::ranges::move(worker.in_flight, std::front_inserter(queue_));
-    crew_.remove(worker);
+    group_.remove(worker);
   }
   break_down(failure);
   return true;
@@ -390,7 +390,7 @@ void ProcessPool::break_down(const Failure& failure) {
       broken_ = failure;
     }
     if (kills) {
-      crew_.kill_all();
+      group_.kill_all();
     }
     wake_all();
     monitor_->notify_all();
@@ -401,7 +401,7 @@ void ProcessPool::break_down(const Failure& failure) {
     sent.push_back(std::exchange(job->sent, {}));
     finish(job, failure);
   }
-  crew_.end(kills);
+  group_.end(kills);
 }
 
 void ProcessPool::finish(const JobPtr& job, Reply reply) {

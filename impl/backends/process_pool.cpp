@@ -14,16 +14,16 @@ constexpr std::size_t brief_at_a_time = 2;
 
 }  // namespace
 
-ProcessPool::ProcessPool(Parts parts, Crew crew)
+ProcessPool::ProcessPool(Parts parts, WorkerGroup group)
     : parts_(std::move(parts)),
       os_(*parts_.session.os),
       home_(std::make_shared<JobsHome>(os_, parts_.rebuild)),
       monitor_(os_.make_monitor()),
-      crew_(std::move(crew)) {}
+      group_(std::move(group)) {}
 
 Result<std::shared_ptr<ProcessPool>> ProcessPool::start(Parts parts, unsigned workers) {
-  LASTREF_TRY(crew, Crew::start(parts.session, workers));
-  std::shared_ptr<ProcessPool> pool(new ProcessPool(std::move(parts), std::move(crew)));
+  LASTREF_TRY(group, WorkerGroup::start(parts.session, workers));
+  std::shared_ptr<ProcessPool> pool(new ProcessPool(std::move(parts), std::move(group)));
   for (std::size_t at = 0; at < pool->hearers_.size(); ++at) {
     LASTREF_CHECK(pool->start_hearer(at));
   }
@@ -74,7 +74,7 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
 
 /// Whether a worker has to be looked after, other than to hear it.
 bool ProcessPool::is_busy() const {
-  return std::ranges::any_of(crew_.workers(), [](const auto& worker) {
+  return std::ranges::any_of(group_.workers(), [](const auto& worker) {
     return !worker->jobs.is_empty() || worker->silent_since;
   });
 }
@@ -114,7 +114,7 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
   }
   leader.is_away = true;
   const bool others_wait = waits || !queue_.empty() || !untold_.empty() || is_busy() ||
-                           std::ranges::any_of(crew_.workers(), [](const auto& worker) {
+                           std::ranges::any_of(group_.workers(), [](const auto& worker) {
                              return std::ranges::any_of(worker->in_flight, [](const JobPtr& job) {
                                return !job->is_brief();
                              });
@@ -147,9 +147,9 @@ bool ProcessPool::is_broken() const {
 void ProcessPool::hand_out() {
   while (!queue_.empty()) {
     WorkerProcess* free = nullptr;
-    for (const auto& worker : crew_.workers()) {
+    for (const auto& worker : group_.workers()) {
       const std::size_t room = worker->is_brief ? brief_at_a_time : 1;
-      if (worker->in_flight.size() < room && !worker->is_lost &&
+      if (worker->in_flight.size() < room && !worker->is_retired &&
           (free == nullptr || worker->in_flight.size() < free->in_flight.size())) {
         free = worker.get();
       }
@@ -181,12 +181,12 @@ void ProcessPool::flush(WorkerProcess& worker) {
     return;
   }
   worker.trouble = flushed.error();
-  lose(worker);
+  retire(worker);
 }
 
 /// It has closed a pipe, and is given nothing more. If it does not die of itself, it is killed.
 void ProcessPool::give_up(WorkerProcess& worker) {
-  worker.is_lost = true;
+  worker.is_retired = true;
   worker.jobs.close();
   if (!worker.silent_since) {
     worker.silent_since = os_.now();
@@ -194,10 +194,10 @@ void ProcessPool::give_up(WorkerProcess& worker) {
 }
 
 /// It is given nothing more, and will be heard to die.
-void ProcessPool::lose(WorkerProcess& worker) {
-  worker.is_lost = true;
+void ProcessPool::retire(WorkerProcess& worker) {
+  worker.is_retired = true;
   worker.jobs.close();
-  crew_.kill(worker);
+  group_.kill(worker);
 }
 
 void ProcessPool::wake(Hearer& hearer) {
@@ -234,10 +234,10 @@ void ProcessPool::wake_all() {
 /// A death is heard in any case.
 void ProcessPool::kill_all_for(const Error& trouble) {
   os::report_quietly(os_, "lastref: a pool ends, for " + describe(trouble));
-  for (const auto& worker : crew_.workers()) {
+  for (const auto& worker : group_.workers()) {
     worker->trouble = trouble;
   }
-  crew_.kill_all();
+  group_.kill_all();
 }
 
 /// Whoever listens, or is to.
@@ -247,7 +247,7 @@ void ProcessPool::wake_server() {
 
 std::vector<JobPtr> ProcessPool::take_all_jobs() {
   std::vector<JobPtr> jobs;
-  for (const auto& worker : crew_.workers()) {
+  for (const auto& worker : group_.workers()) {
     std::ranges::move(worker->in_flight, std::back_inserter(jobs));
     worker->in_flight.clear();
   }

@@ -17,7 +17,7 @@
 //                            '------------returns-----------> leads
 //   stands by --a job to tell--> away, stands by --told--> stands by
 //
-// What is a leader's alone: the pipes from the workers, and burying them. No callback is called
+// What is a leader's alone: the pipes from the workers, and reaping them. No callback is called
 // with a monitor held; the pool's is taken before that of its futures.
 //
 // The references of a batch stay with the parent until its results are here or its worker is dead.
@@ -32,8 +32,8 @@
 #include <lastref/backend.hpp>
 
 #include "impl/backends/codec.hpp"
-#include "impl/backends/crew.hpp"
 #include "impl/backends/job.hpp"
+#include "impl/backends/worker_group.hpp"
 
 namespace lastref::backends {
 
@@ -69,7 +69,7 @@ class ProcessPool {
   bool is_broken() const;
 
  private:
-  ProcessPool(Parts parts, Crew crew);
+  ProcessPool(Parts parts, WorkerGroup group);
   /// One of the two threads.
   struct Hearer {
     os::UniqueFd wake_read;
@@ -94,7 +94,7 @@ class ProcessPool {
   void give(WorkerProcess& worker, const JobPtr& job);
   void flush(WorkerProcess& worker);
   void give_up(WorkerProcess& worker);
-  void lose(WorkerProcess& worker);
+  void retire(WorkerProcess& worker);
   void wake(Hearer& hearer);
   void wake_all();
   void wake_server();
@@ -106,7 +106,7 @@ class ProcessPool {
   bool may_catch_up(std::size_t at) const;
   void idle(Hearer& hearer);
   std::vector<os::PollItem> items_of(const Hearer& hearer, bool leads) const;
-  std::optional<std::chrono::nanoseconds> patience();
+  std::optional<std::chrono::nanoseconds> poll_timeout();
 
   // In the threads.
   void run(std::size_t at);
@@ -125,7 +125,7 @@ class ProcessPool {
   bool obey(WorkerProcess& worker, const Message& message);
   JobPtr take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy);
   void distrust(WorkerProcess& worker, Error trouble);
-  bool bury(std::size_t at, WorkerProcess& worker);
+  bool reap(std::size_t at, WorkerProcess& worker);
   void end_the_silent();
   void break_down(const Failure& failure);
   void finish(const JobPtr& job, Reply reply);
@@ -134,7 +134,7 @@ class ProcessPool {
   os::Os& os_;
   std::shared_ptr<JobsHome> home_;
   std::unique_ptr<os::Monitor> monitor_;
-  Crew crew_;
+  WorkerGroup group_;
   std::deque<JobPtr> queue_;
   std::deque<JobPtr> untold_;                     ///< Over, and to be told by whoever stands by.
   std::deque<std::weak_ptr<Deferred>> deferred_;  ///< Each once.

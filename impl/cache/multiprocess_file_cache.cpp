@@ -78,18 +78,18 @@ std::string base_of(const std::string& path) {
   return path.substr(start, path.rfind('.') - start);
 }
 
-class FileOfMany final : public MultiprocessFileCache {
+class SharedFileCache final : public MultiprocessFileCache {
  public:
-  FileOfMany(os::Os& os,
-             std::shared_ptr<References> references,
-             CacheOptions options,
-             std::uint64_t length)
+  SharedFileCache(os::Os& os,
+                  std::shared_ptr<References> references,
+                  CacheOptions options,
+                  std::uint64_t length)
       : owner_(os, std::move(references), std::move(options)), length_(length) {}
-  FileOfMany(const FileOfMany&) = delete;
-  FileOfMany& operator=(const FileOfMany&) = delete;
+  SharedFileCache(const SharedFileCache&) = delete;
+  SharedFileCache& operator=(const SharedFileCache&) = delete;
   /// Who is inside in another thread goes on, and is waited for. What maps the file goes before the
   /// file itself.
-  ~FileOfMany() override {
+  ~SharedFileCache() override {
     live_.shut();
     loaded_.shut();
     cache::wait_until(owner_, [this] { return live_.is_idle() && loaded_.is_idle(); });
@@ -323,8 +323,8 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
     return cache::about(std::move(created).error(), own.path() + " (the slots of a cache)");
   }
   auto live = *std::move(created);
-  auto made =
-      std::make_unique<FileOfMany>(os, std::move(references), std::move(options), numbers.length);
+  auto made = std::make_unique<SharedFileCache>(
+      os, std::move(references), std::move(options), numbers.length);
   made->open_live(std::move(live), own.path());
   made->own(std::move(own), std::move(own_words));
   return made;
@@ -338,7 +338,7 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
     // Who preloaded it has looked at all of it.
     LASTREF_TRY(snapshot,
                 cache::Snapshot::load(os, std::move(file), parsed.length, cache::Check::as_used));
-    auto attached = std::make_unique<FileOfMany>(os, nullptr, CacheOptions(), parsed.length);
+    auto attached = std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), parsed.length);
     attached->open_loaded(std::move(snapshot), parsed.path);
     return attached;
   }
@@ -349,7 +349,8 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
   if (live->id() != parsed.id) {
     return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
   }
-  auto attached = std::make_unique<FileOfMany>(os, nullptr, CacheOptions(), live->shape().length);
+  auto attached =
+      std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), live->shape().length);
   attached->open_live(std::move(live), parsed.path);
   return attached;
 }

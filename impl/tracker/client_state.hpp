@@ -59,7 +59,7 @@ struct Client::State {
   void restore();
   void take_answer(Message& answer);
   void read_answers();
-  void bury_tracker(std::string& notice);
+  void handle_tracker_death(std::string& notice);
   void ask_for_future();
   void give_up(Error error);
   void wake();

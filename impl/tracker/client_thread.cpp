@@ -13,7 +13,7 @@ constexpr int doubts_max = 10;
 /// Pauses without a free descriptor, five seconds in all, before a process leaves its tree.
 constexpr int starved_max = 250;
 constexpr std::chrono::milliseconds pause_before_connecting_again{20};
-constexpr std::chrono::seconds patience_with_a_silent_tree{1};
+constexpr std::chrono::seconds silent_tree_timeout{1};
 
 enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
 
@@ -49,7 +49,7 @@ bool Client::State::wait(std::vector<os::PollItem>& items) {
     if (poll_failures_ > 0 || !link_) {
       timeout = pause_before_connecting_again;
     } else if (!announced_ && !root_) {
-      timeout = patience_with_a_silent_tree;
+      timeout = silent_tree_timeout;
     }
   }
   const auto ready = os_.poll(items, timeout);
@@ -86,7 +86,7 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
     return false;
   }
   if (items[tracker_item].readable) {
-    bury_tracker(notice);
+    handle_tracker_death(notice);
   }
   if (link_ && items[link_item].writable) {
     link_->flush();
@@ -221,7 +221,7 @@ void Client::State::ask_for_future() {
 }
 
 /// Root only: the tracker has died. Starts another, with one warning.
-void Client::State::bury_tracker(std::string& notice) {
+void Client::State::handle_tracker_death(std::string& notice) {
   const auto ended = os::retry_interrupted([&] { return os_.wait_child(tracker_.get()); });
   if (ended && !*ended) {
     return;

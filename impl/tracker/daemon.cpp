@@ -44,7 +44,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
     }
   }
   for (Resource& name : daemon->ledger_.forgotten()) {
-    daemon->ghosts_.insert(std::move(name));
+    daemon->tombstones_.insert(std::move(name));
   }
   LASTREF_CHECK(daemon->expect_members());
   daemon->keep_spare();
@@ -80,7 +80,7 @@ Status Daemon::serve() {
     const Registry::Stamp before = registry_.now();
     const std::size_t asked_before = asked_.size();
     const std::size_t forgets_before = forgets_.size();
-    LASTREF_CHECK(round(patience()));
+    LASTREF_CHECK(round(poll_timeout()));
     if (round_was_full_) {
       forget(forgets_before);
     }
@@ -91,7 +91,7 @@ Status Daemon::serve() {
         was_settled_ = true;
         os_.step(Step::tracker_settled);
       }
-      lay_ghosts();
+      clear_tombstones();
       if (round_was_full_) {
         tell_counts(asked_before);
         doom(before);
@@ -120,7 +120,7 @@ void Daemon::doom(Registry::Stamp before) {
 }
 
 /// How long the next round may wait.
-std::optional<std::chrono::nanoseconds> Daemon::patience() {
+std::optional<std::chrono::nanoseconds> Daemon::poll_timeout() {
   if (poll_failures_ > 0) {
     return pause_after_failure;
   }
@@ -190,7 +190,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   for (std::size_t index = 0; index < members.size(); ++index) {
     const os::PollItem& item = polled[own_items + connections.size() + index];
     if (item.readable && members_.contains(members[index])) {
-      bury(members[index]);
+      remove_member(members[index]);
     }
   }
   return ok();
@@ -217,7 +217,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
       case Arrival::nothing:
         return read;
       case Arrival::end:
-        lose(id);
+        drop_connection(id);
         return read;
     }
   }
@@ -226,7 +226,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
 }
 
 /// A connection has ended, which is no death: its process may live, and will announce again (T8).
-void Daemon::lose(ConnectionId id) {
+void Daemon::drop_connection(ConnectionId id) {
   const auto found = connections_.find(id);
   const auto member = members_.find(found->second.member.value_or(nobody));
   connections_.erase(found);
@@ -280,7 +280,7 @@ void Daemon::look_for_locks() {
 
 /// A process has died. What it had sent comes first, then its references go. With more to read than
 /// a round allows, it stays readable and the next round goes on.
-void Daemon::bury(MemberId id) {
+void Daemon::remove_member(MemberId id) {
   const auto last_words = std::ranges::find_if(
       connections_, [id](const auto& item) { return item.second.member == id; });
   if (last_words != connections_.end()) {

@@ -7,8 +7,8 @@
 // holds or died (T6).
 //
 // Who holds a name that another process forgets is told, so that it does not announce it to the
-// next tracker. As long as somebody may not have been told the name is a ghost: it begins no new
-// life, for a stale announcement would count in that. Nor are counts told before everybody has
+// next tracker. As long as somebody may not have been told, the name is a tombstone: it begins no
+// new life, for a stale announcement would count in that. Nor are counts told before everybody has
 // announced.
 //
 // What is left if it dies anywhere: the ledger names everything that was ever counted and is not
@@ -55,7 +55,7 @@ class Daemon {
     os::UniqueFd process;
     bool announced = false;
     /// What others forgot while this process held it: it may have let go before it learned of that.
-    std::map<Resource, std::uint64_t> excused = {};
+    std::map<Resource, std::uint64_t> stale_counts = {};
   };
   struct Connection {
     Link link;
@@ -80,19 +80,19 @@ class Daemon {
 
   Status expect_members();
   Status round(std::optional<std::chrono::nanoseconds> timeout);
-  std::optional<std::chrono::nanoseconds> patience();
+  std::optional<std::chrono::nanoseconds> poll_timeout();
   Status accept_all();
   bool refuse_one(std::errc why);
   void keep_spare();
   Status put_off_accepting(const Error& why);
   std::size_t read_all(ConnectionId id);
-  void lose(ConnectionId id);
+  void drop_connection(ConnectionId id);
   void leave_without_lock();
   bool has_joined_again(const Member& member) const;
   void look_for_locks();
   void let_go();
   void doom(Registry::Stamp before);
-  void bury(MemberId id);
+  void remove_member(MemberId id);
   bool settled() const;
   void clean();
   Result<bool> has_ended();
@@ -106,10 +106,10 @@ class Daemon {
   bool renounce(const Message& message);
   void take_forget(Connection& connection, const Message& message);
   void take_release(Connection& connection, const Message& message);
-  bool excuse(MemberId member, const Entry& entry);
+  bool is_stale_release(MemberId member, const Entry& entry);
   bool tell_forgotten(MemberId holder, const Resource& resource);
-  void lay_ghosts();
-  void lay_ghost(const Resource& resource);
+  void clear_tombstones();
+  void clear_tombstone(const Resource& resource);
   void retry_parked();
   Status enter(const Entry& entry);
   void take_identity(Connection& connection, const Message& message);
@@ -132,12 +132,12 @@ class Daemon {
   std::map<MemberId, Member> members_;
   std::deque<Leaving> leaving_;
   std::map<ConnectionId, Connection> connections_;
-  std::vector<Parked> parked_;    // registers of names that are being cleaned up, or ghosts
-  std::vector<Parked> asked_;     // for counts
-  std::vector<Parked> forgets_;   // to be done when what others had sent by then has been read
-  std::set<Resource> ghosts_;     // forgotten, while somebody may believe that it holds them
-  std::set<Resource> left_;       // could not be cleaned up
-  std::set<Resource> abandoned_;  // doomed because their holder was gone, not released
+  std::vector<Parked> parked_;     // registers of names that are being cleaned up, or tombstones
+  std::vector<Parked> asked_;      // for counts
+  std::vector<Parked> forgets_;    // to be done when what others had sent by then has been read
+  std::set<Resource> tombstones_;  // forgotten, while somebody may believe that it holds them
+  std::set<Resource> left_;        // could not be cleaned up
+  std::set<Resource> abandoned_;   // doomed because their holder was gone, not released
   MemberId last_member_ = nobody;
   ConnectionId last_connection_ = 0;
   bool round_was_full_ = true;

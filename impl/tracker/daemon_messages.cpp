@@ -134,7 +134,7 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
   for (const Entry& entry : message.entries) {
     // Either the thing is being deleted, and whoever creates it now would lose it; or somebody may
     // yet announce the life of the name that is over. Wait for the end of that.
-    if (cleaner_.is_under_way(entry.resource) || ghosts_.contains(entry.resource)) {
+    if (cleaner_.is_under_way(entry.resource) || tombstones_.contains(entry.resource)) {
       parked_.push_back({.from = id, .message = std::move(message)});
       return;
     }
@@ -191,7 +191,7 @@ void Daemon::take_release(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     const Released released = registry_.release(*connection.member, entry.resource, entry.count);
     if ((released == Released::unknown || released == Released::not_held) &&
-        !excuse(*connection.member, entry)) {
+        !is_stale_release(*connection.member, entry)) {
       complain(connection,
                (released == Released::unknown ? "releases an unknown name: "
                                               : "releases a name that it does not hold: ") +
@@ -201,15 +201,15 @@ void Daemon::take_release(Connection& connection, const Message& message) {
 }
 
 /// Whether the process could not know that it holds that no more. Counts it as let go of.
-bool Daemon::excuse(MemberId member, const Entry& entry) {
-  auto& excused = members_.at(member).excused;
-  const auto found = excused.find(entry.resource);
-  if (found == excused.end() || found->second < entry.count) {
+bool Daemon::is_stale_release(MemberId member, const Entry& entry) {
+  auto& stale_counts = members_.at(member).stale_counts;
+  const auto found = stale_counts.find(entry.resource);
+  if (found == stale_counts.end() || found->second < entry.count) {
     return false;
   }
   found->second -= entry.count;
   if (found->second == 0) {
-    excused.erase(found);
+    stale_counts.erase(found);
   }
   return true;
 }
@@ -257,7 +257,7 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
     for (const MemberId holder : holders) {
       const auto found = members_.find(holder);
       if (found != members_.end() && holder != connection.member) {
-        found->second.excused[entry.resource] += registry_.count_of(holder, entry.resource);
+        found->second.stale_counts[entry.resource] += registry_.count_of(holder, entry.resource);
       }
     }
     if (!registry_.forget(entry.resource) && !was_left && !message.again) {
@@ -270,15 +270,15 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
       all_told = (need_not_know || tell_forgotten(holder, entry.resource)) && all_told;
     }
     if (!all_told) {
-      ghosts_.insert(entry.resource);
+      tombstones_.insert(entry.resource);
     }
   }
   answer(connection, message.id);
   for (const Entry& entry : message.entries) {
     if (connection.link.wants_room() || connection.link.broken()) {
-      ghosts_.insert(entry.resource);
-    } else if (!ghosts_.contains(entry.resource)) {
-      lay_ghost(entry.resource);
+      tombstones_.insert(entry.resource);
+    } else if (!tombstones_.contains(entry.resource)) {
+      clear_tombstone(entry.resource);
     }
   }
 }
@@ -296,22 +296,22 @@ bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
 }
 
 /// Once everybody has announced and nobody has to be told any more.
-void Daemon::lay_ghosts() {
+void Daemon::clear_tombstones() {
   const bool all_told =
-      !ghosts_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
+      !tombstones_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
         return item.second.link.wants_room();
       });
   if (!all_told) {
     return;
   }
-  for (const Resource& ghost : ghosts_) {
-    lay_ghost(ghost);
+  for (const Resource& tombstone : tombstones_) {
+    clear_tombstone(tombstone);
   }
-  ghosts_.clear();
+  tombstones_.clear();
   retry_parked();
 }
 
-void Daemon::lay_ghost(const Resource& resource) {
+void Daemon::clear_tombstone(const Resource& resource) {
   if (const Status done = ledger_.lay_to_rest(resource); !done) {
     os::report_quietly(
         os_,

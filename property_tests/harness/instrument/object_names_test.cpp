@@ -28,7 +28,7 @@ TEST(ObjectNames, of_arrays_and_their_folders_keep_the_context_alone) {
 }
 
 TEST(ObjectNames, of_caches_keep_what_their_files_are_for) {
-  const std::string base = "/home/caches/12-0123456789abcdef0123456789abcdef";
+  const std::string base = "/tmp/caches/12-0123456789abcdef0123456789abcdef";
   EXPECT_EQ(object_of(base + ".cache"), "cache");
   EXPECT_EQ(object_of(base + ".lock"), "cache.lock");
   EXPECT_EQ(object_of(base + ".part"), "cache.part");

@@ -1,4 +1,4 @@
-#include "impl/backends/crew.hpp"
+#include "impl/backends/worker_group.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,26 +10,29 @@ namespace lastref::backends {
 namespace {
 
 /// A worker that leaves in good order has nothing to do but to let go of what it holds.
-constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::seconds leave_timeout{5};
 constexpr std::chrono::milliseconds look_again{10};
 constexpr int looks_max = 1000;
 constexpr int kill_tries = 2;
 
 }  // namespace
 
-Result<Crew> Crew::start(const Session& session, unsigned count) {
+Result<WorkerGroup> WorkerGroup::start(const Session& session, unsigned count) {
   os::Os& os = *session.os;
   LASTREF_TRY(tree, session.tree());
   LASTREF_TRY(self, os.open_process(os.process_id()));
   const os::UniqueFd owned(os, self);
-  Crew crew(os);
+  WorkerGroup group(os);
   for (unsigned number = 1; number <= count; ++number) {
-    LASTREF_CHECK(crew.hire(session, tree, self, number));
+    LASTREF_CHECK(group.hire(session, tree, self, number));
   }
-  return crew;
+  return group;
 }
 
-Status Crew::hire(const Session& session, const std::string& tree, os::Fd self, unsigned number) {
+Status WorkerGroup::hire(const Session& session,
+                         const std::string& tree,
+                         os::Fd self,
+                         unsigned number) {
   os::Os& os = *session.os;
   LASTREF_TRY(jobs, os.make_pipe());
   os::UniqueFd jobs_there(os, jobs.read);
@@ -54,7 +57,7 @@ Status Crew::hire(const Session& session, const std::string& tree, os::Fd self, 
   return ok();
 }
 
-void Crew::kill(WorkerProcess& worker) noexcept {
+void WorkerGroup::kill(WorkerProcess& worker) noexcept {
   // A second try, for one that lives on would be waited for.
   for (int tries = 0; tries < kill_tries; ++tries) {
     const Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
@@ -66,7 +69,7 @@ void Crew::kill(WorkerProcess& worker) noexcept {
 }
 
 /// The last word on a worker that is not ours any more.
-void Crew::take_leave(const WorkerProcess& worker) noexcept {
+void WorkerGroup::take_leave(const WorkerProcess& worker) noexcept {
   if (worker.spared) {
     os::report_quietly(*os_,
                        "lastref: worker " + std::to_string(worker.pid) +
@@ -74,25 +77,25 @@ void Crew::take_leave(const WorkerProcess& worker) noexcept {
   }
 }
 
-void Crew::kill_all() noexcept {
+void WorkerGroup::kill_all() noexcept {
   for (const auto& worker : workers_) {
     kill(*worker);
   }
 }
 
-std::optional<os::ChildExit> Crew::reap(WorkerProcess& worker, bool& is_dead) noexcept {
+std::optional<os::ChildExit> WorkerGroup::reap(WorkerProcess& worker, bool& is_dead) noexcept {
   const auto ended = os::retry_interrupted([&] { return os_->wait_child(worker.process.get()); });
   is_dead = !ended || ended->has_value();
   return ended ? *ended : std::nullopt;
 }
 
-void Crew::remove(const WorkerProcess& worker) noexcept {
+void WorkerGroup::remove(const WorkerProcess& worker) noexcept {
   take_leave(worker);
   std::erase_if(workers_, [&](const auto& each) { return each.get() == &worker; });
 }
 
 /// Reaps whoever dies within the timeout. False when it is over, or nothing can be waited for.
-bool Crew::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
+bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
   std::vector<os::PollItem> items;
   for (const auto& worker : workers_) {
     items.push_back({.fd = worker->process.get(), .want_read = true});
@@ -113,10 +116,10 @@ bool Crew::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
   return ready.has_value() && *ready > 0;
 }
 
-void Crew::end(bool kills) noexcept {
+void WorkerGroup::end(bool kills) noexcept {
   for (const auto& worker : workers_) {
     // That the pipe is closed is not heard of as long as a stranger has it.
-    if (!kills && !worker->is_lost) {
+    if (!kills && !worker->is_retired) {
       worker->jobs.post(Kind::leave, {}, {});
       const Status told = worker->jobs.flush();
       if (!told && told.error().code != std::errc::broken_pipe) {
@@ -127,7 +130,7 @@ void Crew::end(bool kills) noexcept {
     worker->jobs.close();
   }
   if (!kills) {
-    const os::Instant deadline = os_->now() + patience;
+    const os::Instant deadline = os_->now() + leave_timeout;
     bool goes_on = true;
     while (goes_on && !workers_.empty()) {
       const os::Instant left = deadline - os_->now();

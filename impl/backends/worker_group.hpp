@@ -1,4 +1,4 @@
-// crew: the worker processes of a pool, from their start to their last trace.
+// worker_group: the worker processes of a pool, from their start to their last trace.
 #pragma once
 
 #include <chrono>
@@ -26,24 +26,24 @@ struct WorkerProcess {
   std::optional<Error> spared;  ///< Why it could not be killed.
   /// When it has closed a pipe.
   std::optional<os::Instant> silent_since;
-  bool is_lost = false;   ///< It gets no more jobs, and will be heard to die.
-  bool is_brief = false;  ///< Its last job was over before another could have been sent.
+  bool is_retired = false;  ///< It gets no more jobs, and will be heard to die.
+  bool is_brief = false;    ///< Its last job was over before another could have been sent.
 };
 
-class Crew {
+class WorkerGroup {
  public:
   /// Starts all of them, or none.
   ///
   /// Errors          what make_pipe, open_process, spawn or the session's tree said. No worker is
   ///                 left.
-  static Result<Crew> start(const Session& session, unsigned count);
+  static Result<WorkerGroup> start(const Session& session, unsigned count);
 
-  Crew(Crew&&) noexcept = default;
-  Crew& operator=(Crew&&) noexcept = default;
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  WorkerGroup(WorkerGroup&&) noexcept = default;
+  WorkerGroup& operator=(WorkerGroup&&) noexcept = default;
+  WorkerGroup(const WorkerGroup&) = delete;
+  WorkerGroup& operator=(const WorkerGroup&) = delete;
   /// Kills whoever is left, and reaps.
-  ~Crew() { end(/*kills=*/true); }
+  ~WorkerGroup() { end(/*kills=*/true); }
 
   std::vector<std::unique_ptr<WorkerProcess>>& workers() noexcept { return workers_; }
   const std::vector<std::unique_ptr<WorkerProcess>>& workers() const noexcept { return workers_; }
@@ -60,7 +60,7 @@ class Crew {
   void end(bool kills) noexcept;
 
  private:
-  explicit Crew(os::Os& os) noexcept : os_(&os) {}
+  explicit WorkerGroup(os::Os& os) noexcept : os_(&os) {}
   Status hire(const Session& session, const std::string& tree, os::Fd self, unsigned number);
   void take_leave(const WorkerProcess& worker) noexcept;
   bool wait_for_deaths(std::chrono::nanoseconds timeout) noexcept;
