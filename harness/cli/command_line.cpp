@@ -41,51 +41,58 @@ CLI::Validator whole_number() {
             const char* const end = text.data() + text.size();
             const auto [at, error] = std::from_chars(text.data(), end, number);
             const bool good = error == std::errc{} && at == end;
-            return good ? std::string() : text + " is not a whole number from 0 on";
+            return good ? std::string() : text + " is not a whole number, 0 or more";
           },
           "NUMBER"};
 }
 
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "gate", "The main job: every scenario, clean, failed at every point, and at random");
+      "gate", "The main job: every scenario, clean, with every fault, and in random orders");
   verb->add_option("--budget",
                    options.budget,
-                   "Seconds; what is left after the matrix is random. Without it: until the matrix "
-                   "is complete")
+                   "Seconds; those after the matrix are for random runs. Not given: until the "
+                   "matrix is complete")
       ->check(above_zero());
-  verb->add_option("--scenario", options.scenario, "Only those whose names match")
+  verb->add_option("--scenario", options.scenario, "Only scenarios whose names match")
       ->type_name("GLOB");
   verb->add_option("--row",
                    options.row,
-                   "Only those that show this row of the specification; if none does, all of them "
-                   "in the ambients that do");
-  verb->add_flag("--first", options.first, "Stops at the first violation");
-  verb->add_option("--json", options.json, "Report for machines; - is standard output")
+                   "Only scenarios that show this row of the specification; if none does, all "
+                   "scenarios in the ambients that show it");
+  verb->add_flag("--first", options.first, "Stop at the first violation");
+  verb->add_option("--json", options.json, "Report for programs, as JSON; - is standard output")
       ->type_name("FILE");
-  verb->add_option("--junit", options.junit, "Report for CI systems; - is standard output")
+  verb->add_option(
+          "--junit", options.junit, "Report for CI systems, as JUnit's XML; - is standard output")
       ->type_name("FILE");
-  verb->add_option("--seed", options.seed, "Of the random runs")
+  verb->add_option("--seed", options.seed, "Seed of the random runs")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option(
-          "--random",
-          options.random_runs,
-          fmt::format("At most so many random runs; {} without --budget", random_runs_usual))
+  verb->add_option("--random",
+                   options.random_runs,
+                   fmt::format("Maximum number of random runs; 0 is only the matrix, without "
+                               "random runs. Not given: {} without --budget",
+                               random_runs_usual))
       ->check(whole_number());
-  verb->add_option("--require", options.required, "Worlds that have to be all there, else exit 2")
+  verb->add_option(
+          "--require", options.required, "Worlds that must be fully available; else exit 2")
       ->delimiter(',')
       ->check(CLI::IsMember({"kernel", "sim"}));
   verb->add_option("--worlds",
                    options.worlds,
-                   "Side by side; if not given two a core, or one if they are simulated")
+                   "Worlds that run side by side. Not given: two per core, or one per core if they "
+                   "are simulated")
       ->check(CLI::Range(1, 64));
-  verb->add_option("--world", options.world, "Where to run")
+  verb->add_option(
+          "--world", options.world, "Which world runs it: real processes, or a simulated kernel")
       ->check(CLI::IsMember({"kernel", "sim"}))
       ->capture_default_str();
-  verb->add_option("--ambient", options.ambient, "Only in these processes, clean and with kills")
+  verb->add_option(
+          "--ambient", options.ambient, "Only in this kind of processes, clean and with kills")
       ->type_name("NAME");
-  verb->add_option("--resume", options.resume, "Goes on where the gate that wrote it stopped")
+  verb->add_option(
+          "--resume", options.resume, "Continue where the gate that wrote this file stopped")
       ->type_name("FILE");
   return verb;
 }
@@ -94,27 +101,29 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "explore", "Every order of one scenario in the simulated kernel, within a bound");
   verb->add_option("scenario", options.name, "Its name, as list gives it")->required();
-  verb->add_option("--preemptions", options.preemptions, "Most switches that nobody had to make")
+  verb->add_option("--preemptions", options.preemptions, "Maximum number of preemptive switches")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option("--runs", options.runs, "At most so many")->check(whole_number());
-  verb->add_option("--budget", options.budget, "Seconds")->check(above_zero());
+  verb->add_option("--runs", options.runs, "Maximum number of runs")->check(whole_number());
+  verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
   verb->add_option(
-          "--ask-after", options.ask_after, "All goes the usual way until every role said it")
+          "--ask-after", options.ask_after, "Vary nothing before every role has said this word")
       ->type_name("WORD");
-  verb->add_option("--fault", options.faults, "A fault in every run; as often as needed")
+  verb->add_option("--fault", options.faults, "A fault in every run; may be repeated")
       ->type_name("TEXT")
       ->expected(1)
       ->take_all();
-  verb->add_flag("--split-deaths", options.split_deaths, "A death is two steps");
-  verb->add_flag("--all", options.all, "Goes on behind the first that finds something");
+  verb->add_flag("--split-deaths",
+                 options.split_deaths,
+                 "A death takes two steps: its connections close, then it is seen");
+  verb->add_flag("--all", options.all, "Continue after the first violation");
   return verb;
 }
 
 CLI::App* add_list(CLI::App& app, ListOptions& options) {
   CLI::App* verb = app.add_subcommand("list", "The scenarios, with what each shows");
   CLI::Option* points =
-      verb->add_flag("--points", options.points, "The table of calls, with the errnos tried");
+      verb->add_flag("--points", options.points, "The calls, with the errnos that are tried");
   CLI::Option* rows =
       verb->add_option("--rows",
                        options.rows,
@@ -123,11 +132,13 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
           ->type_name("[GLOB]")
           ->expected(0, 1)
           ->excludes(points);
-  verb->add_flag("--markdown", options.markdown, "As a table of a page")->needs(rows);
-  verb->add_option("--json", options.json, "For machines; - is standard output")
+  verb->add_flag("--markdown", options.markdown, "As a table in Markdown")->needs(rows);
+  verb->add_option("--json", options.json, "For programs, as JSON; - is standard output")
       ->type_name("FILE")
       ->needs(rows);
-  verb->add_option("--checkout", options.checkout, "The one around this program if not given")
+  verb->add_option("--checkout",
+                   options.checkout,
+                   "Checkout to read; not given: the one around this program")
       ->check(CLI::ExistingDirectory)
       ->needs(rows);
   verb->parse_complete_callback([&options, rows] { options.wants_rows = rows->count() > 0; });
@@ -139,33 +150,35 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
       "replay",
       "One run again. Exit 0 clean, 1 violation, 125 if a fault's point is not reached any more");
   verb->add_option("scenario", options.name, "Its name, as list gives it")->required();
-  verb->add_option("--fault", options.faults, "A fault, as reports give it; as often as needed")
+  verb->add_option("--fault", options.faults, "A fault, as a report gives it; may be repeated")
       ->type_name("TEXT")
       ->expected(1)
       ->take_all();
   verb->add_option("--choices", options.choices, "Who goes on, answer by answer: 1.0.2")
       ->type_name("LIST");
-  verb->add_option("--seed", options.seed, "Answers by chance, after those of the list")
+  verb->add_option("--seed", options.seed, "Seed of the answers after the end of the list")
       ->check(whole_number());
-  verb->add_option("--world", options.world, "Where to run")
+  verb->add_option(
+          "--world", options.world, "Which world runs it: real processes, or a simulated kernel")
       ->check(CLI::IsMember({"kernel", "sim"}))
       ->capture_default_str();
-  verb->add_option("--ambient", options.ambient, "In which processes; the gate lists what there is")
+  verb->add_option("--ambient", options.ambient, "In which kind of processes; the gate lists them")
       ->type_name("NAME");
-  verb->add_flag("--trace", options.trace, "Prints every crossing");
+  verb->add_flag("--trace", options.trace, "Print every call");
   return verb;
 }
 
 CLI::App* add_sweep(CLI::App& app, SweepOptions& options) {
-  CLI::App* verb = app.add_subcommand(
-      "sweep", "Removes what trees left behind of which every process was killed");
-  verb->add_option("--runtime", options.runtime, "Folder of the trees, if it is not the usual one")
+  CLI::App* verb =
+      app.add_subcommand("sweep", "Remove what is left of trees whose processes were all killed");
+  verb->add_option("--runtime", options.runtime, "Folder of the trees. Not given: the usual one")
       ->type_name("FOLDER");
   return verb;
 }
 
 CLI::App* add_tracker(CLI::App& app, TrackerOptions& options) {
-  CLI::App* verb = app.add_subcommand("tracker", "The daemon that counts; the product starts it");
+  CLI::App* verb =
+      app.add_subcommand("tracker", "The daemon that counts references; the library starts it");
   CLI::Option* tree = verb->add_option("tree", options.tree, "Folder of its tree");
   CLI::Option* loky =
       verb->add_option("--loky-fd", options.loky_fd, "Speak loky's line protocol on this pipe")
@@ -176,26 +189,31 @@ CLI::App* add_tracker(CLI::App& app, TrackerOptions& options) {
 
 CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "mutants", "Proof that planted bugs are seen: apply, build, run the gate and the tests");
-  verb->add_option("names", options.names, "Only those whose names match")->type_name("GLOB");
-  verb->add_option("--row", options.row, "Only those of this row of the specification");
-  verb->add_option("--checkout", options.checkout, "The one around this program if not given")
+      "mutants",
+      "Plant known bugs in a copy, one by one, and say which test or scenario sees them");
+  verb->add_option("names", options.names, "Only mutants whose names match")->type_name("GLOB");
+  verb->add_option("--row", options.row, "Only mutants of this row of the specification");
+  verb->add_option("--checkout",
+                   options.checkout,
+                   "Checkout to read; not given: the one around this program")
       ->check(CLI::ExistingDirectory);
-  verb->add_option("--budget", options.budget, "Seconds for the gate on each")
+  verb->add_option("--budget", options.budget, "Seconds of the gate for each mutant")
       ->check(above_zero())
       ->capture_default_str();
-  verb->add_option("--seed", options.seed, "Of the gate's random runs")
+  verb->add_option("--seed", options.seed, "Seed of the gate's random runs")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option("--json", options.json, "The verdicts for machines")->type_name("FILE");
-  CLI::Option* list = verb->add_flag("--list", options.list, "What there is");
-  verb->add_flag("--check", options.check, "Only whether the patches still fit")->excludes(list);
+  verb->add_option("--json", options.json, "The verdicts for programs, as JSON")->type_name("FILE");
+  CLI::Option* list = verb->add_flag("--list", options.list, "List the mutants");
+  verb->add_flag("--check", options.check, "Only check whether the patches still apply")
+      ->excludes(list);
   return verb;
 }
 
 CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
-  CLI::App* verb = app.add_subcommand("bench", "Measures the product beside the machine's limits");
-  verb->add_option("--json", options.json, "Google Benchmark's report for machines")
+  CLI::App* verb = app.add_subcommand(
+      "bench", "Measure the library beside the limits of the machine, and its peers");
+  verb->add_option("--json", options.json, "Google Benchmark's report for programs, as JSON")
       ->type_name("FILE");
   verb->add_option("--filter", options.filter, "Only benchmarks that match")->type_name("REGEX");
   return verb;

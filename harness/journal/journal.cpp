@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -24,6 +25,18 @@ constexpr std::size_t rounded_up(std::size_t size, std::size_t to) noexcept {
 
 void append(std::string& line, std::string_view text) {
   line.append(text);
+}
+
+/// Of a process that died.
+std::string end_in_words(const Record& record) {
+  const std::string code = std::to_string(std::abs(record.value));
+  if (record.text == fact::ended) {
+    return record.value == 0 ? "exited normally" : "exited with " + code;
+  }
+  if (record.text == fact::crashed) {
+    return record.value > 0 ? "crashed by signal " + code : "exited by itself with " + code;
+  }
+  return record.text == fact::killed ? "was killed" : "was killed after the run";
 }
 
 }  // namespace
@@ -57,6 +70,17 @@ std::string to_text(const Record& record) {
   std::string line;
   append(line, record.role.view());
   line += ' ';
+  if (is_fact(record, fact::died)) {
+    return line + end_in_words(record);
+  }
+  if (is_fact(record, fact::born)) {
+    line += "was started";
+    if (record.text != record.role.view()) {
+      line += " by ";
+      append(line, record.text.view());
+    }
+    return line;
+  }
   append(line, record.place.view());
   if (record.kind == RecordKind::begin || record.kind == RecordKind::end) {
     line += '(';

@@ -37,7 +37,7 @@ std::string text_of(const ViolationGroup& group) {
     text += to_text(violation) + "\n";
   }
   if (group.count > group.first.size()) {
-    text += fmt::format("... and {} more of this claim in {}\n\n",
+    text += fmt::format("... and {} more violations of this claim in {}\n\n",
                         group.count - group.first.size(),
                         group.scenario);
   }
@@ -47,7 +47,7 @@ std::string text_of(const ViolationGroup& group) {
 std::string text_of_differences(const Report& report) {
   std::string text;
   for (const Difference& difference : report.differences) {
-    text += fmt::format("NOT DETERMINISTIC {}\n  seen    {}\n  repeat  {}\n\n",
+    text += fmt::format("NOT DETERMINISTIC {}\n  observed      {}\n  reproduce     {}\n\n",
                         difference.scenario,
                         difference.seen,
                         difference.replay);
@@ -148,7 +148,7 @@ std::string text_of_worlds(const Report& report) {
     text += fmt::format("  world {}: {}\n",
                         world.name,
                         !world.available         ? "not available: " + world.degraded
-                        : world.degraded.empty() ? "all there"
+                        : world.degraded.empty() ? "fully available"
                                                  : "DEGRADED: " + world.degraded);
   }
   return text;
@@ -173,18 +173,19 @@ std::string text_of_speed(const Report& report) {
 }  // namespace
 
 std::string to_text(const Violation& violation) {
-  std::string text = fmt::format("VIOLATION {}\n  claim   {}\n  seen    {}\n",
+  std::string text = fmt::format("VIOLATION {}\n  claim         {}\n  observed      {}\n",
                                  violation.scenario,
                                  violation.claim,
                                  violation.seen);
   for (const std::string& line : violation.last_crossings) {
-    text += fmt::format(
-        "  {}  {}\n", &line == violation.last_crossings.data() ? "last  " : "      ", line);
+    text += fmt::format("  {}  {}\n",
+                        &line == violation.last_crossings.data() ? "recent calls" : "            ",
+                        line);
   }
   if (!violation.repeats) {
-    text += "  NOTE    a second run of the same plan did not violate this claim\n";
+    text += "  NOTE          a second run of the same plan did not violate this claim\n";
   }
-  return text + fmt::format("  repeat  {}\n", violation.replay);
+  return text + fmt::format("  reproduce     {}\n", violation.replay);
 }
 
 std::string to_text(const CampaignProgress& progress) {

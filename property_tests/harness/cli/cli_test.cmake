@@ -41,7 +41,7 @@ set(PROGRAM ${program})
 answers(2 "no verb gaet; did you mean gate" gaet)
 answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
 
-answers(0 "5000 without --budget" gate --help)
+answers(0 "5000 +without --budget" gate --help)
 answers(2 "soon is not a number above 0" gate --budget soon)
 answers(2 "-1 is not a number above 0" gate --budget=-1)
 answers(2 "nan is not a number above 0" gate --budget nan)
@@ -88,7 +88,7 @@ answers(2 "not a fault. One reads" replay canary/always_fails --fault kill)
 answers(2 "not a list of answers" replay canary/always_fails --choices 1.x)
 answers(2 "--seed" replay canary/always_fails --seed much)
 answers(2 "--world" replay canary/always_fails --world moon)
-answers(1 "VIOLATION canary/always_fails.*repeat  lastref replay canary/always_fails --world sim"
+answers(1 "VIOLATION canary/always_fails.*reproduce *lastref replay canary/always_fails --world sim"
   replay canary/always_fails --world sim)
 
 answers(2 "no ambient nowhere; there are exec, closed, " replay canary/always_fails

@@ -218,14 +218,15 @@ TEST(Xml, keeps_what_xml_may_carry_and_nothing_else) {
 
 TEST(TextReport, ends_each_failure_with_the_command) {
   const std::string text = to_text(with_violation());
-  EXPECT_NE(text.find("claim   no-leak: every name created is removed\n"
-                      "  seen    a<b>&\"c\" is still there\n"
-                      "  last    root: now()#1\n"
-                      "          tracker: poll()#4 (waited)\n"
-                      "  repeat  lastref replay family/one --fault 'root/now()#1 kill_before'\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("claim         no-leak: every name created is removed\n"
+                "  observed      a<b>&\"c\" is still there\n"
+                "  recent calls  root: now()#1\n"
+                "                tracker: poll()#4 (waited)\n"
+                "  reproduce     lastref replay family/one --fault 'root/now()#1 kill_before'\n"),
+      std::string::npos)
       << text;
-  EXPECT_NE(text.find("... and 11 more of this claim in family/one"), std::string::npos);
+  EXPECT_NE(text.find("... and 11 more violations of this claim in family/one"), std::string::npos);
   EXPECT_NE(text.find("NEVER REACHED shut_down"), std::string::npos);
   EXPECT_NE(text.find("DEGRADED: no mount namespace"), std::string::npos);
   EXPECT_NE(text.find("12 violations (exit 1)"), std::string::npos);
