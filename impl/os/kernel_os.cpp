@@ -52,7 +52,7 @@ bool is_size_signal_ours() noexcept {
   return size_signal_is_ours.load(std::memory_order_relaxed);
 }
 
-KernelOs& KernelOs::of_process(KernelOptions options) noexcept {
+KernelOs& KernelOs::of_process(KernelOptions options) {
   static auto& one = *new KernelOs(std::move(options));
   return one;
 }

@@ -44,7 +44,7 @@ class KernelOs : public Os {
 
   /// One that is never destroyed, for whatever lives to the end of the process and beyond main:
   /// what a program keeps in something static, and exit hooks. The options of the first call count.
-  static KernelOs& of_process(KernelOptions options = {}) noexcept;
+  static KernelOs& of_process(KernelOptions options = {});
 
   Result<Fd> open(const Place& place, const OpenOptions& options) noexcept override;
   Status close(Fd fd) noexcept override;
