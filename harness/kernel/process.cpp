@@ -216,7 +216,7 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   }
   const auto pid = give_birth(context_, gate_.process(), birth);
   if (!pid) {
-    return tl::unexpected<Error>(pid.error());
+    return failure(pid.error());
   }
   const auto process = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
   LASTREF_ASSERT(process >= 0);

@@ -137,7 +137,7 @@ Result<Array> create_npy(
   auto memory = fill_new(os, file.get(), std::move(path), bytes, header.nbytes);
   if (!memory) {
     array::discard_own_quietly(os, file.get(), place);
-    return tl::unexpected<Error>(std::move(memory).error());
+    return failure(std::move(memory).error());
   }
   return Array::over(std::move(*memory), layout_of(header));
 }

@@ -61,8 +61,7 @@ struct ThreadingBackend::State {
         slot(*session.os) {}
 
   Status check_process() const {
-    return session.os->process_token() == token ? ok()
-                                                : tl::unexpected<Error>(backends::not_ours());
+    return session.os->process_token() == token ? ok() : failure(backends::not_ours());
   }
 
   Result<Configured> start(std::shared_ptr<backends::ThreadPool>& pool) {

@@ -35,8 +35,7 @@ struct ProcessBackend::State {
         monitor(session.os->make_monitor()) {}
 
   Status check_process() const {
-    return session.os->process_token() == token ? ok()
-                                                : tl::unexpected<Error>(backends::not_ours());
+    return session.os->process_token() == token ? ok() : failure(backends::not_ours());
   }
 
   /// Who wants one job needs no warning that it is one.
@@ -234,7 +233,7 @@ Result<Configured> ProcessBackend::abort_everything(bool ensure_ready) {
 Status ProcessBackend::start_call() {
   const auto travel = state_->travel();
   if (!travel) {
-    return tl::unexpected<Error>(backends::not_configured());
+    return failure(backends::not_configured());
   }
   std::string call;
   {

@@ -216,7 +216,7 @@ void ProcessPool::wake(Hearer& hearer) {
     if (written || written.error().code == std::errc::resource_unavailable_try_again) {
       return;
     }
-    woken = tl::unexpected<Error>(written.error());
+    woken = failure(written.error());
   }
   hearer.wake_write.close_quietly();  // The end of a pipe wakes, too.
   kill_all_for(woken.error());

@@ -138,7 +138,7 @@ class Worker {
   Result<std::optional<backends::Message>> next() {
     for (;;) {
       const Status flushed = results_.flush();
-      if (!flushed && flushed.error().code == std::errc::broken_pipe) {
+      if (failed_with(flushed, std::errc::broken_pipe)) {
         return std::optional<backends::Message>();  // Nobody reads what we would say.
       }
       LASTREF_CHECK(flushed);

@@ -334,7 +334,7 @@ Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
   if (auto folder = cache::wanted_folder(os, options.folder)) {
     fixed.folder = *std::move(folder);
   } else if (options.folder) {
-    return tl::unexpected<Error>(std::move(folder).error());
+    return failure(std::move(folder).error());
   }
   auto store = std::make_unique<MemoryStore>(std::move(slots));
   return std::make_unique<CacheOfOne>(

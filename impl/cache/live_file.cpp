@@ -355,7 +355,7 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
     if (refused || is_out_of_room(written.error())) {
       return refused.value_or(Put::no_room);
     }
-    return tl::unexpected<Error>(std::move(written).error());
+    return failure(std::move(written).error());
   }
   std::uint64_t found = empty;
   if (!slot_word(head.slot).change(found, at) && found != at) {

@@ -73,7 +73,7 @@ Result<bool> Owner::preserve(const std::string& name,
       return false;
     }
     if (there.error().code != std::errc::no_such_file_or_directory) {
-      return tl::unexpected<Error>(there.error());
+      return failure(there.error());
     }
   }
   freeze();
@@ -90,7 +90,7 @@ Result<bool> Owner::preserve(const std::string& name,
 Result<std::optional<Preserved>> Owner::find_preserved(const std::string& name) const {
   LASTREF_TRY(path, path_of(name));
   auto open = os::open_file(os_, path, {});
-  if (!open && open.error().code == std::errc::no_such_file_or_directory) {
+  if (failed_with(open, std::errc::no_such_file_or_directory)) {
     tell("there is no " + path);
     return std::optional<Preserved>();
   }

@@ -36,10 +36,6 @@ constexpr std::array<std::uint64_t, 13> on_a_network = {
     0x19830326,  // BeeGFS
 };
 
-bool is(const Error& error, std::errc code) {
-  return error.code == code;
-}
-
 Result<std::string> default_folder(os::Os& os) {
   // A relative path is to be ignored, says the specification.
   if (const auto home = os.environment("XDG_CACHE_HOME"); home && home->starts_with('/')) {
@@ -71,7 +67,7 @@ tl::unexpected<Error> about(Error error, const std::string& path) {
   if (error.call != Call::none) {
     error.subject = path;
   }
-  return tl::unexpected<Error>(std::move(error));
+  return failure(std::move(error));
 }
 
 Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& wanted) {
@@ -90,8 +86,8 @@ Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& 
 Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted) {
   LASTREF_TRY(folder, wanted_folder(os, wanted));
   if (Status made = os::make_with_parents(os, folder);
-      !made && !is(made.error(), std::errc::file_exists)) {
-    return tl::unexpected<Error>(std::move(made).error());
+      !made && made.error().code != std::errc::file_exists) {
+    return failure(std::move(made).error());
   }
   LASTREF_CHECK(os::check_is_safe(os, folder));
   LASTREF_TRY(kind, os.file_system(folder));
@@ -138,7 +134,7 @@ Result<OwnFile> OwnFile::create(os::Os& os,
     opened = made.open_new();
   }
   if (!opened) {
-    return tl::unexpected<Error>(std::move(opened).error());
+    return failure(std::move(opened).error());
   }
   const Status identified =
       made.references_->identify(made.reference_.resource(), os::identity_of(made.status_));
@@ -156,7 +152,7 @@ Status OwnFile::open_new() {
   if (!open) {
     // Nothing of ours has the name.
     hand_over();
-    return tl::unexpected<Error>(std::move(open).error());
+    return failure(std::move(open).error());
   }
   open_ = *std::move(open);
   auto status = os_->status(open_.get());
@@ -164,7 +160,7 @@ Status OwnFile::open_new() {
     // It is ours, and of no use. What cannot be removed here the tracker removes.
     static_cast<void>(os::discard(*os_, path()));
     static_cast<void>(reference_.release());
-    return tl::unexpected<Error>(std::move(status).error());
+    return failure(std::move(status).error());
   }
   status_ = *status;
   return ok();
@@ -183,8 +179,8 @@ Result<OwnFile> OwnFile::make_lock(os::Os& os,
     const Status locked =
         os::retry_interrupted([&] { return os.lock_range(made.open_.get(), whole_file); });
     const bool is_swept =
-        !locked && (is(locked.error(), std::errc::permission_denied) ||
-                    is(locked.error(), std::errc::resource_unavailable_try_again));
+        !locked && (locked.error().code == std::errc::permission_denied ||
+                    locked.error().code == std::errc::resource_unavailable_try_again);
     if (!locked && (!is_swept || n == tries)) {
       return about(locked.error(), made.path());
     }
@@ -192,10 +188,10 @@ Result<OwnFile> OwnFile::make_lock(os::Os& os,
     if (locked && there && is_same(*there, made.status_)) {
       return made;
     }
-    const bool is_gone = there || is(there.error(), std::errc::no_such_file_or_directory);
+    const bool is_gone = there || there.error().code == std::errc::no_such_file_or_directory;
     if (!is_gone || n == tries) {
       return is_gone ? failure(std::errc::device_or_resource_busy, made.path() + " (swept)")
-                     : tl::unexpected<Error>(there.error());
+                     : failure(there.error());
     }
   }
 }
@@ -257,8 +253,8 @@ Status OwnFile::remove_name() noexcept {
   Status removed = ok();
   if (there) {
     removed = os::discard(*os_, path());
-  } else if (!is(there.error(), std::errc::no_such_file_or_directory)) {
-    removed = tl::unexpected<Error>(there.error());
+  } else if (there.error().code != std::errc::no_such_file_or_directory) {
+    removed = failure(there.error());
   }
   const Status released = reference_.release();
   return removed ? released : removed;
@@ -308,10 +304,10 @@ Result<bool> publish(os::Os& os,
     }
     return true;
   }
-  if (!options.overwrite && is(renamed.error(), std::errc::file_exists)) {
+  if (!options.overwrite && renamed.error().code == std::errc::file_exists) {
     return false;
   }
-  return tl::unexpected<Error>(renamed.error());
+  return failure(renamed.error());
 }
 
 }  // namespace lastref::cache

@@ -174,7 +174,7 @@ Result<std::string> random_hex(Os& os) noexcept {
 
 Status discard(Os& os, const Place& place) noexcept {
   Status removed = os.unlink(place);
-  if (!removed && removed.error().code == std::errc::no_such_file_or_directory) {
+  if (failed_with(removed, std::errc::no_such_file_or_directory)) {
     return ok();
   }
   return removed;

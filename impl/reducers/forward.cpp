@@ -166,7 +166,7 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
       return std::optional<Reference>(std::move(reference));
     }
     if (there.error().code != std::errc::no_such_file_or_directory) {
-      return tl::unexpected<Error>(there.error());
+      return failure(there.error());
     }
     // Somebody else has removed it. Those who map it keep what they have.
     LASTREF_CHECK(resources_->release(*file));
@@ -190,7 +190,7 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
     auto lent = resources_->lend(*file);
     if (!lent) {
       static_cast<void>(resources_->release(*file));
-      return tl::unexpected<Error>(std::move(lent).error());
+      return failure(std::move(lent).error());
     }
     if (!*lent) {
       return failure(std::errc::operation_canceled, file->path() + " was cleaned up");

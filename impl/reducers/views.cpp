@@ -33,8 +33,7 @@ Result<bool> is_there(os::Os& os, const FileMap& file) {
   }
   const auto there = os.status_at(file.path);
   if (!there) {
-    return is_out_of_sight(there.error().code) ? Result<bool>(false)
-                                               : tl::unexpected<Error>(there.error());
+    return is_out_of_sight(there.error().code) ? Result<bool>(false) : failure(there.error());
   }
   return Identity{.device = there->device, .inode = there->inode} == file.identity;
 }

@@ -14,7 +14,7 @@ constexpr std::string_view probe_start = "lastref_probe_";
 constexpr std::uint32_t private_folder = 0700;
 
 bool is_gone(const Status& status) {
-  return !status && status.error().code == std::errc::no_such_file_or_directory;
+  return failed_with(status, std::errc::no_such_file_or_directory);
 }
 
 std::string join(const std::string& folder, const std::string& name) {

@@ -18,10 +18,6 @@ constexpr int lives_of_a_folder_max = 4;
 constexpr std::size_t made_min = 64;
 constexpr int looks_a_folder = 2;
 
-bool is(const Error& error, std::errc code) {
-  return error.code == code;
-}
-
 Status check_context(const std::string& id) {
   if (id.empty() || id.size() > context_size_max || id.find('/') != std::string::npos ||
       id.find('\0') != std::string::npos) {
@@ -171,7 +167,7 @@ void TemporaryResources::remember(const std::string& folder) {
     each = each == made_.end() ? made_.begin() : each;
     looked_at_ = *each;
     const auto there = os_.status_at(looked_at_);
-    if (!there && is(there.error(), std::errc::no_such_file_or_directory)) {
+    if (failed_with(there, std::errc::no_such_file_or_directory)) {
       made_.erase(each);
     }
   }
@@ -184,8 +180,8 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
   // What shared memory is mounted on is not for us to make.
   Status made = place.use_shared_mem ? os_.make_folder(place.path, private_folder)
                                      : os::make_with_parents(os_, place.path);
-  if (!made && !is(made.error(), std::errc::file_exists)) {
-    return tl::unexpected<Error>(std::move(made).error());
+  if (!made && made.error().code != std::errc::file_exists) {
+    return failure(std::move(made).error());
   }
   if (made) {
     remember(place.path);
@@ -203,7 +199,7 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
     if (made) {
       static_cast<void>(os_.remove_folder(place.path));
     }
-    return tl::unexpected<Error>(std::move(usable).error());
+    return failure(std::move(usable).error());
   }
   return std::make_shared<os::UniqueFd>(*std::move(open));
 }
@@ -248,7 +244,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
         // An earlier life of the context may have left a folder there for the tracker to delete.
         static_cast<void>(references_->release(folder->resource));
       }
-      return tl::unexpected<Error>(std::move(open).error());
+      return failure(std::move(open).error());
     }
     folder->open = *std::move(open);
     const auto status = os_.status(folder->open->get());
@@ -285,7 +281,7 @@ Result<os::UniqueFd> TemporaryResources::begin_file(const os::Place& part,
   if (!counted) {
     open.close_quietly();
     discard(part);
-    return tl::unexpected<Error>(std::move(counted).error());
+    return failure(std::move(counted).error());
   }
   return open;
 }
@@ -361,10 +357,10 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     if (is_counted) {
       static_cast<void>(references_->forget(file->resource()));
     }
-    if (is(filled.error(), std::errc::no_such_file_or_directory) && folder->open == open) {
+    if (filled.error().code == std::errc::no_such_file_or_directory && folder->open == open) {
       folder->open.reset();  // Somebody has removed it: next time it is made again.
     }
-    return tl::unexpected<Error>(std::move(filled).error());
+    return failure(std::move(filled).error());
   }
   file->folder_ = folder;
   file->number_ = ++folder->files_made;
@@ -397,7 +393,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     if (file || !at_place) {
       return file;
     }
-    const bool is_gone = is(file.error(), std::errc::no_such_file_or_directory);
+    const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
     const os::Held held(*monitor_);
     if (context->shared_memory_failed != had_failed) {
       continue;  // Others were faster to choose another place.

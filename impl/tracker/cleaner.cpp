@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds pause_between_looks{20};
 constexpr std::chrono::seconds pause_between_starts{1};
 
 bool is_gone(const Status& status) {
-  return !status && status.error().code == std::errc::no_such_file_or_directory;
+  return failed_with(status, std::errc::no_such_file_or_directory);
 }
 
 /// What another attempt may cure. Anything else is final for a file; a folder may also have been
@@ -356,7 +356,7 @@ std::optional<Status> Cleaner::advance(Job& job) {
   if (removed || is_gone(removed)) {
     return ok();
   }
-  return job.refused ? Status(tl::unexpected<Error>(*job.refused)) : removed;
+  return job.refused ? Status(failure(*job.refused)) : removed;
 }
 
 }  // namespace lastref::tracker

@@ -65,7 +65,7 @@ Status Client::State::ready() {
   while (!announced_ && !broken_) {
     monitor_->wait();
   }
-  return broken_ ? Status(tl::unexpected(*broken_)) : ok();
+  return broken_ ? Status(failure(*broken_)) : ok();
 }
 
 Status Client::State::request(Verb verb,
@@ -87,7 +87,7 @@ Status Client::State::request(Verb verb,
   }
   requests_.erase(id);
   if (!request.done) {
-    return tl::unexpected(*broken_);
+    return failure(*broken_);
   }
   if (request.status != std::errc{}) {
     // What is full is where the ledger lies, and not where the thing does.
@@ -116,7 +116,7 @@ Status Client::State::hold(const Resource& resource) {
   while (on_its_way_ < mine && !broken_) {
     monitor_->wait();
   }
-  return on_its_way_ < mine ? Status(tl::unexpected(*broken_)) : ok();
+  return on_its_way_ < mine ? Status(failure(*broken_)) : ok();
 }
 
 Status Client::State::release(const Resource& resource) {
@@ -136,7 +136,7 @@ Status Client::State::release(const Resource& resource) {
 /// waits in the listening socket. On an error nothing is left, and the next call tries again.
 Status Client::State::start() {
   if (broken_) {
-    return tl::unexpected(*broken_);
+    return failure(*broken_);
   }
   if (started_) {
     return ok();

@@ -76,7 +76,7 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
   if (items[wake_item].readable) {
     std::array<std::byte, 64> drained{};
     const auto read = os_.read(wake_read_.get(), drained);
-    if (!read && read.error().code == std::errc::io_error) {
+    if (failed_with(read, std::errc::io_error)) {
       give_up(read.error());  // It would call us again and again.
       return false;
     }

@@ -66,7 +66,7 @@ Status Daemon::expect_members() {
       if (process.error().code == std::errc::no_such_process) {
         continue;
       }
-      return tl::unexpected<Error>(process.error());
+      return failure(process.error());
     }
     members_.emplace(++last_member_, Member{.pid = pid, .process = os::UniqueFd(os_, *process)});
   }
@@ -162,7 +162,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   round_was_full_ = ready.has_value();
   if (!ready) {
     if (++poll_failures_ == failures_max) {
-      return tl::unexpected<Error>(ready.error());
+      return failure(ready.error());
     }
     return ok();
   }

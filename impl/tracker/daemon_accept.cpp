@@ -113,7 +113,7 @@ Status Daemon::put_off_accepting(const Error& why) {
   }
   const bool can_wait = is_want_of_room(why.code) && !connections_.empty();
   if (accept_failures_ >= (can_wait ? want_of_room_max : failures_max)) {
-    return tl::unexpected<Error>(why);
+    return failure(why);
   }
   accept_again_ = os_.now() + pause_after_failure;
   return ok();

@@ -80,7 +80,7 @@ Status Daemon::wait_for_clean_up() {
   const auto waited = os_.poll(items, timeout);
   if (!waited && waited.error().code != std::errc::interrupted &&
       ++poll_failures_ == failures_max) {
-    return tl::unexpected<Error>(waited.error());
+    return failure(waited.error());
   }
   return ok();
 }

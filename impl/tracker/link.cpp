@@ -73,7 +73,7 @@ Arrival Link::receive() {
     return os::retry_interrupted([&] { return os_->receive(fd(), bytes); });
   };
   auto arrived = attempt();
-  if (!arrived && arrived.error().code == std::errc::connection_reset) {
+  if (failed_with(arrived, std::errc::connection_reset)) {
     // Said once when the other side died with something of ours unread: what it had sent is still
     // there (Linux unix(7) sockets, unix_release_sock).
     arrived = attempt();

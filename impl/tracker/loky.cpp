@@ -116,7 +116,7 @@ Result<bool> LokyTracker::read_some() {
   const auto ready = os::retry_interrupted([&] { return os_.poll(items, timeout); });
   if (!ready) {
     if (++poll_failures_ == failures_max) {
-      return tl::unexpected<Error>(ready.error());
+      return failure(ready.error());
     }
     return true;
   }
@@ -133,7 +133,7 @@ Result<bool> LokyTracker::read_some() {
     if (got.error().code == std::errc::resource_unavailable_try_again) {
       return true;
     }
-    return tl::unexpected<Error>(got.error());
+    return failure(got.error());
   }
   take_lines();
   return *got > 0;

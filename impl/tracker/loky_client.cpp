@@ -33,7 +33,7 @@ Status LokyClient::send(std::string_view command, const Resource& resource) {
       continue;
     }
     if (written.error().code != std::errc::resource_unavailable_try_again) {
-      return tl::unexpected<Error>(written.error());
+      return failure(written.error());
     }
     std::array<os::PollItem, 1> room{{{.fd = pipe_, .want_write = true}}};
     LASTREF_CHECK(os::retry_interrupted([&] { return os_.poll(room, std::nullopt); }));

@@ -35,7 +35,7 @@ int run(os::Os& os, std::span<const std::string> arguments) noexcept {
   }
   auto daemon =
       Daemon::start(os, {.folder = arguments[0]}, os::UniqueFd(os, static_cast<os::Fd>(passed)));
-  const Status served = daemon ? (*daemon)->serve() : Status(tl::unexpected(daemon.error()));
+  const Status served = daemon ? (*daemon)->serve() : Status(failure(daemon.error()));
   if (!served) {
     os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
     return 2;

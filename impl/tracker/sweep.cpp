@@ -31,12 +31,12 @@ Result<std::vector<TreePaths>> trees_in(os::Os& os, const std::string& runtime) 
     if (folder.error().code == std::errc::no_such_file_or_directory) {
       return trees;
     }
-    return tl::unexpected<Error>(folder.error());
+    return failure(folder.error());
   }
   for (;;) {
     const auto entries = os.read_folder(folder->get());
     if (!entries && entries.error().code != std::errc::no_such_file_or_directory) {
-      return tl::unexpected<Error>(entries.error());
+      return failure(entries.error());
     }
     if (!entries || entries->empty()) {
       break;  // Its end; or it is gone, with the last tree in it.
@@ -99,7 +99,7 @@ Result<std::set<Resource>> names_of_the_living(os::Os& os, const TreePaths& dead
         names.insert(std::make_move_iterator(counted->begin()),
                      std::make_move_iterator(counted->end()));
       } else if (counted.error().code != std::errc::no_such_file_or_directory) {
-        return tl::unexpected<Error>(counted.error());
+        return failure(counted.error());
       }
     }
   }
@@ -219,7 +219,7 @@ Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
     if (ledger.error().code == std::errc::no_such_file_or_directory) {
       return true;
     }
-    return tl::unexpected<Error>(ledger.error());
+    return failure(ledger.error());
   }
   return Sweep(os, *ledger, swept).clean_all(paths);
 }
@@ -230,7 +230,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
   auto opened = LockFile::open_to_sweep(os, paths.lock());
   if (!opened) {
     if (opened.error().code != std::errc::no_such_file_or_directory) {
-      return tl::unexpected<Error>(opened.error());
+      return failure(opened.error());
     }
     // Killed between the folder and its lock, or between the lock's end and the folder's; or being
     // made at this moment, which only goes wrong for its maker, who starts again.
@@ -291,7 +291,7 @@ Result<Swept> sweep_places(os::Os& os,
     }
   }
   if (!worst) {
-    return tl::unexpected<Error>(worst.error());
+    return failure(worst.error());
   }
   return swept;
 }

@@ -19,15 +19,11 @@ constexpr std::uint64_t member_bytes = 1ULL << 31U;
 /// bytes; so that a tree begins where there is room for its first names.
 constexpr std::size_t ledger_reserve = 4096;
 
-bool is(const Error& error, std::errc code) {
-  return error.code == code;
-}
-
 /// Made or found: a folder of ours that nobody else can enter.
 Status usable_folder(os::Os& os, const std::string& path) {
   for (int tries = 1;; ++tries) {
     Status made = os.make_folder(path, private_folder);
-    if (!made && !is(made.error(), std::errc::file_exists)) {
+    if (!made && made.error().code != std::errc::file_exists) {
       return made;
     }
     Status usable = check_private(os, path);
@@ -38,7 +34,7 @@ Status usable_folder(os::Os& os, const std::string& path) {
       static_cast<void>(os.remove_folder(path));
     }
     // The last tree in it took it along between our two looks.
-    if (tries == tries_max || !is(usable.error(), std::errc::no_such_file_or_directory)) {
+    if (tries == tries_max || usable.error().code != std::errc::no_such_file_or_directory) {
       return usable;
     }
   }
@@ -50,10 +46,10 @@ Result<bool> still_there(os::Os& os, os::Fd fd, const std::string& path) {
   LASTREF_TRY(open, os.status(fd));
   auto named = os.status_at(path);
   if (!named) {
-    if (is(named.error(), std::errc::no_such_file_or_directory)) {
+    if (named.error().code == std::errc::no_such_file_or_directory) {
       return false;
     }
-    return tl::unexpected<Error>(named.error());
+    return failure(named.error());
   }
   return named->device == open.device && named->inode == open.inode;
 }
@@ -100,8 +96,9 @@ Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
 
 /// A sweep took the tree, or its runtime folder, for a dead one's while it was being made.
 bool worth_another_try(const Error& error) {
-  return is(error, std::errc::no_such_file_or_directory) ||
-         is(error, std::errc::resource_unavailable_try_again) || is(error, std::errc::file_exists);
+  return error.code == std::errc::no_such_file_or_directory ||
+         error.code == std::errc::resource_unavailable_try_again ||
+         error.code == std::errc::file_exists;
 }
 
 /// On an error nothing of the tree is left, nor of the runtime folder if it was empty.
@@ -116,13 +113,13 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
       if (tree) {
         return tree;
       }
-      made = tl::unexpected<Error>(std::move(tree.error()));
+      made = failure(std::move(tree.error()));
       // Whatever cannot be removed now has no live process, so the next start will.
       static_cast<void>(remove_tree(os, paths));
     }
     if (tries == tries_max || !worth_another_try(made.error())) {
       static_cast<void>(os.remove_folder(runtime));
-      return tl::unexpected<Error>(made.error());
+      return failure(made.error());
     }
   }
 }
@@ -210,11 +207,11 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
     if (tree) {
       return tree;
     }
-    if (!why || !is(*why, std::errc::no_space_on_device)) {
+    if (!why || why->code != std::errc::no_space_on_device) {
       why = std::move(tree.error());
     }
   }
-  return tl::unexpected<Error>(*std::move(why));
+  return failure(*std::move(why));
 }
 
 Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept {
@@ -224,11 +221,11 @@ Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept {
     return failure(std::errc::permission_denied, paths.folder + " (another user's)");
   }
   if (Status locked = lock_own_byte(os, lock.get()); !locked) {
-    if (is(locked.error(), std::errc::resource_unavailable_try_again)) {
+    if (locked.error().code == std::errc::resource_unavailable_try_again) {
       // Only a sweep of a dead tree ever holds a byte that is not its own.
       return failure(std::errc::no_such_file_or_directory, paths.folder, Call::lock_range);
     }
-    return tl::unexpected<Error>(locked.error());
+    return failure(locked.error());
   }
   LASTREF_TRY(there, still_there(os, lock.get(), paths.lock()));
   if (!there) {
@@ -239,7 +236,7 @@ Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept {
 
 Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept {
   Status locked = lock_byte(os, lock, tracker_byte);
-  if (!locked && is(locked.error(), std::errc::resource_unavailable_try_again)) {
+  if (failed_with(locked, std::errc::resource_unavailable_try_again)) {
     return failure(std::errc::device_or_resource_busy, "the tracker's lock", Call::lock_range);
   }
   return locked;
@@ -270,7 +267,7 @@ Status remove_tree(os::Os& os, const TreePaths& paths) noexcept {
   LASTREF_CHECK(os::discard(os, paths.ledger()));
   LASTREF_CHECK(os::discard(os, paths.lock()));
   if (Status removed = os.remove_folder(paths.folder);
-      !removed && !is(removed.error(), std::errc::no_such_file_or_directory)) {
+      !removed && removed.error().code != std::errc::no_such_file_or_directory) {
     return removed;
   }
   // Not empty, most of the time: other trees live there.

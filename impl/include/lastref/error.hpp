@@ -36,13 +36,21 @@ inline tl::unexpected<Error> failure(std::errc code, std::string subject, Call c
       Error{.code = code, .call = call, .subject = std::move(subject), .injected = false});
 }
 
+/// An Error that somebody else has met, on its way out of a function returning any Result.
+inline tl::unexpected<Error> failure(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
+
+/// Whether it failed, and with this code.
+template <typename T>
+bool failed_with(const Result<T>& result, std::errc code) {
+  return !result && result.error().code == code;
+}
+
 /// How it went, without the value.
 template <typename T>
 Status status_of(const Result<T>& result) {
-  if (result) {
-    return ok();
-  }
-  return tl::unexpected<Error>(result.error());
+  return result ? ok() : Status(failure(result.error()));
 }
 
 /// One line for people: what was tried, on what, and what the kernel said.

@@ -173,7 +173,7 @@ Result<Value> nested(const TaskContext& context, Arguments arguments) {
   ProcessBackend backend(context.session, test_functions());
   const auto made = backend.configure({.n_jobs = static_cast<int>(number_of(arguments[0]))});
   if (!made) {
-    return tl::unexpected<Error>(made.error());
+    return failure(made.error());
   }
   return List{static_cast<std::int64_t>(made->n_jobs), made->fallback != nullptr};
 }

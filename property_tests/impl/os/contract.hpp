@@ -78,14 +78,14 @@ GroundRow sim_ground();
 testing::AssertionResult fails(const Status& result, Call call, std::errc code);
 template <typename T>
 testing::AssertionResult fails(const Result<T>& result, Call call, std::errc code) {
-  return fails(result ? ok() : Status(tl::unexpected<Error>(result.error())), call, code);
+  return fails(status_of(result), call, code);
 }
 
 /// `result` is no error.
 testing::AssertionResult worked(const Status& result);
 template <typename T>
 testing::AssertionResult worked(const Result<T>& result) {
-  return worked(result ? ok() : Status(tl::unexpected<Error>(result.error())));
+  return worked(status_of(result));
 }
 
 /// The value; a failed test and a default one if there is none.

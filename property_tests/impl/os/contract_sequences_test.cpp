@@ -138,14 +138,14 @@ class Player {
   }
   template <typename T>
   void note(const Result<T>& result) {
-    note(result ? ok() : Status(tl::unexpected<Error>(result.error())));
+    note(status_of(result));
   }
   void note(const Result<std::size_t>& count) {
-    note(count ? ok() : Status(tl::unexpected<Error>(count.error())));
+    note(status_of(count));
     seen_.back() += count ? ' ' + std::to_string(*count) : "";
   }
   void note(const Result<os::FileStatus>& status) {
-    note(status ? ok() : Status(tl::unexpected<Error>(status.error())));
+    note(status_of(status));
     if (status) {
       const bool is_file = status->kind == os::FileKind::regular;
       seen_.back() += " kind " + std::to_string(static_cast<int>(status->kind)) + " mode " +
@@ -167,7 +167,7 @@ class Player {
   }
   void note_content(const std::string& whole_path) {
     const auto file = os::open_file(os_, whole_path, {});
-    note(file ? ok() : Status(tl::unexpected<Error>(file.error())));
+    note(status_of(file));
     if (file) {
       std::string text(32768, '?');
       const auto bytes = std::as_writable_bytes(std::span(text));
@@ -179,7 +179,7 @@ class Player {
     switch (step.call) {
       case Call::open: {
         auto file = os::open_file(os_, path(step.name), step.how);
-        note(file ? ok() : Status(tl::unexpected<Error>(file.error())));
+        note(status_of(file));
         if (file) {
           slots_.at(step.slot) = std::move(*file);
         }

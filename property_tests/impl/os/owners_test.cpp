@@ -19,7 +19,7 @@ class ScriptedOs final : public KernelOs {
   Result<Fd> open(const Place& place, const OpenOptions&) noexcept override {
     calls.push_back("open " + place.path);
     const Status status = next(Call::open);
-    return status ? Result<Fd>(Fd{7}) : tl::unexpected<Error>(status.error());
+    return status ? Result<Fd>(Fd{7}) : failure(status.error());
   }
   Status close(Fd fd) noexcept override {
     calls.push_back("close " + std::to_string(static_cast<int>(fd)));
@@ -32,7 +32,7 @@ class ScriptedOs final : public KernelOs {
   Result<Buffer> map(const MapOptions&) noexcept override {
     calls.push_back("map");
     const Status status = next(Call::map);
-    return status ? Result<Buffer>(Buffer(memory)) : tl::unexpected<Error>(status.error());
+    return status ? Result<Buffer>(Buffer(memory)) : failure(status.error());
   }
   Status unmap(Buffer mapped) noexcept override {
     calls.push_back("unmap " + std::to_string(mapped.size()));
@@ -41,7 +41,7 @@ class ScriptedOs final : public KernelOs {
   Result<std::size_t> read(Fd, Buffer into) noexcept override {
     calls.push_back("read " + std::to_string(into.size()));
     if (const Status status = next(Call::read); !status) {
-      return tl::unexpected<Error>(status.error());
+      return failure(status.error());
     }
     if (room.empty()) {
       return 0;
@@ -77,7 +77,7 @@ class ScriptedOs final : public KernelOs {
 
   Result<std::size_t> take(Fd fd, Bytes bytes, std::uint64_t offset, Call call) {
     if (const Status status = next(call); !status) {
-      return tl::unexpected<Error>(status.error());
+      return failure(status.error());
     }
     std::size_t size = bytes.size();
     if (!room.empty()) {

@@ -88,8 +88,8 @@ int be_worker(os::Os& os, const std::vector<std::string>& arguments) {
       return 0;
     }
     const auto reduction = decode_reduction(bytes);
-    const auto array = reduction ? receiver.rebuild(*reduction)
-                                 : Result<Array>(tl::unexpected<Error>(reduction.error()));
+    const auto array =
+        reduction ? receiver.rebuild(*reduction) : Result<Array>(failure(reduction.error()));
     if (!array || !contents_equal(*array, array_of(number))) {
       return 2;
     }
@@ -127,7 +127,7 @@ int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
   const auto tree = client->tree();
   Pipe there(os);
   Pipe back(os);
-  const auto worker = !tree ? Result<os::Child>(tl::unexpected<Error>(tree.error()))
+  const auto worker = !tree ? Result<os::Child>(failure(tree.error()))
                             : os.spawn({.entry = worker_entry,
                                         .arguments = {*tree},
                                         .fds = {{.here = there.read.get(), .number_there = 3},
