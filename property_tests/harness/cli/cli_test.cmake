@@ -41,15 +41,11 @@ set(PROGRAM ${program})
 answers(2 "no verb gaet; did you mean gate" gaet)
 answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
 
+# One row for each kind of answer; the fuzz target command_line has the other bad numbers.
 answers(0 "5000 +without --budget" gate --help)
 answers(2 "soon is not a number above 0" gate --budget soon)
-answers(2 "-1 is not a number above 0" gate --budget=-1)
-answers(2 "nan is not a number above 0" gate --budget nan)
 answers(2 "--seed" gate --seed x)
-answers(2 "--seed" gate --seed=-1)
-answers(2 "--random" gate --random some)
 answers(2 "--worlds" gate --worlds 0)
-answers(2 "--worlds" gate --worlds many)
 answers(2 "warden" gate --require warden)
 answers(2 "no scenario matches canary/alway; did you mean canary/always_fails"
   gate --scenario canary/alway)
@@ -72,7 +68,6 @@ answers(2 "excludes" list --rows --points)
 answers(0 "T7 +enoent_is_tried_again" mutants --list)
 answers(2 "no mutant of row T99" mutants --row T99)
 answers(2 "no mutant enoent_is_eror; did you mean enoent_is_an_error" mutants enoent_is_eror)
-answers(2 "excludes" mutants --list --check)
 answers(2 "no scenario matches row T99" gate --row T99)
 
 answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario canary/always_fails
@@ -86,7 +81,6 @@ answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
   replay canary/always_fail)
 answers(2 "not a fault. One reads" replay canary/always_fails --fault kill)
 answers(2 "not a list of answers" replay canary/always_fails --choices 1.x)
-answers(2 "--seed" replay canary/always_fails --seed much)
 answers(2 "--world" replay canary/always_fails --world moon)
 answers(1 "VIOLATION canary/always_fails.*reproduce *lastref replay canary/always_fails --world sim"
   replay canary/always_fails --world sim)
