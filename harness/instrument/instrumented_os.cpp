@@ -1,12 +1,8 @@
 #include "harness/instrument/instrumented_os.hpp"
 
 #define FIU_ENABLE 1
-#include <algorithm>
-
 #include <fiu-control.h>
 #include <fiu.h>
-
-#include "harness/instrument/crossing.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -17,17 +13,13 @@ bool fiu_ready() noexcept {
   return ready;
 }
 
-template <typename Span>
-Span part_of(Span whole, const Passage& passage) noexcept {
-  return passage.shorten && !whole.empty() ? whole.first(std::max<std::size_t>(whole.size() / 2, 1))
-                                           : whole;
-}
-
 }  // namespace
 
 InstrumentedOs::InstrumentedOs(os::Os& inner, Gate& gate) noexcept : inner_(inner), gate_(gate) {
   LASTREF_ASSERT(fiu_ready());
 }
+
+InstrumentedOs::~InstrumentedOs() = default;
 
 void InstrumentedOs::adopt(os::Fd fd, std::string_view name) {
   names_.open(fd, name);
@@ -77,6 +69,37 @@ InstrumentedOs::Subject InstrumentedOs::of(os::Fd fd) {
   return {.object = names_.name_of(fd), .text = names_.path_of(fd)};
 }
 
+std::string_view InstrumentedOs::word_of(os::Signal signal) noexcept {
+  switch (signal) {
+    case os::Signal::interrupt:
+      return "interrupt";
+    case os::Signal::terminate:
+      return "terminate";
+    case os::Signal::hang_up:
+      return "hang_up";
+    case os::Signal::quit:
+      return "quit";
+    case os::Signal::kill:
+      return "kill";
+    case os::Signal::stop:
+      return "stop";
+    case os::Signal::resume:
+      return "resume";
+  }
+  LASTREF_ASSERT(false);
+}
+
+InstrumentedOs::Subject InstrumentedOs::of(const About& about, std::string& path) {
+  if (const auto given = about.path()) {
+    path = about.place != nullptr ? names_.path_of(*about.place) : std::string(*given);
+    return {.object = object_of(path), .text = path, .value = about.mode};
+  }
+  if (about.fd) {
+    return of(*about.fd);
+  }
+  return about.signal ? Subject{.object = word_of(*about.signal)} : Subject{};
+}
+
 void InstrumentedOs::step(Step step) noexcept {
   const StepRow& row = row_of(step);
   Approach going{.place = row.name};
@@ -87,21 +110,6 @@ void InstrumentedOs::step(Step step) noexcept {
   [[maybe_unused]] const int ignored = fiu_fail(row.point);
   inner_.step(step);
   gate_.after(going, {});
-}
-
-Result<os::Fd> InstrumentedOs::open(const os::Place& place,
-                                    const os::OpenOptions& options) noexcept {
-  const std::string path = names_.path_of(place);
-  const std::string_view object = object_of(path);
-  const Subject subject{
-      .object = object, .text = path, .value = options.create ? std::int64_t{options.mode} : -1};
-  return cross(Call::open, subject, [&](auto&, auto&) {
-    auto fd = inner_.open(place, options);
-    if (fd) {
-      names_.open(*fd, object, path);
-    }
-    return fd;
-  });
 }
 
 Status InstrumentedOs::close(os::Fd fd) noexcept {
@@ -120,77 +128,6 @@ Status InstrumentedOs::close(os::Fd fd) noexcept {
   gate_.after(
       going, {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = error != 0});
   return answer;
-}
-
-Result<std::size_t> InstrumentedOs::read(os::Fd fd, os::Buffer into) noexcept {
-  return cross(Call::read, of(fd), [&](auto&, auto& passage) {
-    return inner_.read(fd, part_of(into, passage));
-  });
-}
-
-Result<std::size_t> InstrumentedOs::read_at(os::Fd fd,
-                                            os::Buffer into,
-                                            std::uint64_t offset) noexcept {
-  return cross(Call::read_at, of(fd), [&](auto&, auto& passage) {
-    return inner_.read_at(fd, part_of(into, passage), offset);
-  });
-}
-
-Result<std::size_t> InstrumentedOs::write(os::Fd fd, os::Bytes bytes) noexcept {
-  return cross(Call::write, of(fd), [&](auto&, auto& passage) {
-    return inner_.write(fd, part_of(bytes, passage));
-  });
-}
-
-Result<std::size_t> InstrumentedOs::write_at(os::Fd fd,
-                                             os::Bytes bytes,
-                                             std::uint64_t offset) noexcept {
-  return cross(Call::write_at, of(fd), [&](auto&, auto& passage) {
-    return inner_.write_at(fd, part_of(bytes, passage), offset);
-  });
-}
-
-Status InstrumentedOs::sync(os::Fd fd) noexcept {
-  return cross(Call::sync, of(fd), [&](auto&, auto&) { return inner_.sync(fd); });
-}
-
-Status InstrumentedOs::punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
-  return cross(
-      Call::punch_hole, of(fd), [&](auto&, auto&) { return inner_.punch_hole(fd, offset, size); });
-}
-
-Status InstrumentedOs::remove(Call call, const Subject& subject, const Removal& removal) noexcept {
-  Approach going = approach(call, subject);
-  const int error = failure_at(call, gate_.before(going));
-  Status answer = ok();
-  if (error == 0 || error == ENOENT) {
-    answer = removal();
-  }
-  const bool fails = error != 0 && answer.has_value();
-  if (fails) {
-    answer = injected(call, error, subject);
-  }
-  gate_.after(going,
-              {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = fails});
-  return answer;
-}
-
-Result<os::FileStatus> InstrumentedOs::status(os::Fd fd) noexcept {
-  return cross(Call::status, of(fd), [&](auto&, auto&) { return inner_.status(fd); });
-}
-
-Result<os::FileStatus> InstrumentedOs::status_at(const os::Place& place) noexcept {
-  const std::string path = names_.path_of(place);
-  return cross(Call::status_at, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
-    return inner_.status_at(place);
-  });
-}
-
-Status InstrumentedOs::unlink(const os::Place& place) noexcept {
-  const std::string path = names_.path_of(place);
-  return remove(Call::unlink, {.object = object_of(path), .text = path}, [&] {
-    return inner_.unlink(place);
-  });
 }
 
 template <typename Act>
@@ -214,41 +151,6 @@ Status InstrumentedOs::rename_new(const os::Place& from, const os::Place& to) no
   return move(Call::rename_new, from, to, [&] { return inner_.rename_new(from, to); });
 }
 
-Status InstrumentedOs::make_folder(const os::Place& place, std::uint32_t mode) noexcept {
-  const std::string path = names_.path_of(place);
-  const Subject subject{.object = object_of(path), .text = path, .value = mode};
-  return cross(
-      Call::make_folder, subject, [&](auto&, auto&) { return inner_.make_folder(place, mode); });
-}
-
-Status InstrumentedOs::remove_folder(const os::Place& place) noexcept {
-  const std::string path = names_.path_of(place);
-  return remove(Call::remove_folder, {.object = object_of(path), .text = path}, [&] {
-    return inner_.remove_folder(place);
-  });
-}
-
-Result<std::vector<os::FolderEntry>> InstrumentedOs::read_folder(os::Fd folder) noexcept {
-  return cross(
-      Call::read_folder, of(folder), [&](auto&, auto&) { return inner_.read_folder(folder); });
-}
-
-Result<std::uint64_t> InstrumentedOs::free_space(const std::string& path) noexcept {
-  return cross(Call::free_space, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
-    return inner_.free_space(path);
-  });
-}
-
-Result<std::uint64_t> InstrumentedOs::file_system(const std::string& path) noexcept {
-  return cross(Call::file_system, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
-    return inner_.file_system(path);
-  });
-}
-
-Result<std::string> InstrumentedOs::working_folder() noexcept {
-  return cross(Call::working_folder, {}, [&](auto&, auto&) { return inner_.working_folder(); });
-}
-
 Result<os::Buffer> InstrumentedOs::map(const os::MapOptions& options) noexcept {
   const Subject subject =
       options.file == os::Fd::none ? Subject{.object = "anonymous"} : of(options.file);
@@ -269,46 +171,6 @@ Status InstrumentedOs::unmap(os::Buffer mapped) noexcept {
     }
     return unmapped;
   });
-}
-
-Result<os::Fd> InstrumentedOs::create_shm(const std::string& name, std::uint32_t mode) noexcept {
-  const Subject subject{.object = object_of(name), .text = name, .value = mode};
-  return cross(Call::create_shm, subject, [&](auto&, auto&) {
-    auto fd = inner_.create_shm(name, mode);
-    if (fd) {
-      names_.open(*fd, subject.object, name);
-    }
-    return fd;
-  });
-}
-
-Status InstrumentedOs::unlink_shm(const std::string& name) noexcept {
-  return remove(Call::unlink_shm, {.object = object_of(name), .text = name}, [&] {
-    return inner_.unlink_shm(name);
-  });
-}
-
-Status InstrumentedOs::create_semaphore(const std::string& name, std::uint32_t mode) noexcept {
-  const Subject subject{.object = object_of(name), .text = name, .value = mode};
-  return cross(Call::create_semaphore, subject, [&](auto&, auto&) {
-    return inner_.create_semaphore(name, mode);
-  });
-}
-
-Status InstrumentedOs::unlink_semaphore(const std::string& name) noexcept {
-  return remove(Call::unlink_semaphore, {.object = object_of(name), .text = name}, [&] {
-    return inner_.unlink_semaphore(name);
-  });
-}
-
-Status InstrumentedOs::lock_range(os::Fd fd, const os::LockRange& range) noexcept {
-  return cross(
-      Call::lock_range, of(fd), [&](auto&, auto&) { return inner_.lock_range(fd, range); });
-}
-
-Result<std::optional<os::LockHolder>> InstrumentedOs::find_lock(
-    os::Fd fd, const os::LockRange& range) noexcept {
-  return cross(Call::find_lock, of(fd), [&](auto&, auto&) { return inner_.find_lock(fd, range); });
 }
 
 }  // namespace lastref::harness

@@ -15,22 +15,36 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <lastref/os.hpp>
 #include <lastref/process_objects.hpp>
 
+#include "harness/instrument/about.hpp"
+#include "harness/instrument/every_call.hpp"
 #include "harness/instrument/fd_names.hpp"
 #include "harness/instrument/gate.hpp"
 #include "impl/os/kernel_os_exit.hpp"
 
 namespace lastref::harness {
 
-class InstrumentedOs final : public os::Os {
+/// Whether it takes a name away.
+constexpr bool removes(Call call) noexcept {
+  return call == Call::unlink || call == Call::remove_folder || call == Call::unlink_shm ||
+         call == Call::unlink_semaphore;
+}
+
+class InstrumentedOs final : public EveryCall<InstrumentedOs> {
  public:
   /// Both outlive it.
   InstrumentedOs(os::Os& inner, Gate& gate) noexcept;
+  InstrumentedOs(const InstrumentedOs&) = delete;
+  InstrumentedOs& operator=(const InstrumentedOs&) = delete;
+  ~InstrumentedOs() override;
 
   /// A descriptor that came with the process.
   void adopt(os::Fd fd, std::string_view name);
@@ -43,71 +57,38 @@ class InstrumentedOs final : public os::Os {
   /// The next crossing of `call` by this program fails with `error`, whatever the gate says.
   static void arm(Call call, int error);
 
-  Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override;
+  /// Every call that is none of those below.
+  template <Call call, typename... Given>
+  AnswerOf<call> every(Given&&... given) noexcept;
+
+  // They tell the gate of something, or give a name to what is opened, moved or closed.
   Status close(os::Fd fd) noexcept override;
-  Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override;
-  Result<std::size_t> read_at(os::Fd fd, os::Buffer into, std::uint64_t offset) noexcept override;
-  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override;
-  Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t offset) noexcept override;
-  Status sync(os::Fd fd) noexcept override;
-  Status punch_hole(os::Fd fd, std::uint64_t offset, std::uint64_t size) noexcept override;
-  Result<os::FileStatus> status(os::Fd fd) noexcept override;
-  Result<os::FileStatus> status_at(const os::Place& place) noexcept override;
-  Status unlink(const os::Place& place) noexcept override;
   Status rename(const os::Place& from, const os::Place& to) noexcept override;
   Status rename_new(const os::Place& from, const os::Place& to) noexcept override;
-  Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override;
-  Status remove_folder(const os::Place& place) noexcept override;
-  Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
-  Result<std::uint64_t> free_space(const std::string& path) noexcept override;
-  Result<std::uint64_t> file_system(const std::string& path) noexcept override;
-  Result<std::string> working_folder() noexcept override;
-
   Result<os::Buffer> map(const os::MapOptions& options) noexcept override;
   Status unmap(os::Buffer mapped) noexcept override;
-
-  Result<os::Fd> create_shm(const std::string& name, std::uint32_t mode) noexcept override;
-  Status unlink_shm(const std::string& name) noexcept override;
-  Status create_semaphore(const std::string& name, std::uint32_t mode) noexcept override;
-  Status unlink_semaphore(const std::string& name) noexcept override;
-
-  Status lock_range(os::Fd fd, const os::LockRange& range) noexcept override;
-  Result<std::optional<os::LockHolder>> find_lock(os::Fd fd,
-                                                  const os::LockRange& range) noexcept override;
-
   Result<os::Fd> make_socket() noexcept override;
   Status bind(os::Fd socket, const std::string& path) noexcept override;
-  Status listen(os::Fd socket) noexcept override;
   Result<os::Fd> accept(os::Fd socket) noexcept override;
   Status connect(os::Fd socket, const std::string& path) noexcept override;
-  Status send(os::Fd socket, os::Bytes message, std::span<const os::Fd> fds) noexcept override;
   Result<os::Received> receive(os::Fd socket, os::Buffer into) noexcept override;
-  Status shut_down(os::Fd socket) noexcept override;
-  Result<os::Peer> peer_of(os::Fd socket) noexcept override;
   Result<os::PipeEnds> make_pipe() noexcept override;
-  Result<std::size_t> poll(std::span<os::PollItem> items,
-                           std::optional<std::chrono::nanoseconds> timeout) noexcept override;
-
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
   Result<os::Fd> open_process(os::Pid pid) noexcept override;
   Status signal_process(os::Fd process, os::Signal signal) noexcept override;
-  Result<std::optional<os::ChildExit>> wait_child(os::Fd process) noexcept override;
-  os::Pid process_id() noexcept override;
-  std::uint32_t user_id() noexcept override;
-  Status ignore_signal(os::Signal signal) noexcept override;
-  Status unblock_signal(os::Signal signal) noexcept override;
 
+  // They are the gate's, if it serialises.
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
                                                    os::ThreadKind kind) noexcept override;
-  os::Pid thread_id() noexcept override;
   unsigned processors() noexcept override;
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
-  std::optional<std::string> environment(const std::string& name) noexcept override;
+
   void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
     inner_.keep_to_itself(fds, variable);
   }
-
   std::uint64_t process_token() noexcept override;
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
@@ -136,11 +117,14 @@ class InstrumentedOs final : public os::Os {
   /// A rename; what it moved is known by its new path.
   template <typename Act>
   Status move(Call call, const os::Place& from, const os::Place& to, Act act);
-  using Removal = std::function<Status()>;
   /// A removal. Told that the name is not there, it removes it first: somebody else was faster,
   /// which is the only way in which that error is true.
-  Status remove(Call call, const Subject& subject, const Removal& removal) noexcept;
+  template <typename Act>
+  Status remove(Call call, const Subject& subject, Act act) noexcept;
+  static std::string_view word_of(os::Signal signal) noexcept;
   Subject of(os::Fd fd);
+  /// The path or name, if there is one, is kept in `path`.
+  Subject of(const About& about, std::string& path);
 
   os::Os& inner_;
   Gate& gate_;
@@ -148,5 +132,70 @@ class InstrumentedOs final : public os::Os {
   os::ExitHooks exit_hooks_;
   os::GenerationsOfObjects objects_;
 };
+
+template <typename Act>
+auto InstrumentedOs::cross(Call call, const Subject& subject, Act act) noexcept {
+  using Answer = decltype(act(std::declval<Approach&>(), std::declval<const Passage&>()));
+  Approach going = approach(call, subject);
+  const Passage passage = gate_.before(going);
+  const int error = failure_at(call, passage);
+  Answer answer = error == 0 ? act(going, passage) : Answer(injected(call, error, subject));
+  gate_.after(
+      going, {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = error != 0});
+  return answer;
+}
+
+template <typename Act>
+auto InstrumentedOs::cross_surely(Call call, std::string_view object, Act act) noexcept {
+  Approach going = approach(call, {.object = object});
+  going.asks = false;
+  gate_.before(going);
+  // Rows of calls that cannot fail have no errno; the point is reached all the same.
+  failure_at(call, {});
+  auto answer = act();
+  gate_.after(going, {});
+  return answer;
+}
+
+template <typename Act>
+Status InstrumentedOs::remove(Call call, const Subject& subject, Act act) noexcept {
+  Approach going = approach(call, subject);
+  const int error = failure_at(call, gate_.before(going));
+  Status answer = ok();
+  if (error == 0 || static_cast<std::errc>(error) == std::errc::no_such_file_or_directory) {
+    answer = act();
+  }
+  const bool fails = error != 0 && answer.has_value();
+  if (fails) {
+    answer = injected(call, error, subject);
+  }
+  gate_.after(going,
+              {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = fails});
+  return answer;
+}
+
+template <Call call, typename... Given>
+AnswerOf<call> InstrumentedOs::every(Given&&... given) noexcept {
+  std::string path;
+  const Subject subject = of(about(given...), path);
+  if constexpr (!can_fail<call>) {
+    return cross_surely(call, subject.object, [&] { return CallOf<call>::make(inner_, given...); });
+  } else if constexpr (removes(call)) {
+    return remove(call, subject, [&] { return CallOf<call>::make(inner_, given...); });
+  } else {
+    return cross(call, subject, [&](auto&, const Passage& passage) {
+      [[maybe_unused]] const auto taken = [&](std::size_t size) {
+        return passage.shorten && size > 1 ? size / 2 : size;
+      };
+      auto answer = CallOf<call>::make(inner_, part_of<call>(given, taken)...);
+      if constexpr (std::is_same_v<AnswerOf<call>, Result<os::Fd>>) {
+        if (answer) {
+          names_.open(*answer, subject.object, subject.text);
+        }
+      }
+      return answer;
+    });
+  }
+}
 
 }  // namespace lastref::harness

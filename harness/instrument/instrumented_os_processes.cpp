@@ -1,30 +1,10 @@
-// instrumented_os_processes: processes, threads, monitors, processors, clock, chance, environment.
-#include "harness/instrument/crossing.hpp"
+// instrumented_os_processes: processes, threads, monitors, processors, clock, chance.
+#include "harness/instrument/instrumented_os.hpp"
 
 namespace lastref::harness {
 namespace {
 
 constexpr std::string_view process_prefix = "process:";
-
-std::string_view word_of(os::Signal signal) noexcept {
-  switch (signal) {
-    case os::Signal::interrupt:
-      return "interrupt";
-    case os::Signal::terminate:
-      return "terminate";
-    case os::Signal::hang_up:
-      return "hang_up";
-    case os::Signal::quit:
-      return "quit";
-    case os::Signal::kill:
-      return "kill";
-    case os::Signal::stop:
-      return "stop";
-    case os::Signal::resume:
-      return "resume";
-  }
-  LASTREF_ASSERT(false);
-}
 
 /// A thread whose end is known to the gate before the kernel knows it.
 class GatedThread final : public os::Thread {
@@ -121,31 +101,6 @@ Status InstrumentedOs::signal_process(os::Fd process, os::Signal signal) noexcep
   });
 }
 
-Result<std::optional<os::ChildExit>> InstrumentedOs::wait_child(os::Fd process) noexcept {
-  return cross(
-      Call::wait_child, of(process), [&](auto&, auto&) { return inner_.wait_child(process); });
-}
-
-os::Pid InstrumentedOs::process_id() noexcept {
-  return cross_surely(Call::process_id, {}, [&] { return inner_.process_id(); });
-}
-
-std::uint32_t InstrumentedOs::user_id() noexcept {
-  return cross_surely(Call::user_id, {}, [&] { return inner_.user_id(); });
-}
-
-Status InstrumentedOs::ignore_signal(os::Signal signal) noexcept {
-  return cross(Call::ignore_signal, {.object = word_of(signal)}, [&](auto&, auto&) {
-    return inner_.ignore_signal(signal);
-  });
-}
-
-Status InstrumentedOs::unblock_signal(os::Signal signal) noexcept {
-  return cross(Call::unblock_signal, {.object = word_of(signal)}, [&](auto&, auto&) {
-    return inner_.unblock_signal(signal);
-  });
-}
-
 Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(std::function<void()> body,
                                                                  os::ThreadKind kind) noexcept {
   using Started = Result<std::unique_ptr<os::Thread>>;
@@ -171,10 +126,6 @@ Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(std::function<v
   });
 }
 
-os::Pid InstrumentedOs::thread_id() noexcept {
-  return cross_surely(Call::thread_id, {}, [&] { return inner_.thread_id(); });
-}
-
 unsigned InstrumentedOs::processors() noexcept {
   return cross_surely(Call::processors, {}, [&] {
     return gate_.serialises() ? processors_of_a_run : inner_.processors();
@@ -194,10 +145,6 @@ Status InstrumentedOs::entropy(os::Buffer into) noexcept {
     gate_.fill(into);
     return ok();
   });
-}
-
-std::optional<std::string> InstrumentedOs::environment(const std::string& name) noexcept {
-  return cross_surely(Call::environment, object_of(name), [&] { return inner_.environment(name); });
 }
 
 std::uint64_t InstrumentedOs::process_token() noexcept {

@@ -1,5 +1,5 @@
 // instrumented_os_sockets: sockets, pipes, and waiting for them.
-#include "harness/instrument/crossing.hpp"
+#include "harness/instrument/instrumented_os.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -30,10 +30,6 @@ Status InstrumentedOs::bind(os::Fd socket, const std::string& path) noexcept {
   });
 }
 
-Status InstrumentedOs::listen(os::Fd socket) noexcept {
-  return cross(Call::listen, of(socket), [&](auto&, auto&) { return inner_.listen(socket); });
-}
-
 Result<os::Fd> InstrumentedOs::accept(os::Fd socket) noexcept {
   return cross(Call::accept, of(socket), [&](auto&, auto&) {
     auto fd = inner_.accept(socket);
@@ -57,13 +53,6 @@ Status InstrumentedOs::connect(os::Fd socket, const std::string& path) noexcept 
   });
 }
 
-Status InstrumentedOs::send(os::Fd socket,
-                            os::Bytes message,
-                            std::span<const os::Fd> fds) noexcept {
-  return cross(
-      Call::send, of(socket), [&](auto&, auto&) { return inner_.send(socket, message, fds); });
-}
-
 Result<os::Received> InstrumentedOs::receive(os::Fd socket, os::Buffer into) noexcept {
   const Subject subject = of(socket);
   return cross(Call::receive, subject, [&](auto&, auto&) {
@@ -79,14 +68,6 @@ Result<os::Received> InstrumentedOs::receive(os::Fd socket, os::Buffer into) noe
     }
     return received;
   });
-}
-
-Status InstrumentedOs::shut_down(os::Fd socket) noexcept {
-  return cross(Call::shut_down, of(socket), [&](auto&, auto&) { return inner_.shut_down(socket); });
-}
-
-Result<os::Peer> InstrumentedOs::peer_of(os::Fd socket) noexcept {
-  return cross(Call::peer_of, of(socket), [&](auto&, auto&) { return inner_.peer_of(socket); });
 }
 
 Result<os::PipeEnds> InstrumentedOs::make_pipe() noexcept {

@@ -1,0 +1,55 @@
+// about: what a call is about, told from its arguments.
+//
+// For about(os::Fd{4}, os::Bytes()) that is descriptor 4, for about(os::Place("/a"), 0600U) the
+// path /a, and for about(os::Fd{4}, std::string("/socket")) the path: who is told of a failed bind
+// wants to know where.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <lastref/os.hpp>
+
+namespace lastref::harness {
+
+/// A path or name, the last one if there are two; or else a descriptor, a process or a signal.
+struct About {
+  const os::Place* place = nullptr;
+  const std::string* name = nullptr;
+  std::optional<os::Fd> fd = {};
+  std::optional<os::Pid> pid = {};
+  std::optional<os::Signal> signal = {};
+  std::int64_t mode = 0;  ///< Of what it makes; -1 if it could make something, and does not.
+
+  /// As it was given.
+  std::optional<std::string_view> path() const noexcept {
+    if (place != nullptr) {
+      return place->path;
+    }
+    return name != nullptr ? std::optional<std::string_view>(*name) : std::nullopt;
+  }
+
+  void note(const os::Place& given) noexcept { place = &given; }
+  void note(const std::string& given) noexcept { name = &given; }
+  void note(const os::SpawnOptions& given) noexcept { name = &given.entry; }
+  void note(os::Fd given) noexcept { fd = given; }
+  void note(const os::MapOptions& given) noexcept { fd = given.file; }
+  void note(os::Pid given) noexcept { pid = given; }
+  void note(os::Signal given) noexcept { signal = given; }
+  void note(std::uint32_t given) noexcept { mode = given; }
+  void note(const os::OpenOptions& given) noexcept {
+    mode = given.create ? std::int64_t{given.mode} : -1;
+  }
+  void note(const auto&) noexcept {}
+};
+
+template <typename... Given>
+About about(const Given&... given) noexcept {
+  About found;
+  (found.note(given), ...);
+  return found;
+}
+
+}  // namespace lastref::harness
