@@ -19,7 +19,7 @@
 #include "harness/sim/sim_process.hpp"
 #include "property_tests/support/array_generators.hpp"
 #include "property_tests/support/array_model.hpp"
-#include "property_tests/support/boastful_os.hpp"
+#include "property_tests/support/directed_os.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref {
@@ -33,7 +33,8 @@ const os::OpenOptions to_create{.write = true, .create = true};
 
 TEST(NpyFile, that_is_cut_short_while_it_is_read_is_malformed_R12) {
   const FreshFolder folder;
-  pretend::BoastfulOs os;
+  pretend::DirectedOs os;
+  os.size = ~std::uint64_t{0};
   const os::UniqueFd file = must(os::open_file(os, folder.path("a.npy"), to_create));
   ASSERT_TRUE(write_npy(os, file.get(), must(Array::zeros(dtype_of("<i8"), {10}))));
   std::filesystem::resize_file(folder.path("a.npy"), 150);

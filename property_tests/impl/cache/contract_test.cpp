@@ -158,7 +158,7 @@ TEST_P(CacheContract, preserve_leaves_a_name_alone_unless_it_is_told_to_C7) {
 TEST_P(CacheContract, a_name_that_comes_meanwhile_is_left_alone_C7) {
   const auto cache = make(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
-  ground_.os.director = [&](const pretend::Crossed& crossed) -> std::optional<std::errc> {
+  ground_.os.director = [&](const pretend::Crossing& crossed) -> std::optional<std::errc> {
     if (crossed.call == Call::rename_new) {
       ground_.folder.write("kept", "somebody else's");
     }
@@ -217,10 +217,10 @@ TEST_P(CacheContract, a_preserved_file_is_there_whole_or_not_at_all_C7) {
       SCOPED_TRACE(at);
       const auto cache = make(2);
       ASSERT_TRUE(put(*cache, 0, "zero"));
-      const std::size_t before = ground_.os.crossed.size();
+      const std::size_t before = ground_.os.crossings.size();
       ground_.os.director = pretend::fail_kth(at, code);
       const auto preserved = cache->preserve("kept", false);
-      const std::size_t crossed = ground_.os.crossed.size() - before;
+      const std::size_t crossed = ground_.os.crossings.size() - before;
       ground_.os.director = nullptr;
       EXPECT_EQ(ground_.folder.exists("kept"), preserved && *preserved);
       for (const std::string& name : ground_.folder.names()) {
@@ -275,7 +275,7 @@ TEST_P(CacheContract, another_error_of_writing_is_told_and_nothing_changes_C4) {
 
 /// The k-th call fails, and whatever would remove a file, if `no_unlink`.
 pretend::DirectedOs::Director fail_making(std::size_t k, std::errc code, bool no_unlink) {
-  return [kth = pretend::fail_kth(k, code), code, no_unlink](const pretend::Crossed& crossed) {
+  return [kth = pretend::fail_kth(k, code), code, no_unlink](const pretend::Crossing& crossed) {
     const auto failed = kth(crossed);
     return no_unlink && crossed.call == Call::unlink ? code : failed;
   };
@@ -288,10 +288,10 @@ TEST_P(CacheContract, nothing_is_left_when_it_cannot_be_made_C6) {
                                         std::pair(std::errc::permission_denied, true)}) {
     for (std::size_t at = 0;; ++at) {
       SCOPED_TRACE(at);
-      const std::size_t before = ground_.os.crossed.size();
+      const std::size_t before = ground_.os.crossings.size();
       ground_.os.director = fail_making(at, code, no_unlink);
       auto cache = ground_.try_make(GetParam(), 4, ground_.options());
-      const std::size_t crossed = ground_.os.crossed.size() - before;
+      const std::size_t crossed = ground_.os.crossings.size() - before;
       ground_.os.director = nullptr;
       if (!cache) {
         ++failed;

@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(On,
 pretend::DirectedOs::Director fail_if_reached(std::size_t at, bool& reached) {
   reached = false;
   return [&reached,
-          fail = pretend::fail_kth(at, std::errc::io_error)](const pretend::Crossed& crossed) {
+          fail = pretend::fail_kth(at, std::errc::io_error)](const pretend::Crossing& crossed) {
     const auto code = fail(crossed);
     reached = reached || code;
     return code;

@@ -16,7 +16,7 @@ namespace lastref {
 namespace {
 
 using pretend::CacheGround;
-using pretend::Crossed;
+using pretend::Crossing;
 using pretend::get;
 using pretend::get_all_ways;
 using pretend::must;
@@ -76,7 +76,7 @@ TEST(ManyLimit, is_not_met_by_puts_that_found_no_room_C5) {
   // Somebody takes room behind it meanwhile, so that it cannot be given back.
   pretend::DirectedOs other_os;
   const auto other = must(MultiprocessFileCache::attach(other_os, cache->handle()));
-  ground.os.director = [&](const Crossed& crossed) -> std::optional<std::errc> {
+  ground.os.director = [&](const Crossing& crossed) -> std::optional<std::errc> {
     if (crossed.call != Call::write_at) {
       return std::nullopt;
     }

@@ -18,7 +18,7 @@ namespace {
 
 using pretend::CacheGround;
 using pretend::code_of;
-using pretend::Crossed;
+using pretend::Crossing;
 using pretend::get;
 using pretend::get_all_ways;
 using pretend::must;
@@ -121,7 +121,7 @@ TEST(ManyWriters, killed_at_any_moment_leave_no_value_or_all_of_it_C3_C4) {
           pretend::die();
         }
       };
-      ground.os.director = [&](const Crossed&) -> std::optional<std::errc> {
+      ground.os.director = [&](const Crossing&) -> std::optional<std::errc> {
         count();
         return std::nullopt;
       };
@@ -241,8 +241,8 @@ TEST(ManyWriters, who_loads_freezes_those_who_have_the_old_file_C7) {
 TEST(ManyWriters, sync_a_durable_value_before_it_is_seen_and_its_slot_before_they_return_C9) {
   Two two(1, {.is_durable = true});
   std::vector<Value> seen;
-  two.ground.os.crossed.clear();
-  two.ground.os.after = [&](const Crossed& crossed) {
+  two.ground.os.crossings.clear();
+  two.ground.os.after = [&](const Crossing& crossed) {
     if (crossed.call == Call::sync) {
       seen.push_back(get(*two.attached, 0));
     }
@@ -250,11 +250,11 @@ TEST(ManyWriters, sync_a_durable_value_before_it_is_seen_and_its_slot_before_the
   ASSERT_TRUE(put(*two.made, 0, "zero"));
   two.ground.os.after = nullptr;
   EXPECT_THAT(seen, ElementsAre(Value(), Value("zero")));
-  ASSERT_GE(two.ground.os.crossed.size(), 3U);
-  EXPECT_EQ(two.ground.os.crossed[0].call, Call::write_at);
-  EXPECT_EQ(two.ground.os.crossed[1].call, Call::sync);
+  ASSERT_GE(two.ground.os.crossings.size(), 3U);
+  EXPECT_EQ(two.ground.os.crossings[0].call, Call::write_at);
+  EXPECT_EQ(two.ground.os.crossings[1].call, Call::sync);
   // Whoever attaches it is durable too.
-  two.other_os.crossed.clear();
+  two.other_os.crossings.clear();
   Two other(1, {.is_durable = true});
   ASSERT_TRUE(put(*other.attached, 0, "zero"));
   EXPECT_EQ(other.other_os.count_of(Call::sync), 2U);
@@ -301,13 +301,13 @@ TEST(ManyReaders, make_no_call_and_change_no_word_once_it_is_mapped_C1) {
     ASSERT_TRUE(put(*two.made, slot, std::string(1000, 'x')));
   }
   static_cast<void>(get(*two.attached, 999));
-  two.other_os.crossed.clear();
+  two.other_os.crossings.clear();
   std::vector<Step> steps;
   two.other_os.at_step = [&](Step step) { steps.push_back(step); };
   for (std::uint64_t slot = 0; slot < 1000; ++slot) {
     EXPECT_EQ(get(*two.attached, slot), std::string(1000, 'x'));
   }
-  EXPECT_THAT(two.other_os.crossed, IsEmpty());
+  EXPECT_THAT(two.other_os.crossings, IsEmpty());
   EXPECT_THAT(steps, SizeIs(1000));
   EXPECT_THAT(steps, testing::Each(Step::word_load));
 }
@@ -342,7 +342,7 @@ TEST(ManyFile, goes_with_the_process_that_made_it_alone_C6) {
   EXPECT_THAT(ground.folder.names(), SizeIs(2));
   // A forked child has a copy of the object, and ends it.
   const pretend::ForkedEnd end = pretend::run_forked([&] {
-    ground.os.pid = ground.os.KernelOs::process_id();
+    ground.os.pid = ground.os.real_pid();
     const bool is_right = get(*cache, 0) == "zero" && cache->close() && !put(*cache, 0, "late");
     cache.reset();
     return is_right;
@@ -358,7 +358,7 @@ TEST(ManyFile, goes_with_the_process_that_made_it_alone_C6) {
 TEST(ManyFile, has_its_name_counted_before_it_is_there_C6) {
   CacheGround ground;
   std::vector<std::string> before_open;
-  ground.os.director = [&](const Crossed& crossed) -> std::optional<std::errc> {
+  ground.os.director = [&](const Crossing& crossed) -> std::optional<std::errc> {
     if (crossed.call == Call::open && crossed.subject.starts_with(ground.folder.path() + '/')) {
       EXPECT_THAT(ground.counts.names(ResourceType::file), testing::Contains(crossed.subject));
       before_open = ground.counts.names(ResourceType::file);

@@ -21,7 +21,7 @@ inline bool at_moment(DirectedOs& os,
       between();
     }
   };
-  os.director = [&](const Crossed&) -> std::optional<std::errc> {
+  os.director = [&](const Crossing&) -> std::optional<std::errc> {
     count();
     return std::nullopt;
   };

@@ -15,7 +15,7 @@
 
 #include "impl/cache/snapshot.hpp"
 #include "property_tests/impl/cache/cache_ground.hpp"
-#include "property_tests/support/boastful_os.hpp"
+#include "property_tests/support/directed_os.hpp"
 #include "property_tests/support/process_words.hpp"
 
 namespace lastref {
@@ -193,7 +193,8 @@ TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) 
   const auto cache = ground.make_many(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   const Outsider outsider(ground);
-  pretend::BoastfulOs os;
+  pretend::DirectedOs os;
+  os.size = ~std::uint64_t{0};
   const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
   outsider.set_word(outsider.word(slots_at), std::uint64_t{1} << 47U);
   EXPECT_EQ(code_of(attached->get_checked(0)), std::errc::not_enough_memory);
@@ -202,7 +203,8 @@ TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) 
 TEST(Snapshots, of_more_slots_than_there_is_memory_for_or_cut_short_are_a_typed_error_C7) {
   CacheGround ground;
   ground.folder.write("file", std::string(40, '\0'));
-  pretend::BoastfulOs os;
+  pretend::DirectedOs os;
+  os.size = ~std::uint64_t{0};
   const auto load = [&](std::uint64_t length) {
     return code_of(
         cache::Snapshot::load(os, must(os::open_file(os, ground.folder.path("file"), {})), length));

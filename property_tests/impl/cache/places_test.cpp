@@ -21,7 +21,7 @@ namespace {
 using pretend::CacheGround;
 using pretend::CacheKind;
 using pretend::code_of;
-using pretend::Crossed;
+using pretend::Crossing;
 using pretend::get;
 using pretend::get_all_ways;
 using pretend::must;
@@ -97,7 +97,7 @@ TEST(ManyWords, are_beside_the_values_where_they_have_room_for_good_E14) {
 TEST(ManyWords, go_where_there_is_room_and_their_absence_says_what_each_place_said_E14_E10) {
   OnWrite ground;
   const auto fail_words_in = [&](std::size_t places) {
-    return [&ground, places](const Crossed& crossed) -> std::optional<std::errc> {
+    return [&ground, places](const Crossing& crossed) -> std::optional<std::errc> {
       const bool is_first = crossed.subject.starts_with("/dev/shm/");
       const bool is_second = crossed.subject.starts_with("/tmp/lastref-");
       const bool is_words = crossed.subject.ends_with(".words") && crossed.call == Call::open;
@@ -163,7 +163,7 @@ TEST(CachePreserve, that_is_durable_has_its_bytes_and_then_its_name_on_the_devic
     const auto cache = must(ground.try_make(kind, 2, options));
     ASSERT_TRUE(put(*cache, 0, "zero"));
     std::vector<bool> had_name;
-    ground.os.after = [&](const Crossed& crossed) {
+    ground.os.after = [&](const Crossing& crossed) {
       if (crossed.call == Call::sync) {
         had_name.push_back(ground.folder.exists("kept"));
       }

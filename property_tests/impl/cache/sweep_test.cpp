@@ -40,7 +40,7 @@ constexpr ChildPid child_pids[] = {ChildPid::own, ChildPid::parents};
 void die_after(CacheGround& ground, ChildPid pid, const std::function<void()>& act) {
   const pretend::ForkedEnd end = pretend::run_forked([&] {
     if (pid == ChildPid::own) {
-      ground.os.pid = ground.os.KernelOs::process_id();
+      ground.os.pid = ground.os.real_pid();
     }
     act();
     pretend::die();
@@ -75,7 +75,7 @@ TEST(CacheSweep, removes_what_was_not_finished_at_whatever_moment_its_process_di
     CacheGround ground;
     const pretend::ForkedEnd end = pretend::run_forked([&] {
       std::size_t moment = 0;
-      ground.os.director = [&](const pretend::Crossed&) -> std::optional<std::errc> {
+      ground.os.director = [&](const pretend::Crossing&) -> std::optional<std::errc> {
         if (moment++ == n) {
           pretend::die();
         }
@@ -164,7 +164,7 @@ TEST(CacheSweep, says_what_it_could_not_remove_unless_somebody_has_it_E14) {
       ground.folder.write(base + ".lock", "");
       ground.folder.write(base + ".cache", "");
       ground.os.said.clear();
-      ground.os.director = [&](const pretend::Crossed& crossed) {
+      ground.os.director = [&](const pretend::Crossing& crossed) {
         return crossed.call == call ? std::optional(error) : std::nullopt;
       };
       cache::sweep_dead(ground.os, ground.folder.path());
@@ -204,7 +204,7 @@ TEST(CacheSweep, takes_nothing_from_who_has_the_dead_process_s_cache_E14) {
 TEST(CacheSweep, between_the_making_of_a_lock_and_its_taking_costs_another_name_and_no_cache_E14) {
   CacheGround ground;
   std::size_t swept = 0;
-  ground.os.after = [&](const pretend::Crossed& crossed) {
+  ground.os.after = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::open && crossed.subject.ends_with(".lock") && swept < 3) {
       ++swept;
       // As a sweep of another process does, which finds it free.

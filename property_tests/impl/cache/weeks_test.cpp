@@ -49,7 +49,7 @@ TEST(CacheWeeks, a_preserved_cache_is_attached_without_memory_of_its_own_E12) {
   }
   EXPECT_LT(heap(), before + 10 * 4096) << "16 bytes a slot would be 16,000,000";
   // Nor is it read.
-  ground.os.crossed.clear();
+  ground.os.crossings.clear();
   static_cast<void>(must(MultiprocessFileCache::attach(ground.os, made->handle())));
   EXPECT_EQ(ground.os.count_of(Call::read_at), 0U);
   attached.clear();
@@ -193,7 +193,7 @@ TEST_P(CacheInAThread, destroyed_while_a_call_is_in_it_waits_for_it_E9) {
   std::atomic<bool> is_over{false};
   std::atomic<bool> is_destroyed{false};
   // Inside of a call: preserve asks the system for much.
-  ground.os.after = [&](const pretend::Crossed& crossed) {
+  ground.os.after = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::rename_new && !is_inside.exchange(true)) {
       while (ground.os.count_of(Call::poll) == 0 && !is_destroyed) {
         std::this_thread::yield();
@@ -223,7 +223,7 @@ TEST_P(CacheInAThread, forked_while_a_call_is_in_it_is_used_and_ended_by_the_chi
   const std::size_t there = ground.folder.names().size();
   std::atomic<bool> is_inside{false};
   std::atomic<bool> is_forked{false};
-  ground.os.after = [&](const pretend::Crossed& crossed) {
+  ground.os.after = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::rename_new && !is_inside.exchange(true)) {
       while (!is_forked) {
         std::this_thread::yield();
@@ -235,7 +235,7 @@ TEST_P(CacheInAThread, forked_while_a_call_is_in_it_is_used_and_ended_by_the_chi
     std::this_thread::yield();
   }
   const pretend::ForkedEnd end = pretend::run_forked([&] {
-    ground.os.pid = ground.os.KernelOs::process_id();
+    ground.os.pid = ground.os.real_pid();
     ground.os.after = nullptr;
     const auto found = cache->get(0);
     const bool is_right = GetParam() == CacheKind::many
@@ -259,7 +259,7 @@ TEST(FileOfOne, is_not_written_by_a_forked_child_E8) {
   const auto cache = ground.make(CacheKind::file, 4);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   const pretend::ForkedEnd end = pretend::run_forked([&] {
-    ground.os.pid = ground.os.KernelOs::process_id();
+    ground.os.pid = ground.os.real_pid();
     return code_of(cache->put(1, os::bytes_of("late"))) == std::errc::operation_not_permitted;
   });
   EXPECT_TRUE(end.said);

@@ -301,9 +301,9 @@ TEST(Forward, that_fails_at_any_call_leaves_nothing_of_it_R12) {
       // Not contiguous, so that it is written in several pieces.
       const Array array = must(patterned(600'000).slice(std::vector<Slice>{{.step = 2}}));
       ground.os.director = fail_kth(at, code);
-      const std::size_t before = ground.os.crossed.size();
+      const std::size_t before = ground.os.crossings.size();
       const auto sent = ground.forward->reduce(array);
-      const bool was_reached = ground.os.crossed.size() > before + at;
+      const bool was_reached = ground.os.crossings.size() > before + at;
       ground.os.director = nullptr;
       if (!sent) {
         EXPECT_THAT(ground.counts.names(ResourceType::file), IsEmpty());

@@ -19,7 +19,7 @@
 namespace lastref {
 namespace {
 
-using pretend::Crossed;
+using pretend::Crossing;
 using pretend::dtype_of;
 using pretend::fail_kth;
 using pretend::file_at;
@@ -34,7 +34,7 @@ std::vector<std::string> tell_story(SendGround& ground, const std::function<void
   ground.counts.before = [&](const std::string& word, const std::string&) {
     story.push_back(word);
   };
-  ground.os.after = [&](const Crossed& crossing) {
+  ground.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::open || crossing.call == Call::map || crossing.call == Call::unmap) {
       story.emplace_back(name_of(crossing.call));
     }
@@ -204,10 +204,10 @@ TEST(Receiver, gives_back_what_it_holds_if_any_call_fails_R7) {
                                         .shape = {1000},
                                         .unlink = true};
         }
-        const std::size_t before = ground.os.crossed.size();
+        const std::size_t before = ground.os.crossings.size();
         ground.os.director = fail_kth(at, std::errc::not_enough_memory);
         const auto rebuilt = ground.receiver.rebuild(reduction);
-        const bool was_reached = ground.os.crossed.size() > before + at;
+        const bool was_reached = ground.os.crossings.size() > before + at;
         ground.os.director = nullptr;
         EXPECT_EQ(ground.counts.of(path, "worker"), rebuilt ? 1U : 0U);
         EXPECT_EQ(ground.receiver.is_temporary(path), rebuilt.has_value());

@@ -18,7 +18,7 @@
 namespace lastref {
 namespace {
 
-using pretend::Crossed;
+using pretend::Crossing;
 using pretend::file_at;
 using pretend::ManagerGround;
 using pretend::must;
@@ -58,7 +58,7 @@ TEST(Contexts, take_back_which_folder_it_was_before_they_make_it_anew_E4_M3) {
   const std::string path = must(ground.resources->resolve_temp_folder_name()).path;
   std::filesystem::remove_all(ground.os.real(path));
   std::size_t made = 0;
-  ground.os.after = [&](const Crossed& crossing) {
+  ground.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::make_folder) {
       EXPECT_FALSE(ground.counts.identities.contains(path));
       ++made;
@@ -432,7 +432,7 @@ TEST(Manager, warns_once_of_what_it_cannot_delete_at_the_end_M3) {
   ManagerGround ground;
   ASSERT_TRUE(ground.publish());
   const std::string folder = must(ground.resources->resolve_temp_folder_name()).path;
-  ground.os.director = [](const Crossed& crossing) {
+  ground.os.director = [](const Crossing& crossing) {
     return crossing.call == Call::remove_folder ? std::optional(std::errc::device_or_resource_busy)
                                                 : std::nullopt;
   };

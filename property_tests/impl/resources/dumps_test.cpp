@@ -14,7 +14,7 @@
 namespace lastref {
 namespace {
 
-using pretend::Crossed;
+using pretend::Crossing;
 using pretend::fail_kth;
 using pretend::ManagerGround;
 using pretend::must;
@@ -39,10 +39,10 @@ TEST(Dump, that_fails_at_any_call_leaves_no_file_and_no_count_R12) {
           ASSERT_TRUE(ground.publish());
         }
         const auto names_before = ground.folder.names();
-        const std::size_t crossed_before = ground.os.crossed.size();
+        const std::size_t crossed_before = ground.os.crossings.size();
         ground.os.director = fail_kth(at, code);
         const auto file = ground.publish();
-        const std::size_t crossed = ground.os.crossed.size() - crossed_before;
+        const std::size_t crossed = ground.os.crossings.size() - crossed_before;
         ground.os.director = nullptr;
         if (!file) {
           ++failed;
@@ -91,7 +91,7 @@ TEST(Dump, is_counted_before_it_has_its_name_and_has_it_when_it_is_complete_R4_R
   ground.counts.before = [&](const std::string& word, const std::string& path) {
     story.push_back(word + (path.ends_with(".npy") ? " file" : " folder"));
   };
-  ground.os.after = [&](const Crossed& crossing) {
+  ground.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::make_folder || crossing.call == Call::rename) {
       story.emplace_back(name_of(crossing.call));
     } else if (crossing.call == Call::open && crossing.subject.ends_with(".part")) {
@@ -116,7 +116,7 @@ TEST(Dump, is_ours_alone_from_its_first_instant_R13) {
   ground.folder.make_folder("new");
   ground.resources = ground.make({.root = ground.folder.path("new/a/b")});
   std::size_t looked = 0;
-  ground.os.after = [&](const Crossed&) {
+  ground.os.after = [&](const Crossing&) {
     for (const std::string& name : ground.folder.names()) {
       if (name == "new") {
         continue;
@@ -251,7 +251,7 @@ TEST(Dump, makes_a_folder_that_was_removed_anew_M2) {
     ASSERT_TRUE(ground.publish());
     remove();
     int removed = 0;
-    ground.os.after = [&](const Crossed& crossing) {
+    ground.os.after = [&](const Crossing& crossing) {
       if (crossing.call == when && removed < 2) {
         ++removed;
         remove();
@@ -279,7 +279,7 @@ TEST(Fallback, from_shared_memory_at_any_call_of_the_first_dump_M1) {
     ManagerGround clean;
     clean.choose_between_two();
     ASSERT_TRUE(clean.publish());
-    const std::size_t calls = clean.os.crossed.size();
+    const std::size_t calls = clean.os.crossings.size();
     clean.resources.reset();
     clean.remove_both();
     for (std::size_t at = 0; at < calls; ++at) {
@@ -287,7 +287,7 @@ TEST(Fallback, from_shared_memory_at_any_call_of_the_first_dump_M1) {
       ManagerGround ground;
       ground.choose_between_two();
       bool is_at_shm = false;
-      ground.os.director = [&, left = at](const Crossed& crossing) mutable {
+      ground.os.director = [&, left = at](const Crossing& crossing) mutable {
         is_at_shm = is_at_shm || crossing.subject.starts_with("/dev/shm/lastref_memmapping");
         const bool fails = is_at_shm && left-- == 0;
         return fails && crossing.call != Call::entropy ? std::optional(code) : std::nullopt;

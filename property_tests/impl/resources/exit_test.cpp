@@ -19,7 +19,7 @@
 namespace lastref {
 namespace {
 
-using pretend::Crossed;
+using pretend::Crossing;
 using pretend::ManagerGround;
 using pretend::must;
 using pretend::UnlinkingReferences;
@@ -70,7 +70,7 @@ TEST(Exit, that_cleans_up_is_waited_for_by_the_end_of_the_manager_E9) {
     ground.resources.reset();
     has_gone = true;
   }));
-  ground.os.after = [&](const Crossed& crossing) {
+  ground.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::unlink && !cleans.exchange(true)) {
       cleans.notify_all();
       ends.wait(false);
@@ -95,7 +95,7 @@ TEST(Exit, that_comes_to_a_manager_that_has_gone_does_nothing_E9) {
   const std::string folder = std::filesystem::path(file->path()).parent_path();
   ASSERT_TRUE(ground.publish());
   // The exit has both actions in its hands, and runs the second one's first.
-  ground.os.after = [&](const Crossed& crossing) {
+  ground.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::unlink && std::exchange(first, nullptr)) {
       std::filesystem::create_directory(folder);  // Somebody else's, by now.
     }

@@ -261,7 +261,7 @@ TEST(TempDirOnce, is_tried_with_a_folder_that_the_tracker_knows_M1_E10) {
   pretend::Counts counts;
   const auto references = counts.party("one");
   int probes = 0;
-  os.director = [&](const pretend::Crossed& crossing) -> std::optional<std::errc> {
+  os.director = [&](const pretend::Crossing& crossing) -> std::optional<std::errc> {
     const bool is_probe = crossing.subject.find("lastref_probe_") != std::string::npos;
     if (crossing.call == Call::make_folder && is_probe) {
       ++probes;
@@ -290,7 +290,7 @@ TEST(TempDirOnce, survives_who_sweeps_its_probe_and_the_sweep_takes_only_empty_p
   pretend::DirectedOs os;
   os.mounts["/dev/shm"] = folder.path();
   os.free = UINT64_MAX;
-  os.after = [&](const pretend::Crossed& crossing) {
+  os.after = [&](const pretend::Crossing& crossing) {
     if (crossing.call == Call::make_folder) {
       EXPECT_TRUE(remove_probes(os, "/dev/shm"));
     }
@@ -349,8 +349,8 @@ TEST_F(DeleteFolder, tries_ten_times_a_tenth_of_a_second_apart_M6) {
   EXPECT_EQ(os_.clock, std::chrono::milliseconds(900));
   folder_.remove("full/deep");
   os_.clock = {};
-  os_.crossed.clear();
-  os_.director = [&, refused = 0](const pretend::Crossed& crossing) mutable {
+  os_.crossings.clear();
+  os_.director = [&, refused = 0](const pretend::Crossing& crossing) mutable {
     const bool refuses = crossing.call == Call::remove_folder && refused++ < 9;
     return refuses ? std::optional(std::errc::device_or_resource_busy) : std::nullopt;
   };
@@ -358,8 +358,8 @@ TEST_F(DeleteFolder, tries_ten_times_a_tenth_of_a_second_apart_M6) {
   EXPECT_EQ(os_.count_of(Call::remove_folder), 10U);
   folder_.make_folder("full");
   os_.clock = {};
-  os_.crossed.clear();
-  os_.director = [&](const pretend::Crossed& crossing) {
+  os_.crossings.clear();
+  os_.director = [&](const pretend::Crossing& crossing) {
     return crossing.call == Call::remove_folder ? std::optional(std::errc::permission_denied)
                                                 : std::nullopt;
   };
@@ -374,7 +374,8 @@ TEST_F(DeleteFolder, tries_ten_times_a_tenth_of_a_second_apart_M6) {
 
 TEST_F(DeleteFolder, tries_on_at_once_if_it_cannot_wait_M6) {
   folder_.make_folder("full");
-  os_.director = [waits = 0](const pretend::Crossed& crossing) mutable -> std::optional<std::errc> {
+  os_.director = [waits =
+                      0](const pretend::Crossing& crossing) mutable -> std::optional<std::errc> {
     switch (crossing.call) {
       case Call::remove_folder:
         return std::errc::device_or_resource_busy;
@@ -423,9 +424,9 @@ TEST_F(DeleteFolder, survives_who_deletes_at_the_same_time_M6) {
     folder_.make_folder("full/deep");
     folder_.write("full/file");
     folder_.write("full/deep/file");
-    os_.crossed.clear();
-    os_.director = [&](const pretend::Crossed&) -> std::optional<std::errc> {
-      if (os_.crossed.size() == at + 1) {
+    os_.crossings.clear();
+    os_.director = [&](const pretend::Crossing&) -> std::optional<std::errc> {
+      if (os_.crossings.size() == at + 1) {
         folder_.remove("full");
       }
       return std::nullopt;
