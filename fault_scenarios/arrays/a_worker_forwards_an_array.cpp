@@ -6,7 +6,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = few_numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -21,7 +21,7 @@ void root(Stage& stage) {
 }
 
 void worker_a(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);
@@ -42,7 +42,7 @@ void worker_a(Stage& stage) {
 }
 
 void worker_b(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   stage.await("let go");

@@ -31,7 +31,7 @@ Array returned() {
 
 /// Receives what the worker's reducers make of arrays.
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   stage.send("options", text_of_bytes(encode(told())));
@@ -56,7 +56,7 @@ class Sender {
   explicit Sender(Stage& stage) : stage_(stage) {}
 
   Status send(const ReducerRegistry& registry, const std::string& word, const Array& array) {
-    return stage_.word("reduce", [&]() -> Status {
+    return stage_.product().operation("reduce", [&]() -> Status {
       LASTREF_TRY(sent, reduce(registry, array));
       LASTREF_TRY(bytes, encode(sent.reduction));
       stage_.send(word, text_of_bytes(bytes));
@@ -70,7 +70,7 @@ class Sender {
 };
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   const auto bytes = stage.receive("options");
@@ -84,7 +84,7 @@ void worker(Stage& stage) {
   }
   const auto references = references_of(stage);
   std::shared_ptr<TemporaryResources> resources;
-  const Status made = stage.word("make a manager", [&]() -> Status {
+  const Status made = stage.product().operation("make a manager", [&]() -> Status {
     LASTREF_TRY(manager, TemporaryResources::make(stage.os(), references, {.context = "call"}));
     resources = std::move(manager);
     return ok();
@@ -102,7 +102,8 @@ void worker(Stage& stage) {
       sender.send(forth, "small", small())) {
     static_cast<void>(sender.send(back, "back", returned()));
   }
-  static_cast<void>(stage.word("clean up", [&] { return resources->clean_temporary_resources(); }));
+  static_cast<void>(stage.product().operation(
+      "clean up", [&] { return resources->clean_temporary_resources(); }));
 }
 
 }  // namespace

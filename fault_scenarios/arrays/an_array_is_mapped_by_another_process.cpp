@@ -26,20 +26,20 @@ Status dump(os::Os& os, const std::string& path, const Array& array) {
 }
 
 void root(Stage& stage) {
-  const Resource file = stage.file("array.npy");
+  const Resource file = stage.product().file("array.npy");
   const auto array = numbered();
-  if (!array || !stage.lead() || !stage.register_name(file) ||
+  if (!array || !stage.product().lead() || !stage.product().register_name(file) ||
       !dump(stage.os(), file.name, *array) || !stage.start("client_a")) {
     return;
   }
   stage.await("a holds");
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
   stage.await("a has looked");
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("array.npy");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("array.npy");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("a holds");
@@ -51,7 +51,7 @@ void client_a(Stage& stage) {
     }
   }
   stage.tell("a has looked");
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
 }
 
 }  // namespace

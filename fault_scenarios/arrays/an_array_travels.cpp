@@ -6,7 +6,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -20,7 +20,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);

@@ -18,7 +18,7 @@ struct Program {
 /// Until somebody ends the process.
 void dump(Stage& stage, TemporaryResources& resources) {
   for (int number = 0; number < dumps; ++number) {
-    const Status dumped = stage.word("dump", [&]() -> Status {
+    const Status dumped = stage.product().operation("dump", [&]() -> Status {
       return status_of(resources.publish([&](os::Fd file) {
         stage.tell("a dump is on its way");
         return os::write_all(stage.os(), file, os::bytes_of("an array"));
@@ -32,7 +32,7 @@ void dump(Stage& stage, TemporaryResources& resources) {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   const auto program = std::make_shared<Program>();
@@ -43,7 +43,7 @@ void root(Stage& stage) {
     }
     *program = {};
   });
-  static_cast<void>(stage.word("make a manager", [&]() -> Status {
+  static_cast<void>(stage.product().operation("make a manager", [&]() -> Status {
     LASTREF_TRY(made,
                 TemporaryResources::make(
                     stage.os(), references_of(stage), {.root = stage.folder(), .context = "call"}));
@@ -71,7 +71,7 @@ Scenario an_exit_meets_a_dump() {
           "step: no folder is made again, and nothing is left.",
       .rows = {"E9", "M3"},
       .roles = {{"root", root}},
-      .failing_words = {"dump"},
+      .failing_operations = {"dump"},
   };
 }
 

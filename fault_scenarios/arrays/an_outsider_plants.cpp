@@ -7,8 +7,9 @@ namespace {
 constexpr const char* claim = "R13: what is planted in the way is not used, and not touched";
 
 void root(Stage& stage) {
-  const Resource temp = stage.folder_of("temp");
-  if (!stage.lead() || !stage.register_name(temp) || !stage.make(temp)) {
+  const Resource temp = stage.product().folder("temp");
+  if (!stage.product().lead() || !stage.product().register_name(temp) ||
+      !stage.product().make(temp)) {
     return;
   }
   Parent parent(stage, {.root = temp.name});
@@ -16,7 +17,7 @@ void root(Stage& stage) {
     return;
   }
   const std::string target = temp.name + "/target";
-  stage.outside_make_folder(target, 0700);
+  stage.outside().make_folder(target, 0700);
   for (const std::string context : {"symlink", "open", "file"}) {
     if (!parent.begin(context)) {
       return;
@@ -26,26 +27,26 @@ void root(Stage& stage) {
       return;
     }
     if (context == "symlink") {
-      stage.outside_symlink(target, folder->path);
+      stage.outside().symlink(target, folder->path);
     } else if (context == "open") {
-      stage.outside_make_folder(folder->path, 0777);
+      stage.outside().make_folder(folder->path, 0777);
     } else {
-      stage.outside_write(folder->path, "planted");
+      stage.outside().write(folder->path, "planted");
     }
     if (parent.send(context, numbered())) {
       stage.refute(claim, "an array was sent through a " + context);
     }
-    if (!stage.outside_list(target).empty() || !stage.outside_list(folder->path).empty()) {
+    if (!stage.outside().list(target).empty() || !stage.outside().list(folder->path).empty()) {
       stage.refute(claim, "a file was made in it");
     }
     if (!stage.os().status_at(folder->path) && stage.is_undisturbed()) {
       stage.refute(claim, "the " + context + " is gone");
     }
-    stage.outside_unlink(folder->path);
-    stage.outside_rmdir(folder->path);
+    stage.outside().unlink(folder->path);
+    stage.outside().rmdir(folder->path);
   }
-  stage.outside_rmdir(target);
-  static_cast<void>(stage.release(temp));
+  stage.outside().rmdir(target);
+  static_cast<void>(stage.product().release(temp));
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ Scenario an_outsider_plants() {
           "each is an error, nothing is made through it, and it stays as it is.",
       .rows = {"R13", "M3"},
       .roles = {{"root", root}},
-      .failing_words = {"reduce"},
+      .failing_operations = {"reduce"},
   };
 }
 

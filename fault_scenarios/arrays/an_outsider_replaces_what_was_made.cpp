@@ -7,27 +7,28 @@ namespace {
 
 /// Registers and makes it, and says which thing it is.
 bool make_known(Stage& stage, const Resource& resource) {
-  if (!stage.register_name(resource) || !stage.make(resource)) {
+  if (!stage.product().register_name(resource) || !stage.product().make(resource)) {
     return false;
   }
   const auto status = stage.os().status_at(resource.name);
   return status &&
-         stage.word_with_answer("identify", to_text(resource), [&]() -> Result<std::string> {
-           LASTREF_CHECK(stage.client().identify(resource, os::identity_of(*status)));
-           return to_text(resource);
-         });
+         stage.product().operation_with_answer(
+             "identify", to_text(resource), [&]() -> Result<std::string> {
+               LASTREF_CHECK(stage.product().client().identify(resource, os::identity_of(*status)));
+               return to_text(resource);
+             });
 }
 
 /// Another thing gets the name. From the end of that word on it has to stay, whoever dies.
 void replace(Stage& stage, const Resource& resource) {
-  static_cast<void>(
-      stage.word_with_answer("replace", to_text(resource), [&]() -> Result<std::string> {
+  static_cast<void>(stage.product().operation_with_answer(
+      "replace", to_text(resource), [&]() -> Result<std::string> {
         const bool is_done = resource.type == ResourceType::file
-                                 ? stage.outside_unlink(resource.name) &&
-                                       stage.outside_write(resource.name, "another's")
-                                 : stage.outside_rmdir(resource.name) &&
-                                       stage.outside_make_folder(resource.name, 0700) &&
-                                       stage.outside_write(resource.name + "/file", "another's");
+                                 ? stage.outside().unlink(resource.name) &&
+                                       stage.outside().write(resource.name, "another's")
+                                 : stage.outside().rmdir(resource.name) &&
+                                       stage.outside().make_folder(resource.name, 0700) &&
+                                       stage.outside().write(resource.name + "/file", "another's");
         if (!is_done) {
           return failure(std::errc::io_error, resource.name);
         }
@@ -36,16 +37,16 @@ void replace(Stage& stage, const Resource& resource) {
 }
 
 void root(Stage& stage) {
-  const Resource file = stage.file("replaced.bin");
-  const Resource folder = stage.folder_of("replaced");
-  if (!stage.lead() || !make_known(stage, file) || !make_known(stage, folder)) {
+  const Resource file = stage.product().file("replaced.bin");
+  const Resource folder = stage.product().folder("replaced");
+  if (!stage.product().lead() || !make_known(stage, file) || !make_known(stage, folder)) {
     return;
   }
   replace(stage, file);
   replace(stage, folder);
-  static_cast<void>(stage.release(file));
-  static_cast<void>(stage.release(folder));
-  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.product().release(file));
+  static_cast<void>(stage.product().release(folder));
+  static_cast<void>(stage.product().client().probe());
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -18,7 +18,7 @@ void root(Stage& stage) {
   await_arrival(stage, "first");
   parent.arrived("first");
   const std::string gone = parent.last_file();
-  stage.outside_unlink(gone);
+  stage.outside().unlink(gone);
   if (!parent.send("second", array)) {
     return;
   }
@@ -29,8 +29,8 @@ void root(Stage& stage) {
   parent.arrived("second");
   // And the whole folder under the hands of its owner.
   const auto folder = parent.resources().resolve_temp_folder_name();
-  stage.outside_unlink(parent.last_file());
-  if (!folder || !stage.outside_rmdir(folder->path) || !parent.send("third", array)) {
+  stage.outside().unlink(parent.last_file());
+  if (!folder || !stage.outside().rmdir(folder->path) || !parent.send("third", array)) {
     return;
   }
   await_arrival(stage, "third");
@@ -39,7 +39,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);

@@ -15,7 +15,7 @@ std::string word_of(std::uint32_t number) {
 }
 
 void must_be_let_go(Stage& stage, const std::vector<std::string>& files) {
-  const auto counts = stage.client().counts();
+  const auto counts = stage.product().client().counts();
   if (!counts || !stage.is_undisturbed()) {
     return;
   }
@@ -43,7 +43,7 @@ class Place {
 };
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -62,13 +62,14 @@ void root(Stage& stage) {
     stage.await("let go of " + word_of(number));
   }
   // Not before: to know the file of the first one would be no harm if it were let go of.
-  static_cast<void>(stage.word("release gone", [&] { return parent.reducer().release_gone(); }));
+  static_cast<void>(
+      stage.product().operation("release gone", [&] { return parent.reducer().release_gone(); }));
   must_be_let_go(stage, files);
   static_cast<void>(parent.clean_up());
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);
@@ -79,7 +80,7 @@ void worker(Stage& stage) {
     }
     must_equal(stage, *array, numbered(number));
     array.reset();
-    static_cast<void>(stage.client().probe());
+    static_cast<void>(stage.product().client().probe());
     stage.tell("let go of " + word_of(number));
   }
 }

@@ -6,7 +6,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -16,9 +16,9 @@ void root(Stage& stage) {
   // The worker has not opened it yet: what is on its way is all that keeps the file.
   static_cast<void>(parent.clean_up());
   static_cast<void>(parent.clean_up());
-  static_cast<void>(
-      stage.word("unlink", [&] { return parent.resources().unlink_temporary_resources("call"); }));
-  if (!stage.client().probe()) {
+  static_cast<void>(stage.product().operation(
+      "unlink", [&] { return parent.resources().unlink_temporary_resources("call"); }));
+  if (!stage.product().client().probe()) {
     return;
   }
   stage.tell("cleaned up");
@@ -27,7 +27,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   stage.await("cleaned up");

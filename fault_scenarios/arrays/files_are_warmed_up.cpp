@@ -19,7 +19,7 @@ void send_through(Stage& stage, const std::string& folder, const std::string& wo
 }
 
 void root(Stage& stage) {
-  if (!stage.lead() || !stage.start("worker")) {
+  if (!stage.product().lead() || !stage.start("worker")) {
     return;
   }
   send_through(stage, stage.folder(), "on shared memory");
@@ -27,7 +27,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);

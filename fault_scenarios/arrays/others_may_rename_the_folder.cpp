@@ -9,15 +9,15 @@ constexpr const char* claim = "E11: a folder below which others may rename is re
 /// Sends through a folder of ours whose parent has this mode. False if that is refused.
 bool sends_below(Stage& stage, const std::string& name, std::uint32_t mode) {
   const std::string above = stage.folder() + '/' + name;
-  stage.outside_make_folder(above, mode);
-  stage.outside_make_folder(above + "/temp", 0700);
+  stage.outside().make_folder(above, mode);
+  stage.outside().make_folder(above + "/temp", 0700);
   Parent parent(stage, {.root = above + "/temp"});
   const Status sent = parent ? parent.send(name, numbered()) : failure(std::errc::io_error, name);
   if (!sent && stage.is_undisturbed()) {
     if (sent.error().code != std::errc::permission_denied) {
       stage.refute(claim, describe(sent.error()));
     }
-    if (!stage.outside_list(above + "/temp").empty()) {
+    if (!stage.outside().list(above + "/temp").empty()) {
       stage.refute(claim, "there is something in " + name);
     }
   }
@@ -29,12 +29,12 @@ bool sends_below(Stage& stage, const std::string& name, std::uint32_t mode) {
 }
 
 void remove(Stage& stage, const std::string& name) {
-  stage.outside_rmdir(stage.folder() + '/' + name + "/temp");
-  stage.outside_rmdir(stage.folder() + '/' + name);
+  stage.outside().rmdir(stage.folder() + '/' + name + "/temp");
+  stage.outside().rmdir(stage.folder() + '/' + name);
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   if (sends_below(stage, "a group's", 0770)) {
@@ -61,7 +61,7 @@ Scenario others_may_rename_the_folder() {
           "refused, and nothing is made there. In a sticky one it is used.",
       .rows = {"E11", "R13"},
       .roles = {{"root", root}},
-      .failing_words = {"reduce"},
+      .failing_operations = {"reduce"},
       .stays = {"folder:a group's", "folder:anybody's", "folder:sticky"},
   };
 }

@@ -5,7 +5,7 @@ namespace lastref::harness {
 namespace {
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);
@@ -17,8 +17,8 @@ void worker(Stage& stage) {
   const bool was_there = stage.os().status_at(*path).has_value();
   stage.kill("root");
   // Its folder is nobody's now, but our file lies in it.
-  if (was_there && stage.client().counts() && stage.client().probe()) {
-    stage.must_exist({.type = ResourceType::file, .name = *path});
+  if (was_there && stage.product().client().counts() && stage.product().client().probe()) {
+    stage.product().must_exist({.type = ResourceType::file, .name = *path});
   }
   must_equal(stage, *array, numbered());
 }

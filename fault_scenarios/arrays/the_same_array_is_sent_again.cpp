@@ -10,7 +10,7 @@ namespace {
 /// once for each name ever seen, so the second call's file had none.
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -26,10 +26,10 @@ void root(Stage& stage) {
   await_arrival(stage, "second");
   parent.arrived("second");
   stage.await("let go");
-  if (!stage.client().probe()) {
+  if (!stage.product().client().probe()) {
     return;
   }
-  stage.must_exist(file);  // The next task of this call would be sent the same.
+  stage.product().must_exist(file);  // The next task of this call would be sent the same.
   static_cast<void>(parent.send("third", array));
   await_arrival(stage, "third");
   parent.arrived("third");
@@ -37,7 +37,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);

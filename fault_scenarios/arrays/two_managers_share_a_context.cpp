@@ -6,7 +6,7 @@ namespace {
 
 /// The same context id in two managers: their folders are two.
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent one(stage);
@@ -23,7 +23,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);

@@ -6,7 +6,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -23,7 +23,7 @@ void root(Stage& stage) {
 }
 
 void work(Stage& stage, const std::string& word) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);

@@ -21,15 +21,15 @@ std::vector<Array> views_of(const Array& map) {
 
 /// The file of somebody, which is nobody's temporary.
 Result<Array> users_map(Stage& stage, MapMode mode) {
-  return map_npy(stage.os(), stage.file("users.npy").name, mode);
+  return map_npy(stage.os(), stage.product().file("users.npy").name, mode);
 }
 
 void root(Stage& stage) {
-  const Resource file = stage.file("users.npy");
-  if (!stage.lead() || !stage.register_name(file)) {
+  const Resource file = stage.product().file("users.npy");
+  if (!stage.product().lead() || !stage.product().register_name(file)) {
     return;
   }
-  const Status made = stage.word("dump", [&]() -> Status {
+  const Status made = stage.product().operation("dump", [&]() -> Status {
     const Array elements = few_numbered().reshape({8, 50}).value();
     LASTREF_TRY(fd, os::open_file(stage.os(), file.name, {.write = true, .create = true}));
     LASTREF_CHECK(write_npy(stage.os(), fd.get(), elements));
@@ -55,11 +55,11 @@ void root(Stage& stage) {
   if (const auto back = receiver.receive("back")) {
     must_equal(stage, *back, map->transpose());
   }
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);
@@ -77,7 +77,7 @@ void worker(Stage& stage) {
   }
   const auto map = users_map(stage, MapMode::read);
   BackwardReducer backward(stage.os(), worker.receiver());
-  static_cast<void>(stage.word("reduce", [&]() -> Status {
+  static_cast<void>(stage.product().operation("reduce", [&]() -> Status {
     LASTREF_CHECK(map);
     LASTREF_TRY(sent, backward.reduce(map->transpose()));
     LASTREF_TRY(bytes, encode(sent.reduction));

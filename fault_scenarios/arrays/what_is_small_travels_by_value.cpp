@@ -14,7 +14,7 @@ Array small() {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage, {.root = stage.folder()});
@@ -25,7 +25,7 @@ void root(Stage& stage) {
     stage.refute(claim, "a small one is at " + parent.last_file());
   }
   // Objects mean something to one interpreter alone, whatever their number.
-  static_cast<void>(stage.word("reduce objects", [&]() -> Status {
+  static_cast<void>(stage.product().operation("reduce objects", [&]() -> Status {
     LASTREF_TRY(objects, Array::zeros(DType::parse("|O").value(), {1000}));
     LASTREF_TRY(sent, parent.reducer().reduce(objects));
     if (!std::holds_alternative<ByValue>(sent.reduction)) {
@@ -33,7 +33,7 @@ void root(Stage& stage) {
     }
     return ok();
   }));
-  if (const auto names = stage.outside_list(stage.folder()); !names.empty()) {
+  if (const auto names = stage.outside().list(stage.folder()); !names.empty()) {
     stage.refute("M2: nothing is made before an array is dumped", names.front());
   }
   await_arrival(stage, "small");
@@ -41,7 +41,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);

@@ -12,7 +12,7 @@ void meet_the_end(Stage& stage,
                   const std::function<bool()>& take,
                   const std::function<void()>& give) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(4)) {
+  if (!stage.product().lead() || !cache.make(4)) {
     return;
   }
   const std::string first = value_of(0, stage.role(), page_size);
@@ -38,27 +38,29 @@ void meet_the_end(Stage& stage,
 
 void root_on_a_full_disk(Stage& stage) {
   meet_the_end(
-      stage, [&] { return stage.limit_storage(2 * page_size, 64); }, [&] { stage.free_storage(); });
+      stage,
+      [&] { return stage.limits().storage(2 * page_size, 64); },
+      [&] { stage.limits().free_storage(); });
 }
 
 void root_with_short_files(Stage& stage) {
   meet_the_end(
       stage,
       [&] {
-        stage.limit_file_size(3 * page_size);
+        stage.limits().file_size(3 * page_size);
         return true;
       },
-      [&] { stage.limit_file_size(1U << 30U); });
+      [&] { stage.limits().file_size(1U << 30U); });
 }
 
 void root_without_inodes(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !stage.limit_storage(64 * page_size, 0)) {
+  if (!stage.product().lead() || !stage.limits().storage(64 * page_size, 0)) {
     return;
   }
   const Status made = cache.make(4);
   must_be(stage, "C1: a cache without a file is an error", !made.has_value(), "it was made");
-  stage.free_storage();
+  stage.limits().free_storage();
   if (!made && cache.make(4)) {
     static_cast<void>(cache.put(0, value_of(0, stage.role())));
     must_have(stage, cache, 0, value_of(0, stage.role()));
@@ -68,13 +70,13 @@ void root_without_inodes(Stage& stage) {
 
 void root_without_room_for_slots(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !stage.limit_storage(page_size, 64)) {
+  if (!stage.product().lead() || !stage.limits().storage(page_size, 64)) {
     return;
   }
   // Slots of eight bytes, in twice the room: said now, and not when a slot is stored.
   const Status made = cache.make(2 * page_size / 8);
   must_be(stage, "C1: slots without room are an error", !made.has_value(), "it was made");
-  stage.free_storage();
+  stage.limits().free_storage();
 }
 
 }  // namespace
@@ -111,7 +113,7 @@ Scenario a_cache_has_no_inode() {
       .sentence = "No inode for a cache is an error that leaves nothing; with one it is made.",
       .rows = {"C1"},
       .roles = {{"root", root_without_inodes}},
-      .failing_words = {"make a cache"},
+      .failing_operations = {"make a cache"},
   };
 }
 
@@ -121,7 +123,7 @@ Scenario a_cache_has_no_room_for_slots() {
       .sentence = "A cache whose slots find no room is not made, and leaves nothing.",
       .rows = {"C1", "C4"},
       .roles = {{"root", root_without_room_for_slots}},
-      .failing_words = {"make a cache"},
+      .failing_operations = {"make a cache"},
   };
 }
 

@@ -10,7 +10,7 @@ void root_of_a_limit(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.size_limit = 600;
-  if (!stage.lead() || !cache.make(length, options)) {
+  if (!stage.product().lead() || !cache.make(length, options)) {
     return;
   }
   static_cast<void>(cache.put(0, value_of(0, stage.role())));
@@ -29,7 +29,7 @@ void root_of_a_limit(Stage& stage) {
 
 void worker_at_the_limit(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.join() && attach_sent(stage, cache)) {
+  if (stage.product().join() && attach_sent(stage, cache)) {
     must_be(stage,
             "C5: beyond the limit put is false",
             cache.put(1, value_of(1, stage.role(), 1000)) == false,
@@ -42,7 +42,7 @@ void worker_at_the_limit(Stage& stage) {
 /// While a worker puts.
 void root_that_preserves(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(length)) {
+  if (!stage.product().lead() || !cache.make(length)) {
     return;
   }
   static_cast<void>(cache.put(0, value_of(0, stage.role())));
@@ -67,7 +67,7 @@ void root_that_preserves(Stage& stage) {
 
 void worker_that_puts(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.join() && attach_sent(stage, cache)) {
+  if (stage.product().join() && attach_sent(stage, cache)) {
     for (std::uint64_t slot = 1; slot <= 2; ++slot) {
       const auto stored = cache.put(slot, value_of(slot, stage.role()));
       if (stored) {
@@ -83,7 +83,7 @@ void worker_that_puts(Stage& stage) {
 
 /// While a worker has the old one.
 void root_that_preloads(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   {
@@ -118,7 +118,7 @@ void root_that_preloads(Stage& stage) {
 
 void worker_with_the_old_one(Stage& stage) {
   StageCache cache(stage, "cache");
-  const bool has_it = stage.join() && attach_sent(stage, cache);
+  const bool has_it = stage.product().join() && attach_sent(stage, cache);
   stage.tell("worker has it");
   StageCache loaded(stage, "loaded");
   if (has_it && attach_loaded(stage, loaded, "loaded")) {

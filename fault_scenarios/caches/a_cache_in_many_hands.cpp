@@ -10,12 +10,12 @@ constexpr std::uint64_t threads = 3;
 
 void root_of_threads(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(threads + 1)) {
+  if (!stage.product().lead() || !cache.make(threads + 1)) {
     return;
   }
   std::vector<std::unique_ptr<os::Thread>> running;
   for (std::uint64_t number = 0; number < threads; ++number) {
-    static_cast<void>(stage.word("start a thread", [&]() -> Status {
+    static_cast<void>(stage.product().operation("start a thread", [&]() -> Status {
       LASTREF_TRY(thread, stage.os().start_thread([&cache, number] {
         const std::string name = "thread " + std::to_string(number);
         static_cast<void>(cache.put(number, value_of(number, name)));
@@ -39,7 +39,7 @@ void root_of_threads(Stage& stage) {
 /// Forked in the middle of what another thread does.
 void root_of_a_fork(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(8)) {
+  if (!stage.product().lead() || !cache.make(8)) {
     return;
   }
   auto thread = stage.os().start_thread([&cache] {
@@ -69,7 +69,7 @@ void root_of_a_fork(Stage& stage) {
 /// A worker is held still wherever it is, and nobody waits for it.
 void root_that_stops_a_writer(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(8)) {
+  if (!stage.product().lead() || !cache.make(8)) {
     return;
   }
   stage.send("cache", cache.handle());
@@ -91,7 +91,7 @@ void root_that_stops_a_writer(Stage& stage) {
 
 void worker_to_be_stopped(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.join() && attach_sent(stage, cache)) {
+  if (stage.product().join() && attach_sent(stage, cache)) {
     stage.tell("worker puts");
     for (std::uint64_t slot = 0; slot < 8; ++slot) {
       static_cast<void>(cache.put(slot, value_of(slot, stage.role())));
@@ -102,7 +102,7 @@ void worker_to_be_stopped(Stage& stage) {
 
 /// The process that made it is killed; the root, who reads on, puts too.
 void root_of_a_maker(Stage& stage) {
-  if (!stage.lead() || !stage.start("maker")) {
+  if (!stage.product().lead() || !stage.start("maker")) {
     return;
   }
   StageCache cache(stage, "cache");
@@ -112,7 +112,7 @@ void root_of_a_maker(Stage& stage) {
   static_cast<void>(cache.put(1, value_of(1, stage.role())));
   stage.kill("maker");
   // The tracker knows it by now, or learns it before it answers.
-  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.product().client().probe());
   must_have(stage, cache, 0, value_of(0, "maker"));
   must_have(stage, cache, 1, value_of(1, stage.role()));
   static_cast<void>(cache.put(2, value_of(2, stage.role())));
@@ -122,13 +122,13 @@ void root_of_a_maker(Stage& stage) {
 
 void maker(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.join() && cache.make(3)) {
+  if (stage.product().join() && cache.make(3)) {
     static_cast<void>(cache.put(0, value_of(0, stage.role())));
     stage.send("cache", cache.handle());
   } else {
     stage.tell("cache");
   }
-  stage.await("what nobody says");
+  stage.stay_until_killed();
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ void root_of_a_durable_cache(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.is_durable = true;
-  if (!stage.lead() || !cache.make(2, options)) {
+  if (!stage.product().lead() || !cache.make(2, options)) {
     return;
   }
   static_cast<void>(cache.put(0, value_of(0, stage.role())));
@@ -19,13 +19,13 @@ void root_of_a_durable_cache(Stage& stage) {
 
 void root_of_a_file_cache(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make_file_cache(3)) {
+  if (!stage.product().lead() || !cache.make_file_cache(3)) {
     return;
   }
   // Its file has no name any more.
   must_be(stage,
           "C8: the file of one process has no name",
-          stage.outside_list(stage.folder()).empty(),
+          stage.outside().list(stage.folder()).empty(),
           "it has");
   for (std::uint64_t slot = 0; slot <= 2; slot += 2) {
     static_cast<void>(cache.put(slot, value_of(slot, stage.role())));

@@ -11,7 +11,7 @@ constexpr const char* dead_cache = "1-0123456789abcdef0123456789abcdef.cache";
 
 void root(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !stage.limit_storage(0, 64)) {
+  if (!stage.product().lead() || !stage.limits().storage(0, 64)) {
     return;
   }
   const Status refused = cache.make(2);
@@ -22,24 +22,24 @@ void root(Stage& stage) {
           refused ? "it was made" : describe(refused.error()));
   must_be(stage,
           "E14: what was refused has left nothing",
-          stage.outside_list(stage.folder()).empty(),
+          stage.outside().list(stage.folder()).empty(),
           "files");
   const std::string& next = stage.spare_folder();
   for (const char* name : {dead_lock, dead_cache}) {
-    stage.outside_write(next + '/' + name, "");
+    stage.outside().write(next + '/' + name, "");
   }
   if (!refused && cache.make(2, {.folder = next})) {
     const std::string value = value_of(0, stage.role(), 2 * page_size);
     must_be(stage, "E14: the next place has room", cache.put(0, value) == true, "put was false");
     must_have(stage, cache, 0, value);
-    const std::vector<std::string> names = stage.outside_list(next);
+    const std::vector<std::string> names = stage.outside().list(next);
     must_be(stage,
             "E14: what the dead have left goes at the next start",
             names.size() == 2 && names.front() != dead_cache && names.back() != dead_lock,
             std::to_string(names.size()) + " files");
     static_cast<void>(cache.close());
   }
-  stage.free_storage();
+  stage.limits().free_storage();
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Scenario a_place_has_no_room() {
           "of which no ledger knows.",
       .rows = {"E14"},
       .roles = {{"root", root}},
-      .failing_words = {"make a cache"},
+      .failing_operations = {"make a cache"},
       .caches_refuse = true,
       .stays = {"file:1-0123456789abcdef0123456789abcdef.lock",
                 "file:1-0123456789abcdef0123456789abcdef.cache"},

@@ -11,37 +11,37 @@ std::string path_of(const StageCache& cache) {
 
 void root_of_an_unlinked_file(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(3)) {
+  if (!stage.product().lead() || !cache.make(3)) {
     return;
   }
   static_cast<void>(cache.put(0, value_of(0, stage.role())));
   const std::string handle = cache.handle();
   const std::string path = path_of(cache);
-  stage.outside_unlink(path);
+  stage.outside().unlink(path);
   static_cast<void>(cache.put(1, value_of(1, stage.role())));
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_have(stage, cache, 1, value_of(1, stage.role()));
   // Something else takes its place: it is not taken for the cache, and stays.
-  stage.outside_write(path, "precious");
+  stage.outside().write(path, "precious");
   StageCache other(stage, "other");
   must_be(stage, "C7: another file is no cache", !other.attach(handle), "it was attached");
   static_cast<void>(cache.close());
   must_be(stage,
           "C6: what is not ours is not removed",
-          stage.outside_list(stage.folder()).size() == 1,
+          stage.outside().list(stage.folder()).size() == 1,
           "it is gone");
-  stage.outside_unlink(path);
+  stage.outside().unlink(path);
 }
 
 void root_of_a_cut_file(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(3)) {
+  if (!stage.product().lead() || !cache.make(3)) {
     return;
   }
   static_cast<void>(cache.put(0, value_of(0, stage.role())));
-  stage.outside_write(path_of(cache), "short");
+  stage.outside().write(path_of(cache), "short");
   Result<bool> told = false;
-  static_cast<void>(stage.word("get what was cut off", [&]() -> Status {
+  static_cast<void>(stage.product().operation("get what was cut off", [&]() -> Status {
     LASTREF_TRY(found, cache.checked(0));
     told = found.has_value();
     return ok();
@@ -52,23 +52,23 @@ void root_of_a_cut_file(Stage& stage) {
 
 void root_of_hostile_files(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.lead() || !cache.make(2)) {
+  if (!stage.product().lead() || !cache.make(2)) {
     return;
   }
   static_cast<void>(cache.put(0, value_of(0, stage.role())));
   const std::string path = stage.folder() + "/hostile";
   for (const std::string& bytes : {std::string(), std::string(31, '\1'), std::string(40, '\1')}) {
-    stage.outside_write(path, bytes);
+    stage.outside().write(path, bytes);
     must_be(stage, "C7: a hostile file is refused", !cache.preload("hostile"), "it was loaded");
   }
-  stage.outside_unlink(path);
-  stage.outside_symlink(stage.folder() + "/elsewhere", path);
+  stage.outside().unlink(path);
+  stage.outside().symlink(stage.folder() + "/elsewhere", path);
   must_be(stage, "C7: a link is not followed", !cache.preload("hostile"), "it was loaded");
   must_be(stage,
           "C7: what has the name is left alone",
           cache.preserve("hostile", false) == false,
           "it was replaced");
-  stage.outside_unlink(path);
+  stage.outside().unlink(path);
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_be(stage, "C7: the cache goes on", cache.put(1, "one") == true, "it is frozen");
   static_cast<void>(cache.close());
@@ -85,7 +85,7 @@ Scenario an_outsider_unlinks_a_cache() {
           "neither takes that for its own nor removes it.",
       .rows = {"C6", "C7"},
       .roles = {{"root", root_of_an_unlinked_file}},
-      .failing_words = {"attach a cache"},
+      .failing_operations = {"attach a cache"},
       .in_matrix = false,
   };
 }
@@ -96,7 +96,7 @@ Scenario an_outsider_cuts_a_cache_off() {
       .sentence = "An outsider makes a cache's file shorter: get_checked survives it and says so.",
       .rows = {"C7"},
       .roles = {{"root", root_of_a_cut_file}},
-      .failing_words = {"get what was cut off"},
+      .failing_operations = {"get what was cut off"},
       .in_matrix = false,
   };
 }
@@ -107,7 +107,7 @@ Scenario a_hostile_file_is_not_loaded() {
       .sentence = "Files that are no preserved cache, and links, are refused; the cache goes on.",
       .rows = {"C7"},
       .roles = {{"root", root_of_hostile_files}},
-      .failing_words = {"freeze"},
+      .failing_operations = {"freeze"},
       .in_matrix = false,
   };
 }

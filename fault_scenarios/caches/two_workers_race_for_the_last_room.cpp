@@ -13,7 +13,7 @@ void root(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.size_limit = room_for_all;
-  if (!stage.lead() || !cache.make(length, options)) {
+  if (!stage.product().lead() || !cache.make(length, options)) {
     return;
   }
   stage.send("cache", cache.handle());
@@ -32,7 +32,7 @@ void root(Stage& stage) {
 
 void worker(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.join() && attach_sent(stage, cache)) {
+  if (stage.product().join() && attach_sent(stage, cache)) {
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
       static_cast<void>(cache.put(slot, value_of(slot, stage.role(), size)));
       must_be(stage, "C5: a lost race fills nothing", cache.get(slot).has_value(), "no value");

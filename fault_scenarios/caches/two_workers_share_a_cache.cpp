@@ -9,7 +9,7 @@ constexpr std::uint64_t shared = 3;
 
 /// Makes the cache, which two workers have until they are done. False if it went otherwise.
 bool share(Stage& stage, StageCache& cache, std::int64_t slots) {
-  if (!stage.lead() || !cache.make(slots)) {
+  if (!stage.product().lead() || !cache.make(slots)) {
     return false;
   }
   stage.send("cache", cache.handle());
@@ -35,7 +35,7 @@ void root(Stage& stage) {
 
 void worker(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.join() && attach_sent(stage, cache)) {
+  if (stage.product().join() && attach_sent(stage, cache)) {
     const std::uint64_t own = stage.role() == "worker_1" ? 1 : 2;
     must_be(stage,
             "C2: an empty slot takes a value",
@@ -52,7 +52,7 @@ void worker(Stage& stage) {
 
 void racer(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.join() && attach_sent(stage, cache)) {
+  if (stage.product().join() && attach_sent(stage, cache)) {
     // Longer than what is written in one piece.
     constexpr std::size_t size = 10'000;
     static_cast<void>(cache.put(0, value_of(0, stage.role(), size)));

@@ -6,7 +6,7 @@ namespace {
 // Leaves a file that nobody ever registered, and lies about it: a gate that accepts this accepts
 // everything.
 void root(Stage& stage) {
-  static_cast<void>(stage.make(stage.file("leaked.bin")));
+  static_cast<void>(stage.product().make(stage.product().file("leaked.bin")));
   stage.refute("canary: this scenario holds", "it was made to fail");
 }
 

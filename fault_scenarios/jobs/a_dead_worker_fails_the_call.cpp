@@ -7,7 +7,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead() || !stage.start("killer")) {
+  if (!stage.product().lead() || !stage.start("killer")) {
     return;
   }
   Jobs jobs(stage);
@@ -33,7 +33,7 @@ Scenario a_dead_worker_fails_the_call() {
           "who died, what they held is given back, and the next call has new workers.",
       .rows = {"B9", "B10", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
-      .failing_words = {"fail"},
+      .failing_operations = {"fail"},
   };
 }
 

@@ -21,7 +21,7 @@ void want_too_much(Stage& stage) {
 
 /// A program as users write them: it looks at what it got, says so, and goes on.
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   if (can_want_memory) {
@@ -57,7 +57,7 @@ Scenario a_failed_call_is_a_value() {
           "goes on.",
       .rows = {"E15", "B7"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .failing_words = {"fail"},
+      .failing_operations = {"fail"},
   };
 }
 

@@ -5,7 +5,7 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   ParallelOptions options = two_workers();

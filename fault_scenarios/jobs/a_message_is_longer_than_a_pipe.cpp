@@ -7,7 +7,7 @@ namespace {
 constexpr std::size_t longer_than_a_pipe = 200'000;
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Jobs jobs(stage);

@@ -17,7 +17,7 @@ std::string text_of(std::optional<int> n_jobs) {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   ParallelOptions options = two_workers();
@@ -49,7 +49,7 @@ Scenario a_number_says_how_many_jobs() {
           "and 0 is an error.",
       .rows = {"B3", "B5"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .failing_words = {"run no jobs"},
+      .failing_operations = {"run no jobs"},
       .in_matrix = false,
   };
 }

@@ -18,7 +18,7 @@ void worker(Stage& stage) {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Jobs jobs(stage);

@@ -11,11 +11,11 @@ void must_have_an_end(Stage& stage, const Outcome<FuturePtr>& sent) {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   ProcessBackend backend(session_of(stage), functions_of(stage));
-  const Status configured = stage.word("configure", [&]() -> Status {
+  const Status configured = stage.product().operation("configure", [&]() -> Status {
     LASTREF_TRY(ready, backend.configure({.n_jobs = 2}));
     return ready.n_jobs == 2 ? ok() : failure(std::errc::invalid_argument, "not two jobs");
   });
@@ -24,13 +24,13 @@ void root(Stage& stage) {
   }
   const auto sent = backend.apply_async({{"wait"}}, nullptr);
   const auto other = stage.os().start_thread([&] {
-    static_cast<void>(stage.word("abort there", [&]() -> Status {
+    static_cast<void>(stage.product().operation("abort there", [&]() -> Status {
       LASTREF_TRY(aborted, backend.abort_everything(/*ensure_ready=*/true));
       static_cast<void>(aborted);
       return ok();
     }));
   });
-  static_cast<void>(stage.word("abort here", [&]() -> Status {
+  static_cast<void>(stage.product().operation("abort here", [&]() -> Status {
     LASTREF_TRY(aborted, backend.abort_everything(/*ensure_ready=*/true));
     static_cast<void>(aborted);
     return ok();
@@ -39,7 +39,7 @@ void root(Stage& stage) {
     (*other)->join();
   }
   must_have_an_end(stage, sent);
-  static_cast<void>(stage.word("terminate", [&] { return backend.terminate(); }));
+  static_cast<void>(stage.product().operation("terminate", [&] { return backend.terminate(); }));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ Value deepest() {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Jobs jobs(stage);
@@ -37,7 +37,7 @@ Scenario a_result_cannot_be_sent() {
       .sentence = "A result that cannot be sent is an error of its call, and of nothing else.",
       .rows = {"B5", "B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .failing_words = {"fail"},
+      .failing_operations = {"fail"},
       .in_matrix = false,  // Its calls are those of a_task_throws.
   };
 }

@@ -13,7 +13,7 @@ void worker(Stage& stage) {
           stage.tell("a stranger is here");
           stage.await("the call has failed");
         });
-        stage.await("nobody says that");
+        stage.stay_until_killed();
         return Value();
       });
   LASTREF_ASSERT(added.has_value());
@@ -21,7 +21,7 @@ void worker(Stage& stage) {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead() || !stage.start("killer")) {
+  if (!stage.product().lead() || !stage.start("killer")) {
     return;
   }
   Jobs jobs(stage);
@@ -47,7 +47,7 @@ Scenario a_stranger_keeps_no_pipe_alive() {
           "pipes open.",
       .rows = {"B9"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}, {"killer", killer}},
-      .failing_words = {"fail"},
+      .failing_operations = {"fail"},
       .kernel_only = true,
   };
 }

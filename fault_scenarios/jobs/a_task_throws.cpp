@@ -5,7 +5,7 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Jobs jobs(stage);
@@ -30,7 +30,7 @@ Scenario a_task_throws() {
           "begins clean.",
       .rows = {"B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .failing_words = {"fail"},
+      .failing_operations = {"fail"},
   };
 }
 

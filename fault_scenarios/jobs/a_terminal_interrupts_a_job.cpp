@@ -7,7 +7,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead() || !stage.start("terminal")) {
+  if (!stage.product().lead() || !stage.start("terminal")) {
     return;
   }
   Jobs jobs(stage);
@@ -35,7 +35,7 @@ Scenario a_terminal_interrupts_a_job() {
       .possible_noise = {"the last process of the tree left",
                          "an unknown name",
                          "lastref worker: gave up"},
-      .failing_words = {"run"},
+      .failing_operations = {"run"},
   };
 }
 

@@ -5,11 +5,11 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   ProcessBackend backend(session_of(stage), functions_of(stage));
-  const Status configured = stage.word("configure", [&]() -> Status {
+  const Status configured = stage.product().operation("configure", [&]() -> Status {
     LASTREF_TRY(ready, backend.configure({.n_jobs = 2}));
     return ready.n_jobs == 2 ? ok() : failure(std::errc::invalid_argument, "not two jobs");
   });

@@ -7,7 +7,7 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead() || !stage.start("killer")) {
+  if (!stage.product().lead() || !stage.start("killer")) {
     return;
   }
   Jobs jobs(stage);
@@ -34,7 +34,7 @@ Scenario the_parent_of_busy_workers_is_killed() {
       .possible_noise = {"the last process of the tree left",
                          "an unknown name",
                          "lastref worker: gave up"},
-      .failing_words = {"run"},
+      .failing_operations = {"run"},
   };
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 void root(Stage& stage) {
   const std::vector<Array> arrays = {numbered(1), numbered(2)};
-  if (!stage.lead() || !stage.start("killer")) {
+  if (!stage.product().lead() || !stage.start("killer")) {
     return;
   }
   Jobs jobs(stage);

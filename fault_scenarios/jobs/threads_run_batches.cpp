@@ -9,7 +9,7 @@ std::shared_ptr<ParallelBackend> configured(Stage& stage,
                                             const std::shared_ptr<ThreadingBackend>& backend,
                                             int n_jobs) {
   std::shared_ptr<ParallelBackend> runs;
-  static_cast<void>(stage.word("configure", [&]() -> Status {
+  static_cast<void>(stage.product().operation("configure", [&]() -> Status {
     LASTREF_TRY(ready, backend->configure({.n_jobs = n_jobs}));
     if ((ready.fallback != nullptr) != (n_jobs == 1)) {
       stage.refute("B4: one job falls back to the caller, and more have threads",
@@ -22,7 +22,7 @@ std::shared_ptr<ParallelBackend> configured(Stage& stage,
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   for (const int n_jobs : {1, 2}) {

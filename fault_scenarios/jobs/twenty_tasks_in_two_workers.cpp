@@ -7,7 +7,7 @@ namespace {
 
 void root(Stage& stage) {
   const std::vector<Array> arrays = {numbered(1), numbered(2), numbered(3)};
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Jobs jobs(stage);

@@ -7,7 +7,7 @@ namespace {
 
 void root(Stage& stage) {
   const std::vector<Array> arrays = {numbered(1), numbered(2)};
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   const auto other = stage.os().start_thread([&] {

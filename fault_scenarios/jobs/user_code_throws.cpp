@@ -19,7 +19,7 @@ void must_be_thrown(Stage& stage, const Outcome<List>& outcome, const std::strin
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   std::atomic<bool> throws = true;
@@ -32,7 +32,7 @@ void root(Stage& stage) {
   auto parallel = std::make_unique<Parallel>(session_of(stage), functions_of(stage), options);
   const auto run = [&](const std::string& word, const TaskSource& source) {
     Outcome<List> outcome;
-    static_cast<void>(stage.word(word, [&] {
+    static_cast<void>(stage.product().operation(word, [&] {
       outcome = parallel->run(source);
       return status_of(outcome);
     }));
@@ -54,7 +54,7 @@ void root(Stage& stage) {
   if (stage.is_undisturbed() && !good) {
     stage.refute("E13: what user code throws fails no other call", describe(good.error()));
   }
-  static_cast<void>(stage.word("end", [&] {
+  static_cast<void>(stage.product().operation("end", [&] {
     parallel.reset();
     return ok();
   }));
@@ -70,7 +70,7 @@ Scenario user_code_throws() {
           "call with what it threw, and the call after them works.",
       .rows = {"E13", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .failing_words = {"fail"},
+      .failing_operations = {"fail"},
   };
 }
 

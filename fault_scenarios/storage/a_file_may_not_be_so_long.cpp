@@ -6,16 +6,16 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
   if (!parent || !stage.start("worker")) {
     return;
   }
-  stage.limit_file_size(large);
+  stage.limits().file_size(large);
   const Status refused = parent.send("array", array);
-  stage.limit_file_size(1U << 30U);
+  stage.limits().file_size(1U << 30U);
   if (refused && stage.is_undisturbed()) {
     stage.refute("R12: a dump that is too long is an error", "it was sent");
     return;
@@ -39,7 +39,7 @@ Scenario a_file_may_not_be_so_long() {
           "nothing stays; without the limit the same array is sent.",
       .rows = {"R12", "M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
-      .failing_words = {"reduce"},
+      .failing_operations = {"reduce"},
   };
 }
 

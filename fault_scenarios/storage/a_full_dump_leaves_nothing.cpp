@@ -8,7 +8,7 @@ namespace {
 void fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
   const Array array = numbered();
   const Array other = numbered(3);
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -16,11 +16,11 @@ void fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
     return;
   }
   const auto folder = parent.resources().resolve_temp_folder_name();
-  if (!folder || !stage.limit_storage(bytes, inodes)) {
+  if (!folder || !stage.limits().storage(bytes, inodes)) {
     return;
   }
   const Status refused = parent.send("other", other);
-  stage.free_storage();
+  stage.limits().free_storage();
   if (refused) {
     if (stage.is_undisturbed()) {
       stage.refute("R12: a dump that finds no room is an error", "it was sent");
@@ -48,7 +48,7 @@ void root_without_inodes(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);
@@ -70,7 +70,7 @@ Scenario a_full_dump_leaves_nothing() {
           "variable to set, nothing stays of the file, and with room again the same array is sent.",
       .rows = {"R4", "R12", "M1"},
       .roles = {{"root", root_without_bytes}, {"worker", worker}},
-      .failing_words = {"reduce"},
+      .failing_operations = {"reduce"},
   };
 }
 

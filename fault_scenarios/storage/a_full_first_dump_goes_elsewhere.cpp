@@ -6,17 +6,17 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
   // The ledger has its page from the start; one for half of the elements.
   if (!parent || !parent.resources().resolve_temp_folder_name() ||
-      !stage.limit_storage(page_size, 64)) {
+      !stage.limits().storage(page_size, 64)) {
     return;
   }
   const Status sent = parent.send("array", array);
-  stage.free_storage();
+  stage.limits().free_storage();
   if (!sent) {
     return;
   }

@@ -7,7 +7,7 @@ namespace {
 void root(Stage& stage) {
   const Array array = numbered();
   // The tracker may do all, as somebody has to who cleans up.
-  if (!stage.lead() || !stage.obey_modes()) {
+  if (!stage.product().lead() || !stage.limits().obey_modes()) {
     return;
   }
   Parent parent(stage);
@@ -15,9 +15,9 @@ void root(Stage& stage) {
   if (!parent || !parent.resources().resolve_temp_folder_name() || !stage.start("worker")) {
     return;
   }
-  stage.change_mode(shared_memory_folder, 0555);
+  stage.outside().change_mode(shared_memory_folder, 0555);
   const Status first = parent.send("array", array);
-  stage.change_mode(shared_memory_folder, 01777);
+  stage.outside().change_mode(shared_memory_folder, 01777);
   if (!first) {
     return;
   }
@@ -32,9 +32,9 @@ void root(Stage& stage) {
   if (!folder) {
     return;
   }
-  stage.change_mode(folder->path, 0500);
+  stage.outside().change_mode(folder->path, 0500);
   const Status refused = parent.send("other", numbered(3));
-  stage.change_mode(folder->path, 0700);
+  stage.outside().change_mode(folder->path, 0700);
   if (refused && stage.is_undisturbed()) {
     stage.refute("M1: a folder that may not be written to is an error", "it was written to");
   } else if (!refused) {
@@ -46,7 +46,7 @@ void root(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);
@@ -68,7 +68,7 @@ Scenario shared_memory_becomes_forbidden() {
           "an error that names the variable to set.",
       .rows = {"M1"},
       .roles = {{"root", root}, {"worker", worker}},
-      .failing_words = {"reduce"},
+      .failing_operations = {"reduce"},
       .kernel_only = true,
   };
 }

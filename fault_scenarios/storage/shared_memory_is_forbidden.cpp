@@ -6,13 +6,13 @@ namespace {
 
 void root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.obey_modes()) {
+  if (!stage.limits().obey_modes()) {
     return;
   }
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
-  stage.change_mode(shared_memory_folder, 0555);
+  stage.outside().change_mode(shared_memory_folder, 0555);
   Parent parent(stage);
   if (!parent || !stage.start("worker") || !parent.send("array", array)) {
     return;

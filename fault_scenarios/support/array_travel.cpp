@@ -14,14 +14,14 @@ class StageReferences final : public References {
 
   using References::register_name;
   Status register_name(const Resource& resource, const std::optional<Identity>& identity) override {
-    return stage_.register_name(resource, identity);
+    return stage_.product().register_name(resource, identity);
   }
   Status identify(const Resource& resource, const std::optional<Identity>& identity) override {
-    return stage_.client().identify(resource, identity);
+    return stage_.product().client().identify(resource, identity);
   }
-  Status hold(const Resource& resource) override { return stage_.hold(resource); }
-  Status release(const Resource& resource) override { return stage_.release(resource); }
-  Status forget(const Resource& resource) override { return stage_.forget(resource); }
+  Status hold(const Resource& resource) override { return stage_.product().hold(resource); }
+  Status release(const Resource& resource) override { return stage_.product().release(resource); }
+  Status forget(const Resource& resource) override { return stage_.product().forget(resource); }
   bool is_attributed() const noexcept override { return true; }
 
  private:
@@ -69,7 +69,7 @@ void must_name_the_variable(Stage& stage, const Error& error) {
 }
 
 void must_hold_one_file(Stage& stage, const std::string& folder) {
-  const std::vector<std::string> names = stage.outside_list(folder);
+  const std::vector<std::string> names = stage.outside().list(folder);
   if (stage.is_undisturbed() && names.size() != 1) {
     stage.refute("R12: a failed dump leaves no file",
                  std::to_string(names.size()) + " files are in " + folder);
@@ -96,7 +96,7 @@ Parent::Parent(Stage& stage,
     options.context = "call";
   }
   const auto references = references_of(stage);
-  static_cast<void>(stage.word("make a manager", [&]() -> Status {
+  static_cast<void>(stage.product().operation("make a manager", [&]() -> Status {
     LASTREF_TRY(made, TemporaryResources::make(stage.os(), references, std::move(options)));
     resources_ = std::move(made);
     return ok();
@@ -107,7 +107,7 @@ Parent::Parent(Stage& stage,
 
 Status Parent::send(const std::string& word, const Array& array) {
   std::string bytes;
-  LASTREF_CHECK(stage_.word("reduce", [&]() -> Status {
+  LASTREF_CHECK(stage_.product().operation("reduce", [&]() -> Status {
     LASTREF_TRY(sent, reducer_->reduce(array));
     LASTREF_TRY(encoded, encode(sent.reduction));
     bytes = text_of_bytes(encoded);
@@ -121,18 +121,20 @@ Status Parent::send(const std::string& word, const Array& array) {
 
 void Parent::arrived(const std::string& word) {
   if (const auto found = on_their_way_.find(word); found != on_their_way_.end()) {
-    static_cast<void>(stage_.word("arrived", [&] { return found->second.arrived(); }));
+    static_cast<void>(
+        stage_.product().operation("arrived", [&] { return found->second.arrived(); }));
     on_their_way_.erase(found);
   }
 }
 
 Status Parent::begin(const std::string& context) {
-  return stage_.word("begin", [&] { return resources_->set_current_context(context); });
+  return stage_.product().operation("begin",
+                                    [&] { return resources_->set_current_context(context); });
 }
 
 Status Parent::clean_up(CleanUpOptions options, const std::optional<std::string>& context) {
-  return stage_.word("clean up",
-                     [&] { return resources_->clean_temporary_resources(context, options); });
+  return stage_.product().operation(
+      "clean up", [&] { return resources_->clean_temporary_resources(context, options); });
 }
 
 Worker::Worker(Stage& stage)
@@ -141,7 +143,7 @@ Worker::Worker(Stage& stage)
 std::optional<Array> Worker::receive(const std::string& word) {
   std::optional<Array> arrived;
   const std::optional<std::string> bytes = stage_.receive(word);
-  static_cast<void>(stage_.word("rebuild", [&]() -> Status {
+  static_cast<void>(stage_.product().operation("rebuild", [&]() -> Status {
     if (!bytes) {
       return failure(std::errc::no_message_available, word);
     }
@@ -155,7 +157,7 @@ std::optional<Array> Worker::receive(const std::string& word) {
 }
 
 void receive_an_array(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   Worker worker(stage);
@@ -166,7 +168,7 @@ void receive_an_array(Stage& stage) {
 
 void send_and_live_on(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -174,7 +176,7 @@ void send_and_live_on(Stage& stage) {
     return;
   }
   stage.send("path", parent.last_file());
-  stage.await("nobody says that");
+  stage.stay_until_killed();
 }
 
 }  // namespace lastref::harness

@@ -27,7 +27,7 @@ Status StageCache::make(std::int64_t length, CacheOptions options) {
   if (!options.folder) {
     options.folder = stage_.folder();
   }
-  return stage_.word("make a cache", [&]() -> Status {
+  return stage_.product().operation("make a cache", [&]() -> Status {
     LASTREF_TRY(made,
                 MultiprocessFileCache::make(
                     stage_.os(), references_of(stage_), length, std::move(options)));
@@ -41,7 +41,7 @@ Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
   if (!options.folder) {
     options.folder = stage_.folder();
   }
-  return stage_.word("make a cache", [&]() -> Status {
+  return stage_.product().operation("make a cache", [&]() -> Status {
     LASTREF_TRY(
         made,
         lastref::make_file_cache(stage_.os(), references_of(stage_), length, std::move(options)));
@@ -52,7 +52,7 @@ Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
 
 Status StageCache::attach(const std::string& handle, bool is_loaded) {
   is_loaded_ = is_loaded;
-  return stage_.word("attach a cache", [&]() -> Status {
+  return stage_.product().operation("attach a cache", [&]() -> Status {
     LASTREF_TRY(attached, MultiprocessFileCache::attach(stage_.os(), handle));
     many_ = attached.get();
     cache_ = std::move(attached);
@@ -63,11 +63,12 @@ Status StageCache::attach(const std::string& handle, bool is_loaded) {
 std::optional<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
   std::optional<bool> said;
   const std::string asked = name_ + ' ' + std::to_string(slot) + ' ' + identity_of(value);
-  static_cast<void>(stage_.word_with_answer("put", asked, [&]() -> Result<std::string> {
-    LASTREF_TRY(stored, cache_->put(slot, os::bytes_of(value)));
-    said = stored;
-    return answer(stored);
-  }));
+  static_cast<void>(
+      stage_.product().operation_with_answer("put", asked, [&]() -> Result<std::string> {
+        LASTREF_TRY(stored, cache_->put(slot, os::bytes_of(value)));
+        said = stored;
+        return answer(stored);
+      }));
   return said;
 }
 
@@ -76,14 +77,15 @@ std::optional<std::string> StageCache::noted_get(std::uint64_t slot,
   std::optional<std::string> seen;
   const std::string asked = name_ + ' ' + std::to_string(slot);
   const char* const word = is_loaded_ ? "get what was loaded" : "get";
-  static_cast<void>(stage_.word_with_answer(word, asked, [&]() -> Result<std::string> {
-    LASTREF_TRY(found, act());
-    if (!found) {
-      return std::string("none");
-    }
-    seen = text_of_bytes(*found);
-    return identity_of(*seen);
-  }));
+  static_cast<void>(
+      stage_.product().operation_with_answer(word, asked, [&]() -> Result<std::string> {
+        LASTREF_TRY(found, act());
+        if (!found) {
+          return std::string("none");
+        }
+        seen = text_of_bytes(*found);
+        return identity_of(*seen);
+      }));
   return seen;
 }
 
@@ -97,27 +99,29 @@ std::optional<std::string> StageCache::get_checked(std::uint64_t slot) {
 
 std::optional<bool> StageCache::preserve(const std::string& name, bool overwrite) {
   std::optional<bool> said;
-  static_cast<void>(stage_.word_with_answer("freeze", name_, [&]() -> Result<std::string> {
-    LASTREF_TRY(preserved, cache_->preserve(name, overwrite));
-    said = preserved;
-    return answer(preserved);
-  }));
+  static_cast<void>(
+      stage_.product().operation_with_answer("freeze", name_, [&]() -> Result<std::string> {
+        LASTREF_TRY(preserved, cache_->preserve(name, overwrite));
+        said = preserved;
+        return answer(preserved);
+      }));
   return said;
 }
 
 std::optional<bool> StageCache::preload(const std::string& name) {
   std::optional<bool> said;
-  static_cast<void>(stage_.word_with_answer("freeze", name_, [&]() -> Result<std::string> {
-    LASTREF_TRY(loaded, cache_->preload(name));
-    said = loaded;
-    return answer(loaded);
-  }));
+  static_cast<void>(
+      stage_.product().operation_with_answer("freeze", name_, [&]() -> Result<std::string> {
+        LASTREF_TRY(loaded, cache_->preload(name));
+        said = loaded;
+        return answer(loaded);
+      }));
   is_loaded_ = is_loaded_ || said.value_or(false);
   return said;
 }
 
 Status StageCache::close() {
-  return stage_.word("close", [&] { return cache_->close(); });
+  return stage_.product().operation("close", [&] { return cache_->close(); });
 }
 
 std::string value_of(std::uint64_t slot, const std::string& writer, std::size_t size) {

@@ -30,7 +30,7 @@ std::int64_t sum_of(const Array& array) {
 Session session_of(Stage& stage) {
   return {.os = &stage.os(),
           .references = references_of(stage),
-          .tree = [&stage] { return stage.client().tree(); },
+          .tree = [&stage] { return stage.product().client().tree(); },
           .in_worker = false};
 }
 
@@ -58,7 +58,7 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
   });
   add("wait", [&stage](const TaskContext&, std::span<const Value>) -> Result<Value> {
     stage.tell("a task is waiting");
-    stage.await("nobody says that");
+    stage.stay_until_killed();
     return Value();
   });
   add("echo", [](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
@@ -72,9 +72,9 @@ void work(Stage& stage) {
 }
 
 void serve(Stage& stage, const Functions& functions) {
-  static_cast<void>(stage.word("serve", [&]() -> Status {
+  static_cast<void>(stage.product().operation("serve", [&]() -> Status {
     const auto join = [&]() -> Result<Session> {
-      LASTREF_CHECK(stage.join());
+      LASTREF_CHECK(stage.product().join());
       return session_of(stage);
     };
     const int code = serve_worker(stage.os(), join, functions);
@@ -94,7 +94,7 @@ Jobs::Jobs(Stage& stage, ParallelOptions options)
 
 Outcome<List> Jobs::run(const std::string& word, std::vector<Task> tasks) {
   Outcome<List> outcome;
-  static_cast<void>(stage_.word(word, [&] {
+  static_cast<void>(stage_.product().operation(word, [&] {
     outcome = parallel_->run(std::move(tasks));
     return status_of(outcome);
   }));
@@ -102,7 +102,7 @@ Outcome<List> Jobs::run(const std::string& word, std::vector<Task> tasks) {
 }
 
 void Jobs::end() {
-  static_cast<void>(stage_.word("end", [&] {
+  static_cast<void>(stage_.product().operation("end", [&] {
     parallel_.reset();
     return ok();
   }));
@@ -129,7 +129,7 @@ void must_call_back_once(Stage& stage, ParallelBackend& backend) {
   constexpr std::size_t tasks = 3;
   std::array<std::atomic<int>, batches> calls{};
   std::array<bool, batches> taken{};
-  static_cast<void>(stage.word("run batches", [&] {
+  static_cast<void>(stage.product().operation("run batches", [&] {
     std::vector<FuturePtr> futures;
     Outcome<List> last = List();
     for (std::size_t at = 0; at < batches; ++at) {
@@ -147,7 +147,7 @@ void must_call_back_once(Stage& stage, ParallelBackend& backend) {
     }
     return status_of(last);
   }));
-  static_cast<void>(stage.word("terminate", [&] { return backend.terminate(); }));
+  static_cast<void>(stage.product().operation("terminate", [&] { return backend.terminate(); }));
   for (std::size_t at = 0; at < batches; ++at) {
     if (calls[at] != (taken[at] ? 1 : 0)) {
       stage.refute("B1: a batch that was taken calls back once, and no other does",

@@ -16,7 +16,7 @@ namespace lastref::harness {
 Session session_of(Stage& stage);
 
 /// "sum" of an array, "square" of a number, "throw", "keep" of an array for as long as the process
-/// lives, "wait" (says "a task is waiting", and waits for what nobody says), "echo" of anything.
+/// lives, "wait" (tells "a task is waiting", and waits for its end), "echo" of anything.
 std::shared_ptr<Functions> functions_of(Stage& stage);
 
 /// A role: a worker with these functions.

@@ -7,7 +7,7 @@ namespace {
 /// A tree of its own, of which nobody is left.
 void victim(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -18,7 +18,7 @@ void victim(Stage& stage) {
   if (folder) {
     stage.send("folder", folder->path);
   }
-  stage.await("nobody says that");
+  stage.stay_until_killed();
 }
 
 void root(Stage& stage) {
@@ -29,10 +29,10 @@ void root(Stage& stage) {
   stage.kill("tracker");
   stage.kill("victim");
   stage.kill("tracker");  // The one that the victim may have started in between.
-  if (!stage.lead() || !folder) {
+  if (!stage.product().lead() || !folder) {
     return;
   }
-  if (stage.is_undisturbed() && !stage.outside_list(*folder).empty()) {
+  if (stage.is_undisturbed() && !stage.outside().list(*folder).empty()) {
     stage.refute("M7: the next start reclaims what a dead tree has left",
                  *folder + " is still there");
   }

@@ -7,7 +7,7 @@ namespace {
 /// A tree of its own, of which nobody is left.
 void victim(Stage& stage) {
   const Array array = numbered();
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage);
@@ -19,7 +19,7 @@ void victim(Stage& stage) {
     stage.send("pid", std::to_string(stage.os().process_id()));
     stage.send("folder", folder->path);
   }
-  stage.await("nobody says that");
+  stage.stay_until_killed();
 }
 
 /// Has the pid of the victim, and nothing else of it.
@@ -37,14 +37,14 @@ void root(Stage& stage) {
   stage.kill("tracker");
   stage.kill("victim");
   stage.kill("tracker");  // The one that the victim may have started in between.
-  if (!pid || !folder || !stage.reuse_pid(std::stoi(*pid)) || !stage.start("namesake")) {
+  if (!pid || !folder || !stage.outside().reuse_pid(std::stoi(*pid)) || !stage.start("namesake")) {
     return;
   }
   const auto namesake = stage.receive("namesake");
   if (namesake && *namesake != *pid && stage.is_undisturbed()) {
     stage.refute("the pid is used again", *namesake + " in place of " + *pid);
   }
-  if (stage.lead() && stage.is_undisturbed() && !stage.outside_list(*folder).empty()) {
+  if (stage.product().lead() && stage.is_undisturbed() && !stage.outside().list(*folder).empty()) {
     stage.refute("M7: a dead tree is known by its lock, whoever has its pids now",
                  *folder + " is still there");
   }

@@ -7,7 +7,7 @@ namespace {
 /// A sweep that another program makes: it is no member of the tree.
 void sweeper(Stage& stage) {
   stage.await("sweep");
-  static_cast<void>(stage.word("sweep", [&]() -> Status {
+  static_cast<void>(stage.product().operation("sweep", [&]() -> Status {
     LASTREF_CHECK(sweep(stage.os(), {}));
     return ok();
   }));
@@ -15,7 +15,7 @@ void sweeper(Stage& stage) {
 }
 
 void worker(Stage& stage) {
-  if (!stage.join() || !stage.start("sweeper_a") || !stage.start("sweeper_b")) {
+  if (!stage.product().join() || !stage.start("sweeper_a") || !stage.start("sweeper_b")) {
     return;
   }
   Worker worker(stage);
@@ -30,8 +30,8 @@ void worker(Stage& stage) {
   stage.tell("sweep");
   stage.await("sweeper_a has swept");
   stage.await("sweeper_b has swept");
-  if (was_there && stage.client().counts()) {
-    stage.must_exist({.type = ResourceType::file, .name = *path});
+  if (was_there && stage.product().client().counts()) {
+    stage.product().must_exist({.type = ResourceType::file, .name = *path});
   }
   must_equal(stage, *array, numbered());
 }

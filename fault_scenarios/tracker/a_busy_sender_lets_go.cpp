@@ -4,38 +4,39 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource parcel = stage.file("parcel.bin");
-  const Resource other = stage.file("other.bin");
-  if (!stage.lead() || !stage.register_name(other) || !stage.make(other) ||
-      !stage.register_name(parcel) || !stage.make(parcel) || !stage.start("client_a")) {
+  const Resource parcel = stage.product().file("parcel.bin");
+  const Resource other = stage.product().file("other.bin");
+  if (!stage.product().lead() || !stage.product().register_name(other) ||
+      !stage.product().make(other) || !stage.product().register_name(parcel) ||
+      !stage.product().make(parcel) || !stage.start("client_a")) {
     return;
   }
   stage.await("a is there");
   // What the tracker is woken by. When it reads it, the release below may lie behind it already,
   // and the hold that came before that one on another connection, which was silent at that moment.
-  static_cast<void>(stage.release(other));
+  static_cast<void>(stage.product().release(other));
   stage.tell("hold");
   stage.await("a holds");
-  static_cast<void>(stage.release(parcel));
+  static_cast<void>(stage.product().release(parcel));
   stage.tell("let go");
   stage.await("a has looked");
 }
 
 void client_a(Stage& stage) {
-  const Resource parcel = stage.file("parcel.bin");
-  if (!stage.join()) {
+  const Resource parcel = stage.product().file("parcel.bin");
+  if (!stage.product().join()) {
     return;
   }
   stage.tell("a is there");
   stage.await("hold");
-  const bool holds = stage.hold(parcel).has_value();
+  const bool holds = stage.product().hold(parcel).has_value();
   stage.tell("a holds");
   // If the sender was killed before, the parcel may have gone with it.
-  if (stage.await("let go") && holds && stage.client().probe()) {
-    stage.must_exist(parcel);
+  if (stage.await("let go") && holds && stage.product().client().probe()) {
+    stage.product().must_exist(parcel);
   }
   stage.tell("a has looked");
-  static_cast<void>(stage.release(parcel));
+  static_cast<void>(stage.product().release(parcel));
 }
 
 }  // namespace

@@ -6,27 +6,27 @@ namespace {
 /// Registers a file, and lets go of it while its name is a folder's: that cannot be cleaned up, and
 /// is left.
 bool fail_once(Stage& stage, const Resource& file) {
-  if (!stage.register_name(file) || !stage.outside_make_folder(file.name, 0700) ||
-      !stage.release(file)) {
+  if (!stage.product().register_name(file) || !stage.outside().make_folder(file.name, 0700) ||
+      !stage.product().release(file)) {
     return false;
   }
   // One round lets go of it, the next one has tried.
-  static_cast<void>(stage.client().probe());
-  static_cast<void>(stage.client().probe());
-  return stage.outside_rmdir(file.name);
+  static_cast<void>(stage.product().client().probe());
+  static_cast<void>(stage.product().client().probe());
+  return stage.outside().rmdir(file.name);
 }
 
 void root(Stage& stage) {
-  const Resource again = stage.file("again.bin");
-  const Resource over = stage.file("over.bin");
-  if (!stage.lead() || !fail_once(stage, again) || !fail_once(stage, over)) {
+  const Resource again = stage.product().file("again.bin");
+  const Resource over = stage.product().file("over.bin");
+  if (!stage.product().lead() || !fail_once(stage, again) || !fail_once(stage, over)) {
     return;
   }
-  if (stage.register_name(again) && stage.make(again)) {
-    static_cast<void>(stage.forget(again));
+  if (stage.product().register_name(again) && stage.product().make(again)) {
+    static_cast<void>(stage.product().forget(again));
   }
-  if (stage.forget(over)) {
-    static_cast<void>(stage.make(over));
+  if (stage.product().forget(over)) {
+    static_cast<void>(stage.product().make(over));
   }
 }
 

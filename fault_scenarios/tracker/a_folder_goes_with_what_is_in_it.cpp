@@ -4,17 +4,18 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource folder = stage.folder_of("deep");
-  const Resource inner = stage.file("deep/inner/leaf.bin");
-  const Resource leaf = stage.file("deep/leaf.bin");
-  if (!stage.lead() || !stage.register_name(folder) || !stage.make(folder) || !stage.make(leaf)) {
+  const Resource folder = stage.product().folder("deep");
+  const Resource inner = stage.product().file("deep/inner/leaf.bin");
+  const Resource leaf = stage.product().file("deep/leaf.bin");
+  if (!stage.product().lead() || !stage.product().register_name(folder) ||
+      !stage.product().make(folder) || !stage.product().make(leaf)) {
     return;
   }
-  if (!stage.os().make_folder(folder.name + "/inner", 0700) || !stage.make(inner)) {
+  if (!stage.os().make_folder(folder.name + "/inner", 0700) || !stage.product().make(inner)) {
     return;
   }
-  static_cast<void>(stage.release(folder));
-  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.product().release(folder));
+  static_cast<void>(stage.product().client().probe());
 }
 
 }  // namespace

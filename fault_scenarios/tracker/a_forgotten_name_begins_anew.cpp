@@ -6,25 +6,25 @@ namespace {
 /// Registers, has the other process forget that, and registers again: one reference, not two, also
 /// for the tracker after this one.
 void root(Stage& stage) {
-  const Resource file = stage.file("anew.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file) ||
-      !stage.start("client_a")) {
+  const Resource file = stage.product().file("anew.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file) || !stage.start("client_a")) {
     return;
   }
   stage.await("a has forgotten");
-  if (!stage.register_name(file)) {
+  if (!stage.product().register_name(file)) {
     return;
   }
   stage.kill("tracker");
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(file);
-  static_cast<void>(stage.release(file));
-  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(file);
+  static_cast<void>(stage.product().release(file));
+  static_cast<void>(stage.product().client().probe());
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("anew.bin");
-  if (stage.join() && stage.forget(file)) {
+  const Resource file = stage.product().file("anew.bin");
+  if (stage.product().join() && stage.product().forget(file)) {
     stage.tell("a has forgotten");
   }
 }

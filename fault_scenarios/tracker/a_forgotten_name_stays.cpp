@@ -4,15 +4,16 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource kept = stage.file("kept.bin");
-  if (!stage.lead() || !stage.register_name(kept) || !stage.make(kept)) {
+  const Resource kept = stage.product().file("kept.bin");
+  if (!stage.product().lead() || !stage.product().register_name(kept) ||
+      !stage.product().make(kept)) {
     return;
   }
-  if (!stage.hold(kept) || !stage.forget(kept)) {
+  if (!stage.product().hold(kept) || !stage.product().forget(kept)) {
     return;
   }
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(kept);
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(kept);
 }
 
 }  // namespace

@@ -4,26 +4,27 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  if (!stage.lead() || !stage.start("client_a")) {
+  if (!stage.product().lead() || !stage.start("client_a")) {
     return;
   }
   stage.await("the stranger lives");
   stage.kill("client_a");
-  // Until all is quiet: then the tracker's counts are looked at, and the dead must hold nothing.
-  stage.await("never said");
+  // Then the tracker's counts are looked at, and the dead must hold nothing.
+  stage.wait_for_quiet();
   stage.tell("stranger, go");
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("of_the_parent.bin");
-  if (!stage.join() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("of_the_parent.bin");
+  if (!stage.product().join() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   stage.fork_stranger([&stage] {
     stage.tell("the stranger lives");
     stage.await("stranger, go");
   });
-  stage.await("never said");
+  stage.stay_until_killed();
 }
 
 }  // namespace

@@ -4,8 +4,9 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("of_the_tree.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("of_the_tree.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   if (!stage.start("client_a")) {
@@ -17,12 +18,12 @@ void root(Stage& stage) {
     stage.tell("the stranger lives");
     stage.await("stranger, go");
   });
-  stage.await("never said");
+  stage.stay_until_killed();
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("of_the_tree.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("of_the_tree.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("a holds");
@@ -31,7 +32,7 @@ void client_a(Stage& stage) {
   }
   stage.kill("root");
   stage.kill("tracker");
-  if (stage.client().probe()) {
+  if (stage.product().client().probe()) {
     stage.refute("error-surfaced: a tree without root and tracker says so", "probe succeeded");
   }
   stage.tell("stranger, go");

@@ -4,23 +4,24 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("of_the_parent.bin");
-  const Resource other = stage.file("of_the_child.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("of_the_parent.bin");
+  const Resource other = stage.product().file("of_the_child.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   stage.fork_stranger([&] {
-    static_cast<void>(stage.client().register_name(other));
+    static_cast<void>(stage.product().client().register_name(other));
     // Not the child's: reported, and harmless.
-    static_cast<void>(stage.client().release(file));
-    static_cast<void>(stage.client().release(other));
-    static_cast<void>(stage.client().probe());
+    static_cast<void>(stage.product().client().release(file));
+    static_cast<void>(stage.product().client().release(other));
+    static_cast<void>(stage.product().client().probe());
     stage.tell("the child has spoken");
   });
   stage.await("the child has spoken");
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(file);
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(file);
+  static_cast<void>(stage.product().release(file));
 }
 
 }  // namespace

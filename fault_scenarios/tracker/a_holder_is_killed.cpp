@@ -4,8 +4,9 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource shared = stage.file("shared.bin");
-  if (!stage.lead() || !stage.register_name(shared) || !stage.make(shared)) {
+  const Resource shared = stage.product().file("shared.bin");
+  if (!stage.product().lead() || !stage.product().register_name(shared) ||
+      !stage.product().make(shared)) {
     return;
   }
   if (!stage.start("client_a")) {
@@ -13,37 +14,37 @@ void root(Stage& stage) {
   }
   stage.await("a holds");
   stage.kill("client_a");
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(shared);
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(shared);
   if (stage.start("client_b")) {
     stage.await("b is done");
   }
-  static_cast<void>(stage.release(shared));
+  static_cast<void>(stage.product().release(shared));
 }
 
 void client_a(Stage& stage) {
-  const Resource alone = stage.file("alone.bin");
-  const Resource shared = stage.file("shared.bin");
-  if (!stage.join() || !stage.hold(shared) || !stage.hold(shared)) {
+  const Resource alone = stage.product().file("alone.bin");
+  const Resource shared = stage.product().file("shared.bin");
+  if (!stage.product().join() || !stage.product().hold(shared) || !stage.product().hold(shared)) {
     return;
   }
-  if (!stage.register_name(alone) || !stage.make(alone)) {
+  if (!stage.product().register_name(alone) || !stage.product().make(alone)) {
     return;
   }
   stage.tell("a holds");
-  stage.await("never said");
+  stage.stay_until_killed();
 }
 
 void client_b(Stage& stage) {
-  const Resource alone = stage.file("alone.bin");
-  if (!stage.join() || !stage.register_name(alone)) {
+  const Resource alone = stage.product().file("alone.bin");
+  if (!stage.product().join() || !stage.product().register_name(alone)) {
     return;
   }
   // Registered means that the dead process's file of this name is dealt with.
-  if (stage.make(alone)) {
-    stage.must_exist(alone);
+  if (stage.product().make(alone)) {
+    stage.product().must_exist(alone);
   }
-  static_cast<void>(stage.release(alone));
+  static_cast<void>(stage.product().release(alone));
   stage.tell("b is done");
 }
 

@@ -6,9 +6,10 @@ namespace {
 constexpr int files = 2000;
 
 void root(Stage& stage) {
-  const Resource folder = stage.folder_of("huge");
-  const Resource other = stage.file("other.bin");
-  if (!stage.lead() || !stage.register_name(folder) || !stage.make(folder)) {
+  const Resource folder = stage.product().folder("huge");
+  const Resource other = stage.product().file("other.bin");
+  if (!stage.product().lead() || !stage.product().register_name(folder) ||
+      !stage.product().make(folder)) {
     return;
   }
   for (int number = 0; number < files; ++number) {
@@ -18,9 +19,9 @@ void root(Stage& stage) {
       return;
     }
   }
-  static_cast<void>(stage.release(folder));
+  static_cast<void>(stage.product().release(folder));
   // Two questions, so that the second is asked after the round that began the deletion.
-  if (!stage.client().probe() || !stage.register_name(other)) {
+  if (!stage.product().client().probe() || !stage.product().register_name(other)) {
     return;
   }
   if (!stage.os().status_at(folder.name)) {
@@ -28,14 +29,14 @@ void root(Stage& stage) {
                  "the folder was gone before the answer");
   }
   // The very name that is being deleted has to wait for the end of that.
-  if (!stage.register_name(folder)) {
+  if (!stage.product().register_name(folder)) {
     return;
   }
-  if (!stage.make(folder)) {
+  if (!stage.product().make(folder)) {
     stage.refute("T10: a name that is being deleted is given to nobody before the end of that",
                  "the folder was in the way");
   }
-  stage.must_exist(folder);
+  stage.product().must_exist(folder);
 }
 
 }  // namespace

@@ -21,11 +21,11 @@ void must_be_of_another(Stage& stage, std::span<const tracker::Count> counts) {
 }
 
 void root(Stage& stage) {
-  if (!stage.lead() || !stage.start("client_a")) {
+  if (!stage.product().lead() || !stage.start("client_a")) {
     return;
   }
   stage.await("a holds");
-  const auto counts = stage.client().counts();
+  const auto counts = stage.product().client().counts();
   if (!counts) {
     return;
   }
@@ -34,26 +34,26 @@ void root(Stage& stage) {
   }
   must_be_of_another(stage, *counts);
   stage.kill("client_a");
-  static_cast<void>(stage.client().probe());
-  static_cast<void>(stage.client().probe());
-  const auto after = stage.client().counts();
+  static_cast<void>(stage.product().client().probe());
+  static_cast<void>(stage.product().client().probe());
+  const auto after = stage.product().client().counts();
   if (after && !after->empty()) {
     stage.refute("refcount-exact: a dead process holds nothing", std::to_string(after->size()));
   }
 }
 
 void client_a(Stage& stage) {
-  if (!stage.join()) {
+  if (!stage.product().join()) {
     return;
   }
   for (std::size_t number = 0; number < names; ++number) {
     const Resource name{.type = ResourceType::noop, .name = "name " + std::to_string(number)};
-    if (!stage.client().register_name(name)) {
+    if (!stage.product().client().register_name(name)) {
       return;
     }
   }
   stage.tell("a holds");
-  stage.await("never said");
+  stage.stay_until_killed();
 }
 
 }  // namespace

@@ -6,21 +6,22 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("parcel.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("parcel.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   if (!stage.start("client_a")) {
     return;
   }
   stage.await("a holds");
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
   stage.await("b holds");
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("parcel.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("parcel.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("a holds");
@@ -28,29 +29,29 @@ void client_a(Stage& stage) {
     return;
   }
   stage.await("b holds");
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
 }
 
 /// Not so if the sender was killed before we could say that we hold.
 bool is_counted(Stage& stage, const Resource& file) {
-  const auto counts = stage.client().counts();
+  const auto counts = stage.product().client().counts();
   return counts && std::ranges::any_of(*counts, [&](const tracker::Count& each) {
            return each.resource == file && each.holder == stage.os().process_id();
          });
 }
 
 void client_b(Stage& stage) {
-  const Resource file = stage.file("parcel.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("parcel.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("b holds");
   if (is_counted(stage, file)) {
-    stage.must_exist(file);
-    static_cast<void>(stage.client().probe());
-    stage.must_exist(file);
+    stage.product().must_exist(file);
+    static_cast<void>(stage.product().client().probe());
+    stage.product().must_exist(file);
   }
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
 }
 
 }  // namespace

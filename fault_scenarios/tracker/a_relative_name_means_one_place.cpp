@@ -4,8 +4,8 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("near.bin");
-  if (!stage.lead()) {
+  const Resource file = stage.product().file("near.bin");
+  if (!stage.product().lead()) {
     return;
   }
   const auto working = stage.os().working_folder();
@@ -18,17 +18,17 @@ void root(Stage& stage) {
     relative.name.insert(0, each == '/' ? "../" : "");
   }
   // Noted as a word of its own: the oracles count names as they are written.
-  const Status registered =
-      stage.word("register_relative", [&] { return stage.client().register_name(relative); });
-  if (!registered || !stage.make(file)) {
+  const Status registered = stage.product().operation(
+      "register_relative", [&] { return stage.product().client().register_name(relative); });
+  if (!registered || !stage.product().make(file)) {
     return;
   }
-  const auto counts = stage.client().counts();
+  const auto counts = stage.product().client().counts();
   if (counts && (counts->size() != 1 || !counts->front().resource.name.starts_with(*working))) {
     stage.refute("E2: a name that is counted says where the thing is",
                  counts->empty() ? "nothing is counted" : counts->front().resource.name);
   }
-  static_cast<void>(stage.client().release(relative));
+  static_cast<void>(stage.product().client().release(relative));
 }
 
 }  // namespace

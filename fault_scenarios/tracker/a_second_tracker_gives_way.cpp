@@ -13,18 +13,19 @@ void start_another(Stage& stage, const std::string& tree) {
 }
 
 void root(Stage& stage) {
-  const Resource file = stage.file("counted_by_one.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("counted_by_one.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
-  const auto tree = stage.client().tree();
+  const auto tree = stage.product().client().tree();
   if (!tree) {
     return;
   }
   start_another(stage, *tree);
-  stage.must_exist(file);
-  static_cast<void>(stage.client().probe());
-  static_cast<void>(stage.release(file));
+  stage.product().must_exist(file);
+  static_cast<void>(stage.product().client().probe());
+  static_cast<void>(stage.product().release(file));
 }
 
 }  // namespace

@@ -21,17 +21,18 @@ void must_not_run_yet(Stage& stage) {
 }
 
 void root(Stage& stage) {
-  const Resource file = stage.file("counted.bin");
+  const Resource file = stage.product().file("counted.bin");
   {
     const auto unused = tracker::Client::lead(stage.os());
     must_not_run_yet(stage);
   }
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
-  stage.must_exist(file);
-  static_cast<void>(stage.release(file));
-  static_cast<void>(stage.client().probe());
+  stage.product().must_exist(file);
+  static_cast<void>(stage.product().release(file));
+  static_cast<void>(stage.product().client().probe());
 }
 
 }  // namespace

@@ -20,16 +20,16 @@ const tracker::Count* grown(const Counts& before, const Counts& after) {
 }
 
 void root(Stage& stage) {
-  const Resource file = stage.file("counted_by_the_next.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file) ||
-      !stage.start("client_a")) {
+  const Resource file = stage.product().file("counted_by_the_next.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file) || !stage.start("client_a")) {
     return;
   }
   stage.await("a holds");
   stage.kill("tracker");
-  const auto before = stage.client().counts();
-  stage.await("never said");  // Until everybody rests. Nobody takes a reference meanwhile.
-  const auto after = stage.client().counts();
+  const auto before = stage.product().client().counts();
+  stage.wait_for_quiet();  // Nobody takes a reference meanwhile.
+  const auto after = stage.product().client().counts();
   if (before && after) {
     if (const tracker::Count* more = grown(*before, *after)) {
       stage.refute("T9: after the death of a tracker counts are exact, or not told yet",
@@ -37,17 +37,17 @@ void root(Stage& stage) {
                        " was not counted at first");
     }
   }
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("counted_by_the_next.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("counted_by_the_next.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("a holds");
-  stage.await("never said");
-  static_cast<void>(stage.release(file));
+  stage.wait_for_quiet();
+  static_cast<void>(stage.product().release(file));
 }
 
 }  // namespace

@@ -4,23 +4,23 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const std::vector<Resource> all = {stage.file("typed.bin"),
-                                     stage.folder_of("typed"),
-                                     stage.semaphore("lastref-typed"),
-                                     stage.shm("lastref-typed"),
+  const std::vector<Resource> all = {stage.product().file("typed.bin"),
+                                     stage.product().folder("typed"),
+                                     stage.product().semaphore("lastref-typed"),
+                                     stage.product().shm("lastref-typed"),
                                      {.type = ResourceType::noop, .name = "typed"}};
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   for (const Resource& resource : all) {
-    if (!stage.register_name(resource) || !stage.make(resource)) {
+    if (!stage.product().register_name(resource) || !stage.product().make(resource)) {
       return;
     }
   }
   for (const Resource& resource : all) {
-    static_cast<void>(stage.release(resource));
+    static_cast<void>(stage.product().release(resource));
   }
-  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.product().client().probe());
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ void root(Stage& stage) {
   static_cast<void>(stage.os().signal_process(by_hand->process.get(), os::Signal::interrupt));
   static_cast<void>(stage.os().signal_process(by_hand->process.get(), os::Signal::terminate));
   by_hand->read.close_quietly();
-  const Resource with_colon = stage.file("a:b.bin");
-  const Resource left = stage.file("left.bin");
-  const Resource folder = stage.folder_of("left");
+  const Resource with_colon = stage.product().file("a:b.bin");
+  const Resource left = stage.product().file("left.bin");
+  const Resource folder = stage.product().folder("left");
   tracker::LokyClient client(stage.os(), by_hand->write.get());
   static_cast<void>(
       os::write_all(stage.os(), by_hand->write.get(), os::bytes_of("PROBE:0:noop\nPROBE::\n")));
@@ -28,13 +28,13 @@ void root(Stage& stage) {
     }
   }
   for (const Resource& resource : {with_colon, folder, left}) {
-    static_cast<void>(stage.make(resource));
+    static_cast<void>(stage.product().make(resource));
   }
   static_cast<void>(client.maybe_unlink(with_colon));
   static_cast<void>(client.maybe_unlink(with_colon));
   static_cast<void>(
       os::write_all(stage.os(), by_hand->write.get(), os::bytes_of("BAD LINE\nREGISTER:x:y\n")));
-  static_cast<void>(client.maybe_unlink(stage.file("unknown")));
+  static_cast<void>(client.maybe_unlink(stage.product().file("unknown")));
   by_hand->write.close_quietly();
   wait_for_end(stage, *by_hand);
 }

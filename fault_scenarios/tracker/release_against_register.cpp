@@ -4,8 +4,9 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("again.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("again.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   if (!stage.start("client_a")) {
@@ -13,27 +14,27 @@ void root(Stage& stage) {
   }
   stage.await("a has joined");
   stage.tell("go");
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
   stage.await("a is done");
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("again.bin");
-  if (!stage.join()) {
+  const Resource file = stage.product().file("again.bin");
+  if (!stage.product().join()) {
     return;
   }
   stage.tell("a has joined");
-  if (!stage.await("go") || !stage.register_name(file)) {
+  if (!stage.await("go") || !stage.product().register_name(file)) {
     return;
   }
   // Either the first life of the name still goes on, or it has ended and is cleaned up: never
   // between.
-  const Status made = stage.make(file);
+  const Status made = stage.product().make(file);
   if (made || made.error().code == std::errc::file_exists) {
-    static_cast<void>(stage.client().probe());
-    stage.must_exist(file);
+    static_cast<void>(stage.product().client().probe());
+    stage.product().must_exist(file);
   }
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
   stage.tell("a is done");
 }
 
@@ -47,7 +48,7 @@ Scenario release_against_register() {
           "anew and makes it; what it made stays until it lets go.",
       .rows = {"T3", "T9", "T10"},
       .roles = {{"root", root}, {"client_a", client_a}},
-      .failing_words = {"make"},
+      .failing_operations = {"make"},
   };
 }
 

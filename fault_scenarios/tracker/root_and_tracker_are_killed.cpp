@@ -4,27 +4,28 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("left_behind.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("left_behind.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   if (!stage.start("client_a")) {
     return;
   }
-  stage.await("never said");
+  stage.stay_until_killed();
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("left_behind.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("left_behind.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.kill("root");
   stage.kill("tracker");
-  if (stage.client().probe()) {
+  if (stage.product().client().probe()) {
     stage.refute("error-surfaced: a tree without root and tracker says so", "probe succeeded");
   }
-  if (stage.register_name(stage.file("too_late.bin"))) {
+  if (stage.product().register_name(stage.product().file("too_late.bin"))) {
     stage.refute("error-surfaced: a tree without root and tracker says so", "register succeeded");
   }
 }
@@ -39,7 +40,7 @@ Scenario root_and_tracker_are_killed() {
           "next start cleans up.",
       .rows = {"T6", "T5"},
       .roles = {{"root", root}, {"client_a", client_a}},
-      .failing_words = {"register"},
+      .failing_operations = {"register"},
   };
 }
 

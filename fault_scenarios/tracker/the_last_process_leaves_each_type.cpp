@@ -4,15 +4,15 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const std::vector<Resource> all = {stage.folder_of("left"),
-                                     stage.file("left/inside.bin"),
-                                     stage.semaphore("lastref-left"),
-                                     stage.shm("lastref-left")};
-  if (!stage.lead()) {
+  const std::vector<Resource> all = {stage.product().folder("left"),
+                                     stage.product().file("left/inside.bin"),
+                                     stage.product().semaphore("lastref-left"),
+                                     stage.product().shm("lastref-left")};
+  if (!stage.product().lead()) {
     return;
   }
   for (const Resource& resource : all) {
-    if (!stage.register_name(resource) || !stage.make(resource)) {
+    if (!stage.product().register_name(resource) || !stage.product().make(resource)) {
       return;
     }
   }

@@ -4,11 +4,12 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("let_go.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("let_go.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
   stage.kill("root");
 }
 

@@ -4,42 +4,44 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("of_the_root.bin");
-  const Resource folder = stage.folder_of("folder_of_the_root");
-  if (!stage.lead() || !stage.register_name(folder) || !stage.make(folder)) {
+  const Resource file = stage.product().file("of_the_root.bin");
+  const Resource folder = stage.product().folder("folder_of_the_root");
+  if (!stage.product().lead() || !stage.product().register_name(folder) ||
+      !stage.product().make(folder)) {
     return;
   }
-  if (!stage.register_name(file) || !stage.make(file) || !stage.start("client_a")) {
+  if (!stage.product().register_name(file) || !stage.product().make(file) ||
+      !stage.start("client_a")) {
     return;
   }
   stage.await("a holds");
   stage.tell("the root goes");
-  stage.await("never said");
+  stage.stay_until_killed();
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("of_the_root.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("of_the_root.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("a holds");
   stage.await("the root goes");
   stage.kill("root");
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(file);
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(file);
   if (stage.start("client_b")) {
     stage.await("b holds");
   }
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
 }
 
 void client_b(Stage& stage) {
-  const Resource file = stage.file("of_the_root.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("of_the_root.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("b holds");
-  stage.must_exist(file);
+  stage.product().must_exist(file);
 }
 
 }  // namespace

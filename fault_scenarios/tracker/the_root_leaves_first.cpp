@@ -4,31 +4,32 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("outlives_the_root.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("outlives_the_root.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   if (!stage.start("client_a")) {
     return;
   }
   stage.await("a holds");
-  static_cast<void>(stage.release(file));
-  stage.leave();
+  static_cast<void>(stage.product().release(file));
+  stage.product().leave();
   stage.tell("the root has left");
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("outlives_the_root.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("outlives_the_root.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell("a holds");
   // A root that was killed may have been gone before our hold was read.
   if (stage.await("the root has left")) {
-    static_cast<void>(stage.client().probe());
-    stage.must_exist(file);
+    static_cast<void>(stage.product().client().probe());
+    stage.product().must_exist(file);
   }
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().release(file));
 }
 
 }  // namespace

@@ -4,9 +4,10 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource first = stage.file("first.bin");
-  const Resource second = stage.file("second.bin");
-  if (!stage.lead() || !stage.register_name(first) || !stage.make(first)) {
+  const Resource first = stage.product().file("first.bin");
+  const Resource second = stage.product().file("second.bin");
+  if (!stage.product().lead() || !stage.product().register_name(first) ||
+      !stage.product().make(first)) {
     return;
   }
   if (!stage.start("client_a") || !stage.start("client_b")) {
@@ -17,27 +18,27 @@ void root(Stage& stage) {
   stage.kill("tracker");
   stage.tell("go");
   // Released by the one tracker or by the next: it must not matter.
-  static_cast<void>(stage.release(first));
-  if (stage.register_name(second) && stage.make(second)) {
-    stage.must_exist(second);
+  static_cast<void>(stage.product().release(first));
+  if (stage.product().register_name(second) && stage.product().make(second)) {
+    stage.product().must_exist(second);
   }
   stage.await("a is done");
   stage.await("b is done");
-  static_cast<void>(stage.release(second));
+  static_cast<void>(stage.product().release(second));
 }
 
 void client(Stage& stage, const std::string& self) {
-  const Resource first = stage.file("first.bin");
-  if (!stage.join() || !stage.hold(first)) {
+  const Resource first = stage.product().file("first.bin");
+  if (!stage.product().join() || !stage.product().hold(first)) {
     return;
   }
   stage.tell(self + " holds");
   if (!stage.await("go")) {
     return;
   }
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(first);
-  static_cast<void>(stage.release(first));
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(first);
+  static_cast<void>(stage.product().release(first));
   stage.tell(self + " is done");
 }
 

@@ -4,8 +4,8 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("orphan.bin");
-  if (!stage.lead() || !stage.start("client_a")) {
+  const Resource file = stage.product().file("orphan.bin");
+  if (!stage.product().lead() || !stage.start("client_a")) {
     return;
   }
   stage.await("a holds");
@@ -13,20 +13,21 @@ void root(Stage& stage) {
   stage.tell("go");
   stage.await("a is gone");
   stage.kill("tracker");
-  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.product().client().probe());
   const auto status = stage.os().status_at(file.name);
   static_cast<void>(status);
 }
 
 void client_a(Stage& stage) {
-  const Resource file = stage.file("orphan.bin");
-  if (!stage.join() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("orphan.bin");
+  if (!stage.product().join() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   stage.tell("a holds");
   stage.await("go");
-  static_cast<void>(stage.release(file));
-  stage.leave();
+  static_cast<void>(stage.product().release(file));
+  stage.product().leave();
   stage.tell("a is gone");
 }
 

@@ -6,18 +6,19 @@ namespace {
 constexpr int threads = 3;
 
 void root(Stage& stage) {
-  const Resource shared = stage.file("shared.bin");
-  if (!stage.lead() || !stage.register_name(shared) || !stage.make(shared)) {
+  const Resource shared = stage.product().file("shared.bin");
+  if (!stage.product().lead() || !stage.product().register_name(shared) ||
+      !stage.product().make(shared)) {
     return;
   }
   std::vector<std::unique_ptr<os::Thread>> running;
   for (int number = 0; number < threads; ++number) {
     auto thread = stage.os().start_thread([&stage, shared, number] {
-      const Resource own = stage.file("own " + std::to_string(number));
-      static_cast<void>(stage.client().hold(shared));
-      static_cast<void>(stage.client().register_name(own));
-      static_cast<void>(stage.client().release(own));
-      static_cast<void>(stage.client().release(shared));
+      const Resource own = stage.product().file("own " + std::to_string(number));
+      static_cast<void>(stage.product().client().hold(shared));
+      static_cast<void>(stage.product().client().register_name(own));
+      static_cast<void>(stage.product().client().release(own));
+      static_cast<void>(stage.product().client().release(shared));
     });
     if (thread) {
       running.push_back(*std::move(thread));
@@ -26,13 +27,13 @@ void root(Stage& stage) {
   for (const auto& thread : running) {
     thread->join();
   }
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(shared);
-  const auto counts = stage.client().counts();
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(shared);
+  const auto counts = stage.product().client().counts();
   if (counts && (counts->size() != 1 || counts->front().count != 1)) {
     stage.refute("refcount-exact: threads lose no count", std::to_string(counts->size()));
   }
-  static_cast<void>(stage.release(shared));
+  static_cast<void>(stage.product().release(shared));
 }
 
 }  // namespace

@@ -4,8 +4,9 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource file = stage.file("shared.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("shared.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
   if (!stage.start("client_a") || !stage.start("client_b")) {
@@ -13,7 +14,7 @@ void root(Stage& stage) {
   }
   stage.await("a holds");
   stage.await("b holds");
-  if (!stage.release(file)) {
+  if (!stage.product().release(file)) {
     return;
   }
   stage.tell("go");
@@ -22,16 +23,16 @@ void root(Stage& stage) {
 }
 
 void client(Stage& stage, const std::string& self) {
-  const Resource file = stage.file("shared.bin");
-  if (!stage.join() || !stage.hold(file)) {
+  const Resource file = stage.product().file("shared.bin");
+  if (!stage.product().join() || !stage.product().hold(file)) {
     return;
   }
   stage.tell(self + " holds");
   if (!stage.await("go")) {
     return;
   }
-  stage.must_exist(file);
-  static_cast<void>(stage.release(file));
+  stage.product().must_exist(file);
+  static_cast<void>(stage.product().release(file));
   stage.tell(self + " is done");
 }
 

@@ -21,24 +21,25 @@ struct Belongings {
 
 Result<Belongings> belongings(Stage& stage) {
   Belongings all;
-  LASTREF_TRY(tree, stage.client().tree());
+  LASTREF_TRY(tree, stage.product().client().tree());
   LASTREF_TRY(ledger, stage.os().status_at(tree + "/ledger"));
   all.ledger = ledger.size;
   // The kernel gives the lowest number that is free: one that has leaked is missing here.
   LASTREF_TRY(next, stage.os().open(stage.folder(), {.folder = true}));
   all.next = next;
   LASTREF_CHECK(stage.os().close(next));
-  all.files = stage.outside_list(stage.folder()).size();
-  LASTREF_TRY(counts, stage.client().counts());
+  all.files = stage.outside().list(stage.folder()).size();
+  LASTREF_TRY(counts, stage.product().client().counts());
   all.names = counts.size();
   return all;
 }
 
 /// A name, a reference more to it, and a context with an array, all of which end.
 bool go_round(Stage& stage, Parent& parent) {
-  const Resource file = stage.file("round.bin");
-  if (!stage.register_name(file) || !stage.make(file) || !stage.hold(file) ||
-      !stage.release(file) || !stage.release(file)) {
+  const Resource file = stage.product().file("round.bin");
+  if (!stage.product().register_name(file) || !stage.product().make(file) ||
+      !stage.product().hold(file) || !stage.product().release(file) ||
+      !stage.product().release(file)) {
     return false;
   }
   if (!parent.begin("round") || !parent.send("array", numbered())) {
@@ -57,7 +58,7 @@ void must_not_grow(Stage& stage, const char* what, std::uint64_t before, std::ui
 }
 
 void root(Stage& stage) {
-  if (!stage.lead()) {
+  if (!stage.product().lead()) {
     return;
   }
   Parent parent(stage, {.root = stage.folder()});
@@ -71,8 +72,8 @@ void root(Stage& stage) {
     }
   }
   // What was let go of is gone when the name can be had again.
-  const Resource file = stage.file("round.bin");
-  if (!stage.register_name(file) || !stage.release(file)) {
+  const Resource file = stage.product().file("round.bin");
+  if (!stage.product().register_name(file) || !stage.product().release(file)) {
     return;
   }
   const auto now = belongings(stage);

@@ -12,12 +12,13 @@ std::string packet(std::initializer_list<unsigned char> bytes) {
 }
 
 void root(Stage& stage) {
-  const Resource file = stage.file("unharmed.bin");
-  const Resource unknown = stage.file("unknown.bin");
-  if (!stage.lead() || !stage.register_name(file) || !stage.make(file)) {
+  const Resource file = stage.product().file("unharmed.bin");
+  const Resource unknown = stage.product().file("unknown.bin");
+  if (!stage.product().lead() || !stage.product().register_name(file) ||
+      !stage.product().make(file)) {
     return;
   }
-  const auto tree = stage.client().tree();
+  const auto tree = stage.product().client().tree();
   if (!tree) {
     return;
   }
@@ -39,11 +40,11 @@ void root(Stage& stage) {
   for (const std::string& bytes : packets) {
     static_cast<void>(stage.os().send(*socket, os::bytes_of(bytes), {}));
   }
-  static_cast<void>(stage.client().release(unknown));
-  static_cast<void>(stage.client().forget(unknown));
-  static_cast<void>(stage.client().probe());
-  stage.must_exist(file);
-  static_cast<void>(stage.release(file));
+  static_cast<void>(stage.product().client().release(unknown));
+  static_cast<void>(stage.product().client().forget(unknown));
+  static_cast<void>(stage.product().client().probe());
+  stage.product().must_exist(file);
+  static_cast<void>(stage.product().release(file));
 }
 
 }  // namespace

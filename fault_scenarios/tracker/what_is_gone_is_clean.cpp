@@ -4,20 +4,21 @@ namespace lastref::harness {
 namespace {
 
 void root(Stage& stage) {
-  const Resource removed = stage.file("removed_by_another.bin");
-  const Resource never = stage.file("never_made.bin");
-  const Resource folder = stage.folder_of("never_made");
-  if (!stage.lead() || !stage.register_name(removed) || !stage.make(removed)) {
+  const Resource removed = stage.product().file("removed_by_another.bin");
+  const Resource never = stage.product().file("never_made.bin");
+  const Resource folder = stage.product().folder("never_made");
+  if (!stage.product().lead() || !stage.product().register_name(removed) ||
+      !stage.product().make(removed)) {
     return;
   }
-  if (!stage.register_name(never) || !stage.register_name(folder) ||
+  if (!stage.product().register_name(never) || !stage.product().register_name(folder) ||
       !stage.os().unlink(removed.name)) {
     return;
   }
-  static_cast<void>(stage.release(removed));
-  static_cast<void>(stage.release(never));
-  static_cast<void>(stage.release(folder));
-  static_cast<void>(stage.client().probe());
+  static_cast<void>(stage.product().release(removed));
+  static_cast<void>(stage.product().release(never));
+  static_cast<void>(stage.product().release(folder));
+  static_cast<void>(stage.product().client().probe());
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_option("--runs", options.runs, "Maximum number of runs")->check(whole_number());
   verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
   verb->add_option(
-          "--ask-after", options.ask_after, "Vary nothing before every role has said this word")
+          "--ask-after", options.ask_after, "Vary nothing before some role has given this signal")
       ->type_name("WORD");
   verb->add_option("--fault", options.faults, "A fault in every run; may be repeated")
       ->type_name("TEXT")

@@ -19,7 +19,7 @@ namespace lastref::harness {
 struct ExhaustiveOptions {
   std::uint32_t preemptions = 2;   ///< most switches away from somebody who could have gone on
   std::uint32_t deviations = ~0U;  ///< most answers other than 0 in all
-  /// A word (Stage::tell) that somebody has to say before anybody is asked; empty is at once.
+  /// A signal (Stage::tell) that somebody has to give before anybody is asked; empty is at once.
   std::string ask_after = {};
   std::uint64_t runs_max = ~std::uint64_t{0};
   std::vector<Fault> faults = {};          ///< in every run

@@ -10,7 +10,7 @@ namespace lastref::harness {
 
 /// Faults that a plan may have.
 inline constexpr std::size_t faults_max = 8;
-inline constexpr std::size_t words_max = 64;
+inline constexpr std::size_t signals_max = 64;
 inline constexpr std::size_t mails_max = 16;
 inline constexpr std::size_t mail_size_max = 2000;  ///< bytes
 inline constexpr std::uint32_t records_max = 44'000;

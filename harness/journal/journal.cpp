@@ -56,10 +56,10 @@ std::string_view name_of(RecordKind kind) noexcept {
       return "begin";
     case RecordKind::end:
       return "end";
-    case RecordKind::word_begin:
-      return "word_begin";
-    case RecordKind::word_end:
-      return "word_end";
+    case RecordKind::operation_begin:
+      return "operation_begin";
+    case RecordKind::operation_end:
+      return "operation_end";
     case RecordKind::fact:
       return "fact";
   }
@@ -97,7 +97,7 @@ std::string to_text(const Record& record) {
     line += ' ';
     append(line, record.text.view());
   }
-  if (record.kind == RecordKind::begin || record.kind == RecordKind::word_begin) {
+  if (record.kind == RecordKind::begin || record.kind == RecordKind::operation_begin) {
     line += " ...";
   } else if (record.kind != RecordKind::fact) {
     const char* name = record.error == 0 ? "ok" : strerrorname_np(record.error);

@@ -62,11 +62,11 @@ class Text {
 };
 
 enum class RecordKind : std::uint8_t {
-  begin,       ///< A crossing begins: the call is about to be made.
-  end,         ///< It came back. Nobody else ran since `begin`, unless it waited.
-  word_begin,  ///< A word of the Stage begins ("register_name"),
-  word_end,    ///< and came back.
-  fact,        ///< The world saw something; `place` says what: see namespace fact.
+  begin,            ///< A crossing begins: the call is about to be made.
+  end,              ///< It came back. Nobody else ran since `begin`, unless it waited.
+  operation_begin,  ///< An operation of the Product begins ("register"),
+  operation_end,    ///< and came back.
+  fact,             ///< The world saw something; `place` says what: see namespace fact.
 };
 
 std::string_view name_of(RecordKind kind) noexcept;

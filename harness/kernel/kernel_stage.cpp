@@ -14,12 +14,22 @@ KernelStage::KernelStage(RunContext& context,
                          SerialGate& gate,
                          InstrumentedOs& os,
                          std::span<const std::string> arguments)
-    : context_(context), gate_(gate), os_(os), role_(gate.role()), arguments_(arguments) {}
+    : Stage({.os = os,
+             .role = std::string(gate.role()),
+             .arguments = arguments,
+             .folder = context.files,
+             .spare_folder = context.spare},
+            *this),
+      context_(context),
+      gate_(gate),
+      os_(os),
+      outside_(context, gate),
+      limits_(context) {}
 
 Status KernelStage::start(const std::string& role) {
   std::string tree;
-  if (has_client()) {
-    auto own = client().tree();
+  if (product().has_client()) {
+    auto own = product().client().tree();
     if (!own) {
       return tl::unexpected<Error>(std::move(own).error());
     }
@@ -83,20 +93,23 @@ void KernelStage::refute(const std::string& claim, const std::string& seen) {
   gate_.fact(fact::seen, seen);
 }
 
-void KernelStage::note(std::string_view word, const std::string& text, bool begins, int error) {
-  gate_.note(word, text, begins, error);
+void KernelStage::note(std::string_view operation,
+                       const std::string& text,
+                       bool begins,
+                       int error) {
+  gate_.note(operation, text, begins, error);
   if (!begins && context_.ambient != nullptr) {
     look_around();
   }
 }
 
-/// After a word: what an ambient does once something is there, and what must not be there.
+/// After an operation: what an ambient does once something is there, and what must not be there.
 void KernelStage::look_around() {
   const bool is_first = !std::exchange(has_looked_around_, true);
   if (is_first && context_.plays_in(ambient::stranger)) {
-    fork_stranger([this] { gate_.await("that nobody says"); });
+    fork_stranger([this] { stay_until_killed(); });
   }
-  if (is_first && context_.plays_in(ambient::second_tree) && role_ == "root") {
+  if (is_first && context_.plays_in(ambient::second_tree) && role() == "root") {
     // The first one is who is asked what it counts.
     const RecordText asked = context_.run.segment().listener;
     context_.makes_second_tree = true;

@@ -15,8 +15,8 @@
 #include <lastref/tracker.hpp>
 
 #include "harness/kernel/born.hpp"
+#include "harness/kernel/kernel_limits.hpp"
 #include "harness/kernel/kernel_stage.hpp"
-#include "harness/kernel/outside.hpp"
 #include "harness/kernel/sandbox.hpp"
 
 namespace lastref::harness {
@@ -80,8 +80,8 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
   KernelStage stage(context, gate, os, birth.arguments);
   role->body(stage);
   os.run_exit_hooks();
-  if (stage.has_client()) {
-    stage.leave();  // In the journal: from here on its references may go.
+  if (stage.product().has_client()) {
+    stage.product().leave();  // In the journal: from here on its references may go.
   }
   return 0;
 }

@@ -19,7 +19,7 @@
 
 #include <lastref/error.hpp>
 
-#include "harness/kernel/outside.hpp"
+#include "harness/kernel/kernel_limits.hpp"
 #include "harness/kernel/segment.hpp"
 
 namespace lastref::harness {

@@ -49,7 +49,7 @@ enum class ActorState : std::uint8_t {
   locking,   ///< Waits for a monitor's lock,
   noticing,  ///< for its notify_all,
   joining,   ///< for a thread's end,
-  awaiting,  ///< for a word.
+  awaiting,  ///< for a signal.
   gone,
 };
 
@@ -64,7 +64,7 @@ struct Actor {
   std::int64_t deadline;  ///< ns on the run's clock
   const void* thing;      ///< what it waits for, in its process
   PlaceText place;        ///< the crossing that it is in, for people,
-  ObjectText object;      ///< or the word that it waits for
+  ObjectText object;      ///< or the signal that it waits for
 };
 
 struct Process {
@@ -93,9 +93,9 @@ constexpr std::uint64_t signal_bit(int number) noexcept {
   return std::uint64_t{1} << static_cast<unsigned>(number - 1);
 }
 
-/// A word that carries bytes.
+/// A signal that carries bytes.
 struct Mail {
-  ObjectText word;
+  ObjectText signal;
   std::uint16_t size;
   std::array<char, mail_size_max> bytes;
 };
@@ -136,9 +136,9 @@ struct Segment {
   std::uint32_t given_count;
   std::uint32_t asked;
 
-  std::uint32_t word_count;
+  std::uint32_t signal_count;
   std::uint32_t mail_count;
-  std::array<ObjectText, words_max> words;
+  std::array<ObjectText, signals_max> signals;
   std::array<Mail, mails_max> mails;
   std::array<Process, processes_max> processes;
   std::array<Actor, actors_max> actors;

@@ -33,13 +33,13 @@ class SerialGate final : public PlanGate {
   [[noreturn]] void end(int code) noexcept;
 
   // For the Stage.
-  void tell(std::string_view word) noexcept;
-  bool await(std::string_view word) noexcept;
-  void send(std::string_view word, std::string_view bytes) noexcept;
-  std::optional<std::string> receive(std::string_view word) noexcept;
+  void tell(std::string_view signal) noexcept;
+  bool await(std::string_view signal) noexcept;
+  void send(std::string_view signal, std::string_view bytes) noexcept;
+  std::optional<std::string> receive(std::string_view signal) noexcept;
   /// kill_role, stop_role, resume_role, interrupt_all: comes back when it is done.
   void ask_controller(Request request, std::string_view role) noexcept;
-  void note(std::string_view word, std::string_view text, bool begins, int error) noexcept;
+  void note(std::string_view operation, std::string_view text, bool begins, int error) noexcept;
   void fact(std::string_view place, std::string_view text, std::string_view object = {}) noexcept;
 
   std::string_view role_of(os::Pid pid) const noexcept override;

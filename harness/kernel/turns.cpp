@@ -135,7 +135,7 @@ void SharedRun::reset() noexcept {
   segment.chance = 0;
   segment.given_count = 0;
   segment.asked = 0;
-  segment.word_count = 0;
+  segment.signal_count = 0;
   segment.mail_count = 0;
   journal_.reset();
 }

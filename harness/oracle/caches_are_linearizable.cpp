@@ -20,7 +20,7 @@ namespace lastref::harness::oracle {
 namespace {
 
 std::optional<OperationKind> kind_of(const Record& record) {
-  if (record.kind != RecordKind::word_begin && record.kind != RecordKind::word_end) {
+  if (record.kind != RecordKind::operation_begin && record.kind != RecordKind::operation_end) {
     return std::nullopt;
   }
   if (record.place == "put") {
@@ -83,7 +83,7 @@ std::vector<Finding> caches_are_linearizable(const Evidence& evidence) {
       continue;
     }
     const Caller caller(record.process, record.actor);
-    if (record.kind == RecordKind::word_end) {
+    if (record.kind == RecordKind::operation_end) {
       if (const auto found = under_way.find(caller); found != under_way.end()) {
         end(found->second.first->operations[found->second.second], record, moment);
         under_way.erase(found);

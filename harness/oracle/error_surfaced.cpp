@@ -94,9 +94,9 @@ class Words {
     }
     root_died_ = root_died_ || (is_fact(record, fact::died) && record.role == "root");
     std::vector<std::string_view>& open = open_[record.process];
-    if (record.kind == RecordKind::word_begin) {
+    if (record.kind == RecordKind::operation_begin) {
       open.push_back(record.place.view());
-    } else if (record.kind == RecordKind::word_end) {
+    } else if (record.kind == RecordKind::operation_end) {
       // Not always the innermost: another thread may have begun a word since.
       const auto last = std::ranges::find(open.rbegin(), open.rend(), record.place.view());
       if (last != open.rend()) {
@@ -132,7 +132,7 @@ class Words {
 /// more.
 bool told(const Record& failed, const Record& later) noexcept {
   // The tracker tells whoever asked; a worker of a pool the very error to its parent.
-  const bool word_failed = later.kind == RecordKind::word_end && later.error != 0;
+  const bool word_failed = later.kind == RecordKind::operation_end && later.error != 0;
   if (later.process != failed.process) {
     const bool parent_died = is_fact(later, fact::died) && later.role == "root";
     return (word_failed && is_tracker(failed)) ||
@@ -142,7 +142,7 @@ bool told(const Record& failed, const Record& later) noexcept {
       later.kind == RecordKind::end && later.place == "write" && later.object == "stderr";
   const bool died = is_fact(later, fact::died) && (later.text != fact::ended || later.value != 0);
   // Of a cache that finds no room, false is the answer; only the first time it says more.
-  const bool refused = later.kind == RecordKind::word_end && later.place == "put" &&
+  const bool refused = later.kind == RecordKind::operation_end && later.place == "put" &&
                        later.text == "false" && failed.error == ENOSPC;
   return word_failed || says_so || died || refused;
 }
@@ -167,14 +167,15 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
       return made_good(failed, record) || told(failed, record);
     });
     // On a thread of the product's own, it can be told to the next word only.
-    const bool may_be_told = is_tracker(failed) ||
-                             std::ranges::any_of(later,
-                                                 [&](const Record& record) {
-                                                   return record.process == failed.process &&
-                                                          record.kind == RecordKind::word_begin &&
-                                                          !is_last(record.place.view());
-                                                 }) ||
-                             words.is_inside(failed);
+    const bool may_be_told =
+        is_tracker(failed) ||
+        std::ranges::any_of(later,
+                            [&](const Record& record) {
+                              return record.process == failed.process &&
+                                     record.kind == RecordKind::operation_begin &&
+                                     !is_last(record.place.view());
+                            }) ||
+        words.is_inside(failed);
     if (!surfaced && may_be_told) {
       findings.push_back(
           {.claim = "error-surfaced: an error is retried away, or somebody is told",

@@ -33,8 +33,8 @@ void Holdings::read(const Record& record) {
     case RecordKind::fact:
       read_fact(record);
       break;
-    case RecordKind::word_begin:
-    case RecordKind::word_end:
+    case RecordKind::operation_begin:
+    case RecordKind::operation_end:
       read_word(record);
       break;
     case RecordKind::end:
@@ -79,7 +79,7 @@ void Holdings::read_word(const Record& record) {
   } else if (record.place == "forget") {
     forget(key, record);
   } else if (record.place == "leave") {
-    drop_all(record.process, record.kind == RecordKind::word_end);
+    drop_all(record.process, record.kind == RecordKind::operation_end);
   }
 }
 
@@ -88,7 +88,7 @@ void Holdings::take(const Key& key, const Record& record) {
   for (auto& [who, forgetting] : forgetting_) {
     forgetting.raced = forgetting.raced || forgetting.resource == key.second;
   }
-  if (record.kind == RecordKind::word_begin) {
+  if (record.kind == RecordKind::operation_begin) {
     ++taking_[key];
     ++range.most;
     if (record.place == "hold") {
@@ -113,7 +113,7 @@ void Holdings::take(const Key& key, const Record& record) {
 
 void Holdings::let_go(const Key& key, const Record& record) {
   Range& range = counts_[key];
-  if (record.kind == RecordKind::word_begin) {
+  if (record.kind == RecordKind::operation_begin) {
     range.least = std::max<std::int64_t>(range.least - 1, 0);
   } else if (record.error == 0) {
     range.most = std::max(range.most - 1, range.least);
@@ -121,21 +121,21 @@ void Holdings::let_go(const Key& key, const Record& record) {
 }
 
 void Holdings::forget(const Key& key, const Record& record) {
-  if (record.kind == RecordKind::word_begin) {
+  if (record.kind == RecordKind::operation_begin) {
     const bool raced = std::ranges::any_of(taking_, [&](const auto& each) {
       return each.second > 0 && each.first.second == key.second;
     });
     forgetting_[key] = {.resource = key.second, .raced = raced};
   }
   const bool certainly =
-      record.kind == RecordKind::word_end && record.error == 0 && !forgetting_[key].raced;
+      record.kind == RecordKind::operation_end && record.error == 0 && !forgetting_[key].raced;
   for (auto& [of, range] : counts_) {
     if (of.second == key.second) {
       range.least = 0;
       range.most = certainly ? 0 : range.most;
     }
   }
-  if (record.kind == RecordKind::word_end) {
+  if (record.kind == RecordKind::operation_end) {
     forgetting_.erase(key);
   }
 }

@@ -96,7 +96,7 @@ std::vector<std::string> last_crossings_of(std::span<const Record> records) {
   std::map<std::uint16_t, std::deque<std::string>> last;
   for (const Record& record : records) {
     // A call that came back is told by its end alone, unless it never came back.
-    if (record.observed || record.kind == RecordKind::word_begin) {
+    if (record.observed || record.kind == RecordKind::operation_begin) {
       continue;
     }
     std::deque<std::string>& lines = last[record.process];

@@ -21,8 +21,8 @@ struct Leftovers {
 Leftovers leftovers_of(const Evidence& evidence);
 
 /// What somebody forgot, and what an outsider put in the place of something that was identified, is
-/// there past the next start, if it is among what the scenario leaves on purpose: the word `make`,
-/// or `replace`, has put it there.
+/// there past the next start, if it is among what the scenario leaves on purpose: the operation
+/// `make`, or `replace`, has put it there.
 std::vector<Finding> stays(const Evidence& evidence);
 
 /// At each quiet moment the tracker's counts are those that follow from what the processes did, as
@@ -60,9 +60,9 @@ std::vector<Finding> error_surfaced(const Evidence& evidence);
 /// With nothing wrong, what the scenario expects is said, and nothing else.
 std::vector<Finding> quiet(const Evidence& evidence);
 
-/// With nothing wrong, and in the usual order, every word does what it says, but for those that the
-/// scenario means to fail. Without this, a scenario that stops at its first error would show
-/// nothing, in silence.
+/// With nothing wrong, and in the usual order, every operation does what it says, but for those
+/// that the scenario means to fail, and every role ends without an error. Without this, a scenario
+/// that stops at its first error would show nothing, in silence.
 std::vector<Finding> works(const Evidence& evidence);
 
 /// What the scenario itself found wrong.

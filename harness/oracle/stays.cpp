@@ -22,10 +22,10 @@ std::vector<Finding> stays(const Evidence& evidence) {
   std::map<std::string_view, Given> all;  // by the resource as words have it
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
-    if (record.kind == RecordKind::word_begin &&
+    if (record.kind == RecordKind::operation_begin &&
         (record.place == "register" || record.place == "hold")) {
       all[text].is_counted = true;
-    } else if (record.kind == RecordKind::word_end && record.error == 0) {
+    } else if (record.kind == RecordKind::operation_end && record.error == 0) {
       Given& given = all[text];
       given.is_counted = given.is_counted && record.place != "forget";
       given.is_known = given.is_known || record.place == "identify";

@@ -1,4 +1,4 @@
-// works: with nothing wrong, every word of the product does what it says.
+// works: with nothing wrong, every operation of the product does what it says.
 #include <algorithm>
 
 #include "harness/oracle/error_names.hpp"
@@ -14,11 +14,11 @@ std::vector<Finding> works(const Evidence& evidence) {
     return findings;
   }
   for (const Record& record : evidence.records) {
-    const bool failed = record.kind == RecordKind::word_end && record.error != 0;
-    const auto& failing = evidence.scenario.failing_words;
+    const bool failed = record.kind == RecordKind::operation_end && record.error != 0;
+    const auto& failing = evidence.scenario.failing_operations;
     if (failed && std::ranges::find(failing, record.place.view()) == failing.end()) {
       findings.push_back(
-          {.claim = "works: with nothing wrong, every word does what it says",
+          {.claim = "works: with nothing wrong, every operation does what it says",
            .seen = std::string(record.role.view()) + ' ' + std::string(record.place.view()) + ' ' +
                    std::string(record.text.view()) + " = " + name_of_error(record.error)});
     }

@@ -1,29 +1,9 @@
-// What happens around the simulated product without its knowledge: limits, and an outside party,
-// which is root and the parent of the run's first process.
+#include "harness/sim/sim_outside.hpp"
+
 #include <algorithm>
 #include <cerrno>
 
-#include "harness/sim/sim_stage.hpp"
-
 namespace lastref::harness::sim {
-namespace {
-
-constexpr std::uint64_t page_size = 4096;
-/// Far from where sums overflow.
-constexpr std::uint64_t storage_max = std::uint64_t{1} << 40U;
-
-}  // namespace
-
-void SimKernel::limit_storage(std::uint64_t bytes, std::uint64_t inodes) noexcept {
-  const std::uint64_t pages = (std::min(bytes, storage_max) + page_size - 1) / page_size;
-  limits.bytes = bytes_ + pages * page_size;
-  limits.inodes = inodes_ + std::min(inodes, storage_max);
-}
-
-void SimKernel::free_storage() noexcept {
-  limits.bytes = SimLimits{}.bytes;
-  limits.inodes = SimLimits{}.inodes;
-}
 
 void SimKernel::mount(const std::string& folder) {
   Task anybody;
@@ -73,46 +53,33 @@ Answer<std::size_t> SimKernel::replace_file(Task& task, const os::Place& place, 
   return put(task, *file, bytes, 0);
 }
 
-bool SimStage::limit_storage(std::uint64_t bytes, std::uint64_t inodes) {
-  run_.machine.kernel.limit_storage(bytes, inodes);
-  return true;
-}
-
-void SimStage::free_storage() {
-  run_.machine.kernel.free_storage();
-}
-
-void SimStage::limit_file_size(std::uint64_t bytes) {
-  member_.system->task().file_size_max = bytes;
-}
-
-void SimStage::change_mode(const std::string& path, std::uint32_t mode) {
+void SimOutside::change_mode(const std::string& path, std::uint32_t mode) {
   static_cast<void>(run_.machine.kernel.change_mode(*run_.maker, path, mode));
 }
 
-bool SimStage::outside_unlink(const std::string& path) {
+bool SimOutside::unlink(const std::string& path) {
   return run_.machine.kernel.unlink(*run_.maker, path).has_value();
 }
 
-bool SimStage::outside_rmdir(const std::string& path) {
+bool SimOutside::rmdir(const std::string& path) {
   return run_.machine.kernel.remove_folder(*run_.maker, path).has_value();
 }
 
-bool SimStage::outside_make_folder(const std::string& path, std::uint32_t mode) {
+bool SimOutside::make_folder(const std::string& path, std::uint32_t mode) {
   return run_.machine.kernel.make_folder(*run_.maker, path, mode).has_value();
 }
 
-bool SimStage::outside_symlink(const std::string& target, const std::string& path) {
+bool SimOutside::symlink(const std::string& target, const std::string& path) {
   return run_.machine.kernel.make_symlink(*run_.maker, path, target).has_value();
 }
 
-bool SimStage::outside_write(const std::string& path, const std::string& bytes) {
+bool SimOutside::write(const std::string& path, const std::string& bytes) {
   run_.note(member_, RecordKind::fact, fact::outside, path);
   const os::Bytes content = std::as_bytes(std::span(bytes));
   return run_.machine.kernel.replace_file(*run_.maker, path, content) == bytes.size();
 }
 
-bool SimStage::reuse_pid(os::Pid pid) {
+bool SimOutside::reuse_pid(os::Pid pid) {
   if (const auto dead = run_.machine.kernel.find(pid); dead && dead->life == Task::Life::zombie) {
     dead->life = Task::Life::reaped;
   }
@@ -120,7 +87,7 @@ bool SimStage::reuse_pid(os::Pid pid) {
   return true;
 }
 
-std::vector<std::string> SimStage::outside_list(const std::string& folder) {
+std::vector<std::string> SimOutside::list(const std::string& folder) {
   SimKernel& kernel = run_.machine.kernel;
   std::vector<std::string> names;
   const auto open = kernel.open(*run_.maker, folder, {.folder = true});

@@ -40,11 +40,11 @@ struct Member {
   bool plays(std::string_view name) const noexcept { return base == name || role == name; }
 };
 
-/// Somebody who waits for a word.
+/// Somebody who waits for a signal.
 struct Awaiting {
   Scheduler::Index actor = 0;
   const Task* task = nullptr;
-  bool in_vain = false;  ///< Nobody will say it.
+  bool in_vain = false;  ///< Nobody will give it.
 };
 
 struct SimRun final : Standstill {
@@ -84,8 +84,8 @@ struct SimRun final : Standstill {
   std::vector<Member*> by_index;
   std::string listener;  ///< Path of the socket that was bound last
 
-  std::set<std::string> words;               ///< that were said
-  std::map<std::string, std::string> mails;  ///< bytes that words carry
+  std::set<std::string> signals;             ///< that were given
+  std::map<std::string, std::string> mails;  ///< bytes that signals carry
   std::string ask_after;
   std::vector<Awaiting*> awaiting;
 

@@ -4,10 +4,22 @@
 
 namespace lastref::harness::sim {
 
+SimStage::SimStage(SimRun& run, Member& member, std::span<const std::string> arguments)
+    : Stage({.os = *member.os,
+             .role = member.role,
+             .arguments = arguments,
+             .folder = files_folder,
+             .spare_folder = spare_folder_of_run},
+            *this),
+      run_(run),
+      member_(member),
+      outside_(run, member),
+      limits_(run, member) {}
+
 Status SimStage::start(const std::string& role) {
   std::string tree;
-  if (has_client()) {
-    LASTREF_TRY(own, client().tree());
+  if (product().has_client()) {
+    LASTREF_TRY(own, product().client().tree());
     tree = std::move(own);
   }
   if (role_named(run_.scenario, role) == nullptr) {
@@ -19,16 +31,16 @@ Status SimStage::start(const std::string& role) {
   return ok();
 }
 
-void SimStage::tell(const std::string& word) {
-  run_.words.insert(word);
-  if (word == run_.ask_after) {
+void SimStage::tell(const std::string& signal) {
+  run_.signals.insert(signal);
+  if (signal == run_.ask_after) {
     run_.choices.hold(/*held=*/false);
   }
 }
 
-bool SimStage::await(const std::string& word) {
+bool SimStage::await(const std::string& signal) {
   run_.machine.scheduler.ask();
-  const auto is_said = [&] { return run_.words.contains(word); };
+  const auto is_said = [&] { return run_.signals.contains(signal); };
   if (is_said()) {
     return true;
   }
@@ -40,22 +52,22 @@ bool SimStage::await(const std::string& word) {
   return is_said();
 }
 
-void SimStage::send(const std::string& word, const std::string& bytes) {
+void SimStage::send(const std::string& signal, const std::string& bytes) {
   LASTREF_ASSERT(bytes.size() <= mail_size_max);
-  run_.mails[word] = bytes;
+  run_.mails[signal] = bytes;
   LASTREF_ASSERT(run_.mails.size() <= mails_max);
-  tell(word);
+  tell(signal);
 }
 
-std::optional<std::string> SimStage::receive(const std::string& word) {
-  if (!await(word)) {
+std::optional<std::string> SimStage::receive(const std::string& signal) {
+  if (!await(signal)) {
     return std::nullopt;
   }
-  const auto found = run_.mails.find(word);
+  const auto found = run_.mails.find(signal);
   return found == run_.mails.end() ? std::string() : found->second;
 }
 
-void SimStage::signal(const std::string& role, os::Signal signal) {
+void SimStage::deliver(const std::string& role, os::Signal signal) {
   for (const Member* each : run_.by_index) {
     if (each->plays(role) && each != &member_) {
       run_.machine.kernel.deliver(each->system->task(), signal);
@@ -64,7 +76,7 @@ void SimStage::signal(const std::string& role, os::Signal signal) {
 }
 
 void SimStage::stop(const std::string& role) {
-  signal(role, os::Signal::stop);
+  deliver(role, os::Signal::stop);
 }
 
 bool SimStage::resume(const std::string& role) {
@@ -72,7 +84,7 @@ bool SimStage::resume(const std::string& role) {
     const Task& task = each->system->task();
     return each->plays(role) && task.stopped && task.life == Task::Life::running;
   });
-  signal(role, os::Signal::resume);
+  deliver(role, os::Signal::resume);
   return any;
 }
 
@@ -108,8 +120,9 @@ void SimStage::refute(const std::string& claim, const std::string& seen) {
   run_.note(member_, RecordKind::fact, fact::seen, seen);
 }
 
-void SimStage::note(std::string_view word, const std::string& text, bool begins, int error) {
-  run_.note(member_, begins ? RecordKind::word_begin : RecordKind::word_end, word, text);
+void SimStage::note(std::string_view operation, const std::string& text, bool begins, int error) {
+  run_.note(
+      member_, begins ? RecordKind::operation_begin : RecordKind::operation_end, operation, text);
   run_.journal.back().error = error;
 }
 

@@ -50,8 +50,8 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
     sim::SimStage stage(run, member, options.arguments);
     member.part->body(stage);
     member.os->run_exit_hooks();
-    if (stage.has_client()) {
-      stage.leave();  // In the journal: from here on its references may go.
+    if (stage.product().has_client()) {
+      stage.product().leave();  // In the journal: from here on its references may go.
     }
   }
   for (const std::string& name : member.os->still_open()) {

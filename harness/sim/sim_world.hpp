@@ -22,7 +22,7 @@ struct SimOptions {
   /// Memory of a run goes in bulk at its end: see sim::Arena. The bodies must keep nothing on the
   /// heap beyond their run, as those of the catalog do not.
   bool arena = false;
-  /// A word (Stage::tell). Before anybody has said it, all goes the usual way and nothing is
+  /// A signal (Stage::tell). Before anybody has given it, all goes the usual way and nothing is
   /// varied. Empty: from the start.
   std::string ask_after = {};
 };

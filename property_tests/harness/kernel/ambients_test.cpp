@@ -61,7 +61,7 @@ void root(Stage& stage) {
 }
 
 void await_nobody(Stage& stage) {
-  static_cast<void>(stage.word("wait", [&]() -> Status {
+  static_cast<void>(stage.product().operation("wait", [&]() -> Status {
     stage.refute("strangers", std::to_string(stage.processes("stranger")));
     return ok();
   }));

@@ -205,7 +205,7 @@ void lock_owner(Stage& stage) {
   if (file && stage.os().lock_range(*file, {.kind = os::LockKind::exclusive})) {
     stage.tell("locked");
   }
-  stage.await("never");
+  stage.stay_until_killed();
 }
 
 void stranger_root(Stage& stage) {
@@ -240,7 +240,7 @@ void spin_root(Stage& stage) {
 
 void crash_root(Stage& stage) {
   static_cast<void>(stage.start("crasher"));
-  stage.await("never");
+  stage.stay_until_killed();
 }
 
 void crasher(Stage& /*stage*/) {

@@ -50,11 +50,11 @@ class Story {
     return fact(process, fact::died, how);
   }
   Story& begins(std::uint16_t process, const char* word, const char* text = a_bin) {
-    add(process, RecordKind::word_begin, word).text.assign(text);
+    add(process, RecordKind::operation_begin, word).text.assign(text);
     return *this;
   }
   Story& ends(std::uint16_t process, const char* word, const char* text = a_bin, int error = 0) {
-    Record& record = add(process, RecordKind::word_end, word);
+    Record& record = add(process, RecordKind::operation_end, word);
     record.text.assign(text);
     record.error = error;
     return *this;

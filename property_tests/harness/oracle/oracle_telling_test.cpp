@@ -222,7 +222,7 @@ TEST_F(OracleTest, a_word_that_fails_with_nothing_wrong_is_found) {
   const Story story =
       Story().begins(client, "reduce").ends(client, "reduce", a_bin, ENOSPC).all_end();
   EXPECT_THAT(judged(oracle::works, story), SizeIs(1));
-  scenario_.failing_words = {"reduce"};
+  scenario_.failing_operations = {"reduce"};
   EXPECT_THAT(judged(oracle::works, story), IsEmpty());
 }
 

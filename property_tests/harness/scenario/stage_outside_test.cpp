@@ -56,7 +56,7 @@ void environment_root(Stage& stage) {
   }
   const auto status = os.status_at(stage.spare_folder());
   expect(stage, status && status->mode == 01777, "the spare folder is everybody's");
-  expect(stage, stage.outside_list(stage.spare_folder()).empty(), "the spare folder is empty");
+  expect(stage, stage.outside().list(stage.spare_folder()).empty(), "the spare folder is empty");
   expect(stage, room_for(stage, stage.spare_folder() + "/file", 10) == 10, "it takes files");
 }
 
@@ -67,13 +67,14 @@ void device_root(Stage& stage) {
 }
 
 void spare_leak_root(Stage& stage) {
-  static_cast<void>(stage.make({.type = ResourceType::file, .name = stage.spare_folder() + "/a"}));
+  static_cast<void>(
+      stage.product().make({.type = ResourceType::file, .name = stage.spare_folder() + "/a"}));
 }
 
 void storage_root(Stage& stage) {
   const std::string path = stage.folder() + "/file";
   const std::string shm = "/dev/shm/file";
-  if (!stage.limit_storage(2 * page, 3)) {
+  if (!stage.limits().storage(2 * page, 3)) {
     stage.refute("storage can be limited", "it cannot");
   }
   expect(stage, room_for(stage, path, 5 * page) == 2 * page, "two pages are two pages");
@@ -83,10 +84,10 @@ void storage_root(Stage& stage) {
   };
   expect(stage, make("/1") && make("/2") && make("/3"), "three inodes are three folders");
   expect(stage, !make("/4"), "and not four");
-  stage.free_storage();
+  stage.limits().free_storage();
   expect(stage, make("/4"), "there are inodes again");
   expect(stage, room_for(stage, path, 5 * page) == 5 * page, "there is room again");
-  expect(stage, stage.limit_storage(1, 0), "it can be limited again");
+  expect(stage, stage.limits().storage(1, 0), "it can be limited again");
   const Status refused = stage.os().make_folder(stage.folder() + "/5", 0700);
   expect(
       stage, !refused && refused.error().code == std::errc::no_space_on_device, "no inode is left");
@@ -94,7 +95,7 @@ void storage_root(Stage& stage) {
     static_cast<void>(stage.os().remove_folder(stage.folder() + name));
   }
   expect(stage, room_for(stage, path, 2 * page) == page, "part of a page is a page");
-  expect(stage, stage.limit_storage(0, 9), "it can be limited again");
+  expect(stage, stage.limits().storage(0, 9), "it can be limited again");
   expect(stage, room_for(stage, path, 1) == 0, "none is none");
 }
 
@@ -102,7 +103,7 @@ void hole_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
   auto file = os::open_file(os, path, {.write = true, .create = true});
-  stage.limit_storage(page, 9);
+  stage.limits().storage(page, 9);
   const auto far = os.write_at(file->get(), os::bytes_of("x"), 9 * page);
   expect(stage, far.has_value(), "what is not written takes no room");
   const auto near = os.write_at(file->get(), os::bytes_of("x"), 0);
@@ -114,10 +115,10 @@ void hole_root(Stage& stage) {
 
 /// Leaves the storage limited, in the way of everybody after it.
 void selfish_root(Stage& stage) {
-  stage.outside_make_folder(stage.folder() + "/closed", 0700);
-  stage.change_mode(stage.folder() + "/closed", 0);
-  stage.limit_storage(0, 0);
-  stage.change_mode("/dev/shm", 0700);
+  stage.outside().make_folder(stage.folder() + "/closed", 0700);
+  stage.outside().change_mode(stage.folder() + "/closed", 0);
+  stage.limits().storage(0, 0);
+  stage.outside().change_mode("/dev/shm", 0700);
   static_cast<void>(stage.os().now());
 }
 
@@ -131,7 +132,7 @@ void file_size_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
   static_cast<void>(stage.start("unlimited"));
-  stage.limit_file_size(100);
+  stage.limits().file_size(100);
   static_cast<void>(stage.start("limited"));
   auto file = os::open_file(os, path, {.write = true, .create = true});
   const auto size = os.write(file->get(), os::bytes_of(std::string(150, 'x')));
@@ -145,8 +146,8 @@ void file_size_root(Stage& stage) {
   stage.tell("go");
   stage.await("limited is done");
   stage.await("unlimited is done");
-  expect(stage, stage.outside_write(path, std::string(150, 'x')), "others may write more");
-  stage.limit_file_size(~std::uint64_t{0});
+  expect(stage, stage.outside().write(path, std::string(150, 'x')), "others may write more");
+  stage.limits().file_size(~std::uint64_t{0});
   expect(stage, error_of_write(stage, file->get(), "xyz") == std::errc{}, "a limit can be raised");
   static_cast<void>(file->close());
   static_cast<void>(os.unlink(path));
@@ -167,22 +168,22 @@ void modes_root(Stage& stage) {
   const std::string folder = stage.folder() + "/closed";
   const std::string file = folder + "/file";
   static_cast<void>(os.make_folder(folder, 0700));
-  expect(stage, stage.outside_write(file, "x"), "an outside party writes");
-  expect(stage, stage.obey_modes(), "modes can be obeyed");
-  stage.change_mode(folder, 0500);
+  expect(stage, stage.outside().write(file, "x"), "an outside party writes");
+  expect(stage, stage.limits().obey_modes(), "modes can be obeyed");
+  stage.outside().change_mode(folder, 0500);
   const Status kept = os.unlink(file);
   expect(stage, !kept && kept.error().code == std::errc::permission_denied, "0500 keeps names");
   static_cast<void>(stage.start("child"));
   stage.await("child is done");
-  stage.change_mode(folder, 0);
+  stage.outside().change_mode(folder, 0);
   const auto seen = os.status_at(file);
   expect(stage, !seen && seen.error().code == std::errc::permission_denied, "0 lets nobody in");
   expect(stage,
-         stage.outside_list(folder) == std::vector<std::string>{"file"},
+         stage.outside().list(folder) == std::vector<std::string>{"file"},
          "an outside party sees everything");
   expect(stage, !os.status_at(file).has_value(), "and modes are obeyed after it as before");
-  expect(stage, stage.outside_unlink(file), "and may do everything");
-  stage.change_mode(folder, 0700);
+  expect(stage, stage.outside().unlink(file), "and may do everything");
+  stage.outside().change_mode(folder, 0700);
   expect(stage, os.remove_folder(folder).has_value(), "a mode can be given back");
 }
 
@@ -195,11 +196,11 @@ void modes_child(Stage& stage) {
 void change_mode_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
-  static_cast<void>(stage.make(stage.file("file")));
-  stage.change_mode(path, 0640);
+  static_cast<void>(stage.product().make(stage.product().file("file")));
+  stage.outside().change_mode(path, 0640);
   const auto status = os.status_at(path);
   expect(stage, status && status->mode == 0640, "a mode can be changed");
-  stage.change_mode(stage.folder() + "/not there", 0640);
+  stage.outside().change_mode(stage.folder() + "/not there", 0640);
   static_cast<void>(os.unlink(path));
 }
 
@@ -208,32 +209,32 @@ void change_mode_root(Stage& stage) {
 void outside_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string folder = stage.folder() + "/out";
-  expect(stage, stage.outside_make_folder(folder, 0711), "a folder is made");
-  expect(stage, !stage.outside_make_folder(folder, 0711), "but not twice");
+  expect(stage, stage.outside().make_folder(folder, 0711), "a folder is made");
+  expect(stage, !stage.outside().make_folder(folder, 0711), "but not twice");
   const auto made = os.status_at(folder);
   expect(stage, made && made->kind == os::FileKind::folder && made->mode == 0711, "with its mode");
-  expect(stage, stage.outside_write(folder + "/b", "12345678"), "a file is made");
-  expect(stage, stage.outside_write(folder + "/b", "123"), "and written again");
+  expect(stage, stage.outside().write(folder + "/b", "12345678"), "a file is made");
+  expect(stage, stage.outside().write(folder + "/b", "123"), "and written again");
   const auto file = os.status_at(folder + "/b");
   expect(stage, file && file->mode == 0600 && file->size == 3, "with its bytes");
-  expect(stage, stage.outside_symlink("b", folder + "/a"), "a symlink is made");
+  expect(stage, stage.outside().symlink("b", folder + "/a"), "a symlink is made");
   const auto symlink = os.status_at(folder + "/a");
   expect(stage, symlink && symlink->kind == os::FileKind::symlink, "that is one");
-  expect(stage, !stage.outside_write(folder + "/a", "x"), "and not written through");
-  expect(stage, !stage.outside_write(folder, "x"), "nor is a folder");
+  expect(stage, !stage.outside().write(folder + "/a", "x"), "and not written through");
+  expect(stage, !stage.outside().write(folder, "x"), "nor is a folder");
   expect(stage,
-         stage.outside_list(folder) == std::vector<std::string>{"a", "b"},
+         stage.outside().list(folder) == std::vector<std::string>{"a", "b"},
          "names are listed in order");
-  expect(stage, stage.outside_list(folder + "/c").empty(), "none where nothing is");
-  expect(stage, !stage.outside_rmdir(folder), "a folder that is not empty stays");
-  expect(stage, stage.outside_unlink(folder + "/a"), "a symlink goes");
-  expect(stage, stage.outside_unlink(folder + "/b"), "a file goes");
-  expect(stage, !stage.outside_unlink(folder + "/b"), "once");
-  expect(stage, stage.outside_rmdir(folder), "a folder goes");
+  expect(stage, stage.outside().list(folder + "/c").empty(), "none where nothing is");
+  expect(stage, !stage.outside().rmdir(folder), "a folder that is not empty stays");
+  expect(stage, stage.outside().unlink(folder + "/a"), "a symlink goes");
+  expect(stage, stage.outside().unlink(folder + "/b"), "a file goes");
+  expect(stage, !stage.outside().unlink(folder + "/b"), "once");
+  expect(stage, stage.outside().rmdir(folder), "a folder goes");
 }
 
 void outside_leak_root(Stage& stage) {
-  stage.outside_write("/dev/shm/left", "");
+  stage.outside().write("/dev/shm/left", "");
 }
 
 std::vector<Scenario> make_toys_with_an_outside() {

@@ -81,8 +81,8 @@ std::string told_by_worker(Stage& stage, std::vector<std::string> arguments) {
 }
 
 void entries_root(Stage& stage) {
-  expect(stage, stage.lead().has_value(), "a tree is made");
-  const std::string tree = stage.client().tree().value_or("");
+  expect(stage, stage.product().lead().has_value(), "a tree is made");
+  const std::string tree = stage.product().client().tree().value_or("");
   expect(stage, !tree.empty(), "a tree has a path");
   expect(stage, told_by_worker(stage, {tree, "1"}) == "worker 1 a toy joined", "role and tree");
   expect(stage, told_by_worker(stage, {tree, "2"}) == "worker_2 2 a toy joined", "role by number");
@@ -110,10 +110,11 @@ void worker(Stage& stage) {
   const auto arguments = stage.arguments();
   const bool has_tree = !arguments.empty() && !arguments.front().empty();
   if (has_tree) {
-    const Resource file = stage.file(stage.role());
-    expect(stage,
-           stage.join() && stage.register_name(file) && stage.make(file),
-           "a role that was spawned can join");
+    const Resource file = stage.product().file(stage.role());
+    expect(
+        stage,
+        stage.product().join() && stage.product().register_name(file) && stage.product().make(file),
+        "a role that was spawned can join");
   }
   say(stage.os(),
       write.get(),
@@ -133,7 +134,7 @@ struct Child {
   Child(Stage& stage, const std::string& entry, std::vector<os::Signal> blocked = {})
       : until(make_pipe(stage.os())) {
     auto child = stage.os().spawn({.entry = entry,
-                                   .arguments = {stage.client().tree().value_or("")},
+                                   .arguments = {stage.product().client().tree().value_or("")},
                                    .fds = {{.here = until.front().get(), .number_there = 3}},
                                    .blocked = std::move(blocked)});
     expect(stage, child.has_value(), "a child can be started");
@@ -159,8 +160,8 @@ bool lives(Stage& stage, const Child& child) {
 /// Has a file in the tree, and lives until nobody has the other side of 3.
 void patient(Stage& stage) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
-  const Resource file = stage.file(stage.role());
-  if (stage.join() && stage.register_name(file) && stage.make(file)) {
+  const Resource file = stage.product().file(stage.role());
+  if (stage.product().join() && stage.product().register_name(file) && stage.product().make(file)) {
     stage.tell(stage.role() + " has its file");
   }
   wait_readable(stage.os(), until.get());
@@ -172,7 +173,7 @@ constexpr os::ChildExit died_of(int number) {
 
 /// Signals that end a patient child: now, and when it is resumed.
 void executioner(Stage& stage) {
-  static_cast<void>(stage.lead());
+  static_cast<void>(stage.product().lead());
   const Child killed(stage, "patient");
   stage.await("patient has its file");
   signal(stage, killed, os::Signal::kill);
@@ -197,9 +198,9 @@ void executioner(Stage& stage) {
 void suicide(Stage& stage, bool by_thread) {
   os::Os& os = stage.os();
   const os::UniqueFd until(os, os::Fd{3});
-  const Resource file = stage.file(stage.role());
-  if (stage.join() && stage.register_name(file)) {
-    static_cast<void>(stage.make(file));
+  const Resource file = stage.product().file(stage.role());
+  if (stage.product().join() && stage.product().register_name(file)) {
+    static_cast<void>(stage.product().make(file));
   }
   const auto die = [&] {
     const auto self = os.open_process(os.process_id());
@@ -221,7 +222,7 @@ void suicide(Stage& stage, bool by_thread) {
 }
 
 void suicides_root(Stage& stage) {
-  static_cast<void>(stage.lead());
+  static_cast<void>(stage.product().lead());
   for (const char* entry : {"first_thread", "other_thread"}) {
     const Child child(stage, entry);
     expect(stage, end_of(stage, child.process.get()) == died_of(9), "a process can kill itself");
@@ -230,7 +231,7 @@ void suicides_root(Stage& stage) {
 }
 
 void late_root(Stage& stage) {
-  static_cast<void>(stage.lead());
+  static_cast<void>(stage.product().lead());
   const Child child(stage, "brief");
   wait_readable(stage.os(), child.process.get());
   signal(stage, child, os::Signal::kill);
@@ -250,7 +251,7 @@ void hesitant(Stage& stage) {
 }
 
 void hesitant_root(Stage& stage) {
-  static_cast<void>(stage.lead());
+  static_cast<void>(stage.product().lead());
   const Child child(stage, "hesitant", {os::Signal::terminate});
   signal(stage, child, os::Signal::terminate);
   expect(stage, lives(stage, child), "a blocked signal does nothing");
@@ -277,7 +278,7 @@ void expect_processes(Stage& stage, const std::string& role, std::size_t count) 
 }
 
 void terminal_root(Stage& stage, bool ignores) {
-  static_cast<void>(stage.lead());
+  static_cast<void>(stage.product().lead());
   if (ignores) {
     static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
   }

@@ -74,7 +74,7 @@ void post_root(Stage& stage) {
   stage.tell("go");
   expect(stage, stage.receive("from one") == "one", "one sent its name");
   expect(stage, stage.receive("from other") == "other", "the other sent its name");
-  stage.await("never");
+  stage.wait_for_quiet();
   if (stage.receive("last") == "one") {
     stage.refute("the other is last", "one is");
   }
@@ -86,33 +86,36 @@ void post_root(Stage& stage) {
 void silent_root(Stage& stage) {
   stage.send("word", "bytes");
   static_cast<void>(stage.receive("word"));
-  stage.limit_storage(4096, 9);
-  stage.free_storage();
-  stage.limit_file_size(4096);
-  stage.obey_modes();
-  stage.outside_make_folder(stage.folder() + "/a", 0700);
-  stage.change_mode(stage.folder() + "/a", 0);
-  stage.outside_rmdir(stage.folder() + "/a");
-  stage.outside_write(stage.folder() + "/b", "x");
-  stage.outside_symlink("b", stage.folder() + "/c");
-  static_cast<void>(stage.outside_list(stage.folder()));
-  stage.outside_unlink(stage.folder() + "/b");
-  stage.outside_unlink(stage.folder() + "/c");
+  stage.limits().storage(4096, 9);
+  stage.limits().free_storage();
+  stage.limits().file_size(4096);
+  stage.limits().obey_modes();
+  stage.outside().make_folder(stage.folder() + "/a", 0700);
+  stage.outside().change_mode(stage.folder() + "/a", 0);
+  stage.outside().rmdir(stage.folder() + "/a");
+  stage.outside().write(stage.folder() + "/b", "x");
+  stage.outside().symlink("b", stage.folder() + "/c");
+  static_cast<void>(stage.outside().list(stage.folder()));
+  stage.outside().unlink(stage.folder() + "/b");
+  stage.outside().unlink(stage.folder() + "/c");
 }
 
 void word_root(Stage& stage) {
-  const Status done = stage.word("reduce", [&] {
-    return stage.word("inner", [&] { return stage.os().remove_folder(stage.folder() + "/a"); });
+  const Status done = stage.product().operation("reduce", [&] {
+    return stage.product().operation(
+        "inner", [&] { return stage.os().remove_folder(stage.folder() + "/a"); });
   });
   expect(stage,
          !done && done.error().code == std::errc::no_such_file_or_directory,
          "a word returns what its act did");
-  expect(stage, stage.word("reduce", [] { return ok(); }).has_value(), "also if it is nothing");
+  expect(stage,
+         stage.product().operation("reduce", [] { return ok(); }).has_value(),
+         "also if it is nothing");
 }
 
 const std::vector<Scenario>& toys_of_words() {
   Scenario word = toy("word", {{"root", word_root}});
-  word.failing_words = {"reduce", "inner"};
+  word.failing_operations = {"reduce", "inner"};
   static const std::vector<Scenario> all = {
       toy("mail", {{"root", mail_root}, {"reader", mail_reader}}),
       toy("many_mails", {{"root", many_mails_root}}),

@@ -1,8 +1,10 @@
-// outside: what happens around the product without its knowledge, in the kernel world:
-// limits of storage and of files, permission bits that count, and what an outside party does.
+// KernelLimits: limits of storage and of files, and permission bits that count, in the kernel
+// world.
 #pragma once
 
 #include <cstdint>
+
+#include "harness/scenario/limits.hpp"
 
 namespace lastref::harness {
 
@@ -23,6 +25,21 @@ class FileSizeLifted {
 
  private:
   std::uint64_t before_;
+};
+
+struct RunContext;
+
+class KernelLimits final : public Limits {
+ public:
+  explicit KernelLimits(const RunContext& context) noexcept : context_(context) {}
+
+  bool storage(std::uint64_t bytes, std::uint64_t inodes) override;
+  void free_storage() override;
+  void file_size(std::uint64_t bytes) override;
+  bool obey_modes() override;
+
+ private:
+  const RunContext& context_;
 };
 
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-// serial_gate_words: what the Stage says, awaits and asks for, and its lines in the journal.
+// serial_gate_stage: what the Stage tells, awaits and asks for, and its lines in the journal.
 #include <algorithm>
 
 #include "harness/kernel/serial_gate.hpp"
@@ -6,70 +6,70 @@
 namespace lastref::harness {
 namespace {
 
-bool is_said(const Segment& shared, const ObjectText& word) {
-  const auto said = std::span(shared.words).first(shared.word_count);
-  return std::ranges::any_of(said, [&](const ObjectText& each) { return each == word.view(); });
+bool is_given(const Segment& shared, const ObjectText& signal) {
+  const auto given = std::span(shared.signals).first(shared.signal_count);
+  return std::ranges::any_of(given, [&](const ObjectText& each) { return each == signal.view(); });
 }
 
-Mail* mail_under(Segment& shared, const ObjectText& word) {
+Mail* mail_under(Segment& shared, const ObjectText& signal) {
   const auto sent = std::span(shared.mails).first(shared.mail_count);
   const auto found =
-      std::ranges::find_if(sent, [&](const Mail& each) { return each.word == word.view(); });
+      std::ranges::find_if(sent, [&](const Mail& each) { return each.signal == signal.view(); });
   return found == sent.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-void SerialGate::tell(std::string_view word) noexcept {
+void SerialGate::tell(std::string_view signal) noexcept {
   Segment& shared = segment();
-  const ObjectText said(word);
-  if (is_said(shared, said)) {
+  const ObjectText given(signal);
+  if (is_given(shared, given)) {
     return;
   }
-  LASTREF_ASSERT(shared.word_count < words_max);
-  shared.words[shared.word_count++] = said;
+  LASTREF_ASSERT(shared.signal_count < signals_max);
+  shared.signals[shared.signal_count++] = given;
   for (ActorId at = 0; at < shared.actors_used; ++at) {
     Actor& actor = shared.actors[at];
-    if (actor.state == ActorState::awaiting && actor.object == said.view()) {
+    if (actor.state == ActorState::awaiting && actor.object == given.view()) {
       actor.state = ActorState::ready;
     }
   }
 }
 
-bool SerialGate::await(std::string_view word) noexcept {
+bool SerialGate::await(std::string_view signal) noexcept {
   Segment& shared = segment();
-  const ObjectText wanted(word);
+  const ObjectText wanted(signal);
   ask();
-  while (!is_said(shared, wanted)) {
+  while (!is_given(shared, wanted)) {
     self().object = wanted;
     pass_on(ActorState::awaiting);
     if (self().late) {
-      return is_said(shared, wanted);
+      return is_given(shared, wanted);
     }
   }
   return true;
 }
 
-void SerialGate::send(std::string_view word, std::string_view bytes) noexcept {
+void SerialGate::send(std::string_view signal, std::string_view bytes) noexcept {
   Segment& shared = segment();
-  const ObjectText under(word);
+  const ObjectText under(signal);
   LASTREF_ASSERT(bytes.size() <= mail_size_max);
   Mail* mail = mail_under(shared, under);
   if (mail == nullptr) {
     LASTREF_ASSERT(shared.mail_count < mails_max);
     mail = &shared.mails[shared.mail_count++];
-    mail->word = under;
+    mail->signal = under;
   }
   mail->size = static_cast<std::uint16_t>(bytes.size());
   std::ranges::copy(bytes, mail->bytes.begin());
-  tell(word);
+  tell(signal);
 }
 
-std::optional<std::string> SerialGate::receive(std::string_view word) noexcept {
-  if (!await(word)) {
+std::optional<std::string> SerialGate::receive(std::string_view signal) noexcept {
+  if (!await(signal)) {
     return std::nullopt;
   }
-  const Mail* mail = mail_under(segment(), ObjectText(word));
+  const Mail* mail = mail_under(segment(), ObjectText(signal));
   return mail == nullptr ? std::string() : std::string(mail->bytes.data(), mail->size);
 }
 
@@ -79,12 +79,13 @@ void SerialGate::ask_controller(Request request, std::string_view role) noexcept
   take_turn(segment(), actor());
 }
 
-void SerialGate::note(std::string_view word,
+void SerialGate::note(std::string_view operation,
                       std::string_view text,
                       bool begins,
                       int error) noexcept {
-  const Approach approach{.place = word, .text = text};
-  if (Record* made = record(approach, begins ? RecordKind::word_begin : RecordKind::word_end)) {
+  const Approach approach{.place = operation, .text = text};
+  if (Record* made =
+          record(approach, begins ? RecordKind::operation_begin : RecordKind::operation_end)) {
     made->error = error;
     Journal::publish(*made);
   }

@@ -1,0 +1,95 @@
+#include "harness/kernel/kernel_outside.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string_view>
+
+#include "harness/kernel/privileges.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr int looks_for_a_death_max = 1'000'000;
+
+}  // namespace
+
+void KernelOutside::change_mode(const std::string& path, std::uint32_t mode) {
+  const std::string own = context_.files.substr(0, context_.files.rfind('/') + 1);
+  if (context_.has_walls || path.starts_with(own)) {
+    const AllPrivileges all;
+    ::chmod(path.c_str(), mode);
+  }
+}
+
+bool KernelOutside::unlink(const std::string& path) {
+  const AllPrivileges all;
+  return ::unlink(path.c_str()) == 0;
+}
+
+bool KernelOutside::rmdir(const std::string& path) {
+  const AllPrivileges all;
+  return ::rmdir(path.c_str()) == 0;
+}
+
+bool KernelOutside::make_folder(const std::string& path, std::uint32_t mode) {
+  const AllPrivileges all;
+  return ::mkdir(path.c_str(), mode) == 0;
+}
+
+bool KernelOutside::symlink(const std::string& target, const std::string& path) {
+  const AllPrivileges all;
+  return ::symlink(target.c_str(), path.c_str()) == 0;
+}
+
+bool KernelOutside::write(const std::string& path, const std::string& bytes) {
+  gate_.fact(fact::outside, path);
+  const AllPrivileges all;
+  const int file = ::open(
+      path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  if (file < 0) {
+    return false;
+  }
+  const ssize_t written = ::write(file, bytes.data(), bytes.size());
+  ::close(file);
+  return written == static_cast<ssize_t>(bytes.size());
+}
+
+bool KernelOutside::reuse_pid(os::Pid pid) {
+  ::waitpid(pid, nullptr, WNOHANG);
+  // As long as it is not reaped, by us or, where SIGCHLD is ignored, unasked, the pid is taken.
+  for (int looks = 0; looks < looks_for_a_death_max && ::kill(pid, 0) == 0; ++looks) {
+    ::sched_yield();
+  }
+  const AllPrivileges all;
+  const std::string before = std::to_string(pid - 1);
+  return context_.has_walls && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
+                                   static_cast<ssize_t>(before.size());
+}
+
+std::vector<std::string> KernelOutside::list(const std::string& folder) {
+  const AllPrivileges all;
+  std::vector<std::string> names;
+  DIR* stream = ::opendir(folder.c_str());
+  if (stream == nullptr) {
+    return names;
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    if (name != "." && name != "..") {
+      names.emplace_back(name);
+    }
+  }
+  ::closedir(stream);
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,134 @@
+#include <lastref/owners.hpp>
+
+#include "harness/scenario/stage.hpp"
+
+namespace lastref::harness {
+namespace {
+
+int errno_of(const Status& status) {
+  return status ? 0 : static_cast<int>(status.error().code);
+}
+
+}  // namespace
+
+/// Runs `act` between its two notes.
+Status Product::noted(std::string_view operation,
+                      const Resource& resource,
+                      const std::function<Status()>& act) {
+  const std::string text = resource.name.empty() ? std::string() : to_text(resource);
+  log_.note(operation, text, /*begins=*/true, 0);
+  Status done = act();
+  log_.note(operation, text, /*begins=*/false, errno_of(done));
+  return done;
+}
+
+Status Product::lead() {
+  return noted("lead", {}, [&]() -> Status {
+    client_ = tracker::Client::lead(stage_.os());
+    LASTREF_TRY(tree, client_->tree());
+    return ok();
+  });
+}
+
+Status Product::join() {
+  const std::span<const std::string> arguments = stage_.arguments();
+  const std::string tree = arguments.empty() ? std::string() : arguments.front();
+  return noted("join", {}, [&]() -> Status {
+    LASTREF_TRY(client, tracker::Client::join(stage_.os(), tree));
+    client_ = std::move(client);
+    return ok();
+  });
+}
+
+Status Product::register_name(const Resource& resource, const std::optional<Identity>& identity) {
+  return noted("register", resource, [&] { return client_->register_name(resource, identity); });
+}
+
+Status Product::hold(const Resource& resource) {
+  return noted("hold", resource, [&] { return client_->hold(resource); });
+}
+
+Status Product::release(const Resource& resource) {
+  return noted("release", resource, [&] { return client_->release(resource); });
+}
+
+Status Product::forget(const Resource& resource) {
+  return noted("forget", resource, [&] { return client_->forget(resource); });
+}
+
+Status Product::make(const Resource& resource) {
+  return noted("make", resource, [&]() -> Status {
+    switch (resource.type) {
+      case ResourceType::file: {
+        LASTREF_TRY(file,
+                    os::open_file(stage_.os(), resource.name, {.write = true, .create = true}));
+        LASTREF_CHECK(os::write_all(stage_.os(), file.get(), os::bytes_of(resource.name)));
+        return file.close();
+      }
+      case ResourceType::folder:
+        return stage_.os().make_folder(resource.name, 0700);
+      case ResourceType::semlock:
+        return stage_.os().create_semaphore(resource.name, 0600);
+      case ResourceType::shm: {
+        LASTREF_TRY(object, stage_.os().create_shm(resource.name, 0600));
+        return os::UniqueFd(stage_.os(), object).close();
+      }
+      case ResourceType::noop:
+        return ok();
+    }
+    return ok();
+  });
+}
+
+void Product::leave() {
+  log_.note("leave", {}, /*begins=*/true, 0);
+  client_.reset();
+  log_.note("leave", {}, /*begins=*/false, 0);
+}
+
+Status Product::operation(std::string_view name, const std::function<Status()>& act) {
+  return noted(name, {}, act);
+}
+
+Status Product::operation_with_answer(std::string_view name,
+                                      const std::string& asked,
+                                      const std::function<Result<std::string>()>& act) {
+  log_.note(name, asked, /*begins=*/true, 0);
+  const Result<std::string> answer = act();
+  const Status done = answer ? ok() : Status(tl::unexpected<Error>(answer.error()));
+  log_.note(name, answer.value_or(asked), /*begins=*/false, errno_of(done));
+  return done;
+}
+
+void Product::must_exist(const Resource& resource) {
+  std::string path = resource.name;
+  if (resource.type == ResourceType::shm) {
+    path = "/dev/shm" + resource.name;
+  } else if (resource.type == ResourceType::semlock) {
+    path = "/dev/shm/sem." + resource.name.substr(1);
+  }
+  const auto status = stage_.os().status_at(path);
+  if (!status && status.error().code == std::errc::no_such_file_or_directory &&
+      !status.error().injected) {
+    stage_.refute("no-premature-unlink: a name that is held is there",
+                  to_text(resource) + " is gone");
+  }
+}
+
+Resource Product::file(const std::string& name) const {
+  return {.type = ResourceType::file, .name = stage_.folder() + "/" + name};
+}
+
+Resource Product::folder(const std::string& name) const {
+  return {.type = ResourceType::folder, .name = stage_.folder() + "/" + name};
+}
+
+Resource Product::semaphore(const std::string& name) const {
+  return {.type = ResourceType::semlock, .name = "/" + name};
+}
+
+Resource Product::shm(const std::string& name) const {
+  return {.type = ResourceType::shm, .name = "/" + name};
+}
+
+}  // namespace lastref::harness

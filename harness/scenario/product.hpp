@@ -1,0 +1,86 @@
+// Product: what a role asks of the product, with its place in the journal.
+//
+// Each operation is noted when it begins and when it has ended, with its error: the oracles count
+// from that, and from nothing the tracker says.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <lastref/resource.hpp>
+#include <lastref/tracker_client.hpp>
+
+namespace lastref::harness {
+
+class Stage;
+
+/// Where operations are noted.
+class OperationLog {
+ public:
+  OperationLog() = default;
+  OperationLog(const OperationLog&) = delete;
+  OperationLog& operator=(const OperationLog&) = delete;
+  virtual ~OperationLog() = default;
+
+  /// `text` is the resource as to_text gives it, or what an operation of the scenario's own was
+  /// asked and answers.
+  virtual void note(std::string_view operation,
+                    const std::string& text,
+                    bool begins,
+                    int error) = 0;
+};
+
+/// The product as one process of a run has it. All that returns a Status returns what the product
+/// returned.
+class Product {
+ public:
+  /// Both outlive it.
+  Product(Stage& stage, OperationLog& log) noexcept : stage_(stage), log_(log) {}
+
+  /// Becomes the root of a new tree.
+  [[nodiscard]] Status lead();
+  /// Joins the tree of the parent role.
+  [[nodiscard]] Status join();
+  [[nodiscard]] Status register_name(const Resource& resource,
+                                     const std::optional<Identity>& identity = {});
+  [[nodiscard]] Status hold(const Resource& resource);
+  [[nodiscard]] Status release(const Resource& resource);
+  [[nodiscard]] Status forget(const Resource& resource);
+  /// Creates the thing itself: a file of a few bytes, a folder, a semaphore, a shared memory
+  /// object.
+  [[nodiscard]] Status make(const Resource& resource);
+  /// Refutes "a name that is held is there" if the thing itself is gone.
+  void must_exist(const Resource& resource);
+  /// Ends this process's membership, in good order.
+  void leave();
+  /// Any other operation of the product: notes `name` around `act`, and returns what `act` did.
+  /// Operations nest; those inside of it are noted as they come.
+  [[nodiscard]] Status operation(std::string_view name, const std::function<Status()>& act);
+  /// The same for oracles that have to know more: notes what is asked, and what `act` answers.
+  [[nodiscard]] Status operation_with_answer(std::string_view name,
+                                             const std::string& asked,
+                                             const std::function<Result<std::string>()>& act);
+  /// Only after lead or join.
+  tracker::Client& client() noexcept { return *client_; }
+  bool has_client() const noexcept { return client_ != nullptr; }
+
+  /// A file, folder, semaphore or shm name of this run. `name` without slash.
+  Resource file(const std::string& name) const;
+  Resource folder(const std::string& name) const;
+  Resource semaphore(const std::string& name) const;
+  Resource shm(const std::string& name) const;
+
+ private:
+  Status noted(std::string_view operation,
+               const Resource& resource,
+               const std::function<Status()>& act);
+
+  Stage& stage_;
+  OperationLog& log_;
+  std::unique_ptr<tracker::Client> client_;
+};
+
+}  // namespace lastref::harness

@@ -1,0 +1,38 @@
+#include "harness/sim/sim_limits.hpp"
+
+#include <algorithm>
+
+namespace lastref::harness::sim {
+namespace {
+
+constexpr std::uint64_t page_size = 4096;
+/// Far from where sums overflow.
+constexpr std::uint64_t storage_max = std::uint64_t{1} << 40U;
+
+}  // namespace
+
+void SimKernel::limit_storage(std::uint64_t bytes, std::uint64_t inodes) noexcept {
+  const std::uint64_t pages = (std::min(bytes, storage_max) + page_size - 1) / page_size;
+  limits.bytes = bytes_ + pages * page_size;
+  limits.inodes = inodes_ + std::min(inodes, storage_max);
+}
+
+void SimKernel::free_storage() noexcept {
+  limits.bytes = SimLimits{}.bytes;
+  limits.inodes = SimLimits{}.inodes;
+}
+
+bool SimLimiter::storage(std::uint64_t bytes, std::uint64_t inodes) {
+  run_.machine.kernel.limit_storage(bytes, inodes);
+  return true;
+}
+
+void SimLimiter::free_storage() {
+  run_.machine.kernel.free_storage();
+}
+
+void SimLimiter::file_size(std::uint64_t bytes) {
+  member_.system->task().file_size_max = bytes;
+}
+
+}  // namespace lastref::harness::sim
