@@ -4,38 +4,33 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("array", array));
   const auto folder = parent.resources().resolve_temp_folder_name();
   await_arrival(stage, "array");
-  parent.arrived("array");
-  if (parent.clean_up({.force = true}) && folder) {
+  const Status arrived = parent.arrived("array");
+  const Status cleaned_up = parent.clean_up({.force = true});
+  if (cleaned_up && folder) {
     const auto there = stage.os().status_at(folder->path);
     if (there && stage.is_undisturbed()) {
       stage.refute("M5: a forced clean-up deletes at once", folder->path + " is still there");
     }
   }
   stage.tell("cleaned up");
+  return first_failure({arrived, cleaned_up});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  const auto array = worker.receive("array");
-  if (!array) {
-    return;
-  }
+  LASTREF_TRY(array, worker.receive("array"));
   stage.await("cleaned up");
-  must_equal(stage, *array, numbered());  // A map outlives the name.
+  must_equal(stage, array, numbered());  // A map outlives the name.
+  return ok();
 }
 
 }  // namespace

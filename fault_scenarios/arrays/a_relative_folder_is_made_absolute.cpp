@@ -4,30 +4,23 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
   // Below the root of the file system, wherever the working folder is.
-  const auto working = stage.os().working_folder();
-  if (!working) {
-    return;
-  }
+  LASTREF_TRY(working, stage.os().working_folder());
   std::string up;
-  for (const char each : *working) {
+  for (const char each : working) {
     up += each == '/' ? "../" : "";
   }
-  Parent parent(stage, {.root = up + stage.folder().substr(1)});
-  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
-    return;
-  }
+  LASTREF_TRY(parent, Parent::make(stage, {.root = up + stage.folder().substr(1)}));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("array", array));
   if (!parent.last_file().starts_with(stage.folder() + "/lastref_memmapping_folder_")) {
     stage.refute("M1: a relative folder is found from anywhere", parent.last_file());
   }
   await_arrival(stage, "array");
-  parent.arrived("array");
-  static_cast<void>(parent.clean_up());
+  return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
 }  // namespace

@@ -4,52 +4,42 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = few_numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker_a") || !parent.send("array", array)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker_a"));
+  LASTREF_CHECK(parent.send("array", array));
   await_arrival(stage, "array");
-  parent.arrived("array");
-  static_cast<void>(parent.clean_up());
+  const Status cleaned_up = first_failure({parent.arrived("array"), parent.clean_up()});
   stage.tell("cleaned up");
   await_arrival(stage, "forwarded");
+  return cleaned_up;
 }
 
-void worker_a(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker_a(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  auto array = worker.receive("array");
-  if (!array) {
-    return;
-  }
-  Parent parent(stage, {}, worker.receiver());
-  if (!parent || !stage.start("worker_b") || !parent.send("forwarded", *array)) {
-    return;
-  }
+  Result<Array> array = worker.receive("array");
+  LASTREF_CHECK(array);
+  LASTREF_TRY(parent, Parent::make(stage, {}, worker.receiver()));
+  LASTREF_CHECK(stage.start("worker_b"));
+  LASTREF_CHECK(parent.send("forwarded", *array));
   // Our own view goes before the other one has opened the file.
-  array.reset();
+  array = failure(std::errc::bad_address, "let go of");
   stage.await("cleaned up");
   stage.tell("let go");
   await_arrival(stage, "forwarded");
-  parent.arrived("forwarded");
+  return parent.arrived("forwarded");
 }
 
-void worker_b(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker_b(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   stage.await("let go");
   Worker worker(stage);
-  if (const auto array = worker.receive("forwarded")) {
-    must_equal(stage, *array, few_numbered());
-  }
+  LASTREF_TRY(array, worker.receive("forwarded"));
+  must_equal(stage, array, few_numbered());
+  return ok();
 }
 
 }  // namespace

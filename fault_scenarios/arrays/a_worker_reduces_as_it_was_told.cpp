@@ -24,30 +24,24 @@ Array small() {
   return part(10);
 }
 
-/// Large enough for a file, and small enough for the mail of a Stage.
+/// Large enough for a file, and small enough for a signal of a Stage.
 Array returned() {
   return part(300);
 }
 
 /// Receives what the worker's reducers make of arrays.
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   stage.send("options", text_of_bytes(encode(told())));
-  if (!stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("worker"));
   Worker receiver(stage);
   const std::pair<const char*, Array> expected[] = {
       {"made", numbered()}, {"reused", numbered()}, {"small", small()}, {"back", returned()}};
-  for (const auto& [word, sent] : expected) {
-    const auto array = receiver.receive(word);
-    if (!array) {
-      return;
-    }
-    must_equal(stage, *array, sent);
+  for (const auto& [signal, sent] : expected) {
+    LASTREF_TRY(array, receiver.receive(signal));
+    must_equal(stage, array, sent);
   }
+  return ok();
 }
 
 /// Sends with reducers of a registry, one array after the other.
@@ -55,12 +49,12 @@ class Sender {
  public:
   explicit Sender(Stage& stage) : stage_(stage) {}
 
-  Status send(const ReducerRegistry& registry, const std::string& word, const Array& array) {
+  Status send(const ReducerRegistry& registry, const std::string& signal, const Array& array) {
     return stage_.product().operation("reduce", [&]() -> Status {
       LASTREF_TRY(sent, reduce(registry, array));
       LASTREF_TRY(bytes, encode(sent.reduction));
-      stage_.send(word, text_of_bytes(bytes));
-      await_arrival(stage_, word);
+      stage_.send(signal, text_of_bytes(bytes));
+      await_arrival(stage_, signal);
       return sent.arrived();
     });
   }
@@ -69,41 +63,38 @@ class Sender {
   Stage& stage_;
 };
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
-  const auto bytes = stage.receive("options");
-  if (!bytes) {
-    return;
-  }
-  const auto options = decode_forward_options(os::bytes_of(*bytes));
+Status worker(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.join());
+  LASTREF_TRY(bytes, stage.receive("options"));
+  const auto options = decode_forward_options(os::bytes_of(bytes));
   if (!options || *options != told()) {
     stage.refute("R9: every option of a reducer travels", "others have arrived");
-    return;
+    return ok();
   }
   const auto references = references_of(stage);
   std::shared_ptr<TemporaryResources> resources;
-  const Status made = stage.product().operation("make a manager", [&]() -> Status {
+  LASTREF_CHECK(product.operation("make a manager", [&]() -> Status {
     LASTREF_TRY(manager, TemporaryResources::make(stage.os(), references, {.context = "call"}));
     resources = std::move(manager);
     return ok();
-  });
-  if (!made) {
-    return;
-  }
+  }));
   const auto receiver = std::make_shared<Receiver>(stage.os(), references);
   ReducerRegistry forth;
   ReducerRegistry back;
   get_memmapping_reducers(stage.os(), {references, resources, receiver}, *options, forth, back);
   Sender sender(stage);
   const Array array = numbered();
-  if (sender.send(forth, "made", array) && sender.send(forth, "reused", array) &&
-      sender.send(forth, "small", small())) {
-    static_cast<void>(sender.send(back, "back", returned()));
-  }
-  static_cast<void>(stage.product().operation(
-      "clean up", [&] { return resources->clean_temporary_resources(); }));
+  const auto send_all = [&]() -> Status {
+    LASTREF_CHECK(sender.send(forth, "made", array));
+    LASTREF_CHECK(sender.send(forth, "reused", array));
+    LASTREF_CHECK(sender.send(forth, "small", small()));
+    return sender.send(back, "back", returned());
+  };
+  const Status sent = send_all();
+  return first_failure({sent, product.operation("clean up", [&] {
+                          return resources->clean_temporary_resources();
+                        })});
 }
 
 }  // namespace

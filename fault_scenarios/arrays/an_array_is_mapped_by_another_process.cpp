@@ -25,33 +25,38 @@ Status dump(os::Os& os, const std::string& path, const Array& array) {
   return file.close();
 }
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("array.npy");
-  const auto array = numbered();
-  if (!array || !stage.product().lead() || !stage.product().register_name(file) ||
-      !dump(stage.os(), file.name, *array) || !stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("array.npy");
+  LASTREF_TRY(array, numbered());
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(dump(stage.os(), file.name, array));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  static_cast<void>(stage.product().release(file));
+  const Status released = product.release(file);
   stage.await("a has looked");
+  return released;
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("array.npy");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
+Status look(Stage& stage, const std::string& path) {
+  LASTREF_TRY(expected, numbered());
+  LASTREF_TRY(mapped, map_npy(stage.os(), path, MapMode::read));
+  if (!contents_equal(mapped, expected)) {
+    stage.refute("no-corruption: a map shows what was dumped", "other elements");
   }
+  return ok();
+}
+
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("array.npy");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
-  {
-    const auto expected = numbered();
-    const auto mapped = map_npy(stage.os(), file.name, MapMode::read);
-    if (expected && mapped && !contents_equal(*mapped, *expected)) {
-      stage.refute("no-corruption: a map shows what was dumped", "other elements");
-    }
-  }
+  const Status looked = look(stage, file.name);
   stage.tell("a has looked");
-  static_cast<void>(stage.product().release(file));
+  return first_failure({looked, product.release(file)});
 }
 
 }  // namespace

@@ -4,32 +4,25 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !parent.send("array", array) || !stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.send("array", array));
+  LASTREF_CHECK(stage.start("worker"));
   await_arrival(stage, "array");
-  parent.arrived("array");
-  static_cast<void>(parent.clean_up());
+  const Status cleaned_up = first_failure({parent.arrived("array"), parent.clean_up()});
   stage.tell("cleaned up");
+  return cleaned_up;
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  const auto array = worker.receive("array");
-  if (!array) {
-    return;
-  }
+  LASTREF_TRY(array, worker.receive("array"));
   stage.await("cleaned up");
-  must_equal(stage, *array, numbered());
+  must_equal(stage, array, numbered());
+  return ok();
 }
 
 }  // namespace

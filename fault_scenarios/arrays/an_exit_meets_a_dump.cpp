@@ -31,10 +31,9 @@ void dump(Stage& stage, TemporaryResources& resources) {
   stage.tell("a dump is on its way");
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
   const auto program = std::make_shared<Program>();
   // The first to be registered is the last to run: behind the manager's own.
   program->last = stage.os().at_exit([program] {
@@ -43,22 +42,20 @@ void root(Stage& stage) {
     }
     *program = {};
   });
-  static_cast<void>(stage.product().operation("make a manager", [&]() -> Status {
+  LASTREF_CHECK(product.operation("make a manager", [&]() -> Status {
     LASTREF_TRY(made,
                 TemporaryResources::make(
                     stage.os(), references_of(stage), {.root = stage.folder(), .context = "call"}));
     program->resources = std::move(made);
     return ok();
   }));
-  if (!program->resources) {
-    return;
-  }
-  if (auto thread = stage.os().start_thread(
-          [&stage, &resources = *program->resources] { dump(stage, resources); })) {
-    program->thread = *std::move(thread);
-    stage.await("a dump is on its way");
-  }
+  LASTREF_TRY(thread, stage.os().start_thread([&stage, &resources = *program->resources] {
+    dump(stage, resources);
+  }));
+  program->thread = std::move(thread);
+  stage.await("a dump is on its way");
   // And that is the end of the program: nobody cleans up, or waits for anybody.
+  return ok();
 }
 
 }  // namespace

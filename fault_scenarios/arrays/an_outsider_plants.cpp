@@ -6,47 +6,39 @@ namespace {
 
 constexpr const char* claim = "R13: what is planted in the way is not used, and not touched";
 
-void root(Stage& stage) {
-  const Resource temp = stage.product().folder("temp");
-  if (!stage.product().lead() || !stage.product().register_name(temp) ||
-      !stage.product().make(temp)) {
-    return;
-  }
-  Parent parent(stage, {.root = temp.name});
-  if (!parent) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource temp = product.folder("temp");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(temp));
+  LASTREF_CHECK(product.make(temp));
+  LASTREF_TRY(parent, Parent::make(stage, {.root = temp.name}));
   const std::string target = temp.name + "/target";
   stage.outside().make_folder(target, 0700);
   for (const std::string context : {"symlink", "open", "file"}) {
-    if (!parent.begin(context)) {
-      return;
-    }
-    const auto folder = parent.resources().resolve_temp_folder_name();
-    if (!folder) {
-      return;
-    }
+    LASTREF_CHECK(parent.begin(context));
+    LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
     if (context == "symlink") {
-      stage.outside().symlink(target, folder->path);
+      stage.outside().symlink(target, folder.path);
     } else if (context == "open") {
-      stage.outside().make_folder(folder->path, 0777);
+      stage.outside().make_folder(folder.path, 0777);
     } else {
-      stage.outside().write(folder->path, "planted");
+      stage.outside().write(folder.path, "planted");
     }
     if (parent.send(context, numbered())) {
       stage.refute(claim, "an array was sent through a " + context);
     }
-    if (!stage.outside().list(target).empty() || !stage.outside().list(folder->path).empty()) {
+    if (!stage.outside().list(target).empty() || !stage.outside().list(folder.path).empty()) {
       stage.refute(claim, "a file was made in it");
     }
-    if (!stage.os().status_at(folder->path) && stage.is_undisturbed()) {
+    if (!stage.os().status_at(folder.path) && stage.is_undisturbed()) {
       stage.refute(claim, "the " + context + " is gone");
     }
-    stage.outside().unlink(folder->path);
-    stage.outside().rmdir(folder->path);
+    stage.outside().unlink(folder.path);
+    stage.outside().rmdir(folder.path);
   }
   stage.outside().rmdir(target);
-  static_cast<void>(stage.product().release(temp));
+  return product.release(temp);
 }
 
 }  // namespace

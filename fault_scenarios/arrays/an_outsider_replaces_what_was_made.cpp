@@ -6,22 +6,20 @@ namespace lastref::harness {
 namespace {
 
 /// Registers and makes it, and says which thing it is.
-bool make_known(Stage& stage, const Resource& resource) {
-  if (!stage.product().register_name(resource) || !stage.product().make(resource)) {
-    return false;
-  }
-  const auto status = stage.os().status_at(resource.name);
-  return status &&
-         stage.product().operation_with_answer(
-             "identify", to_text(resource), [&]() -> Result<std::string> {
-               LASTREF_CHECK(stage.product().client().identify(resource, os::identity_of(*status)));
-               return to_text(resource);
-             });
+Status make_known(Stage& stage, const Resource& resource) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.register_name(resource));
+  LASTREF_CHECK(product.make(resource));
+  LASTREF_TRY(status, stage.os().status_at(resource.name));
+  return product.operation_with_answer("identify", to_text(resource), [&]() -> Result<std::string> {
+    LASTREF_CHECK(product.client().identify(resource, os::identity_of(status)));
+    return to_text(resource);
+  });
 }
 
-/// Another thing gets the name. From the end of that word on it has to stay, whoever dies.
-void replace(Stage& stage, const Resource& resource) {
-  static_cast<void>(stage.product().operation_with_answer(
+/// Another thing gets the name. From the end of that operation on it has to stay, whoever dies.
+Status replace(Stage& stage, const Resource& resource) {
+  return stage.product().operation_with_answer(
       "replace", to_text(resource), [&]() -> Result<std::string> {
         const bool is_done = resource.type == ResourceType::file
                                  ? stage.outside().unlink(resource.name) &&
@@ -33,20 +31,19 @@ void replace(Stage& stage, const Resource& resource) {
           return failure(std::errc::io_error, resource.name);
         }
         return to_text(resource);
-      }));
+      });
 }
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("replaced.bin");
-  const Resource folder = stage.product().folder("replaced");
-  if (!stage.product().lead() || !make_known(stage, file) || !make_known(stage, folder)) {
-    return;
-  }
-  replace(stage, file);
-  replace(stage, folder);
-  static_cast<void>(stage.product().release(file));
-  static_cast<void>(stage.product().release(folder));
-  static_cast<void>(stage.product().client().probe());
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("replaced.bin");
+  const Resource folder = product.folder("replaced");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(make_known(stage, file));
+  LASTREF_CHECK(make_known(stage, folder));
+  const Status replaced = first_failure({replace(stage, file), replace(stage, folder)});
+  return first_failure(
+      {replaced, product.release(file), product.release(folder), product.client().probe()});
 }
 
 }  // namespace

@@ -6,52 +6,49 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("first", array)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("first", array));
   await_arrival(stage, "first");
-  parent.arrived("first");
+  LASTREF_CHECK(parent.arrived("first"));
   const std::string gone = parent.last_file();
   stage.outside().unlink(gone);
-  if (!parent.send("second", array)) {
-    return;
-  }
+  LASTREF_CHECK(parent.send("second", array));
   if (parent.last_file() == gone) {
     stage.refute("R4: what is gone is dumped anew, under another name", gone + " was sent again");
   }
   await_arrival(stage, "second");
-  parent.arrived("second");
+  LASTREF_CHECK(parent.arrived("second"));
   // And the whole folder under the hands of its owner.
-  const auto folder = parent.resources().resolve_temp_folder_name();
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
   stage.outside().unlink(parent.last_file());
-  if (!folder || !stage.outside().rmdir(folder->path) || !parent.send("third", array)) {
-    return;
+  if (!stage.outside().rmdir(folder.path)) {
+    return failure(std::errc::io_error, folder.path);
   }
+  LASTREF_CHECK(parent.send("third", array));
   await_arrival(stage, "third");
-  parent.arrived("third");
-  static_cast<void>(parent.clean_up());
+  return first_failure({parent.arrived("third"), parent.clean_up()});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
   std::vector<Array> arrived;
-  for (const char* word : {"first", "second", "third"}) {
-    if (const auto array = worker.receive(word)) {
+  Status received;
+  for (const char* signal : {"first", "second", "third"}) {
+    const Result<Array> array = worker.receive(signal);
+    if (array) {
       arrived.push_back(*array);
     }
+    received = first_failure({received, status_of(array)});
   }
   for (const Array& array : arrived) {
     must_equal(stage, array, numbered());  // Whose file is long gone.
   }
+  return received;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t arrays = 2;
 
-std::string word_of(std::uint32_t number) {
+std::string name_of(std::uint32_t number) {
   return "array " + std::to_string(number);
 }
 
@@ -42,47 +42,41 @@ class Place {
   Array base_ = numbered();
 };
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
   std::vector<std::string> files;
   Place place;
   for (std::uint32_t number = 1; number <= arrays; ++number) {
-    if (!parent.send(word_of(number), place.holds(number))) {
-      return;
-    }
+    LASTREF_CHECK(parent.send(name_of(number), place.holds(number)));
     files.push_back(parent.last_file());
-    await_arrival(stage, word_of(number));
-    parent.arrived(word_of(number));
-    stage.await("let go of " + word_of(number));
+    await_arrival(stage, name_of(number));
+    LASTREF_CHECK(parent.arrived(name_of(number)));
+    stage.await("let go of " + name_of(number));
   }
   // Not before: to know the file of the first one would be no harm if it were let go of.
-  static_cast<void>(
-      stage.product().operation("release gone", [&] { return parent.reducer().release_gone(); }));
+  const Status gone =
+      product.operation("release gone", [&] { return parent.reducer().release_gone(); });
   must_be_let_go(stage, files);
-  static_cast<void>(parent.clean_up());
+  return first_failure({gone, parent.clean_up()});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.join());
   Worker worker(stage);
   for (std::uint32_t number = 1; number <= arrays; ++number) {
-    auto array = worker.receive(word_of(number));
-    if (!array) {
-      return;
+    {
+      LASTREF_TRY(array, worker.receive(name_of(number)));
+      must_equal(stage, array, numbered(number));
     }
-    must_equal(stage, *array, numbered(number));
-    array.reset();
-    static_cast<void>(stage.product().client().probe());
-    stage.tell("let go of " + word_of(number));
+    const Status probed = product.client().probe();
+    stage.tell("let go of " + name_of(number));
+    LASTREF_CHECK(probed);
   }
+  return ok();
 }
 
 }  // namespace

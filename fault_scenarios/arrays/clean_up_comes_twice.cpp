@@ -4,37 +4,31 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
+  Product& product = stage.product();
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
-    return;
-  }
+  LASTREF_CHECK(product.lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("array", array));
   // The worker has not opened it yet: what is on its way is all that keeps the file.
-  static_cast<void>(parent.clean_up());
-  static_cast<void>(parent.clean_up());
-  static_cast<void>(stage.product().operation(
-      "unlink", [&] { return parent.resources().unlink_temporary_resources("call"); }));
-  if (!stage.product().client().probe()) {
-    return;
-  }
+  const Status cleaned_up = parent.clean_up();
+  const Status again = parent.clean_up();
+  const Status unlinked = product.operation(
+      "unlink", [&] { return parent.resources().unlink_temporary_resources("call"); });
+  LASTREF_CHECK(product.client().probe());
   stage.tell("cleaned up");
   await_arrival(stage, "array");
-  parent.arrived("array");
+  return first_failure({cleaned_up, again, unlinked, parent.arrived("array")});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   stage.await("cleaned up");
   Worker worker(stage);
-  if (const auto array = worker.receive("array")) {
-    must_equal(stage, *array, numbered());
-  }
+  LASTREF_TRY(array, worker.receive("array"));
+  must_equal(stage, array, numbered());
+  return ok();
 }
 
 }  // namespace

@@ -5,37 +5,43 @@ namespace lastref::harness {
 namespace {
 
 /// Sends an array through a file below a folder, with pages touched if the reducer finds it useful.
-void send_through(Stage& stage, const std::string& folder, const std::string& word) {
+Status send_through(Stage& stage, const std::string& folder, const std::string& signal) {
   const Array array = numbered();
-  Parent parent(
-      stage, {.root = folder}, nullptr, {.max_nbytes = large, .prewarm = Prewarm::automatic});
-  if (!parent || !parent.send(word, array)) {
-    stage.send(word, {});
-    return;
-  }
-  await_arrival(stage, word);
-  parent.arrived(word);
-  static_cast<void>(parent.clean_up());
+  LASTREF_TRY(
+      parent,
+      Parent::make(
+          stage, {.root = folder}, nullptr, {.max_nbytes = large, .prewarm = Prewarm::automatic}));
+  LASTREF_CHECK(parent.send(signal, array));
+  await_arrival(stage, signal);
+  return first_failure({parent.arrived(signal), parent.clean_up()});
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead() || !stage.start("worker")) {
-    return;
-  }
-  send_through(stage, stage.folder(), "on shared memory");
-  send_through(stage, stage.spare_folder(), "elsewhere");
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("worker"));
+  const auto send = [&](const char* signal, const std::string& folder) {
+    const Status sent = send_through(stage, folder, signal);
+    if (!sent) {
+      stage.send(signal, {});  // Whoever waits for it goes on to the next.
+    }
+    return sent;
+  };
+  return first_failure(
+      {send("on shared memory", stage.folder()), send("elsewhere", stage.spare_folder())});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  for (const char* word : {"on shared memory", "elsewhere"}) {
-    if (const auto array = worker.receive(word)) {
+  Status received;
+  for (const char* signal : {"on shared memory", "elsewhere"}) {
+    const Result<Array> array = worker.receive(signal);
+    if (array) {
       must_equal(stage, *array, numbered());
     }
+    received = first_failure({received, status_of(array)});
   }
+  return received;
 }
 
 }  // namespace

@@ -6,26 +6,31 @@ namespace {
 
 constexpr const char* claim = "E11: a folder below which others may rename is refused";
 
-/// Sends through a folder of ours whose parent has this mode. False if that is refused.
-bool sends_below(Stage& stage, const std::string& name, std::uint32_t mode) {
+/// Sends through a folder of ours whose parent has this mode, and cleans up.
+Status send_below(Stage& stage, const std::string& name, std::uint32_t mode) {
   const std::string above = stage.folder() + '/' + name;
   stage.outside().make_folder(above, mode);
   stage.outside().make_folder(above + "/temp", 0700);
-  Parent parent(stage, {.root = above + "/temp"});
-  const Status sent = parent ? parent.send(name, numbered()) : failure(std::errc::io_error, name);
-  if (!sent && stage.is_undisturbed()) {
-    if (sent.error().code != std::errc::permission_denied) {
-      stage.refute(claim, describe(sent.error()));
-    }
-    if (!stage.outside().list(above + "/temp").empty()) {
-      stage.refute(claim, "there is something in " + name);
-    }
-  }
+  LASTREF_TRY(parent, Parent::make(stage, {.root = above + "/temp"}));
+  LASTREF_CHECK(parent.send(name, numbered()));
+  return first_failure({parent.arrived(name), parent.clean_up({.force = true})});
+}
+
+/// Refutes that nothing could be sent, for the reason that is the claim, and that nothing is there.
+void must_be_refused(Stage& stage, const std::string& name, const Status& sent) {
   if (sent) {
-    parent.arrived(name);
-    static_cast<void>(parent.clean_up({.force = true}));
+    stage.refute(claim, name + " may rename, and an array was sent");
+    return;
   }
-  return sent.has_value();
+  if (!stage.is_undisturbed()) {
+    return;
+  }
+  if (sent.error().code != std::errc::permission_denied) {
+    stage.refute(claim, describe(sent.error()));
+  }
+  if (!stage.outside().list(stage.folder() + '/' + name + "/temp").empty()) {
+    stage.refute(claim, "there is something in " + name);
+  }
 }
 
 void remove(Stage& stage, const std::string& name) {
@@ -33,22 +38,16 @@ void remove(Stage& stage, const std::string& name) {
   stage.outside().rmdir(stage.folder() + '/' + name);
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
-  if (sends_below(stage, "a group's", 0770)) {
-    stage.refute(claim, "a group may rename, and an array was sent");
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  must_be_refused(stage, "a group's", send_below(stage, "a group's", 0770));
   remove(stage, "a group's");
-  if (sends_below(stage, "anybody's", 0703)) {
-    stage.refute(claim, "anybody may rename, and an array was sent");
-  }
+  must_be_refused(stage, "anybody's", send_below(stage, "anybody's", 0703));
   remove(stage, "anybody's");
-  if (!sends_below(stage, "sticky", 01777) && stage.is_undisturbed()) {
-    stage.refute("E11: where each may rename his own alone is as good as any", "refused");
-  }
+  // Where each may rename his own alone is as good as any.
+  const Status sent = send_below(stage, "sticky", 01777);
   remove(stage, "sticky");
+  return sent;
 }
 
 }  // namespace

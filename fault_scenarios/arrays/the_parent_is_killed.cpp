@@ -4,23 +4,20 @@
 namespace lastref::harness {
 namespace {
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.join());
   Worker worker(stage);
-  const auto array = worker.receive("array");
-  const auto path = stage.receive("path");
-  if (!array || !path) {
-    return;
-  }
-  const bool was_there = stage.os().status_at(*path).has_value();
+  LASTREF_TRY(array, worker.receive("array"));
+  LASTREF_TRY(path, stage.receive("path"));
+  const bool was_there = stage.os().status_at(path).has_value();
   stage.kill("root");
   // Its folder is nobody's now, but our file lies in it.
-  if (was_there && stage.product().client().counts() && stage.product().client().probe()) {
-    stage.product().must_exist({.type = ResourceType::file, .name = *path});
+  if (was_there && product.client().counts() && product.client().probe()) {
+    product.must_exist({.type = ResourceType::file, .name = path});
   }
-  must_equal(stage, *array, numbered());
+  must_equal(stage, array, numbered());
+  return ok();
 }
 
 }  // namespace

@@ -8,49 +8,40 @@ namespace {
 
 /// The life of a file ends with the clean-up of its context. Bug 1 took the keep-alive reference
 /// once for each name ever seen, so the second call's file had none.
-void root(Stage& stage) {
+Status root(Stage& stage) {
+  Product& product = stage.product();
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("first", array)) {
-    return;
-  }
+  LASTREF_CHECK(product.lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("first", array));
   await_arrival(stage, "first");
-  parent.arrived("first");
-  if (!parent.clean_up() || !parent.begin("call") || !parent.send("second", array)) {
-    return;
-  }
+  LASTREF_CHECK(parent.arrived("first"));
+  LASTREF_CHECK(parent.clean_up());
+  LASTREF_CHECK(parent.begin("call"));
+  LASTREF_CHECK(parent.send("second", array));
   const Resource file{.type = ResourceType::file, .name = parent.last_file()};
   await_arrival(stage, "second");
-  parent.arrived("second");
+  LASTREF_CHECK(parent.arrived("second"));
   stage.await("let go");
-  if (!stage.product().client().probe()) {
-    return;
-  }
-  stage.product().must_exist(file);  // The next task of this call would be sent the same.
-  static_cast<void>(parent.send("third", array));
+  LASTREF_CHECK(product.client().probe());
+  product.must_exist(file);  // The next task of this call would be sent the same.
+  const Status sent = parent.send("third", array);
   await_arrival(stage, "third");
-  parent.arrived("third");
-  static_cast<void>(parent.clean_up());
+  return first_failure({sent, parent.arrived("third"), parent.clean_up()});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  for (const char* word : {"first", "second", "third"}) {
-    const auto array = worker.receive(word);
-    if (!array) {
-      return;
-    }
-    must_equal(stage, *array, numbered());
-    if (std::string_view(word) == "second") {
+  for (const char* signal : {"first", "second", "third"}) {
+    LASTREF_TRY(array, worker.receive(signal));
+    must_equal(stage, array, numbered());
+    if (std::string_view(signal) == "second") {
       stage.tell("let go");
     }
   }
+  return ok();
 }
 
 }  // namespace

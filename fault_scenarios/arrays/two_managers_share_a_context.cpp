@@ -5,32 +5,26 @@ namespace lastref::harness {
 namespace {
 
 /// The same context id in two managers: their folders are two.
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent one(stage);
-  Parent other(stage);
-  if (!one || !other || !stage.start("worker") || !one.send("one", numbered()) ||
-      !other.send("other", numbered(3))) {
-    return;
-  }
-  static_cast<void>(one.clean_up({.force = true}));
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(one, Parent::make(stage));
+  LASTREF_TRY(other, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(one.send("one", numbered()));
+  LASTREF_CHECK(other.send("other", numbered(3)));
+  const Status cleaned_up = one.clean_up({.force = true});
   stage.tell("one has cleaned up");
   await_arrival(stage, "other");
-  other.arrived("other");
-  static_cast<void>(other.clean_up());
+  return first_failure({cleaned_up, other.arrived("other"), other.clean_up()});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
   stage.await("one has cleaned up");
-  if (const auto array = worker.receive("other")) {
-    must_equal(stage, *array, numbered(3));
-  }
+  LASTREF_TRY(array, worker.receive("other"));
+  must_equal(stage, array, numbered(3));
+  return ok();
 }
 
 }  // namespace

@@ -4,41 +4,37 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !parent.send("to a", array) || !parent.send("to b", array) ||
-      !stage.start("worker_a") || !stage.start("worker_b")) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.send("to a", array));
+  LASTREF_CHECK(parent.send("to b", array));
+  LASTREF_CHECK(stage.start("worker_a"));
+  LASTREF_CHECK(stage.start("worker_b"));
   await_arrival(stage, "to a");
-  parent.arrived("to a");
+  LASTREF_CHECK(parent.arrived("to a"));
   await_arrival(stage, "to b");
-  parent.arrived("to b");
+  LASTREF_CHECK(parent.arrived("to b"));
   stage.tell("go");
-  static_cast<void>(parent.clean_up());
+  return parent.clean_up();
 }
 
-void work(Stage& stage, const std::string& word) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status work(Stage& stage, const std::string& signal) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  if (const auto array = worker.receive(word)) {
-    must_equal(stage, *array, numbered());
-    stage.await("go");
-  }
+  LASTREF_TRY(array, worker.receive(signal));
+  must_equal(stage, array, numbered());
+  stage.await("go");
+  return ok();
 }
 
-void worker_a(Stage& stage) {
-  work(stage, "to a");
+Status worker_a(Stage& stage) {
+  return work(stage, "to a");
 }
 
-void worker_b(Stage& stage) {
-  work(stage, "to b");
+Status worker_b(Stage& stage) {
+  return work(stage, "to b");
 }
 
 }  // namespace

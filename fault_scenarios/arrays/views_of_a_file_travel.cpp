@@ -24,66 +24,56 @@ Result<Array> users_map(Stage& stage, MapMode mode) {
   return map_npy(stage.os(), stage.product().file("users.npy").name, mode);
 }
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("users.npy");
-  if (!stage.product().lead() || !stage.product().register_name(file)) {
-    return;
-  }
-  const Status made = stage.product().operation("dump", [&]() -> Status {
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("users.npy");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.operation("dump", [&]() -> Status {
     const Array elements = few_numbered().reshape({8, 50}).value();
     LASTREF_TRY(fd, os::open_file(stage.os(), file.name, {.write = true, .create = true}));
     LASTREF_CHECK(write_npy(stage.os(), fd.get(), elements));
     return fd.close();
-  });
-  Parent parent(stage);
-  if (!made || !parent || !stage.start("worker")) {
-    return;
-  }
-  const auto map = users_map(stage, MapMode::read_write);
-  if (!map) {
-    return;
-  }
+  }));
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_TRY(map, users_map(stage, MapMode::read_write));
   int number = 0;
-  for (const Array& view : views_of(*map)) {
-    const std::string word = "view " + std::to_string(number++);
-    if (!parent.send(word, view)) {
-      return;
-    }
-    await_arrival(stage, word);
+  for (const Array& view : views_of(map)) {
+    const std::string signal = "view " + std::to_string(number++);
+    LASTREF_CHECK(parent.send(signal, view));
+    await_arrival(stage, signal);
   }
   Worker receiver(stage);
-  if (const auto back = receiver.receive("back")) {
-    must_equal(stage, *back, map->transpose());
+  const Result<Array> back = receiver.receive("back");
+  if (back) {
+    must_equal(stage, *back, map.transpose());
   }
-  static_cast<void>(stage.product().release(file));
+  return first_failure({status_of(back), product.release(file)});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.join());
   Worker worker(stage);
   const Array elements = few_numbered().reshape({8, 50}).value();
   int number = 0;
   for (const Array& expected : views_of(elements)) {
-    const auto view = worker.receive("view " + std::to_string(number++));
-    if (!view) {
-      return;
-    }
-    must_equal(stage, *view, expected);
-    if (stage.is_undisturbed() && !view->memory()->file()) {
+    LASTREF_TRY(view, worker.receive("view " + std::to_string(number++)));
+    must_equal(stage, view, expected);
+    if (stage.is_undisturbed() && !view.memory()->file()) {
       stage.refute("R3: a view of a file travels as one", "it was copied");
     }
   }
   const auto map = users_map(stage, MapMode::read);
   BackwardReducer backward(stage.os(), worker.receiver());
-  static_cast<void>(stage.product().operation("reduce", [&]() -> Status {
+  return product.operation("reduce", [&]() -> Status {
     LASTREF_CHECK(map);
     LASTREF_TRY(sent, backward.reduce(map->transpose()));
     LASTREF_TRY(bytes, encode(sent.reduction));
     stage.send("back", text_of_bytes(bytes));
     return ok();
-  }));
+  });
 }
 
 }  // namespace

@@ -13,41 +13,37 @@ Array small() {
   return numbered().slice(std::vector<Slice>{{.stop = few}}).value().copy().value();
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage, {.root = stage.folder()});
-  if (!parent || !stage.start("worker") || !parent.send("small", small())) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
+  LASTREF_TRY(parent, Parent::make(stage, {.root = stage.folder()}));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("small", small()));
   if (!parent.last_file().empty()) {
     stage.refute(claim, "a small one is at " + parent.last_file());
   }
   // Objects mean something to one interpreter alone, whatever their number.
-  static_cast<void>(stage.product().operation("reduce objects", [&]() -> Status {
+  const Status reduced = product.operation("reduce objects", [&]() -> Status {
     LASTREF_TRY(objects, Array::zeros(DType::parse("|O").value(), {1000}));
     LASTREF_TRY(sent, parent.reducer().reduce(objects));
     if (!std::holds_alternative<ByValue>(sent.reduction)) {
       stage.refute(claim, "objects are in a file");
     }
     return ok();
-  }));
+  });
   if (const auto names = stage.outside().list(stage.folder()); !names.empty()) {
     stage.refute("M2: nothing is made before an array is dumped", names.front());
   }
   await_arrival(stage, "small");
-  static_cast<void>(parent.clean_up());
+  return first_failure({reduced, parent.clean_up()});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  if (const auto array = worker.receive("small")) {
-    must_equal(stage, *array, small());
-  }
+  LASTREF_TRY(array, worker.receive("small"));
+  must_equal(stage, array, small());
+  return ok();
 }
 
 }  // namespace

@@ -8,19 +8,18 @@ namespace {
 constexpr std::size_t big = 6 * page_size;
 
 /// `take` and `give` room, between which a big value finds none.
-void meet_the_end(Stage& stage,
-                  const std::function<bool()>& take,
-                  const std::function<void()>& give) {
+Status meet_the_end(Stage& stage,
+                    const std::function<bool()>& take,
+                    const std::function<void()>& give) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(4)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(4));
   const std::string first = value_of(0, stage.role(), page_size);
   const std::string large_one = value_of(1, stage.role(), big);
-  static_cast<void>(cache.put(0, first));
+  cache.put(0, first);
   if (!take()) {
     give();
-    return;
+    return ok();
   }
   must_be(stage, "C5: no room is false", cache.put(1, large_one) == false, "put was true");
   must_have(stage, cache, 1, std::nullopt);
@@ -33,18 +32,19 @@ void meet_the_end(Stage& stage,
   give();
   must_be(stage, "C5: with room again it is put", cache.put(1, large_one) == true, "false");
   must_have(stage, cache, 1, large_one);
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
-void root_on_a_full_disk(Stage& stage) {
-  meet_the_end(
+Status root_on_a_full_disk(Stage& stage) {
+  return meet_the_end(
       stage,
       [&] { return stage.limits().storage(2 * page_size, 64); },
       [&] { stage.limits().free_storage(); });
 }
 
-void root_with_short_files(Stage& stage) {
-  meet_the_end(
+Status root_with_short_files(Stage& stage) {
+  return meet_the_end(
       stage,
       [&] {
         stage.limits().file_size(3 * page_size);
@@ -53,30 +53,36 @@ void root_with_short_files(Stage& stage) {
       [&] { stage.limits().file_size(1U << 30U); });
 }
 
-void root_without_inodes(Stage& stage) {
+Status root_without_inodes(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !stage.limits().storage(64 * page_size, 0)) {
-    return;
+  LASTREF_CHECK(stage.product().lead());
+  if (!stage.limits().storage(64 * page_size, 0)) {
+    return ok();
   }
   const Status made = cache.make(4);
   must_be(stage, "C1: a cache without a file is an error", !made.has_value(), "it was made");
   stage.limits().free_storage();
-  if (!made && cache.make(4)) {
-    static_cast<void>(cache.put(0, value_of(0, stage.role())));
-    must_have(stage, cache, 0, value_of(0, stage.role()));
-    static_cast<void>(cache.close());
+  if (made) {
+    return ok();
   }
+  LASTREF_CHECK(cache.make(4));
+  cache.put(0, value_of(0, stage.role()));
+  must_have(stage, cache, 0, value_of(0, stage.role()));
+  cache.close();
+  return cache.first_failed();
 }
 
-void root_without_room_for_slots(Stage& stage) {
+Status root_without_room_for_slots(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !stage.limits().storage(page_size, 64)) {
-    return;
+  LASTREF_CHECK(stage.product().lead());
+  if (!stage.limits().storage(page_size, 64)) {
+    return ok();
   }
   // Slots of eight bytes, in twice the room: said now, and not when a slot is stored.
   const Status made = cache.make(2 * page_size / 8);
   must_be(stage, "C1: slots without room are an error", !made.has_value(), "it was made");
   stage.limits().free_storage();
+  return ok();
 }
 
 }  // namespace

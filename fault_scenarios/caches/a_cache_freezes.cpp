@@ -6,30 +6,29 @@ namespace {
 
 constexpr std::int64_t length = 3;
 
-void root_of_a_limit(Stage& stage) {
+Status root_of_a_limit(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.size_limit = 600;
-  if (!stage.product().lead() || !cache.make(length, options)) {
-    return;
-  }
-  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(length, options));
+  cache.put(0, value_of(0, stage.role()));
   stage.send("cache", cache.handle());
-  if (!stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("worker"));
   stage.await("worker is done");
   must_be(stage,
           "C5: who meets the limit freezes it for all",
           cache.put(2, "small") == false,
           "a put came after it");
   must_have(stage, cache, 0, value_of(0, stage.role()));
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
-void worker_at_the_limit(Stage& stage) {
+Status worker_at_the_limit(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.product().join() && attach_sent(stage, cache)) {
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
     must_be(stage,
             "C5: beyond the limit put is false",
             cache.put(1, value_of(1, stage.role(), 1000)) == false,
@@ -37,37 +36,35 @@ void worker_at_the_limit(Stage& stage) {
     must_have(stage, cache, 0, value_of(0, "root"));
   }
   stage.tell("worker is done");
+  return first_failure({attached, cache.first_failed()});
 }
 
 /// While a worker puts.
-void root_that_preserves(Stage& stage) {
+Status root_that_preserves(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(length)) {
-    return;
-  }
-  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(length));
+  cache.put(0, value_of(0, stage.role()));
   stage.send("cache", cache.handle());
-  if (!stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("worker"));
   must_be(stage, "C7: it is preserved", cache.preserve("kept", true) == true, "it is not");
   stage.await("worker is done");
   // What is in the preserved one is what the cache has, and nothing came later.
   StageCache other(stage, "other");
-  if (!other.make_file_cache(length)) {
-    return;
-  }
+  LASTREF_CHECK(other.make_file_cache(length));
   must_be(stage, "C7: it is preloaded", other.preload("kept") == true, "it is not");
   for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
-    must_have(stage, other, slot, cache.get(slot));
+    must_have(stage, other, slot, cache.get(slot).value_or(std::nullopt));
   }
-  static_cast<void>(other.close());
-  static_cast<void>(cache.close());
+  other.close();
+  cache.close();
+  return first_failure({other.first_failed(), cache.first_failed()});
 }
 
-void worker_that_puts(Stage& stage) {
+Status worker_that_puts(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.product().join() && attach_sent(stage, cache)) {
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
     for (std::uint64_t slot = 1; slot <= 2; ++slot) {
       const auto stored = cache.put(slot, value_of(slot, stage.role()));
       if (stored) {
@@ -79,33 +76,29 @@ void worker_that_puts(Stage& stage) {
     }
   }
   stage.tell("worker is done");
+  return first_failure({attached, cache.first_failed()});
 }
 
 /// While a worker has the old one.
-void root_that_preloads(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root_that_preloads(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  Status first_failed;
   {
     StageCache first(stage, "first");
-    if (!first.make(length)) {
-      return;
+    LASTREF_CHECK(first.make(length));
+    first.put(1, value_of(1, "first"));
+    LASTREF_TRY(preserved, first.preserve("kept", true));
+    if (!preserved) {
+      return ok();
     }
-    static_cast<void>(first.put(1, value_of(1, "first")));
-    if (first.preserve("kept", true) != true) {
-      return;
-    }
-    static_cast<void>(first.close());
+    first.close();
+    first_failed = first.first_failed();
   }
   StageCache cache(stage, "cache");
-  if (!cache.make(length)) {
-    return;
-  }
-  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  LASTREF_CHECK(cache.make(length));
+  cache.put(0, value_of(0, stage.role()));
   stage.send("cache", cache.handle());
-  if (!stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("worker"));
   stage.await("worker has it");
   must_be(stage, "C7: it is preloaded", cache.preload("kept") == true, "it is not");
   must_have(stage, cache, 0, std::nullopt);
@@ -113,19 +106,25 @@ void root_that_preloads(Stage& stage) {
   must_be(stage, "C7: what was preloaded is frozen", cache.put(2, "late") == false, "put");
   stage.send("loaded", cache.handle());
   stage.await("worker is done");
-  static_cast<void>(cache.close());
+  cache.close();
+  return first_failure({first_failed, cache.first_failed()});
 }
 
-void worker_with_the_old_one(Stage& stage) {
-  StageCache cache(stage, "cache");
-  const bool has_it = stage.product().join() && attach_sent(stage, cache);
-  stage.tell("worker has it");
+Status read_both(Stage& stage, StageCache& cache) {
   StageCache loaded(stage, "loaded");
-  if (has_it && attach_loaded(stage, loaded, "loaded")) {
-    must_have(stage, cache, 0, value_of(0, "root"));
-    must_have(stage, loaded, 1, value_of(1, "first"));
-  }
+  LASTREF_CHECK(attach_loaded(stage, loaded, "loaded"));
+  must_have(stage, cache, 0, value_of(0, "root"));
+  must_have(stage, loaded, 1, value_of(1, "first"));
+  return first_failure({cache.first_failed(), loaded.first_failed()});
+}
+
+Status worker_with_the_old_one(Stage& stage) {
+  StageCache cache(stage, "cache");
+  const Status attached = join_and_attach(stage, cache);
+  stage.tell("worker has it");
+  const Status read = attached ? read_both(stage, cache) : attached;
   stage.tell("worker is done");
+  return read;
 }
 
 }  // namespace

@@ -8,23 +8,25 @@ namespace {
 
 constexpr std::uint64_t threads = 3;
 
-void root_of_threads(Stage& stage) {
+Status root_of_threads(Stage& stage) {
+  Product& product = stage.product();
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(threads + 1)) {
-    return;
-  }
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(cache.make(threads + 1));
   std::vector<std::unique_ptr<os::Thread>> running;
+  Status started;
   for (std::uint64_t number = 0; number < threads; ++number) {
-    static_cast<void>(stage.product().operation("start a thread", [&]() -> Status {
+    const Status one = product.operation("start a thread", [&]() -> Status {
       LASTREF_TRY(thread, stage.os().start_thread([&cache, number] {
         const std::string name = "thread " + std::to_string(number);
-        static_cast<void>(cache.put(number, value_of(number, name)));
-        static_cast<void>(cache.put(threads, value_of(threads, name)));
-        static_cast<void>(cache.get(threads));
+        cache.put(number, value_of(number, name));
+        cache.put(threads, value_of(threads, name));
+        cache.get(threads);
       }));
       running.push_back(std::move(thread));
       return ok();
-    }));
+    });
+    started = first_failure({started, one});
   }
   for (const auto& thread : running) {
     thread->join();
@@ -32,103 +34,105 @@ void root_of_threads(Stage& stage) {
   for (std::uint64_t number = 0; number < threads; ++number) {
     must_have(stage, cache, number, value_of(number, "thread " + std::to_string(number)));
   }
-  must_be(stage, "C3: one of the threads has the slot", cache.get(threads).has_value(), "none");
-  static_cast<void>(cache.close());
+  must_be(stage, "C3: one of the threads has the slot", cache.has(threads), "none");
+  cache.close();
+  return first_failure({started, cache.first_failed()});
 }
 
 /// Forked in the middle of what another thread does.
-void root_of_a_fork(Stage& stage) {
+Status root_of_a_fork(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(8)) {
-    return;
-  }
-  auto thread = stage.os().start_thread([&cache] {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(8));
+  LASTREF_TRY(thread, stage.os().start_thread([&cache] {
     for (std::uint64_t slot = 0; slot < 3; ++slot) {
-      static_cast<void>(cache.put(slot, value_of(slot, "thread")));
+      cache.put(slot, value_of(slot, "thread"));
     }
-  });
-  if (!thread) {
-    return;
-  }
+  }));
   stage.fork_stranger([&] {
-    static_cast<void>(cache.put(4, value_of(4, "child")));
-    static_cast<void>(cache.get(4));
+    cache.put(4, value_of(4, "child"));
+    cache.get(4);
     // Its copy of the object, and nothing else.
-    static_cast<void>(cache.close());
+    cache.close();
     stage.tell("the child is done");
+    return cache.first_failed();
   });
   stage.await("the child is done");
-  (*thread)->join();
+  thread->join();
   must_have(stage, cache, 4, value_of(4, "child"));
   must_have(stage, cache, 2, value_of(2, "thread"));
-  static_cast<void>(cache.put(5, value_of(5, stage.role())));
+  cache.put(5, value_of(5, stage.role()));
   must_have(stage, cache, 5, value_of(5, stage.role()));
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
 /// A worker is held still wherever it is, and nobody waits for it.
-void root_that_stops_a_writer(Stage& stage) {
+Status root_that_stops_a_writer(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(8)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(8));
   stage.send("cache", cache.handle());
-  if (!stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("worker"));
   stage.await("worker puts");
   stage.stop("worker");
   for (std::uint64_t slot = 0; slot < 8; ++slot) {
-    static_cast<void>(cache.put(slot, value_of(slot, stage.role())));
-    must_be(stage, "C3: nobody waits for who is stopped", cache.get(slot).has_value(), "no value");
+    cache.put(slot, value_of(slot, stage.role()));
+    must_be(stage, "C3: nobody waits for who is stopped", cache.has(slot), "no value");
   }
   if (!stage.resume("worker")) {
     stage.refute("C3: nobody waits for who is stopped", "it had to go on first");
   }
   stage.await("worker is done");
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
-void worker_to_be_stopped(Stage& stage) {
+Status worker_to_be_stopped(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.product().join() && attach_sent(stage, cache)) {
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
     stage.tell("worker puts");
     for (std::uint64_t slot = 0; slot < 8; ++slot) {
-      static_cast<void>(cache.put(slot, value_of(slot, stage.role())));
+      cache.put(slot, value_of(slot, stage.role()));
     }
   }
   stage.tell("worker is done");
+  return first_failure({attached, cache.first_failed()});
 }
 
 /// The process that made it is killed; the root, who reads on, puts too.
-void root_of_a_maker(Stage& stage) {
-  if (!stage.product().lead() || !stage.start("maker")) {
-    return;
-  }
+Status root_of_a_maker(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(stage.start("maker"));
   StageCache cache(stage, "cache");
-  if (!attach_sent(stage, cache)) {
-    return;
-  }
-  static_cast<void>(cache.put(1, value_of(1, stage.role())));
+  LASTREF_CHECK(attach_sent(stage, cache));
+  cache.put(1, value_of(1, stage.role()));
   stage.kill("maker");
   // The tracker knows it by now, or learns it before it answers.
-  static_cast<void>(stage.product().client().probe());
+  const Status probed = product.client().probe();
   must_have(stage, cache, 0, value_of(0, "maker"));
   must_have(stage, cache, 1, value_of(1, stage.role()));
-  static_cast<void>(cache.put(2, value_of(2, stage.role())));
+  cache.put(2, value_of(2, stage.role()));
   must_have(stage, cache, 2, value_of(2, stage.role()));
-  static_cast<void>(cache.close());
+  cache.close();
+  return first_failure({probed, cache.first_failed()});
 }
 
-void maker(Stage& stage) {
+Status maker(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.product().join() && cache.make(3)) {
-    static_cast<void>(cache.put(0, value_of(0, stage.role())));
-    stage.send("cache", cache.handle());
-  } else {
-    stage.tell("cache");
-  }
+  const auto make = [&]() -> Status {
+    LASTREF_CHECK(stage.product().join());
+    LASTREF_CHECK(cache.make(3));
+    cache.put(0, value_of(0, stage.role()));
+    return ok();
+  };
+  const Status made = make();
+  // Without a cache nobody attaches this.
+  stage.send("cache", made ? cache.handle() : std::string());
   stage.stay_until_killed();
+  return made;
 }
 
 }  // namespace

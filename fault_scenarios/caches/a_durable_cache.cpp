@@ -4,43 +4,41 @@
 namespace lastref::harness {
 namespace {
 
-void root_of_a_durable_cache(Stage& stage) {
+Status root_of_a_durable_cache(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.is_durable = true;
-  if (!stage.product().lead() || !cache.make(2, options)) {
-    return;
-  }
-  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(2, options));
+  cache.put(0, value_of(0, stage.role()));
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_be(stage, "C9: it is preserved", cache.preserve("kept", true) == true, "it is not");
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
-void root_of_a_file_cache(Stage& stage) {
+Status root_of_a_file_cache(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make_file_cache(3)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make_file_cache(3));
   // Its file has no name any more.
   must_be(stage,
           "C8: the file of one process has no name",
           stage.outside().list(stage.folder()).empty(),
           "it has");
   for (std::uint64_t slot = 0; slot <= 2; slot += 2) {
-    static_cast<void>(cache.put(slot, value_of(slot, stage.role())));
+    cache.put(slot, value_of(slot, stage.role()));
     must_have(stage, cache, slot, value_of(slot, stage.role()));
   }
   must_be(stage, "C8: it is preserved", cache.preserve("kept", false) == true, "it is not");
-  static_cast<void>(cache.close());
+  cache.close();
   StageCache loaded(stage, "loaded");
-  if (!loaded.make(3)) {
-    return;
-  }
+  LASTREF_CHECK(loaded.make(3));
   must_be(stage, "C8: what one preserves another loads", loaded.preload("kept") == true, "not");
   must_have(stage, loaded, 2, value_of(2, stage.role()));
   must_have(stage, loaded, 1, std::nullopt);
-  static_cast<void>(loaded.close());
+  loaded.close();
+  return first_failure({cache.first_failed(), loaded.first_failed()});
 }
 
 }  // namespace

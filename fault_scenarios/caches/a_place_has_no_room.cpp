@@ -9,10 +9,11 @@ namespace {
 constexpr const char* dead_lock = "1-0123456789abcdef0123456789abcdef.lock";
 constexpr const char* dead_cache = "1-0123456789abcdef0123456789abcdef.cache";
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !stage.limits().storage(0, 64)) {
-    return;
+  LASTREF_CHECK(stage.product().lead());
+  if (!stage.limits().storage(0, 64)) {
+    return ok();
   }
   const Status refused = cache.make(2);
   must_be(stage,
@@ -28,7 +29,11 @@ void root(Stage& stage) {
   for (const char* name : {dead_lock, dead_cache}) {
     stage.outside().write(next + '/' + name, "");
   }
-  if (!refused && cache.make(2, {.folder = next})) {
+  Status made;
+  if (!refused) {
+    made = cache.make(2, {.folder = next});
+  }
+  if (!refused && made) {
     const std::string value = value_of(0, stage.role(), 2 * page_size);
     must_be(stage, "E14: the next place has room", cache.put(0, value) == true, "put was false");
     must_have(stage, cache, 0, value);
@@ -37,9 +42,10 @@ void root(Stage& stage) {
             "E14: what the dead have left goes at the next start",
             names.size() == 2 && names.front() != dead_cache && names.back() != dead_lock,
             std::to_string(names.size()) + " files");
-    static_cast<void>(cache.close());
+    cache.close();
   }
   stage.limits().free_storage();
+  return first_failure({made, cache.first_failed()});
 }
 
 }  // namespace

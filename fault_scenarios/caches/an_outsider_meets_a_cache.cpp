@@ -9,53 +9,53 @@ std::string path_of(const StageCache& cache) {
   return handle.substr(handle.find('/'));
 }
 
-void root_of_an_unlinked_file(Stage& stage) {
+Status root_of_an_unlinked_file(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(3)) {
-    return;
-  }
-  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(3));
+  cache.put(0, value_of(0, stage.role()));
   const std::string handle = cache.handle();
   const std::string path = path_of(cache);
   stage.outside().unlink(path);
-  static_cast<void>(cache.put(1, value_of(1, stage.role())));
+  cache.put(1, value_of(1, stage.role()));
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_have(stage, cache, 1, value_of(1, stage.role()));
   // Something else takes its place: it is not taken for the cache, and stays.
   stage.outside().write(path, "precious");
   StageCache other(stage, "other");
   must_be(stage, "C7: another file is no cache", !other.attach(handle), "it was attached");
-  static_cast<void>(cache.close());
+  cache.close();
   must_be(stage,
           "C6: what is not ours is not removed",
           stage.outside().list(stage.folder()).size() == 1,
           "it is gone");
   stage.outside().unlink(path);
+  return cache.first_failed();
 }
 
-void root_of_a_cut_file(Stage& stage) {
+Status root_of_a_cut_file(Stage& stage) {
+  Product& product = stage.product();
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(3)) {
-    return;
-  }
-  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(cache.make(3));
+  cache.put(0, value_of(0, stage.role()));
   stage.outside().write(path_of(cache), "short");
   Result<bool> told = false;
-  static_cast<void>(stage.product().operation("get what was cut off", [&]() -> Status {
+  may_fail(product.operation("get what was cut off", [&]() -> Status {
     LASTREF_TRY(found, cache.checked(0));
     told = found.has_value();
     return ok();
   }));
   must_be(stage, "C7: what was cut off is an error", !told.value(), "it was read");
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
-void root_of_hostile_files(Stage& stage) {
+Status root_of_hostile_files(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!stage.product().lead() || !cache.make(2)) {
-    return;
-  }
-  static_cast<void>(cache.put(0, value_of(0, stage.role())));
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(2));
+  cache.put(0, value_of(0, stage.role()));
   const std::string path = stage.folder() + "/hostile";
   for (const std::string& bytes : {std::string(), std::string(31, '\1'), std::string(40, '\1')}) {
     stage.outside().write(path, bytes);
@@ -71,7 +71,7 @@ void root_of_hostile_files(Stage& stage) {
   stage.outside().unlink(path);
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_be(stage, "C7: the cache goes on", cache.put(1, "one") == true, "it is frozen");
-  static_cast<void>(cache.close());
+  return cache.close();  // What was refused has failed.
 }
 
 }  // namespace

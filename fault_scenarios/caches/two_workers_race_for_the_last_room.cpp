@@ -9,36 +9,37 @@ constexpr std::size_t size = 40;
 /// Head and slots, and for each value its head and itself, in sixteens.
 constexpr std::int64_t room_for_all = 272 + length * 64;
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.size_limit = room_for_all;
-  if (!stage.product().lead() || !cache.make(length, options)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(length, options));
   stage.send("cache", cache.handle());
-  if (!stage.start("worker_1") || !stage.start("worker_2")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("worker_1"));
+  LASTREF_CHECK(stage.start("worker_2"));
   stage.await("worker_1 is done");
   stage.await("worker_2 is done");
   for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
     // Whatever became of the workers, there is room for who comes last.
-    static_cast<void>(cache.put(slot, value_of(slot, stage.role(), size)));
-    must_be(stage, "C5: there is room for each value", cache.get(slot).has_value(), "no value");
+    cache.put(slot, value_of(slot, stage.role(), size));
+    must_be(stage, "C5: there is room for each value", cache.has(slot), "no value");
   }
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
-void worker(Stage& stage) {
+Status worker(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.product().join() && attach_sent(stage, cache)) {
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
-      static_cast<void>(cache.put(slot, value_of(slot, stage.role(), size)));
-      must_be(stage, "C5: a lost race fills nothing", cache.get(slot).has_value(), "no value");
+      cache.put(slot, value_of(slot, stage.role(), size));
+      must_be(stage, "C5: a lost race fills nothing", cache.has(slot), "no value");
     }
   }
   stage.tell(stage.role() + " is done");
+  return first_failure({attached, cache.first_failed()});
 }
 
 }  // namespace

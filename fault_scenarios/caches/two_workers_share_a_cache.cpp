@@ -7,67 +7,67 @@ namespace {
 constexpr std::int64_t length = 4;
 constexpr std::uint64_t shared = 3;
 
-/// Makes the cache, which two workers have until they are done. False if it went otherwise.
-bool share(Stage& stage, StageCache& cache, std::int64_t slots) {
-  if (!stage.product().lead() || !cache.make(slots)) {
-    return false;
-  }
+/// Makes the cache, which two workers have until they are done.
+Status share(Stage& stage, StageCache& cache, std::int64_t slots) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(slots));
   stage.send("cache", cache.handle());
-  if (!stage.start("worker_1") || !stage.start("worker_2")) {
-    return false;
-  }
+  LASTREF_CHECK(stage.start("worker_1"));
+  LASTREF_CHECK(stage.start("worker_2"));
   stage.await("worker_1 is done");
   stage.await("worker_2 is done");
-  return true;
+  return ok();
 }
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!share(stage, cache, length)) {
-    return;
-  }
+  LASTREF_CHECK(share(stage, cache, length));
   must_have(stage, cache, 1, value_of(1, "worker_1"));
   must_have(stage, cache, 2, value_of(2, "worker_2"));
-  must_be(stage, "C4: one of two writers has the slot", cache.get(shared).has_value(), "no value");
+  must_be(stage, "C4: one of two writers has the slot", cache.has(shared), "no value");
   must_be(stage, "C7: a cache is preserved", cache.preserve("kept", false) == true, "it is not");
-  static_cast<void>(cache.close());
+  cache.close();
+  return cache.first_failed();
 }
 
-void worker(Stage& stage) {
+Status worker(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.product().join() && attach_sent(stage, cache)) {
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
     const std::uint64_t own = stage.role() == "worker_1" ? 1 : 2;
     must_be(stage,
             "C2: an empty slot takes a value",
             cache.put(own, value_of(own, stage.role())) == true,
             "put was false");
-    static_cast<void>(cache.put(shared, value_of(shared, stage.role())));
+    cache.put(shared, value_of(shared, stage.role()));
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
-      static_cast<void>(cache.get(slot));
+      cache.get(slot);
     }
-    static_cast<void>(cache.get_checked(own));
+    cache.get_checked(own);
   }
   stage.tell(stage.role() + " is done");
+  return first_failure({attached, cache.first_failed()});
 }
 
-void racer(Stage& stage) {
+Status racer(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (stage.product().join() && attach_sent(stage, cache)) {
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
     // Longer than what is written in one piece.
     constexpr std::size_t size = 10'000;
-    static_cast<void>(cache.put(0, value_of(0, stage.role(), size)));
-    must_be(stage, "C4: after put there is a value", cache.get(0).has_value(), "none");
+    cache.put(0, value_of(0, stage.role(), size));
+    must_be(stage, "C4: after put there is a value", cache.has(0), "none");
   }
   stage.tell(stage.role() + " is done");
+  return first_failure({attached, cache.first_failed()});
 }
 
-void root_of_racers(Stage& stage) {
+Status root_of_racers(Stage& stage) {
   StageCache cache(stage, "cache");
-  if (!share(stage, cache, 1)) {
-    return;
-  }
-  must_be(stage, "C3: one of two writers has the slot", cache.get(0).has_value(), "no value");
-  static_cast<void>(cache.close());
+  LASTREF_CHECK(share(stage, cache, 1));
+  must_be(stage, "C3: one of two writers has the slot", cache.has(0), "no value");
+  cache.close();
+  return cache.first_failed();
 }
 
 }  // namespace

@@ -5,22 +5,22 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead() || !stage.start("killer")) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("killer"));
   Jobs jobs(stage);
   must_name_the_dead(stage, jobs.run("fail", {{"wait", {array}}, {"wait", {array}}}));
-  must_be_squares(stage, jobs.run("run again", squares(2)));
-  jobs.end();
+  const Status run = must_be_squares(stage, jobs.run("run again", squares(2)));
+  return first_failure({run, jobs.end()});
 }
 
-void killer(Stage& stage) {
+Status killer(Stage& stage) {
   if (stage.await("a task is waiting")) {
     stage.kill("worker_1");
     stage.kill("worker_2");
   }
+  return ok();
 }
 
 }  // namespace

@@ -20,10 +20,8 @@ void want_too_much(Stage& stage) {
 }
 
 /// A program as users write them: it looks at what it got, says so, and goes on.
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   if (can_want_memory) {
     want_too_much(stage);
   }
@@ -39,11 +37,11 @@ void root(Stage& stage) {
     }
   }
   const Outcome<List> good = jobs.run("run again", squares(2));
-  must_be_squares(stage, good);
+  const Status run = must_be_squares(stage, good);
   if (!good && stage.is_undisturbed()) {
     stage.refute("E15: the program goes on", describe(good.error()));
   }
-  jobs.end();
+  return first_failure({run, jobs.end()});
 }
 
 }  // namespace

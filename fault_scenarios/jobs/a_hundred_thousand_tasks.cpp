@@ -4,20 +4,18 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   ParallelOptions options = two_workers();
   options.batch_size = std::nullopt;
   Jobs jobs(stage, options);
   constexpr std::size_t tasks = 100'000;
   const Outcome<List> outcome = jobs.run("run", squares(tasks));
-  must_be_squares(stage, outcome);
+  const Status run = must_be_squares(stage, outcome);
   if (outcome && outcome->size() != tasks) {
     stage.refute("B10: each task has a result", std::to_string(outcome->size()) + " results");
   }
-  jobs.end();
+  return first_failure({run, jobs.end()});
 }
 
 }  // namespace

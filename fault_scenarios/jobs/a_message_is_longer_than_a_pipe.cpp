@@ -6,17 +6,15 @@ namespace {
 
 constexpr std::size_t longer_than_a_pipe = 200'000;
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   Jobs jobs(stage);
   const Value long_one = std::string(longer_than_a_pipe, 'x');
   const Outcome<List> outcome = jobs.run("run", {{"echo", {long_one}}});
   if (outcome && outcome->front() != Value(List{long_one})) {
     stage.refute("no-corruption: what comes back is what was sent", "something else");
   }
-  jobs.end();
+  return first_failure({status_of(outcome), jobs.end()});
 }
 
 }  // namespace

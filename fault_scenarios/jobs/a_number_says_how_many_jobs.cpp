@@ -16,27 +16,26 @@ std::string text_of(std::optional<int> n_jobs) {
   return n_jobs ? std::to_string(*n_jobs) : "none";
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   ParallelOptions options = two_workers();
   for (const auto& [n_jobs, workers] : asked) {
     options.n_jobs = n_jobs;
     Jobs jobs(stage, options);
-    must_be_squares(stage, jobs.run("run", squares(2)));
+    const Status run = must_be_squares(stage, jobs.run("run", squares(2)));
     const std::size_t seen = stage.processes("worker_1") + stage.processes("worker_2");
     if (stage.is_undisturbed() && seen != workers) {
       stage.refute("B3: as many jobs run as the number says",
                    text_of(n_jobs) + " jobs: " + std::to_string(seen) + " workers");
     }
-    jobs.end();
+    LASTREF_CHECK(first_failure({run, jobs.end()}));
   }
   options.n_jobs = 0;
   Jobs jobs(stage, options);
   if (jobs.run("run no jobs", squares(2))) {
     stage.refute("B3: no jobs are an error", "results");
   }
+  return ok();
 }
 
 }  // namespace

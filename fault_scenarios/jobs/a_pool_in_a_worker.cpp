@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-void worker(Stage& stage) {
+Status worker(Stage& stage) {
   const auto functions = functions_of(stage);
   const Status added = functions->add(
       "nest", [&](const TaskContext& context, std::span<const Value>) -> Result<Value> {
@@ -14,19 +14,17 @@ void worker(Stage& stage) {
         return Value(*std::move(squared));
       });
   LASTREF_ASSERT(added.has_value());
-  serve(stage, *functions);
+  return serve(stage, *functions);
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   Jobs jobs(stage);
   const Outcome<List> nested = jobs.run("nest", {{"nest"}});
   if (nested && nested->front() != Value(List{0, 1})) {
     stage.refute("no-corruption: each result is that of its task", "others");
   }
-  jobs.end();
+  return first_failure({status_of(nested), jobs.end()});
 }
 
 }  // namespace

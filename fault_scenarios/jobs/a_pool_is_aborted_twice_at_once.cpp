@@ -10,36 +10,28 @@ void must_have_an_end(Stage& stage, const Outcome<FuturePtr>& sent) {
   }
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
   ProcessBackend backend(session_of(stage), functions_of(stage));
-  const Status configured = stage.product().operation("configure", [&]() -> Status {
+  LASTREF_CHECK(product.operation("configure", [&]() -> Status {
     LASTREF_TRY(ready, backend.configure({.n_jobs = 2}));
     return ready.n_jobs == 2 ? ok() : failure(std::errc::invalid_argument, "not two jobs");
-  });
-  if (!configured) {
-    return;
-  }
-  const auto sent = backend.apply_async({{"wait"}}, nullptr);
-  const auto other = stage.os().start_thread([&] {
-    static_cast<void>(stage.product().operation("abort there", [&]() -> Status {
-      LASTREF_TRY(aborted, backend.abort_everything(/*ensure_ready=*/true));
-      static_cast<void>(aborted);
-      return ok();
-    }));
-  });
-  static_cast<void>(stage.product().operation("abort here", [&]() -> Status {
-    LASTREF_TRY(aborted, backend.abort_everything(/*ensure_ready=*/true));
-    static_cast<void>(aborted);
-    return ok();
   }));
+  const auto sent = backend.apply_async({{"wait"}}, nullptr);
+  const auto abort = [&](const char* operation) {
+    return product.operation(
+        operation, [&] { return status_of(backend.abort_everything(/*ensure_ready=*/true)); });
+  };
+  Status there;
+  const auto other = stage.os().start_thread([&] { there = abort("abort there"); });
+  const Status here = abort("abort here");
   if (other) {
     (*other)->join();
   }
   must_have_an_end(stage, sent);
-  static_cast<void>(stage.product().operation("terminate", [&] { return backend.terminate(); }));
+  const Status ended = product.operation("terminate", [&] { return backend.terminate(); });
+  return first_failure({status_of(other), there, here, ended});
 }
 
 }  // namespace

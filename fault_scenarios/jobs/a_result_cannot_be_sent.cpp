@@ -14,10 +14,8 @@ Value deepest() {
   return value;
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   Jobs jobs(stage);
   const Outcome<List> unsent = jobs.run("fail", {{"echo", {deepest()}}});
   const auto* error = unsent ? nullptr : std::get_if<Error>(&unsent.error());
@@ -25,8 +23,8 @@ void root(Stage& stage) {
     stage.refute("B5: a result that cannot be sent is a typed error",
                  unsent ? "results" : describe(unsent.error()));
   }
-  must_be_squares(stage, jobs.run("run again", squares(2)));
-  jobs.end();
+  const Status run = must_be_squares(stage, jobs.run("run again", squares(2)));
+  return first_failure({run, jobs.end()});
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-void worker(Stage& stage) {
+Status worker(Stage& stage) {
   const auto functions = functions_of(stage);
   const Status added =
       functions->add("fork", [&](const TaskContext&, std::span<const Value>) -> Result<Value> {
@@ -12,29 +12,30 @@ void worker(Stage& stage) {
         stage.fork_stranger([&] {
           stage.tell("a stranger is here");
           stage.await("the call has failed");
+          return ok();
         });
         stage.stay_until_killed();
         return Value();
       });
   LASTREF_ASSERT(added.has_value());
-  serve(stage, *functions);
+  return serve(stage, *functions);
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead() || !stage.start("killer")) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("killer"));
   Jobs jobs(stage);
   must_name_the_dead(stage, jobs.run("fail", {{"fork"}}));
   stage.tell("the call has failed");
-  must_be_squares(stage, jobs.run("run again", squares(2)));
-  jobs.end();
+  const Status run = must_be_squares(stage, jobs.run("run again", squares(2)));
+  return first_failure({run, jobs.end()});
 }
 
-void killer(Stage& stage) {
+Status killer(Stage& stage) {
   if (stage.await("a stranger is here")) {
     stage.kill("worker_1");
   }
+  return ok();
 }
 
 }  // namespace

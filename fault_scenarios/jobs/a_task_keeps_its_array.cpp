@@ -5,16 +5,15 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const std::vector<Array> arrays = {numbered(1), numbered(2)};
-  if (!stage.product().lead()) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
   Jobs jobs(stage);
-  must_be_sums(stage, jobs.run("keep", {{"keep", {arrays[0]}}, {"keep", {arrays[1]}}}), arrays);
+  const Status kept =
+      must_be_sums(stage, jobs.run("keep", {{"keep", {arrays[0]}}, {"keep", {arrays[1]}}}), arrays);
   // A call of its own, whose files are others.
-  must_be_sums(stage, jobs.run("keep more", {{"keep", {arrays[0]}}}), arrays);
-  jobs.end();
+  const Status more = must_be_sums(stage, jobs.run("keep more", {{"keep", {arrays[0]}}}), arrays);
+  return first_failure({kept, more, jobs.end()});
 }
 
 }  // namespace

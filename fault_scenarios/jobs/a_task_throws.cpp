@@ -4,10 +4,8 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   Jobs jobs(stage);
   const Outcome<List> thrown = jobs.run("fail", {{"throw"}, {"square", {1}}});
   const auto* exception = thrown ? nullptr : std::get_if<TransportableException>(&thrown.error());
@@ -16,8 +14,8 @@ void root(Stage& stage) {
     stage.refute("B7: what a task throws comes back as it was thrown",
                  thrown ? "results" : describe(thrown.error()));
   }
-  must_be_squares(stage, jobs.run("run again", squares(2)));
-  jobs.end();
+  const Status run = must_be_squares(stage, jobs.run("run again", squares(2)));
+  return first_failure({run, jobs.end()});
 }
 
 }  // namespace

@@ -5,20 +5,20 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead() || !stage.start("terminal")) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("terminal"));
   Jobs jobs(stage);
-  static_cast<void>(jobs.run("run", {{"wait", {array}}, {"wait", {array}}}));
+  return status_of(jobs.run("run", {{"wait", {array}}, {"wait", {array}}}));
 }
 
-void terminal(Stage& stage) {
-  static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
+Status terminal(Stage& stage) {
+  const Status ignored = stage.os().ignore_signal(os::Signal::interrupt);
   if (stage.await("a task is waiting")) {
     stage.interrupt_all();
   }
+  return ignored;
 }
 
 }  // namespace

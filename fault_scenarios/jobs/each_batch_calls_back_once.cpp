@@ -4,18 +4,15 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
   ProcessBackend backend(session_of(stage), functions_of(stage));
-  const Status configured = stage.product().operation("configure", [&]() -> Status {
+  LASTREF_CHECK(product.operation("configure", [&]() -> Status {
     LASTREF_TRY(ready, backend.configure({.n_jobs = 2}));
     return ready.n_jobs == 2 ? ok() : failure(std::errc::invalid_argument, "not two jobs");
-  });
-  if (configured) {
-    must_call_back_once(stage, backend);
-  }
+  }));
+  return must_call_back_once(stage, backend);
 }
 
 }  // namespace

@@ -5,19 +5,19 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead() || !stage.start("killer")) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("killer"));
   Jobs jobs(stage);
-  static_cast<void>(jobs.run("run", {{"wait", {array}}, {"wait", {array}}}));
+  return status_of(jobs.run("run", {{"wait", {array}}, {"wait", {array}}}));
 }
 
-void killer(Stage& stage) {
+Status killer(Stage& stage) {
   if (stage.await("a task is waiting")) {
     stage.kill("root");
   }
+  return ok();
 }
 
 }  // namespace

@@ -5,22 +5,22 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const std::vector<Array> arrays = {numbered(1), numbered(2)};
-  if (!stage.product().lead() || !stage.start("killer")) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("killer"));
   Jobs jobs(stage);
-  must_be_sums(stage, jobs.run("run", sums_of(arrays, 2)), arrays);
+  const Status run = must_be_sums(stage, jobs.run("run", sums_of(arrays, 2)), arrays);
   stage.tell("once more");
-  must_be_sums(stage, jobs.run("run again", sums_of(arrays, 2)), arrays);
-  jobs.end();
+  const Status again = must_be_sums(stage, jobs.run("run again", sums_of(arrays, 2)), arrays);
+  return first_failure({run, again, jobs.end()});
 }
 
-void killer(Stage& stage) {
+Status killer(Stage& stage) {
   if (stage.await("once more")) {
     stage.kill("tracker");
   }
+  return ok();
 }
 
 }  // namespace

@@ -5,11 +5,10 @@ namespace lastref::harness {
 namespace {
 
 /// Configures, and returns who runs the batches then.
-std::shared_ptr<ParallelBackend> configured(Stage& stage,
-                                            const std::shared_ptr<ThreadingBackend>& backend,
-                                            int n_jobs) {
+Result<std::shared_ptr<ParallelBackend>> configured(
+    Stage& stage, const std::shared_ptr<ThreadingBackend>& backend, int n_jobs) {
   std::shared_ptr<ParallelBackend> runs;
-  static_cast<void>(stage.product().operation("configure", [&]() -> Status {
+  LASTREF_CHECK(stage.product().operation("configure", [&]() -> Status {
     LASTREF_TRY(ready, backend->configure({.n_jobs = n_jobs}));
     if ((ready.fallback != nullptr) != (n_jobs == 1)) {
       stage.refute("B4: one job falls back to the caller, and more have threads",
@@ -21,16 +20,15 @@ std::shared_ptr<ParallelBackend> configured(Stage& stage,
   return runs;
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  Status done;
   for (const int n_jobs : {1, 2}) {
     const auto backend = std::make_shared<ThreadingBackend>(session_of(stage), functions_of(stage));
-    if (const auto runs = configured(stage, backend, n_jobs)) {
-      must_call_back_once(stage, *runs);
-    }
+    const auto runs = configured(stage, backend, n_jobs);
+    done = first_failure({done, runs ? must_call_back_once(stage, **runs) : status_of(runs)});
   }
+  return done;
 }
 
 }  // namespace

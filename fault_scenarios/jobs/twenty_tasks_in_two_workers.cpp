@@ -5,15 +5,13 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const std::vector<Array> arrays = {numbered(1), numbered(2), numbered(3)};
-  if (!stage.product().lead()) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
   Jobs jobs(stage);
   constexpr std::size_t tasks = 20;
-  must_be_sums(stage, jobs.run("run", sums_of(arrays, tasks)), arrays);
-  jobs.end();
+  const Status run = must_be_sums(stage, jobs.run("run", sums_of(arrays, tasks)), arrays);
+  return first_failure({run, jobs.end()});
 }
 
 }  // namespace

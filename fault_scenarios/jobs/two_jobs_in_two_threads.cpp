@@ -5,22 +5,21 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const std::vector<Array> arrays = {numbered(1), numbered(2)};
-  if (!stage.product().lead()) {
-    return;
-  }
-  const auto other = stage.os().start_thread([&] {
+  LASTREF_CHECK(stage.product().lead());
+  const auto run = [&](const char* operation) {
     Jobs jobs(stage);
-    must_be_sums(stage, jobs.run("run there", sums_of(arrays, 2)), arrays);
-    jobs.end();
-  });
-  Jobs jobs(stage);
-  must_be_sums(stage, jobs.run("run here", sums_of(arrays, 2)), arrays);
-  jobs.end();
+    const Status sums = must_be_sums(stage, jobs.run(operation, sums_of(arrays, 2)), arrays);
+    return first_failure({sums, jobs.end()});
+  };
+  Status there;
+  const auto other = stage.os().start_thread([&] { there = run("run there"); });
+  const Status here = run("run here");
   if (other) {
     (*other)->join();
   }
+  return first_failure({status_of(other), there, here});
 }
 
 }  // namespace

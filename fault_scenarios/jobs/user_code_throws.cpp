@@ -18,10 +18,9 @@ void must_be_thrown(Stage& stage, const Outcome<List>& outcome, const std::strin
   }
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
   std::atomic<bool> throws = true;
   ParallelOptions options = two_workers();
   options.progress = [&throws](const Progress&) {
@@ -30,9 +29,9 @@ void root(Stage& stage) {
     }
   };
   auto parallel = std::make_unique<Parallel>(session_of(stage), functions_of(stage), options);
-  const auto run = [&](const std::string& word, const TaskSource& source) {
+  const auto run = [&](const std::string& operation, const TaskSource& source) {
     Outcome<List> outcome;
-    static_cast<void>(stage.product().operation(word, [&] {
+    may_fail(product.operation(operation, [&] {
       outcome = parallel->run(source);
       return status_of(outcome);
     }));
@@ -50,14 +49,15 @@ void root(Stage& stage) {
   throws = false;
   must_be_thrown(stage, run("fail", source_of(tasks, /*fails=*/true)), "source");
   const Outcome<List> good = run("run again", source_of(tasks, /*fails=*/false));
-  must_be_squares(stage, good);
+  const Status squared = must_be_squares(stage, good);
   if (stage.is_undisturbed() && !good) {
     stage.refute("E13: what user code throws fails no other call", describe(good.error()));
   }
-  static_cast<void>(stage.product().operation("end", [&] {
+  const Status ended = product.operation("end", [&] {
     parallel.reset();
     return ok();
-  }));
+  });
+  return first_failure({squared, ended});
 }
 
 }  // namespace

@@ -4,28 +4,21 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
   stage.limits().file_size(large);
   const Status refused = parent.send("array", array);
   stage.limits().file_size(1U << 30U);
   if (refused && stage.is_undisturbed()) {
     stage.refute("R12: a dump that is too long is an error", "it was sent");
-    return;
+    return ok();
   }
-  if (!parent.send("array", array)) {
-    return;
-  }
+  LASTREF_CHECK(parent.send("array", array));
   await_arrival(stage, "array");
-  parent.arrived("array");
-  static_cast<void>(parent.clean_up());
+  return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
 }  // namespace

@@ -5,19 +5,16 @@ namespace lastref::harness {
 namespace {
 
 /// With what the storage is made to lack, and what the kernel says of that.
-void fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
+Status fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
   const Array array = numbered();
   const Array other = numbered(3);
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !parent.send("array", array) || !stage.start("worker")) {
-    return;
-  }
-  const auto folder = parent.resources().resolve_temp_folder_name();
-  if (!folder || !stage.limits().storage(bytes, inodes)) {
-    return;
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.send("array", array));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
+  if (!stage.limits().storage(bytes, inodes)) {
+    return ok();
   }
   const Status refused = parent.send("other", other);
   stage.limits().free_storage();
@@ -25,39 +22,36 @@ void fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
     if (stage.is_undisturbed()) {
       stage.refute("R12: a dump that finds no room is an error", "it was sent");
     }
-    return;
+    return ok();
   }
   must_name_the_variable(stage, refused.error());
-  must_hold_one_file(stage, folder->path);
-  if (!parent.send("other", other)) {
-    return;
+  must_hold_one_file(stage, folder.path);
+  LASTREF_CHECK(parent.send("other", other));
+  for (const char* signal : {"array", "other"}) {
+    await_arrival(stage, signal);
+    LASTREF_CHECK(parent.arrived(signal));
   }
-  for (const char* word : {"array", "other"}) {
-    await_arrival(stage, word);
-    parent.arrived(word);
-  }
-  static_cast<void>(parent.clean_up());
+  return parent.clean_up();
 }
 
-void root_without_bytes(Stage& stage) {
-  fill_up(stage, page_size / 2, 64);
+Status root_without_bytes(Stage& stage) {
+  return fill_up(stage, page_size / 2, 64);
 }
 
-void root_without_inodes(Stage& stage) {
-  fill_up(stage, 64 * page_size, 0);
+Status root_without_inodes(Stage& stage) {
+  return fill_up(stage, 64 * page_size, 0);
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  if (const auto array = worker.receive("array")) {
+  const Result<Array> array = worker.receive("array");
+  if (array) {
     must_equal(stage, *array, numbered());
   }
-  if (const auto other = worker.receive("other")) {
-    must_equal(stage, *other, numbered(3));
-  }
+  LASTREF_TRY(other, worker.receive("other"));
+  must_equal(stage, other, numbered(3));
+  return status_of(array);
 }
 
 }  // namespace

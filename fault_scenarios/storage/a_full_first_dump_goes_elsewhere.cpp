@@ -4,29 +4,22 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
   // The ledger has its page from the start; one for half of the elements.
-  if (!parent || !parent.resources().resolve_temp_folder_name() ||
-      !stage.limits().storage(page_size, 64)) {
-    return;
+  LASTREF_CHECK(parent.resources().resolve_temp_folder_name());
+  if (!stage.limits().storage(page_size, 64)) {
+    return ok();
   }
   const Status sent = parent.send("array", array);
   stage.limits().free_storage();
-  if (!sent) {
-    return;
-  }
+  LASTREF_CHECK(sent);
   must_be_spare(stage, parent.last_file());
-  if (!stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("worker"));
   await_arrival(stage, "array");
-  parent.arrived("array");
-  static_cast<void>(parent.clean_up());
+  return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
 }  // namespace

@@ -4,57 +4,53 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
   // The tracker may do all, as somebody has to who cleans up.
-  if (!stage.product().lead() || !stage.limits().obey_modes()) {
-    return;
+  LASTREF_CHECK(stage.product().lead());
+  if (!stage.limits().obey_modes()) {
+    return ok();
   }
-  Parent parent(stage);
+  LASTREF_TRY(parent, Parent::make(stage));
   // Chosen, and forbidden before the folder is made.
-  if (!parent || !parent.resources().resolve_temp_folder_name() || !stage.start("worker")) {
-    return;
-  }
+  LASTREF_CHECK(parent.resources().resolve_temp_folder_name());
+  LASTREF_CHECK(stage.start("worker"));
   stage.outside().change_mode(shared_memory_folder, 0555);
   const Status first = parent.send("array", array);
   stage.outside().change_mode(shared_memory_folder, 01777);
-  if (!first) {
-    return;
-  }
+  LASTREF_CHECK(first);
   must_be_spare(stage, parent.last_file());
   await_arrival(stage, "array");
-  parent.arrived("array");
-  if (!parent.clean_up() || !parent.begin("next") || !parent.send("next", array)) {
-    return;
-  }
+  LASTREF_CHECK(parent.arrived("array"));
+  LASTREF_CHECK(parent.clean_up());
+  LASTREF_CHECK(parent.begin("next"));
+  LASTREF_CHECK(parent.send("next", array));
   // Forbidden after the context's first dump.
-  const auto folder = parent.resources().resolve_temp_folder_name();
-  if (!folder) {
-    return;
-  }
-  stage.outside().change_mode(folder->path, 0500);
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
+  stage.outside().change_mode(folder.path, 0500);
   const Status refused = parent.send("other", numbered(3));
-  stage.outside().change_mode(folder->path, 0700);
+  stage.outside().change_mode(folder.path, 0700);
   if (refused && stage.is_undisturbed()) {
     stage.refute("M1: a folder that may not be written to is an error", "it was written to");
   } else if (!refused) {
     must_name_the_variable(stage, refused.error());
   }
   await_arrival(stage, "next");
-  parent.arrived("next");
-  static_cast<void>(parent.clean_up());
+  return first_failure({parent.arrived("next"), parent.clean_up()});
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  for (const char* word : {"array", "next"}) {
-    if (const auto array = worker.receive(word)) {
+  Status received;
+  for (const char* signal : {"array", "next"}) {
+    const Result<Array> array = worker.receive(signal);
+    if (array) {
       must_equal(stage, *array, numbered());
     }
+    received = first_failure({received, status_of(array)});
   }
+  return received;
 }
 
 }  // namespace

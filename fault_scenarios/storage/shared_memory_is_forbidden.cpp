@@ -4,23 +4,19 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
+Status root(Stage& stage) {
   const Array array = numbered();
   if (!stage.limits().obey_modes()) {
-    return;
+    return ok();
   }
-  if (!stage.product().lead()) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
   stage.outside().change_mode(shared_memory_folder, 0555);
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
-    return;
-  }
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("array", array));
   must_be_spare(stage, parent.last_file());
   await_arrival(stage, "array");
-  parent.arrived("array");
-  static_cast<void>(parent.clean_up());
+  return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
 }  // namespace

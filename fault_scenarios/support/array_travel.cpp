@@ -87,44 +87,47 @@ std::shared_ptr<References> references_of(Stage& stage) {
   return std::make_shared<StageReferences>(stage);
 }
 
-Parent::Parent(Stage& stage,
-               TemporaryResourcesOptions options,
-               std::shared_ptr<const Receiver> receiver,
-               const ForwardOptions& arrays)
-    : stage_(stage) {
+Result<Parent> Parent::make(Stage& stage,
+                            TemporaryResourcesOptions options,
+                            std::shared_ptr<const Receiver> receiver,
+                            const ForwardOptions& arrays) {
   if (!options.context) {
     options.context = "call";
   }
   const auto references = references_of(stage);
-  static_cast<void>(stage.product().operation("make a manager", [&]() -> Status {
+  std::shared_ptr<TemporaryResources> resources;
+  LASTREF_CHECK(stage.product().operation("make a manager", [&]() -> Status {
     LASTREF_TRY(made, TemporaryResources::make(stage.os(), references, std::move(options)));
-    resources_ = std::move(made);
+    resources = std::move(made);
     return ok();
   }));
-  reducer_ = std::make_unique<ForwardReducer>(
-      stage.os(), references, resources_, arrays, std::move(receiver));
+  auto reducer = std::make_unique<ForwardReducer>(
+      stage.os(), references, resources, arrays, std::move(receiver));
+  return Parent(stage, std::move(resources), std::move(reducer));
 }
 
-Status Parent::send(const std::string& word, const Array& array) {
+Status Parent::send(const std::string& signal, const Array& array) {
   std::string bytes;
   LASTREF_CHECK(stage_.product().operation("reduce", [&]() -> Status {
     LASTREF_TRY(sent, reducer_->reduce(array));
     LASTREF_TRY(encoded, encode(sent.reduction));
     bytes = text_of_bytes(encoded);
     last_file_ = file_of(sent.reduction);
-    on_their_way_.insert_or_assign(word, std::move(sent));
+    on_their_way_.insert_or_assign(signal, std::move(sent));
     return ok();
   }));
-  stage_.send(word, bytes);
+  stage_.send(signal, bytes);
   return ok();
 }
 
-void Parent::arrived(const std::string& word) {
-  if (const auto found = on_their_way_.find(word); found != on_their_way_.end()) {
-    static_cast<void>(
-        stage_.product().operation("arrived", [&] { return found->second.arrived(); }));
-    on_their_way_.erase(found);
+Status Parent::arrived(const std::string& signal) {
+  const auto found = on_their_way_.find(signal);
+  if (found == on_their_way_.end()) {
+    return ok();
   }
+  Status done = stage_.product().operation("arrived", [&] { return found->second.arrived(); });
+  on_their_way_.erase(found);
+  return done;
 }
 
 Status Parent::begin(const std::string& context) {
@@ -140,43 +143,38 @@ Status Parent::clean_up(CleanUpOptions options, const std::optional<std::string>
 Worker::Worker(Stage& stage)
     : stage_(stage), receiver_(std::make_shared<Receiver>(stage.os(), references_of(stage))) {}
 
-std::optional<Array> Worker::receive(const std::string& word) {
+Result<Array> Worker::receive(const std::string& signal) {
   std::optional<Array> arrived;
-  const std::optional<std::string> bytes = stage_.receive(word);
-  static_cast<void>(stage_.product().operation("rebuild", [&]() -> Status {
-    if (!bytes) {
-      return failure(std::errc::no_message_available, word);
-    }
+  const Result<std::string> bytes = stage_.receive(signal);
+  const Status rebuilt = stage_.product().operation("rebuild", [&]() -> Status {
+    LASTREF_CHECK(bytes);
     LASTREF_TRY(reduction, decode_reduction(os::bytes_of(*bytes)));
     LASTREF_TRY(array, receiver_->rebuild(reduction));
     arrived = std::move(array);
     return ok();
-  }));
-  stage_.tell(word + " is here");
-  return arrived;
+  });
+  stage_.tell(signal + " is here");
+  LASTREF_CHECK(rebuilt);
+  return *std::move(arrived);
 }
 
-void receive_an_array(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status receive_an_array(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  if (const auto array = worker.receive("array")) {
-    must_equal(stage, *array, numbered());
-  }
+  LASTREF_TRY(array, worker.receive("array"));
+  must_equal(stage, array, numbered());
+  return ok();
 }
 
-void send_and_live_on(Stage& stage) {
+Status send_and_live_on(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !stage.start("worker") || !parent.send("array", array)) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("array", array));
   stage.send("path", parent.last_file());
   stage.stay_until_killed();
+  return ok();
 }
 
 }  // namespace lastref::harness

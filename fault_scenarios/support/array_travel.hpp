@@ -1,6 +1,6 @@
 // array_travel: what scenarios about arrays on their way have in common: a parent that sends, and
-// workers that receive. All that the product is asked goes through words of the Stage, so the
-// oracles see it.
+// workers that receive. All that the product is asked is an operation of the Stage's Product,
+// so the oracles see it.
 #pragma once
 
 #include <cstdint>
@@ -40,36 +40,40 @@ void must_name_the_variable(Stage& stage, const Error& error);
 /// Refutes that the folder has one file and nothing else.
 void must_hold_one_file(Stage& stage, const std::string& folder);
 
-/// Bytes as a text, for words that carry them.
+/// Bytes as a text, for signals that carry them.
 std::string text_of_bytes(os::Bytes bytes);
 
-/// The references of the process of a Stage, through its words.
+/// The references of the process of a Stage, noted as its operations.
 std::shared_ptr<References> references_of(Stage& stage);
 
 /// A member of a tree that has a manager and a forward reducer. Its context is "call".
 class Parent {
  public:
-  explicit Parent(Stage& stage,
-                  TemporaryResourcesOptions options = {},
-                  std::shared_ptr<const Receiver> receiver = nullptr,
-                  const ForwardOptions& arrays = {.max_nbytes = large});
+  /// Errors          those of TemporaryResources::make.
+  static Result<Parent> make(Stage& stage,
+                             TemporaryResourcesOptions options = {},
+                             std::shared_ptr<const Receiver> receiver = nullptr,
+                             const ForwardOptions& arrays = {.max_nbytes = large});
 
-  /// False if the manager could not be made.
-  explicit operator bool() const noexcept { return resources_ != nullptr; }
+  /// Reduces, keeps the reference of what is on its way, and sends it with the signal.
+  [[nodiscard]] Status send(const std::string& signal, const Array& array);
+  /// What was sent with the signal has arrived, or its receiver is dead.
+  [[nodiscard]] Status arrived(const std::string& signal);
 
-  /// Reduces, keeps the reference of what is on its way, and sends it with the word.
-  Status send(const std::string& word, const Array& array);
-  /// What was sent with the word has arrived, or its receiver is dead.
-  void arrived(const std::string& word);
-
-  Status begin(const std::string& context);
-  Status clean_up(CleanUpOptions options = {}, const std::optional<std::string>& context = {});
+  [[nodiscard]] Status begin(const std::string& context);
+  [[nodiscard]] Status clean_up(CleanUpOptions options = {},
+                                const std::optional<std::string>& context = {});
   TemporaryResources& resources() noexcept { return *resources_; }
   ForwardReducer& reducer() noexcept { return *reducer_; }
   /// The path of the file that was last sent; empty if it was none.
   const std::string& last_file() const noexcept { return last_file_; }
 
  private:
+  Parent(Stage& stage,
+         std::shared_ptr<TemporaryResources> resources,
+         std::unique_ptr<ForwardReducer> reducer)
+      : stage_(stage), resources_(std::move(resources)), reducer_(std::move(reducer)) {}
+
   Stage& stage_;
   std::shared_ptr<TemporaryResources> resources_;
   std::unique_ptr<ForwardReducer> reducer_;
@@ -82,9 +86,9 @@ class Worker {
  public:
   explicit Worker(Stage& stage);
 
-  /// Awaits the word and rebuilds what came with it. Says "<word> is here" when it has it, and when
-  /// it cannot.
-  std::optional<Array> receive(const std::string& word);
+  /// Awaits the signal and rebuilds what came with it. Tells "<signal> is here" when it has it, and
+  /// when it cannot.
+  [[nodiscard]] Result<Array> receive(const std::string& signal);
 
   const std::shared_ptr<Receiver>& receiver() const noexcept { return receiver_; }
 
@@ -93,16 +97,16 @@ class Worker {
   std::shared_ptr<Receiver> receiver_;
 };
 
-/// A role: a worker that receives numbered() with the word "array".
-void receive_an_array(Stage& stage);
+/// A role: a worker that receives numbered() with the signal "array".
+Status receive_an_array(Stage& stage);
 
-/// A role: a parent that sends numbered() with the word "array" to a "worker", its path with the
-/// word "path", and lives on until it is killed.
-void send_and_live_on(Stage& stage);
+/// A role: a parent that sends numbered() with the signal "array" to a "worker", its path with
+/// the signal "path", and lives on until it is killed.
+Status send_and_live_on(Stage& stage);
 
-/// Awaits that a worker has said so.
-inline void await_arrival(Stage& stage, const std::string& word) {
-  stage.await(word + " is here");
+/// Awaits that a worker has told so.
+inline void await_arrival(Stage& stage, const std::string& signal) {
+  stage.await(signal + " is here");
 }
 
 }  // namespace lastref::harness

@@ -60,68 +60,67 @@ Status StageCache::attach(const std::string& handle, bool is_loaded) {
   });
 }
 
-std::optional<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
-  std::optional<bool> said;
+Result<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
+  bool said = false;
   const std::string asked = name_ + ' ' + std::to_string(slot) + ' ' + identity_of(value);
-  static_cast<void>(
+  const Status done =
       stage_.product().operation_with_answer("put", asked, [&]() -> Result<std::string> {
         LASTREF_TRY(stored, cache_->put(slot, os::bytes_of(value)));
         said = stored;
         return answer(stored);
-      }));
-  return said;
+      });
+  return kept(done ? Result<bool>(said) : tl::unexpected<Error>(done.error()));
 }
 
-std::optional<std::string> StageCache::noted_get(std::uint64_t slot,
-                                                 const std::function<Result<Copied>()>& act) {
+Result<std::optional<std::string>> StageCache::noted_get(
+    std::uint64_t slot, const std::function<Result<Copied>()>& act) {
   std::optional<std::string> seen;
   const std::string asked = name_ + ' ' + std::to_string(slot);
-  const char* const word = is_loaded_ ? "get what was loaded" : "get";
-  static_cast<void>(
-      stage_.product().operation_with_answer(word, asked, [&]() -> Result<std::string> {
+  const char* const operation = is_loaded_ ? "get what was loaded" : "get";
+  const Status done =
+      stage_.product().operation_with_answer(operation, asked, [&]() -> Result<std::string> {
         LASTREF_TRY(found, act());
         if (!found) {
           return std::string("none");
         }
         seen = text_of_bytes(*found);
         return identity_of(*seen);
-      }));
-  return seen;
+      });
+  using Seen = Result<std::optional<std::string>>;
+  return kept(done ? Seen(seen) : Seen(tl::unexpected<Error>(done.error())));
 }
 
-std::optional<std::string> StageCache::get(std::uint64_t slot) {
+Result<std::optional<std::string>> StageCache::get(std::uint64_t slot) {
   return noted_get(slot, [&] { return cache_->get(slot); });
 }
 
-std::optional<std::string> StageCache::get_checked(std::uint64_t slot) {
+Result<std::optional<std::string>> StageCache::get_checked(std::uint64_t slot) {
   return noted_get(slot, [&] { return cache_->get_checked(slot); });
 }
 
-std::optional<bool> StageCache::preserve(const std::string& name, bool overwrite) {
-  std::optional<bool> said;
-  static_cast<void>(
+Result<bool> StageCache::noted_freeze(const std::function<Result<bool>()>& act) {
+  bool said = false;
+  const Status done =
       stage_.product().operation_with_answer("freeze", name_, [&]() -> Result<std::string> {
-        LASTREF_TRY(preserved, cache_->preserve(name, overwrite));
-        said = preserved;
-        return answer(preserved);
-      }));
-  return said;
+        LASTREF_TRY(frozen, act());
+        said = frozen;
+        return answer(frozen);
+      });
+  return kept(done ? Result<bool>(said) : tl::unexpected<Error>(done.error()));
 }
 
-std::optional<bool> StageCache::preload(const std::string& name) {
-  std::optional<bool> said;
-  static_cast<void>(
-      stage_.product().operation_with_answer("freeze", name_, [&]() -> Result<std::string> {
-        LASTREF_TRY(loaded, cache_->preload(name));
-        said = loaded;
-        return answer(loaded);
-      }));
-  is_loaded_ = is_loaded_ || said.value_or(false);
-  return said;
+Result<bool> StageCache::preserve(const std::string& name, bool overwrite) {
+  return noted_freeze([&] { return cache_->preserve(name, overwrite); });
+}
+
+Result<bool> StageCache::preload(const std::string& name) {
+  Result<bool> loaded = noted_freeze([&] { return cache_->preload(name); });
+  is_loaded_ = is_loaded_ || loaded.value_or(false);
+  return loaded;
 }
 
 Status StageCache::close() {
-  return stage_.product().operation("close", [&] { return cache_->close(); });
+  return kept(stage_.product().operation("close", [&] { return cache_->close(); }));
 }
 
 std::string value_of(std::uint64_t slot, const std::string& writer, std::size_t size) {
@@ -140,21 +139,26 @@ void must_have(Stage& stage,
                StageCache& cache,
                std::uint64_t slot,
                const std::optional<std::string>& value) {
-  const auto seen = cache.get(slot);
+  const auto seen = cache.get(slot).value_or(std::nullopt);
   must_be(stage,
           "C2: a slot has the value that was put",
           seen == value,
           "slot " + std::to_string(slot) + " has " + seen.value_or("nothing"));
 }
 
-bool attach_sent(Stage& stage, StageCache& cache, const std::string& word) {
-  const std::optional<std::string> handle = stage.receive(word);
-  return handle && cache.attach(*handle).has_value();
+Status attach_sent(Stage& stage, StageCache& cache, const std::string& signal) {
+  LASTREF_TRY(handle, stage.receive(signal));
+  return cache.attach(handle);
 }
 
-bool attach_loaded(Stage& stage, StageCache& cache, const std::string& word) {
-  const std::optional<std::string> handle = stage.receive(word);
-  return handle && cache.attach(*handle, /*is_loaded=*/true).has_value();
+Status join_and_attach(Stage& stage, StageCache& cache) {
+  LASTREF_CHECK(stage.product().join());
+  return attach_sent(stage, cache);
+}
+
+Status attach_loaded(Stage& stage, StageCache& cache, const std::string& signal) {
+  LASTREF_TRY(handle, stage.receive(signal));
+  return cache.attach(handle, /*is_loaded=*/true);
 }
 
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-// caches: what scenarios of caches have in common: a cache whose every put and get is a word of the
-// Stage, so that the oracles see the history.
+// caches: what scenarios of caches have in common: a cache whose every put and get is an operation
+// of the Product, so that the oracles see the history.
 #pragma once
 
 #include <cstdint>
@@ -22,37 +22,48 @@ class StageCache {
   /// `name` is the same in all processes that share the cache.
   StageCache(Stage& stage, std::string name) : stage_(stage), name_(std::move(name)) {}
 
-  Status make(std::int64_t length, CacheOptions options = {});
-  Status make_file_cache(std::int64_t length, CacheOptions options = {});
+  [[nodiscard]] Status make(std::int64_t length, CacheOptions options = {});
+  [[nodiscard]] Status make_file_cache(std::int64_t length, CacheOptions options = {});
   /// `is_loaded` says that the other one has loaded what it has.
-  Status attach(const std::string& handle, bool is_loaded = false);
-  /// False if there is none.
-  explicit operator bool() const noexcept { return cache_ != nullptr; }
+  [[nodiscard]] Status attach(const std::string& handle, bool is_loaded = false);
   std::string handle() const { return many_ == nullptr ? "" : many_->handle(); }
 
-  /// What put said; none if it was an error.
-  std::optional<bool> put(std::uint64_t slot, const std::string& value);
-  /// The value; none if there is none, or it was an error.
-  std::optional<std::string> get(std::uint64_t slot);
-  std::optional<std::string> get_checked(std::uint64_t slot);
+  // What fails of the following is also kept.
+
+  Result<bool> put(std::uint64_t slot, const std::string& value);
+  /// The value; none if there is none.
+  Result<std::optional<std::string>> get(std::uint64_t slot);
+  Result<std::optional<std::string>> get_checked(std::uint64_t slot);
+  /// Whether a slot has a value.
+  bool has(std::uint64_t slot) { return get(slot).value_or(std::nullopt).has_value(); }
   /// The same, not noted, with its error.
   Result<std::optional<std::vector<std::byte>>> checked(std::uint64_t slot) {
     return cache_->get_checked(slot);
   }
-  /// What preserve and preload said; none if it was an error.
-  std::optional<bool> preserve(const std::string& name, bool overwrite);
-  std::optional<bool> preload(const std::string& name);
+  Result<bool> preserve(const std::string& name, bool overwrite);
+  Result<bool> preload(const std::string& name);
   Status close();
+  /// Of all that was asked since it was made or attached: what a role returns that goes on,
+  /// whatever fails of it.
+  const Status& first_failed() const noexcept { return first_failed_; }
 
  private:
   using Copied = std::optional<std::vector<std::byte>>;
 
-  std::optional<std::string> noted_get(std::uint64_t slot,
-                                       const std::function<Result<Copied>()>& act);
+  Result<std::optional<std::string>> noted_get(std::uint64_t slot,
+                                               const std::function<Result<Copied>()>& act);
+  /// The same Result, which is kept if it is the first that failed.
+  template <typename T>
+  Result<T> kept(Result<T> result) {
+    first_failed_ = first_failure({first_failed_, status_of(result)});
+    return result;
+  }
+  Result<bool> noted_freeze(const std::function<Result<bool>()>& act);
 
   Stage& stage_;
   std::string name_;
   bool is_loaded_ = false;  // What it has, another cache was told: that is no history of this one.
+  Status first_failed_;
   std::unique_ptr<Cache> cache_;
   MultiprocessFileCache* many_ = nullptr;  // the same, if it is one
 };
@@ -72,8 +83,14 @@ void must_have(Stage& stage,
                std::uint64_t slot,
                const std::optional<std::string>& value);
 
-/// The handle that was sent with the word, attached; false if it cannot be.
-bool attach_sent(Stage& stage, StageCache& cache, const std::string& word = "cache");
-bool attach_loaded(Stage& stage, StageCache& cache, const std::string& word);
+/// Attaches the handle that comes with the signal.
+///
+/// Errors          no_message_available: nobody is left who could send it. Those of attach.
+[[nodiscard]] Status attach_sent(Stage& stage,
+                                 StageCache& cache,
+                                 const std::string& signal = "cache");
+/// Joins the tree before that.
+[[nodiscard]] Status join_and_attach(Stage& stage, StageCache& cache);
+[[nodiscard]] Status attach_loaded(Stage& stage, StageCache& cache, const std::string& signal);
 
 }  // namespace lastref::harness

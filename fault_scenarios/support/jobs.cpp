@@ -67,19 +67,20 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
   return functions;
 }
 
-void work(Stage& stage) {
+Status work(Stage& stage) {
   serve(stage, *functions_of(stage));
+  return ok();
 }
 
-void serve(Stage& stage, const Functions& functions) {
-  static_cast<void>(stage.product().operation("serve", [&]() -> Status {
+Status serve(Stage& stage, const Functions& functions) {
+  return stage.product().operation("serve", [&]() -> Status {
     const auto join = [&]() -> Result<Session> {
       LASTREF_CHECK(stage.product().join());
       return session_of(stage);
     };
     const int code = serve_worker(stage.os(), join, functions);
     return code == 0 ? ok() : failure(std::errc::state_not_recoverable, std::to_string(code));
-  }));
+  });
 }
 
 ParallelOptions two_workers() {
@@ -92,20 +93,20 @@ Jobs::Jobs(Stage& stage, ParallelOptions options)
       parallel_(
           std::make_unique<Parallel>(session_of(stage), functions_of(stage), std::move(options))) {}
 
-Outcome<List> Jobs::run(const std::string& word, std::vector<Task> tasks) {
+Outcome<List> Jobs::run(const std::string& operation, std::vector<Task> tasks) {
   Outcome<List> outcome;
-  static_cast<void>(stage_.product().operation(word, [&] {
+  may_fail(stage_.product().operation(operation, [&] {
     outcome = parallel_->run(std::move(tasks));
     return status_of(outcome);
   }));
   return outcome;
 }
 
-void Jobs::end() {
-  static_cast<void>(stage_.product().operation("end", [&] {
+Status Jobs::end() {
+  return stage_.product().operation("end", [&] {
     parallel_.reset();
     return ok();
-  }));
+  });
 }
 
 std::vector<Task> sums_of(const std::vector<Array>& arrays, std::size_t count) {
@@ -124,12 +125,13 @@ std::vector<Task> squares(std::size_t count) {
   return tasks;
 }
 
-void must_call_back_once(Stage& stage, ParallelBackend& backend) {
+Status must_call_back_once(Stage& stage, ParallelBackend& backend) {
+  Product& product = stage.product();
   constexpr std::size_t batches = 4;
   constexpr std::size_t tasks = 3;
   std::array<std::atomic<int>, batches> calls{};
   std::array<bool, batches> taken{};
-  static_cast<void>(stage.product().operation("run batches", [&] {
+  const Status run = product.operation("run batches", [&] {
     std::vector<FuturePtr> futures;
     Outcome<List> last = List();
     for (std::size_t at = 0; at < batches; ++at) {
@@ -141,37 +143,42 @@ void must_call_back_once(Stage& stage, ParallelBackend& backend) {
         last = tl::unexpected(std::move(sent).error());
       }
     }
+    Status last_failed = status_of(last);
     for (const FuturePtr& future : futures) {
       must_be_squares(stage, future->get());
-      last = future->get() ? std::move(last) : future->get();
+      const Status again = status_of(future->get());  // Who asks again is told the same.
+      last_failed = again ? last_failed : again;
     }
-    return status_of(last);
-  }));
-  static_cast<void>(stage.product().operation("terminate", [&] { return backend.terminate(); }));
+    return last_failed;
+  });
+  const Status ended = product.operation("terminate", [&] { return backend.terminate(); });
   for (std::size_t at = 0; at < batches; ++at) {
     if (calls[at] != (taken[at] ? 1 : 0)) {
       stage.refute("B1: a batch that was taken calls back once, and no other does",
                    std::to_string(calls[at]) + " calls");
     }
   }
+  return first_failure({run, ended});
 }
 
-void must_be_sums(Stage& stage, const Outcome<List>& outcome, const std::vector<Array>& arrays) {
+Status must_be_sums(Stage& stage, const Outcome<List>& outcome, const std::vector<Array>& arrays) {
   for (std::size_t at = 0; outcome && at < outcome->size(); ++at) {
     if ((*outcome)[at] != Value(sum_of(arrays[at % arrays.size()]))) {
       stage.refute("no-corruption: each result is that of its task", "another sum");
-      return;
+      break;
     }
   }
+  return status_of(outcome);
 }
 
-void must_be_squares(Stage& stage, const Outcome<List>& outcome) {
+Status must_be_squares(Stage& stage, const Outcome<List>& outcome) {
   for (std::size_t at = 0; outcome && at < outcome->size(); ++at) {
     if ((*outcome)[at] != Value(static_cast<std::int64_t>(at * at))) {
       stage.refute("no-corruption: each result is that of its task", "another square");
-      return;
+      break;
     }
   }
+  return status_of(outcome);
 }
 
 void must_name_the_dead(Stage& stage, const Outcome<List>& outcome) {

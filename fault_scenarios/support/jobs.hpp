@@ -12,7 +12,7 @@
 
 namespace lastref::harness {
 
-/// The place of the process of a Stage, through its words. It leads or has joined a tree.
+/// The place of the process of a Stage, noted as its operations. It leads or has joined a tree.
 Session session_of(Stage& stage);
 
 /// "sum" of an array, "square" of a number, "throw", "keep" of an array for as long as the process
@@ -20,23 +20,23 @@ Session session_of(Stage& stage);
 std::shared_ptr<Functions> functions_of(Stage& stage);
 
 /// A role: a worker with these functions.
-void work(Stage& stage);
+Status work(Stage& stage);
 
 /// The same with others.
-void serve(Stage& stage, const Functions& functions);
+Status serve(Stage& stage, const Functions& functions);
 
 /// Two workers, a task a message, arrays beyond a thousand bytes through files.
 ParallelOptions two_workers();
 
-/// Where tasks are run by a root; each call is a word of the Stage.
+/// Where tasks are run by a root; each call is an operation.
 class Jobs {
  public:
   explicit Jobs(Stage& stage, ParallelOptions options = two_workers());
 
   /// Runs, and says what became of it.
-  Outcome<List> run(const std::string& word, std::vector<Task> tasks);
+  Outcome<List> run(const std::string& operation, std::vector<Task> tasks);
   /// Ends the workers.
-  void end();
+  [[nodiscard]] Status end();
 
  private:
   Stage& stage_;
@@ -50,12 +50,13 @@ std::vector<Task> sums_of(const std::vector<Array>& arrays, std::size_t count);
 std::vector<Task> squares(std::size_t count);
 
 /// Sends batches to a backend that is configured, waits for them, and ends it. Refutes that one has
-/// not called back once that was taken, or has called back that was not.
-void must_call_back_once(Stage& stage, ParallelBackend& backend);
+/// not called back once that was taken, or has called back that was not. Fails as the last batch
+/// that failed, or the end.
+Status must_call_back_once(Stage& stage, ParallelBackend& backend);
 
-/// Refutes results that are there and not what they should be.
-void must_be_sums(Stage& stage, const Outcome<List>& outcome, const std::vector<Array>& arrays);
-void must_be_squares(Stage& stage, const Outcome<List>& outcome);
+/// Refutes results that are there and not what they should be. The Status of the call.
+Status must_be_sums(Stage& stage, const Outcome<List>& outcome, const std::vector<Array>& arrays);
+Status must_be_squares(Stage& stage, const Outcome<List>& outcome);
 
 /// Refutes, where nothing has struck, that a call failed because a worker was killed by SIGKILL.
 void must_name_the_dead(Stage& stage, const Outcome<List>& outcome);

@@ -1,7 +1,6 @@
 // TrackerByHand: a tracker that a scenario starts itself, as nobody does who has a Client.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,10 @@ struct TrackerByHand {
   os::UniqueFd process = {};
 };
 
-/// Nothing if the pipe or the process could not be made.
-std::optional<TrackerByHand> start_tracker(Stage& stage, std::vector<std::string> arguments);
+/// Errors          those of make_pipe and spawn: nothing has been started.
+Result<TrackerByHand> start_tracker(Stage& stage, std::vector<std::string> arguments);
 
-void wait_for_end(Stage& stage, const TrackerByHand& tracker);
+/// Reaps it.
+[[nodiscard]] Status wait_for_end(Stage& stage, const TrackerByHand& tracker);
 
 }  // namespace lastref::harness

@@ -5,41 +5,32 @@ namespace lastref::harness {
 namespace {
 
 /// A tree of its own, of which nobody is left.
-void victim(Stage& stage) {
+Status victim(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !parent.send("array", array)) {
-    return;
-  }
-  const auto folder = parent.resources().resolve_temp_folder_name();
-  if (folder) {
-    stage.send("folder", folder->path);
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.send("array", array));
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
+  stage.send("folder", folder.path);
   stage.stay_until_killed();
+  return ok();
 }
 
-void root(Stage& stage) {
-  if (!stage.start("victim")) {
-    return;
-  }
-  const auto folder = stage.receive("folder");
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.start("victim"));
+  const Result<std::string> folder = stage.receive("folder");
   stage.kill("tracker");
   stage.kill("victim");
   stage.kill("tracker");  // The one that the victim may have started in between.
-  if (!stage.product().lead() || !folder) {
-    return;
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(folder);
   if (stage.is_undisturbed() && !stage.outside().list(*folder).empty()) {
     stage.refute("M7: the next start reclaims what a dead tree has left",
                  *folder + " is still there");
   }
-  Parent parent(stage);
-  if (parent && parent.send("array", numbered())) {
-    static_cast<void>(parent.clean_up());
-  }
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.send("array", numbered()));
+  return parent.clean_up();
 }
 
 }  // namespace

@@ -5,50 +5,49 @@ namespace lastref::harness {
 namespace {
 
 /// A tree of its own, of which nobody is left.
-void victim(Stage& stage) {
+Status victim(Stage& stage) {
   const Array array = numbered();
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage);
-  if (!parent || !parent.send("array", array)) {
-    return;
-  }
-  const auto folder = parent.resources().resolve_temp_folder_name();
-  if (folder) {
-    stage.send("pid", std::to_string(stage.os().process_id()));
-    stage.send("folder", folder->path);
-  }
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.send("array", array));
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
+  stage.send("pid", std::to_string(stage.os().process_id()));
+  stage.send("folder", folder.path);
   stage.stay_until_killed();
+  return ok();
 }
 
 /// Has the pid of the victim, and nothing else of it.
-void namesake(Stage& stage) {
+Status namesake(Stage& stage) {
   stage.send("namesake", std::to_string(stage.os().process_id()));
   stage.await("go");
+  return ok();
 }
 
-void root(Stage& stage) {
-  if (!stage.start("victim")) {
-    return;
-  }
-  const auto pid = stage.receive("pid");
-  const auto folder = stage.receive("folder");
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.start("victim"));
+  const Result<std::string> pid = stage.receive("pid");
+  const Result<std::string> folder = stage.receive("folder");
   stage.kill("tracker");
   stage.kill("victim");
   stage.kill("tracker");  // The one that the victim may have started in between.
-  if (!pid || !folder || !stage.outside().reuse_pid(std::stoi(*pid)) || !stage.start("namesake")) {
-    return;
+  LASTREF_CHECK(pid);
+  LASTREF_CHECK(folder);
+  if (!stage.outside().reuse_pid(std::stoi(*pid))) {
+    return ok();
   }
-  const auto namesake = stage.receive("namesake");
+  LASTREF_CHECK(stage.start("namesake"));
+  const Result<std::string> namesake = stage.receive("namesake");
   if (namesake && *namesake != *pid && stage.is_undisturbed()) {
     stage.refute("the pid is used again", *namesake + " in place of " + *pid);
   }
-  if (stage.product().lead() && stage.is_undisturbed() && !stage.outside().list(*folder).empty()) {
+  const Status led = stage.product().lead();
+  if (led && stage.is_undisturbed() && !stage.outside().list(*folder).empty()) {
     stage.refute("M7: a dead tree is known by its lock, whoever has its pids now",
                  *folder + " is still there");
   }
   stage.tell("go");
+  return first_failure({status_of(namesake), led});
 }
 
 }  // namespace

@@ -5,35 +5,33 @@ namespace lastref::harness {
 namespace {
 
 /// A sweep that another program makes: it is no member of the tree.
-void sweeper(Stage& stage) {
+Status sweeper(Stage& stage) {
   stage.await("sweep");
-  static_cast<void>(stage.product().operation("sweep", [&]() -> Status {
-    LASTREF_CHECK(sweep(stage.os(), {}));
-    return ok();
-  }));
+  const Status swept =
+      stage.product().operation("sweep", [&] { return status_of(sweep(stage.os(), {})); });
   stage.tell(stage.role() + " has swept");
+  return swept;
 }
 
-void worker(Stage& stage) {
-  if (!stage.product().join() || !stage.start("sweeper_a") || !stage.start("sweeper_b")) {
-    return;
-  }
+Status worker(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(stage.start("sweeper_a"));
+  LASTREF_CHECK(stage.start("sweeper_b"));
   Worker worker(stage);
-  const auto array = worker.receive("array");
-  const auto path = stage.receive("path");
-  if (!array || !path) {
-    return;
-  }
-  const bool was_there = stage.os().status_at(*path).has_value();
+  LASTREF_TRY(array, worker.receive("array"));
+  LASTREF_TRY(path, stage.receive("path"));
+  const bool was_there = stage.os().status_at(path).has_value();
   // Dead is whose every process is dead: not a tree that has lost its root.
   stage.kill("root");
   stage.tell("sweep");
   stage.await("sweeper_a has swept");
   stage.await("sweeper_b has swept");
-  if (was_there && stage.product().client().counts()) {
-    stage.product().must_exist({.type = ResourceType::file, .name = *path});
+  if (was_there && product.client().counts()) {
+    product.must_exist({.type = ResourceType::file, .name = path});
   }
-  must_equal(stage, *array, numbered());
+  must_equal(stage, array, numbered());
+  return ok();
 }
 
 }  // namespace

@@ -3,40 +3,42 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource parcel = stage.product().file("parcel.bin");
-  const Resource other = stage.product().file("other.bin");
-  if (!stage.product().lead() || !stage.product().register_name(other) ||
-      !stage.product().make(other) || !stage.product().register_name(parcel) ||
-      !stage.product().make(parcel) || !stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource parcel = product.file("parcel.bin");
+  const Resource other = product.file("other.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(other));
+  LASTREF_CHECK(product.make(other));
+  LASTREF_CHECK(product.register_name(parcel));
+  LASTREF_CHECK(product.make(parcel));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a is there");
   // What the tracker is woken by. When it reads it, the release below may lie behind it already,
   // and the hold that came before that one on another connection, which was silent at that moment.
-  static_cast<void>(stage.product().release(other));
+  const Status released = product.release(other);
   stage.tell("hold");
   stage.await("a holds");
-  static_cast<void>(stage.product().release(parcel));
+  const Status let_go = product.release(parcel);
   stage.tell("let go");
   stage.await("a has looked");
+  return first_failure({released, let_go});
 }
 
-void client_a(Stage& stage) {
-  const Resource parcel = stage.product().file("parcel.bin");
-  if (!stage.product().join()) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource parcel = product.file("parcel.bin");
+  LASTREF_CHECK(product.join());
   stage.tell("a is there");
   stage.await("hold");
-  const bool holds = stage.product().hold(parcel).has_value();
+  const Status held = product.hold(parcel);
   stage.tell("a holds");
   // If the sender was killed before, the parcel may have gone with it.
-  if (stage.await("let go") && holds && stage.product().client().probe()) {
-    stage.product().must_exist(parcel);
+  if (stage.await("let go") && held && product.client().probe()) {
+    product.must_exist(parcel);
   }
   stage.tell("a has looked");
-  static_cast<void>(stage.product().release(parcel));
+  return first_failure({held, product.release(parcel)});
 }
 
 }  // namespace

@@ -5,29 +5,33 @@ namespace {
 
 /// Registers a file, and lets go of it while its name is a folder's: that cannot be cleaned up, and
 /// is left.
-bool fail_once(Stage& stage, const Resource& file) {
-  if (!stage.product().register_name(file) || !stage.outside().make_folder(file.name, 0700) ||
-      !stage.product().release(file)) {
-    return false;
+Status fail_once(Stage& stage, const Resource& file) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.register_name(file));
+  if (!stage.outside().make_folder(file.name, 0700)) {
+    return failure(std::errc::file_exists, file.name);
   }
   // One round lets go of it, the next one has tried.
-  static_cast<void>(stage.product().client().probe());
-  static_cast<void>(stage.product().client().probe());
-  return stage.outside().rmdir(file.name);
+  const Status asked =
+      first_failure({product.release(file), product.client().probe(), product.client().probe()});
+  return stage.outside().rmdir(file.name) ? asked : failure(std::errc::io_error, file.name);
 }
 
-void root(Stage& stage) {
-  const Resource again = stage.product().file("again.bin");
-  const Resource over = stage.product().file("over.bin");
-  if (!stage.product().lead() || !fail_once(stage, again) || !fail_once(stage, over)) {
-    return;
-  }
-  if (stage.product().register_name(again) && stage.product().make(again)) {
-    static_cast<void>(stage.product().forget(again));
-  }
-  if (stage.product().forget(over)) {
-    static_cast<void>(stage.product().make(over));
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource again = product.file("again.bin");
+  const Resource over = product.file("over.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(fail_once(stage, again));
+  LASTREF_CHECK(fail_once(stage, over));
+  const auto make_and_forget = [&]() -> Status {
+    LASTREF_CHECK(product.register_name(again));
+    LASTREF_CHECK(product.make(again));
+    return product.forget(again);
+  };
+  const Status made = make_and_forget();
+  LASTREF_CHECK(product.forget(over));
+  return first_failure({made, product.make(over)});
 }
 
 }  // namespace

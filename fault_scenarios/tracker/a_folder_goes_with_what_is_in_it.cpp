@@ -3,19 +3,18 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource folder = stage.product().folder("deep");
-  const Resource inner = stage.product().file("deep/inner/leaf.bin");
-  const Resource leaf = stage.product().file("deep/leaf.bin");
-  if (!stage.product().lead() || !stage.product().register_name(folder) ||
-      !stage.product().make(folder) || !stage.product().make(leaf)) {
-    return;
-  }
-  if (!stage.os().make_folder(folder.name + "/inner", 0700) || !stage.product().make(inner)) {
-    return;
-  }
-  static_cast<void>(stage.product().release(folder));
-  static_cast<void>(stage.product().client().probe());
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource folder = product.folder("deep");
+  const Resource inner = product.file("deep/inner/leaf.bin");
+  const Resource leaf = product.file("deep/leaf.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(folder));
+  LASTREF_CHECK(product.make(folder));
+  LASTREF_CHECK(product.make(leaf));
+  LASTREF_CHECK(stage.os().make_folder(folder.name + "/inner", 0700));
+  LASTREF_CHECK(product.make(inner));
+  return first_failure({product.release(folder), product.client().probe()});
 }
 
 }  // namespace

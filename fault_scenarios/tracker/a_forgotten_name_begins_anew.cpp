@@ -5,28 +5,28 @@ namespace {
 
 /// Registers, has the other process forget that, and registers again: one reference, not two, also
 /// for the tracker after this one.
-void root(Stage& stage) {
-  const Resource file = stage.product().file("anew.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file) || !stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("anew.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a has forgotten");
-  if (!stage.product().register_name(file)) {
-    return;
-  }
+  LASTREF_CHECK(product.register_name(file));
   stage.kill("tracker");
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(file);
-  static_cast<void>(stage.product().release(file));
-  static_cast<void>(stage.product().client().probe());
+  const Status probed = product.client().probe();
+  product.must_exist(file);
+  return first_failure({probed, product.release(file), product.client().probe()});
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("anew.bin");
-  if (stage.product().join() && stage.product().forget(file)) {
-    stage.tell("a has forgotten");
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("anew.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.forget(file));
+  stage.tell("a has forgotten");
+  return ok();
 }
 
 }  // namespace

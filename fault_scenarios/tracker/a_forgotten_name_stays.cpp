@@ -3,17 +3,17 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource kept = stage.product().file("kept.bin");
-  if (!stage.product().lead() || !stage.product().register_name(kept) ||
-      !stage.product().make(kept)) {
-    return;
-  }
-  if (!stage.product().hold(kept) || !stage.product().forget(kept)) {
-    return;
-  }
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(kept);
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource kept = product.file("kept.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(kept));
+  LASTREF_CHECK(product.make(kept));
+  LASTREF_CHECK(product.hold(kept));
+  LASTREF_CHECK(product.forget(kept));
+  const Status probed = product.client().probe();
+  product.must_exist(kept);
+  return probed;
 }
 
 }  // namespace

@@ -3,28 +3,30 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  if (!stage.product().lead() || !stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("the stranger lives");
   stage.kill("client_a");
   // Then the tracker's counts are looked at, and the dead must hold nothing.
   stage.wait_for_quiet();
   stage.tell("stranger, go");
+  return ok();
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("of_the_parent.bin");
-  if (!stage.product().join() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_the_parent.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
   stage.fork_stranger([&stage] {
     stage.tell("the stranger lives");
     stage.await("stranger, go");
+    return ok();
   });
   stage.stay_until_killed();
+  return ok();
 }
 
 }  // namespace

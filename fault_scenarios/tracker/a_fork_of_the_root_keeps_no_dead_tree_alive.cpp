@@ -3,39 +3,40 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("of_the_tree.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  if (!stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_the_tree.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
   // The copy has the socket in which the tree's tracker would listen.
   stage.fork_stranger([&stage] {
     stage.tell("the stranger lives");
     stage.await("stranger, go");
+    return ok();
   });
   stage.stay_until_killed();
+  return ok();
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("of_the_tree.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_the_tree.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
   if (!stage.await("the stranger lives")) {
-    return;
+    return ok();
   }
   stage.kill("root");
   stage.kill("tracker");
-  if (stage.product().client().probe()) {
+  if (product.client().probe()) {
     stage.refute("error-surfaced: a tree without root and tracker says so", "probe succeeded");
   }
   stage.tell("stranger, go");
+  return ok();
 }
 
 }  // namespace

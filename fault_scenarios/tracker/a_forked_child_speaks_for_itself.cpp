@@ -3,25 +3,25 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("of_the_parent.bin");
-  const Resource other = stage.product().file("of_the_child.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_the_parent.bin");
+  const Resource other = product.file("of_the_child.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
   stage.fork_stranger([&] {
-    static_cast<void>(stage.product().client().register_name(other));
-    // Not the child's: reported, and harmless.
-    static_cast<void>(stage.product().client().release(file));
-    static_cast<void>(stage.product().client().release(other));
-    static_cast<void>(stage.product().client().probe());
+    tracker::Client& client = product.client();
+    // The second one is not the child's: reported, and harmless.
+    const Status spoken = first_failure(
+        {client.register_name(other), client.release(file), client.release(other), client.probe()});
     stage.tell("the child has spoken");
+    return spoken;
   });
   stage.await("the child has spoken");
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(file);
-  static_cast<void>(stage.product().release(file));
+  const Status probed = product.client().probe();
+  product.must_exist(file);
+  return first_failure({probed, product.release(file)});
 }
 
 }  // namespace

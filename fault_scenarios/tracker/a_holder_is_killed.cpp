@@ -3,49 +3,51 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource shared = stage.product().file("shared.bin");
-  if (!stage.product().lead() || !stage.product().register_name(shared) ||
-      !stage.product().make(shared)) {
-    return;
-  }
-  if (!stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource shared = product.file("shared.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(shared));
+  LASTREF_CHECK(product.make(shared));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
   stage.kill("client_a");
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(shared);
-  if (stage.start("client_b")) {
+  const Status probed = product.client().probe();
+  product.must_exist(shared);
+  const Status started = stage.start("client_b");
+  if (started) {
     stage.await("b is done");
   }
-  static_cast<void>(stage.product().release(shared));
+  return first_failure({probed, started, product.release(shared)});
 }
 
-void client_a(Stage& stage) {
-  const Resource alone = stage.product().file("alone.bin");
-  const Resource shared = stage.product().file("shared.bin");
-  if (!stage.product().join() || !stage.product().hold(shared) || !stage.product().hold(shared)) {
-    return;
-  }
-  if (!stage.product().register_name(alone) || !stage.product().make(alone)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource alone = product.file("alone.bin");
+  const Resource shared = product.file("shared.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(shared));
+  LASTREF_CHECK(product.hold(shared));
+  LASTREF_CHECK(product.register_name(alone));
+  LASTREF_CHECK(product.make(alone));
   stage.tell("a holds");
   stage.stay_until_killed();
+  return ok();
 }
 
-void client_b(Stage& stage) {
-  const Resource alone = stage.product().file("alone.bin");
-  if (!stage.product().join() || !stage.product().register_name(alone)) {
-    return;
-  }
+Status client_b(Stage& stage) {
+  Product& product = stage.product();
+  const Resource alone = product.file("alone.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.register_name(alone));
   // Registered means that the dead process's file of this name is dealt with.
-  if (stage.product().make(alone)) {
-    stage.product().must_exist(alone);
+  const Status made = product.make(alone);
+  if (made) {
+    product.must_exist(alone);
   }
-  static_cast<void>(stage.product().release(alone));
+  const Status released = product.release(alone);
   stage.tell("b is done");
+  return first_failure({made, released});
 }
 
 }  // namespace

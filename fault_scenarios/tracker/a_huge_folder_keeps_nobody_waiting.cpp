@@ -5,38 +5,35 @@ namespace {
 
 constexpr int files = 2000;
 
-void root(Stage& stage) {
-  const Resource folder = stage.product().folder("huge");
-  const Resource other = stage.product().file("other.bin");
-  if (!stage.product().lead() || !stage.product().register_name(folder) ||
-      !stage.product().make(folder)) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource folder = product.folder("huge");
+  const Resource other = product.file("other.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(folder));
+  LASTREF_CHECK(product.make(folder));
   for (int number = 0; number < files; ++number) {
-    const auto made = stage.os().open(folder.name + "/" + std::to_string(number),
-                                      {.write = true, .create = true});
-    if (!made || !stage.os().close(*made)) {
-      return;
-    }
+    LASTREF_TRY(made,
+                stage.os().open(folder.name + "/" + std::to_string(number),
+                                {.write = true, .create = true}));
+    LASTREF_CHECK(stage.os().close(made));
   }
-  static_cast<void>(stage.product().release(folder));
+  const Status released = product.release(folder);
   // Two questions, so that the second is asked after the round that began the deletion.
-  if (!stage.product().client().probe() || !stage.product().register_name(other)) {
-    return;
-  }
+  LASTREF_CHECK(product.client().probe());
+  LASTREF_CHECK(product.register_name(other));
   if (!stage.os().status_at(folder.name)) {
     stage.refute("T10: slow clean-up never blocks a client",
                  "the folder was gone before the answer");
   }
   // The very name that is being deleted has to wait for the end of that.
-  if (!stage.product().register_name(folder)) {
-    return;
-  }
-  if (!stage.product().make(folder)) {
+  LASTREF_CHECK(product.register_name(folder));
+  if (!product.make(folder)) {
     stage.refute("T10: a name that is being deleted is given to nobody before the end of that",
                  "the folder was in the way");
   }
-  stage.product().must_exist(folder);
+  product.must_exist(folder);
+  return released;
 }
 
 }  // namespace

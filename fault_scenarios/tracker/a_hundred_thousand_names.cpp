@@ -20,40 +20,36 @@ void must_be_of_another(Stage& stage, std::span<const tracker::Count> counts) {
   }
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead() || !stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  const auto counts = stage.product().client().counts();
-  if (!counts) {
-    return;
+  LASTREF_TRY(counts, product.client().counts());
+  if (counts.size() != names) {
+    stage.refute("refcount-exact: counts tells every entry", std::to_string(counts.size()));
   }
-  if (counts->size() != names) {
-    stage.refute("refcount-exact: counts tells every entry", std::to_string(counts->size()));
-  }
-  must_be_of_another(stage, *counts);
+  must_be_of_another(stage, counts);
   stage.kill("client_a");
-  static_cast<void>(stage.product().client().probe());
-  static_cast<void>(stage.product().client().probe());
-  const auto after = stage.product().client().counts();
+  const Status probed = product.client().probe();
+  const Status probed_again = product.client().probe();
+  const auto after = product.client().counts();
   if (after && !after->empty()) {
     stage.refute("refcount-exact: a dead process holds nothing", std::to_string(after->size()));
   }
+  return first_failure({probed, probed_again});
 }
 
-void client_a(Stage& stage) {
-  if (!stage.product().join()) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.join());
   for (std::size_t number = 0; number < names; ++number) {
     const Resource name{.type = ResourceType::noop, .name = "name " + std::to_string(number)};
-    if (!stage.product().client().register_name(name)) {
-      return;
-    }
+    LASTREF_CHECK(product.client().register_name(name));
   }
   stage.tell("a holds");
   stage.stay_until_killed();
+  return ok();
 }
 
 }  // namespace

@@ -5,31 +5,28 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("parcel.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  if (!stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("parcel.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  static_cast<void>(stage.product().release(file));
+  const Status released = product.release(file);
   stage.await("b holds");
+  return released;
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("parcel.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("parcel.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
-  if (!stage.start("client_b")) {
-    return;
-  }
+  LASTREF_CHECK(stage.start("client_b"));
   stage.await("b holds");
-  static_cast<void>(stage.product().release(file));
+  return product.release(file);
 }
 
 /// Not so if the sender was killed before we could say that we hold.
@@ -40,18 +37,19 @@ bool is_counted(Stage& stage, const Resource& file) {
          });
 }
 
-void client_b(Stage& stage) {
-  const Resource file = stage.product().file("parcel.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_b(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("parcel.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("b holds");
+  Status probed;
   if (is_counted(stage, file)) {
-    stage.product().must_exist(file);
-    static_cast<void>(stage.product().client().probe());
-    stage.product().must_exist(file);
+    product.must_exist(file);
+    probed = product.client().probe();
+    product.must_exist(file);
   }
-  static_cast<void>(stage.product().release(file));
+  return first_failure({probed, product.release(file)});
 }
 
 }  // namespace

@@ -3,32 +3,26 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("near.bin");
-  if (!stage.product().lead()) {
-    return;
-  }
-  const auto working = stage.os().working_folder();
-  if (!working) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("near.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_TRY(working, stage.os().working_folder());
   Resource relative = file;
   relative.name = file.name.substr(1);
-  for (const char each : *working) {
+  for (const char each : working) {
     relative.name.insert(0, each == '/' ? "../" : "");
   }
-  // Noted as a word of its own: the oracles count names as they are written.
-  const Status registered = stage.product().operation(
-      "register_relative", [&] { return stage.product().client().register_name(relative); });
-  if (!registered || !stage.product().make(file)) {
-    return;
-  }
-  const auto counts = stage.product().client().counts();
-  if (counts && (counts->size() != 1 || !counts->front().resource.name.starts_with(*working))) {
+  // Noted as an operation of its own: the oracles count names as they are written.
+  LASTREF_CHECK(product.operation("register_relative",
+                                  [&] { return product.client().register_name(relative); }));
+  LASTREF_CHECK(product.make(file));
+  const auto counts = product.client().counts();
+  if (counts && (counts->size() != 1 || !counts->front().resource.name.starts_with(working))) {
     stage.refute("E2: a name that is counted says where the thing is",
                  counts->empty() ? "nothing is counted" : counts->front().resource.name);
   }
-  static_cast<void>(stage.product().client().release(relative));
+  return product.client().release(relative);
 }
 
 }  // namespace

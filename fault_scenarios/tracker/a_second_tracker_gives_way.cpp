@@ -6,26 +6,21 @@ namespace {
 
 /// Somebody who starts a tracker for a tree that has one: by hand, or because they think that it
 /// has died.
-void start_another(Stage& stage, const std::string& tree) {
-  if (const auto tracker = start_tracker(stage, {tree})) {
-    wait_for_end(stage, *tracker);
-  }
+Status start_another(Stage& stage, const std::string& tree) {
+  LASTREF_TRY(tracker, start_tracker(stage, {tree}));
+  return wait_for_end(stage, tracker);
 }
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("counted_by_one.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  const auto tree = stage.product().client().tree();
-  if (!tree) {
-    return;
-  }
-  start_another(stage, *tree);
-  stage.product().must_exist(file);
-  static_cast<void>(stage.product().client().probe());
-  static_cast<void>(stage.product().release(file));
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("counted_by_one.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_TRY(tree, product.client().tree());
+  const Status other = start_another(stage, tree);
+  product.must_exist(file);
+  return first_failure({other, product.client().probe(), product.release(file)});
 }
 
 }  // namespace

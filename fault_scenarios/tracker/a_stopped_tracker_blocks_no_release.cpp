@@ -5,36 +5,31 @@ namespace {
 
 constexpr int references = 3000;
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("many_times.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("many_times.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
   for (int count = 1; count < references; ++count) {
-    if (!stage.product().client().hold(file)) {
-      return;
-    }
+    LASTREF_CHECK(product.client().hold(file));
   }
-  if (!stage.product().client().probe()) {
-    return;
-  }
+  LASTREF_CHECK(product.client().probe());
   stage.stop("tracker");
+  Status released;
   for (int count = 0; count < references - 1; ++count) {
-    static_cast<void>(stage.product().client().release(file));
+    released = first_failure({released, product.client().release(file)});
   }
   if (!stage.resume("tracker")) {
     stage.refute("T10: no release waits for a stopped tracker", "it had to go on first");
   }
-  if (!stage.product().client().probe()) {
-    return;
-  }
-  stage.product().must_exist(file);
-  const auto counts = stage.product().client().counts();
+  LASTREF_CHECK(product.client().probe());
+  product.must_exist(file);
+  const auto counts = product.client().counts();
   if (counts && (counts->size() != 1 || counts->front().count != 1)) {
     stage.refute("refcount-exact: every release counts", "not 1 left of " + to_text(file));
   }
-  static_cast<void>(stage.product().release(file));
+  return first_failure({released, product.release(file)});
 }
 
 }  // namespace

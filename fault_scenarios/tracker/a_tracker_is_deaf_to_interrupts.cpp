@@ -20,19 +20,18 @@ void must_not_run_yet(Stage& stage) {
   }
 }
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("counted.bin");
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("counted.bin");
   {
     const auto unused = tracker::Client::lead(stage.os());
     must_not_run_yet(stage);
   }
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  stage.product().must_exist(file);
-  static_cast<void>(stage.product().release(file));
-  static_cast<void>(stage.product().client().probe());
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  product.must_exist(file);
+  return first_failure({product.release(file), product.client().probe()});
 }
 
 }  // namespace

@@ -19,17 +19,18 @@ const tracker::Count* grown(const Counts& before, const Counts& after) {
   return found == after.end() ? nullptr : &*found;
 }
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("counted_by_the_next.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file) || !stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("counted_by_the_next.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
   stage.kill("tracker");
-  const auto before = stage.product().client().counts();
+  const auto before = product.client().counts();
   stage.wait_for_quiet();  // Nobody takes a reference meanwhile.
-  const auto after = stage.product().client().counts();
+  const auto after = product.client().counts();
   if (before && after) {
     if (const tracker::Count* more = grown(*before, *after)) {
       stage.refute("T9: after the death of a tracker counts are exact, or not told yet",
@@ -37,17 +38,17 @@ void root(Stage& stage) {
                        " was not counted at first");
     }
   }
-  static_cast<void>(stage.product().release(file));
+  return product.release(file);
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("counted_by_the_next.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("counted_by_the_next.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
   stage.wait_for_quiet();
-  static_cast<void>(stage.product().release(file));
+  return product.release(file);
 }
 
 }  // namespace

@@ -3,24 +3,23 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const std::vector<Resource> all = {stage.product().file("typed.bin"),
-                                     stage.product().folder("typed"),
-                                     stage.product().semaphore("lastref-typed"),
-                                     stage.product().shm("lastref-typed"),
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const std::vector<Resource> all = {product.file("typed.bin"),
+                                     product.folder("typed"),
+                                     product.semaphore("lastref-typed"),
+                                     product.shm("lastref-typed"),
                                      {.type = ResourceType::noop, .name = "typed"}};
-  if (!stage.product().lead()) {
-    return;
-  }
+  LASTREF_CHECK(product.lead());
   for (const Resource& resource : all) {
-    if (!stage.product().register_name(resource) || !stage.product().make(resource)) {
-      return;
-    }
+    LASTREF_CHECK(product.register_name(resource));
+    LASTREF_CHECK(product.make(resource));
   }
+  Status released;
   for (const Resource& resource : all) {
-    static_cast<void>(stage.product().release(resource));
+    released = first_failure({released, product.release(resource)});
   }
-  static_cast<void>(stage.product().client().probe());
+  return first_failure({released, product.client().probe()});
 }
 
 }  // namespace

@@ -7,36 +7,36 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  auto by_hand = start_tracker(stage, {"--loky-fd", "3"});
-  if (!by_hand) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_TRY(by_hand, start_tracker(stage, {"--loky-fd", "3"}));
   // From its first instant on, it is deaf to these (T1).
-  static_cast<void>(stage.os().signal_process(by_hand->process.get(), os::Signal::interrupt));
-  static_cast<void>(stage.os().signal_process(by_hand->process.get(), os::Signal::terminate));
-  by_hand->read.close_quietly();
-  const Resource with_colon = stage.product().file("a:b.bin");
-  const Resource left = stage.product().file("left.bin");
-  const Resource folder = stage.product().folder("left");
-  tracker::LokyClient client(stage.os(), by_hand->write.get());
-  static_cast<void>(
-      os::write_all(stage.os(), by_hand->write.get(), os::bytes_of("PROBE:0:noop\nPROBE::\n")));
+  const os::Fd tracker = by_hand.process.get();
+  const Status interrupted =
+      first_failure({stage.os().signal_process(tracker, os::Signal::interrupt),
+                     stage.os().signal_process(tracker, os::Signal::terminate)});
+  by_hand.read.close_quietly();
+  const Resource with_colon = product.file("a:b.bin");
+  const Resource left = product.file("left.bin");
+  const Resource folder = product.folder("left");
+  tracker::LokyClient client(stage.os(), by_hand.write.get());
+  const auto say = [&](const char* lines) {
+    return os::write_all(stage.os(), by_hand.write.get(), os::bytes_of(lines));
+  };
+  const Status probed = say("PROBE:0:noop\nPROBE::\n");
   for (const Resource& resource : {with_colon, with_colon, folder, left}) {
-    if (!client.register_name(resource)) {
-      return;
-    }
+    LASTREF_CHECK(client.register_name(resource));
   }
+  Status made;
   for (const Resource& resource : {with_colon, folder, left}) {
-    static_cast<void>(stage.product().make(resource));
+    made = first_failure({made, product.make(resource)});
   }
-  static_cast<void>(client.maybe_unlink(with_colon));
-  static_cast<void>(client.maybe_unlink(with_colon));
-  static_cast<void>(
-      os::write_all(stage.os(), by_hand->write.get(), os::bytes_of("BAD LINE\nREGISTER:x:y\n")));
-  static_cast<void>(client.maybe_unlink(stage.product().file("unknown")));
-  by_hand->write.close_quietly();
-  wait_for_end(stage, *by_hand);
+  const Status unlinked = first_failure({client.maybe_unlink(with_colon),
+                                         client.maybe_unlink(with_colon),
+                                         say("BAD LINE\nREGISTER:x:y\n"),
+                                         client.maybe_unlink(product.file("unknown"))});
+  by_hand.write.close_quietly();
+  return first_failure({interrupted, probed, made, unlinked, wait_for_end(stage, by_hand)});
 }
 
 }  // namespace

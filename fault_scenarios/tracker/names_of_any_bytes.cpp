@@ -3,40 +3,39 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource victim = stage.product().file("victim.bin");
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource victim = product.file("victim.bin");
   const std::vector<Resource> odd = {
-      stage.product().file("a:file\nMAYBE_UNLINK:victim.bin:file\n"),
-      stage.product().file("donn\xc3\xa9"
-                           "es avec accent"),
-      stage.product().file(std::string(255, 'n')),
-      stage.product().file("\x01\xff\x7f"),
+      product.file("a:file\nMAYBE_UNLINK:victim.bin:file\n"),
+      product.file("donn\xc3\xa9"
+                   "es avec accent"),
+      product.file(std::string(255, 'n')),
+      product.file("\x01\xff\x7f"),
   };
-  if (!stage.product().lead() || !stage.product().register_name(victim) ||
-      !stage.product().make(victim)) {
-    return;
-  }
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(victim));
+  LASTREF_CHECK(product.make(victim));
   for (const Resource& resource : odd) {
-    if (!stage.product().register_name(resource) || !stage.product().make(resource)) {
-      return;
-    }
+    LASTREF_CHECK(product.register_name(resource));
+    LASTREF_CHECK(product.make(resource));
   }
+  Status released;
   for (const Resource& resource : odd) {
-    static_cast<void>(stage.product().release(resource));
+    released = first_failure({released, product.release(resource)});
   }
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(victim);
+  const Status probed = product.client().probe();
+  product.must_exist(victim);
   const Resource empty{.type = ResourceType::file, .name = ""};
   const Resource with_nul{.type = ResourceType::file, .name = std::string("a\0b", 3)};
   const Resource long_one{.type = ResourceType::file, .name = std::string(name_size_max + 1, 'x')};
   for (const Resource& impossible : {empty, with_nul, long_one}) {
-    if (stage.product().client().register_name(impossible) ||
-        stage.product().client().hold(impossible) || stage.product().client().release(impossible) ||
-        stage.product().client().forget(impossible)) {
+    if (product.client().register_name(impossible) || product.client().hold(impossible) ||
+        product.client().release(impossible) || product.client().forget(impossible)) {
       stage.refute("T2: a name that cannot be carried is a typed error", to_text(impossible));
     }
   }
-  static_cast<void>(stage.product().release(victim));
+  return first_failure({released, probed, product.release(victim)});
 }
 
 }  // namespace

@@ -3,39 +3,40 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("again.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  if (!stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("again.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a has joined");
   stage.tell("go");
-  static_cast<void>(stage.product().release(file));
+  const Status released = product.release(file);
   stage.await("a is done");
+  return released;
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("again.bin");
-  if (!stage.product().join()) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("again.bin");
+  LASTREF_CHECK(product.join());
   stage.tell("a has joined");
-  if (!stage.await("go") || !stage.product().register_name(file)) {
-    return;
+  if (!stage.await("go")) {
+    return ok();
   }
+  LASTREF_CHECK(product.register_name(file));
   // Either the first life of the name still goes on, or it has ended and is cleaned up: never
   // between.
-  const Status made = stage.product().make(file);
+  const Status made = product.make(file);
+  Status probed;
   if (made || made.error().code == std::errc::file_exists) {
-    static_cast<void>(stage.product().client().probe());
-    stage.product().must_exist(file);
+    probed = product.client().probe();
+    product.must_exist(file);
   }
-  static_cast<void>(stage.product().release(file));
+  const Status released = product.release(file);
   stage.tell("a is done");
+  return first_failure({probed, released});
 }
 
 }  // namespace

@@ -3,31 +3,31 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("left_behind.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  if (!stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("left_behind.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.stay_until_killed();
+  return ok();
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("left_behind.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("left_behind.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.kill("root");
   stage.kill("tracker");
-  if (stage.product().client().probe()) {
+  if (product.client().probe()) {
     stage.refute("error-surfaced: a tree without root and tracker says so", "probe succeeded");
   }
-  if (stage.product().register_name(stage.product().file("too_late.bin"))) {
+  if (product.register_name(product.file("too_late.bin"))) {
     stage.refute("error-surfaced: a tree without root and tracker says so", "register succeeded");
   }
+  return ok();
 }
 
 }  // namespace

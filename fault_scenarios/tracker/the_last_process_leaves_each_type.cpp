@@ -3,19 +3,18 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const std::vector<Resource> all = {stage.product().folder("left"),
-                                     stage.product().file("left/inside.bin"),
-                                     stage.product().semaphore("lastref-left"),
-                                     stage.product().shm("lastref-left")};
-  if (!stage.product().lead()) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const std::vector<Resource> all = {product.folder("left"),
+                                     product.file("left/inside.bin"),
+                                     product.semaphore("lastref-left"),
+                                     product.shm("lastref-left")};
+  LASTREF_CHECK(product.lead());
   for (const Resource& resource : all) {
-    if (!stage.product().register_name(resource) || !stage.product().make(resource)) {
-      return;
-    }
+    LASTREF_CHECK(product.register_name(resource));
+    LASTREF_CHECK(product.make(resource));
   }
+  return ok();
 }
 
 }  // namespace

@@ -3,14 +3,15 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("let_go.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  static_cast<void>(stage.product().release(file));
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("let_go.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  const Status released = product.release(file);
   stage.kill("root");
+  return released;
 }
 
 }  // namespace

@@ -3,45 +3,47 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("of_the_root.bin");
-  const Resource folder = stage.product().folder("folder_of_the_root");
-  if (!stage.product().lead() || !stage.product().register_name(folder) ||
-      !stage.product().make(folder)) {
-    return;
-  }
-  if (!stage.product().register_name(file) || !stage.product().make(file) ||
-      !stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_the_root.bin");
+  const Resource folder = product.folder("folder_of_the_root");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(folder));
+  LASTREF_CHECK(product.make(folder));
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
   stage.tell("the root goes");
   stage.stay_until_killed();
+  return ok();
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("of_the_root.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_the_root.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
   stage.await("the root goes");
   stage.kill("root");
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(file);
-  if (stage.start("client_b")) {
+  const Status probed = product.client().probe();
+  product.must_exist(file);
+  const Status started = stage.start("client_b");
+  if (started) {
     stage.await("b holds");
   }
-  static_cast<void>(stage.product().release(file));
+  return first_failure({probed, started, product.release(file)});
 }
 
-void client_b(Stage& stage) {
-  const Resource file = stage.product().file("of_the_root.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_b(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_the_root.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("b holds");
-  stage.product().must_exist(file);
+  product.must_exist(file);
+  return ok();
 }
 
 }  // namespace

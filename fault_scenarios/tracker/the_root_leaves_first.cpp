@@ -3,33 +3,33 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("outlives_the_root.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  if (!stage.start("client_a")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("outlives_the_root.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  static_cast<void>(stage.product().release(file));
-  stage.product().leave();
+  const Status released = product.release(file);
+  product.leave();
   stage.tell("the root has left");
+  return released;
 }
 
-void client_a(Stage& stage) {
-  const Resource file = stage.product().file("outlives_the_root.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("outlives_the_root.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
   // A root that was killed may have been gone before our hold was read.
+  Status probed;
   if (stage.await("the root has left")) {
-    static_cast<void>(stage.product().client().probe());
-    stage.product().must_exist(file);
+    probed = product.client().probe();
+    product.must_exist(file);
   }
-  static_cast<void>(stage.product().release(file));
+  return first_failure({probed, product.release(file)});
 }
 
 }  // namespace

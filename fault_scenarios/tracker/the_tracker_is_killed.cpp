@@ -3,43 +3,47 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource first = stage.product().file("first.bin");
-  const Resource second = stage.product().file("second.bin");
-  if (!stage.product().lead() || !stage.product().register_name(first) ||
-      !stage.product().make(first)) {
-    return;
-  }
-  if (!stage.start("client_a") || !stage.start("client_b")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource first = product.file("first.bin");
+  const Resource second = product.file("second.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(first));
+  LASTREF_CHECK(product.make(first));
+  LASTREF_CHECK(stage.start("client_a"));
+  LASTREF_CHECK(stage.start("client_b"));
   stage.await("a holds");
   stage.await("b holds");
   stage.kill("tracker");
   stage.tell("go");
   // Released by the one tracker or by the next: it must not matter.
-  static_cast<void>(stage.product().release(first));
-  if (stage.product().register_name(second) && stage.product().make(second)) {
-    stage.product().must_exist(second);
-  }
+  const Status released = product.release(first);
+  const auto make_second = [&]() -> Status {
+    LASTREF_CHECK(product.register_name(second));
+    LASTREF_CHECK(product.make(second));
+    product.must_exist(second);
+    return ok();
+  };
+  const Status made = make_second();
   stage.await("a is done");
   stage.await("b is done");
-  static_cast<void>(stage.product().release(second));
+  return first_failure({released, made, product.release(second)});
 }
 
-void client(Stage& stage, const std::string& self) {
-  const Resource first = stage.product().file("first.bin");
-  if (!stage.product().join() || !stage.product().hold(first)) {
-    return;
-  }
+Status client(Stage& stage, const std::string& self) {
+  Product& product = stage.product();
+  const Resource first = product.file("first.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(first));
   stage.tell(self + " holds");
   if (!stage.await("go")) {
-    return;
+    return ok();
   }
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(first);
-  static_cast<void>(stage.product().release(first));
+  const Status probed = product.client().probe();
+  product.must_exist(first);
+  const Status released = product.release(first);
   stage.tell(self + " is done");
+  return first_failure({probed, released});
 }
 
 }  // namespace
@@ -52,8 +56,8 @@ Scenario the_tracker_is_killed() {
           "everybody announces again, and no count is lost.",
       .rows = {"T6", "T9"},
       .roles = {{"root", root},
-                {"client_a", [](Stage& stage) { client(stage, "a"); }},
-                {"client_b", [](Stage& stage) { client(stage, "b"); }}},
+                {"client_a", [](Stage& stage) { return client(stage, "a"); }},
+                {"client_b", [](Stage& stage) { return client(stage, "b"); }}},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
   };
 }

@@ -3,37 +3,41 @@
 namespace lastref::harness {
 namespace {
 
-constexpr int threads = 3;
+constexpr std::size_t threads = 3;
 
-void root(Stage& stage) {
-  const Resource shared = stage.product().file("shared.bin");
-  if (!stage.product().lead() || !stage.product().register_name(shared) ||
-      !stage.product().make(shared)) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource shared = product.file("shared.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(shared));
+  LASTREF_CHECK(product.make(shared));
+  tracker::Client& client = product.client();
+  std::array<Status, threads> done;
   std::vector<std::unique_ptr<os::Thread>> running;
-  for (int number = 0; number < threads; ++number) {
-    auto thread = stage.os().start_thread([&stage, shared, number] {
-      const Resource own = stage.product().file("own " + std::to_string(number));
-      static_cast<void>(stage.product().client().hold(shared));
-      static_cast<void>(stage.product().client().register_name(own));
-      static_cast<void>(stage.product().client().release(own));
-      static_cast<void>(stage.product().client().release(shared));
+  for (std::size_t number = 0; number < threads; ++number) {
+    const Resource own = product.file("own " + std::to_string(number));
+    auto thread = stage.os().start_thread([&client, &mine = done[number], shared, own] {
+      mine = first_failure({client.hold(shared),
+                            client.register_name(own),
+                            client.release(own),
+                            client.release(shared)});
     });
     if (thread) {
       running.push_back(*std::move(thread));
+    } else {
+      done[number] = status_of(thread);
     }
   }
   for (const auto& thread : running) {
     thread->join();
   }
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(shared);
-  const auto counts = stage.product().client().counts();
+  const Status probed = first_failure({done[0], done[1], done[2], client.probe()});
+  product.must_exist(shared);
+  const auto counts = client.counts();
   if (counts && (counts->size() != 1 || counts->front().count != 1)) {
     stage.refute("refcount-exact: threads lose no count", std::to_string(counts->size()));
   }
-  static_cast<void>(stage.product().release(shared));
+  return first_failure({probed, product.release(shared)});
 }
 
 }  // namespace

@@ -3,37 +3,36 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("shared.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  if (!stage.start("client_a") || !stage.start("client_b")) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("shared.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
+  LASTREF_CHECK(stage.start("client_b"));
   stage.await("a holds");
   stage.await("b holds");
-  if (!stage.product().release(file)) {
-    return;
-  }
+  LASTREF_CHECK(product.release(file));
   stage.tell("go");
   stage.await("a is done");
   stage.await("b is done");
+  return ok();
 }
 
-void client(Stage& stage, const std::string& self) {
-  const Resource file = stage.product().file("shared.bin");
-  if (!stage.product().join() || !stage.product().hold(file)) {
-    return;
-  }
+Status client(Stage& stage, const std::string& self) {
+  Product& product = stage.product();
+  const Resource file = product.file("shared.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
   stage.tell(self + " holds");
   if (!stage.await("go")) {
-    return;
+    return ok();
   }
-  stage.product().must_exist(file);
-  static_cast<void>(stage.product().release(file));
+  product.must_exist(file);
+  const Status released = product.release(file);
   stage.tell(self + " is done");
+  return released;
 }
 
 }  // namespace
@@ -46,8 +45,8 @@ Scenario two_holders_release_at_once() {
           "once, and nobody hangs.",
       .rows = {"T3", "T9"},
       .roles = {{"root", root},
-                {"client_a", [](Stage& stage) { client(stage, "a"); }},
-                {"client_b", [](Stage& stage) { client(stage, "b"); }}},
+                {"client_a", [](Stage& stage) { return client(stage, "a"); }},
+                {"client_b", [](Stage& stage) { return client(stage, "b"); }}},
   };
 }
 

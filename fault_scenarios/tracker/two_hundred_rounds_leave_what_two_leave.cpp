@@ -20,8 +20,9 @@ struct Belongings {
 };
 
 Result<Belongings> belongings(Stage& stage) {
+  Product& product = stage.product();
   Belongings all;
-  LASTREF_TRY(tree, stage.product().client().tree());
+  LASTREF_TRY(tree, product.client().tree());
   LASTREF_TRY(ledger, stage.os().status_at(tree + "/ledger"));
   all.ledger = ledger.size;
   // The kernel gives the lowest number that is free: one that has leaked is missing here.
@@ -29,24 +30,24 @@ Result<Belongings> belongings(Stage& stage) {
   all.next = next;
   LASTREF_CHECK(stage.os().close(next));
   all.files = stage.outside().list(stage.folder()).size();
-  LASTREF_TRY(counts, stage.product().client().counts());
+  LASTREF_TRY(counts, product.client().counts());
   all.names = counts.size();
   return all;
 }
 
 /// A name, a reference more to it, and a context with an array, all of which end.
-bool go_round(Stage& stage, Parent& parent) {
-  const Resource file = stage.product().file("round.bin");
-  if (!stage.product().register_name(file) || !stage.product().make(file) ||
-      !stage.product().hold(file) || !stage.product().release(file) ||
-      !stage.product().release(file)) {
-    return false;
-  }
-  if (!parent.begin("round") || !parent.send("array", numbered())) {
-    return false;
-  }
-  parent.arrived("array");
-  return parent.clean_up().has_value();
+Status go_round(Stage& stage, Parent& parent) {
+  Product& product = stage.product();
+  const Resource file = product.file("round.bin");
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(product.hold(file));
+  LASTREF_CHECK(product.release(file));
+  LASTREF_CHECK(product.release(file));
+  LASTREF_CHECK(parent.begin("round"));
+  LASTREF_CHECK(parent.send("array", numbered()));
+  LASTREF_CHECK(parent.arrived("array"));
+  return parent.clean_up();
 }
 
 void must_not_grow(Stage& stage, const char* what, std::uint64_t before, std::uint64_t now) {
@@ -57,36 +58,32 @@ void must_not_grow(Stage& stage, const char* what, std::uint64_t before, std::ui
   }
 }
 
-void root(Stage& stage) {
-  if (!stage.product().lead()) {
-    return;
-  }
-  Parent parent(stage, {.root = stage.folder()});
-  if (!parent || !go_round(stage, parent) || !go_round(stage, parent)) {
-    return;
-  }
-  const auto before = belongings(stage);
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
+  LASTREF_TRY(parent, Parent::make(stage, {.root = stage.folder()}));
+  LASTREF_CHECK(go_round(stage, parent));
+  LASTREF_CHECK(go_round(stage, parent));
+  LASTREF_TRY(before, belongings(stage));
   for (int round = 0; round < rounds; ++round) {
-    if (!go_round(stage, parent)) {
-      return;
-    }
+    LASTREF_CHECK(go_round(stage, parent));
   }
   // What was let go of is gone when the name can be had again.
-  const Resource file = stage.product().file("round.bin");
-  if (!stage.product().register_name(file) || !stage.product().release(file)) {
-    return;
+  const Resource file = product.file("round.bin");
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.release(file));
+  LASTREF_TRY(now, belongings(stage));
+  if (!stage.is_undisturbed()) {
+    return ok();
   }
-  const auto now = belongings(stage);
-  if (!before || !now || !stage.is_undisturbed()) {
-    return;
-  }
-  must_not_grow(stage, "bytes of the ledger", before->ledger + ledger_slack, now->ledger);
+  must_not_grow(stage, "bytes of the ledger", before.ledger + ledger_slack, now.ledger);
   must_not_grow(stage,
                 "the next descriptor",
-                static_cast<std::uint64_t>(before->next),
-                static_cast<std::uint64_t>(now->next));
-  must_not_grow(stage, "files", before->files + 1, now->files);
-  must_not_grow(stage, "names that are counted", before->names + 1, now->names);
+                static_cast<std::uint64_t>(before.next),
+                static_cast<std::uint64_t>(now.next));
+  must_not_grow(stage, "files", before.files + 1, now.files);
+  must_not_grow(stage, "names that are counted", before.names + 1, now.names);
+  return ok();
 }
 
 }  // namespace

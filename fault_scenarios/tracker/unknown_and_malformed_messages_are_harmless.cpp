@@ -11,17 +11,14 @@ std::string packet(std::initializer_list<unsigned char> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-void root(Stage& stage) {
-  const Resource file = stage.product().file("unharmed.bin");
-  const Resource unknown = stage.product().file("unknown.bin");
-  if (!stage.product().lead() || !stage.product().register_name(file) ||
-      !stage.product().make(file)) {
-    return;
-  }
-  const auto tree = stage.product().client().tree();
-  if (!tree) {
-    return;
-  }
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("unharmed.bin");
+  const Resource unknown = product.file("unknown.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_TRY(tree, product.client().tree());
   const std::vector<std::string> packets = {
       "REGISTER:x:file\n",
       packet({1}),
@@ -29,22 +26,18 @@ void root(Stage& stage) {
       packet({9, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
       packet({1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0}),
   };
-  const auto socket = stage.os().make_socket();
-  if (!socket) {
-    return;
-  }
-  const os::UniqueFd connection(stage.os(), *socket);
-  if (!stage.os().connect(*socket, *tree + "/socket")) {
-    return;
-  }
+  LASTREF_TRY(socket, stage.os().make_socket());
+  const os::UniqueFd connection(stage.os(), socket);
+  LASTREF_CHECK(stage.os().connect(socket, tree + "/socket"));
+  Status sent;
   for (const std::string& bytes : packets) {
-    static_cast<void>(stage.os().send(*socket, os::bytes_of(bytes), {}));
+    sent = first_failure({sent, stage.os().send(socket, os::bytes_of(bytes), {})});
   }
-  static_cast<void>(stage.product().client().release(unknown));
-  static_cast<void>(stage.product().client().forget(unknown));
-  static_cast<void>(stage.product().client().probe());
-  stage.product().must_exist(file);
-  static_cast<void>(stage.product().release(file));
+  const Status released = product.client().release(unknown);
+  const Status forgotten = product.client().forget(unknown);
+  const Status probed = product.client().probe();
+  product.must_exist(file);
+  return first_failure({sent, released, forgotten, probed, product.release(file)});
 }
 
 }  // namespace

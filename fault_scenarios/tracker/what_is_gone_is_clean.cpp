@@ -3,22 +3,21 @@
 namespace lastref::harness {
 namespace {
 
-void root(Stage& stage) {
-  const Resource removed = stage.product().file("removed_by_another.bin");
-  const Resource never = stage.product().file("never_made.bin");
-  const Resource folder = stage.product().folder("never_made");
-  if (!stage.product().lead() || !stage.product().register_name(removed) ||
-      !stage.product().make(removed)) {
-    return;
-  }
-  if (!stage.product().register_name(never) || !stage.product().register_name(folder) ||
-      !stage.os().unlink(removed.name)) {
-    return;
-  }
-  static_cast<void>(stage.product().release(removed));
-  static_cast<void>(stage.product().release(never));
-  static_cast<void>(stage.product().release(folder));
-  static_cast<void>(stage.product().client().probe());
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource removed = product.file("removed_by_another.bin");
+  const Resource never = product.file("never_made.bin");
+  const Resource folder = product.folder("never_made");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(removed));
+  LASTREF_CHECK(product.make(removed));
+  LASTREF_CHECK(product.register_name(never));
+  LASTREF_CHECK(product.register_name(folder));
+  LASTREF_CHECK(stage.os().unlink(removed.name));
+  return first_failure({product.release(removed),
+                        product.release(never),
+                        product.release(folder),
+                        product.client().probe()});
 }
 
 }  // namespace

@@ -89,6 +89,8 @@ inline constexpr std::string_view fd_left = "fd_left";
 inline constexpr std::string_view refuted = "refuted";
 /// text: what was seen instead
 inline constexpr std::string_view seen = "seen";
+/// The body of a role returned an error. text: which
+inline constexpr std::string_view failed = "failed";
 /// An outside party writes a file. text: its path
 inline constexpr std::string_view outside = "outside";
 /// The tracker was asked at a moment when nothing moved. One `count` for each entry (text:

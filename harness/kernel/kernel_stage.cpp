@@ -40,6 +40,11 @@ Status KernelStage::start(const std::string& role) {
   return pid ? ok() : Status(tl::unexpected<Error>(pid.error()));
 }
 
+Result<std::string> KernelStage::receive(const std::string& signal) {
+  std::optional<std::string> bytes = gate_.receive(signal);
+  return bytes ? Result<std::string>(*std::move(bytes)) : nobody_left(signal);
+}
+
 void KernelStage::stop(const std::string& role) {
   gate_.ask_controller(Request::stop_role, role);
 }
@@ -68,7 +73,7 @@ std::size_t KernelStage::processes(const std::string& role) {
       born, [&](const Process& each) { return each.live && each.plays(role); }));
 }
 
-bool KernelStage::fork_stranger(std::function<void()> body) {
+bool KernelStage::fork_stranger(std::function<Status()> body) {
   Segment& segment = context_.run.segment();
   const std::uint16_t process = new_process(segment, "stranger", gate_.process());
   const ActorId actor = new_actor(segment, process);
@@ -76,7 +81,7 @@ bool KernelStage::fork_stranger(std::function<void()> body) {
   LASTREF_ASSERT(pid >= 0);
   if (pid == 0) {
     gate_.become(process, actor);
-    body();
+    note_end(body());
     gate_.end(0);
   }
   be_known_as(context_, process, pid);
@@ -93,6 +98,12 @@ void KernelStage::refute(const std::string& claim, const std::string& seen) {
   gate_.fact(fact::seen, seen);
 }
 
+void KernelStage::note_end(const Status& status) {
+  if (!status) {
+    gate_.fact(fact::failed, describe(status.error()));
+  }
+}
+
 void KernelStage::note(std::string_view operation,
                        const std::string& text,
                        bool begins,
@@ -107,7 +118,10 @@ void KernelStage::note(std::string_view operation,
 void KernelStage::look_around() {
   const bool is_first = !std::exchange(has_looked_around_, true);
   if (is_first && context_.plays_in(ambient::stranger)) {
-    fork_stranger([this] { stay_until_killed(); });
+    fork_stranger([this] {
+      stay_until_killed();
+      return ok();
+    });
   }
   if (is_first && context_.plays_in(ambient::second_tree) && role() == "root") {
     // The first one is who is asked what it counts.

@@ -29,17 +29,18 @@ class KernelStage final : private OperationLog, public Stage {
   void send(const std::string& signal, const std::string& bytes) override {
     gate_.send(signal, bytes);
   }
-  std::optional<std::string> receive(const std::string& signal) override {
-    return gate_.receive(signal);
-  }
+  Result<std::string> receive(const std::string& signal) override;
   void stop(const std::string& role) override;
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   void interrupt_all() override;
   std::size_t processes(const std::string& role) override;
-  bool fork_stranger(std::function<void()> body) override;
+  bool fork_stranger(std::function<Status()> body) override;
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
+
+  /// How the body of the role has ended.
+  void note_end(const Status& status);
 
  private:
   void note(std::string_view operation, const std::string& text, bool begins, int error) override;

@@ -78,7 +78,7 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
     return unknown_role;
   }
   KernelStage stage(context, gate, os, birth.arguments);
-  role->body(stage);
+  stage.note_end(role->body(stage));
   os.run_exit_hooks();
   if (stage.product().has_client()) {
     stage.product().leave();  // In the journal: from here on its references may go.

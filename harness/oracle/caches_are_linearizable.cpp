@@ -1,6 +1,6 @@
-// linearizable: the histories of caches, as the words of a run tell them.
+// linearizable: the histories of caches, as the operations of a run tell them.
 //
-// A word "put", "get" or "freeze" begins with "<cache>", "<cache> <slot>" or "<cache> <slot>
+// An operation "put", "get" or "freeze" begins with "<cache>", "<cache> <slot>" or "<cache> <slot>
 // <value>", and ends with its answer: true, false, none, or what was seen; or with an error. The
 // place of a record in the journal is its moment.
 #include <algorithm>

@@ -79,14 +79,14 @@ bool is_hired(const Record& record) noexcept {
          role[stem.size()] <= '9';
 }
 
-/// A word that ends something for good.
-bool is_last(std::string_view word) noexcept {
-  return word == "leave" || word == "end";
+/// An operation that ends something for good.
+bool is_last(std::string_view operation) noexcept {
+  return operation == "leave" || operation == "end";
 }
 
-/// Follows who is inside a word of the product; words nest. On a role's first thread, a call
-/// outside of any is the scenario's own, which gets the error itself.
-class Words {
+/// Follows who is inside an operation of the product; operations nest. On a role's first thread, a
+/// call outside of any is the scenario's own, which gets the error itself.
+class Operations {
  public:
   void read(const Record& record) {
     if (record.kind != RecordKind::fact) {
@@ -97,7 +97,7 @@ class Words {
     if (record.kind == RecordKind::operation_begin) {
       open.push_back(record.place.view());
     } else if (record.kind == RecordKind::operation_end) {
-      // Not always the innermost: another thread may have begun a word since.
+      // Not always the innermost: another thread may have begun an operation since.
       const auto last = std::ranges::find(open.rbegin(), open.rend(), record.place.view());
       if (last != open.rend()) {
         open.erase(std::next(last).base());
@@ -132,11 +132,11 @@ class Words {
 /// more.
 bool told(const Record& failed, const Record& later) noexcept {
   // The tracker tells whoever asked; a worker of a pool the very error to its parent.
-  const bool word_failed = later.kind == RecordKind::operation_end && later.error != 0;
+  const bool operation_failed = later.kind == RecordKind::operation_end && later.error != 0;
   if (later.process != failed.process) {
     const bool parent_died = is_fact(later, fact::died) && later.role == "root";
-    return (word_failed && is_tracker(failed)) ||
-           (is_hired(failed) && (parent_died || (word_failed && later.error == failed.error)));
+    return (operation_failed && is_tracker(failed)) ||
+           (is_hired(failed) && (parent_died || (operation_failed && later.error == failed.error)));
   }
   const bool says_so =
       later.kind == RecordKind::end && later.place == "write" && later.object == "stderr";
@@ -144,7 +144,7 @@ bool told(const Record& failed, const Record& later) noexcept {
   // Of a cache that finds no room, false is the answer; only the first time it says more.
   const bool refused = later.kind == RecordKind::operation_end && later.place == "put" &&
                        later.text == "false" && failed.error == ENOSPC;
-  return word_failed || says_so || died || refused;
+  return operation_failed || says_so || died || refused;
 }
 
 }  // namespace
@@ -154,19 +154,19 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
   if (evidence.plan.faults.size() > 1) {
     return findings;  // Whoever would have told of the one may have been stopped by the other.
   }
-  Words words;
+  Operations operations;
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
     const Record& failed = evidence.records[at];
-    words.read(failed);
+    operations.read(failed);
     if (failed.kind != RecordKind::end || !failed.injected || is_harmless(failed) ||
-        words.excuse(failed)) {
+        operations.excuse(failed)) {
       continue;
     }
     const auto later = evidence.records.subspan(at + 1);
     const bool surfaced = std::ranges::any_of(later, [&](const Record& record) {
       return made_good(failed, record) || told(failed, record);
     });
-    // On a thread of the product's own, it can be told to the next word only.
+    // On a thread of the product's own, it can be told to the next operation only.
     const bool may_be_told =
         is_tracker(failed) ||
         std::ranges::any_of(later,
@@ -175,7 +175,7 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
                                      record.kind == RecordKind::operation_begin &&
                                      !is_last(record.place.view());
                             }) ||
-        words.is_inside(failed);
+        operations.is_inside(failed);
     if (!surfaced && may_be_told) {
       findings.push_back(
           {.claim = "error-surfaced: an error is retried away, or somebody is told",

@@ -35,7 +35,7 @@ void Holdings::read(const Record& record) {
       break;
     case RecordKind::operation_begin:
     case RecordKind::operation_end:
-      read_word(record);
+      read_operation(record);
       break;
     case RecordKind::end:
       if (record.call == Call::close && record.object == "lock") {
@@ -70,7 +70,7 @@ void Holdings::read_fact(const Record& record) {
   }
 }
 
-void Holdings::read_word(const Record& record) {
+void Holdings::read_operation(const Record& record) {
   const Key key{record.process, record.text.view()};
   if (record.place == "register" || record.place == "hold") {
     take(key, record);

@@ -53,7 +53,7 @@ class Holdings {
 
   Life& life(std::uint16_t process);
   void read_fact(const Record& record);
-  void read_word(const Record& record);
+  void read_operation(const Record& record);
   void take(const Key& key, const Record& record);
   void let_go(const Key& key, const Record& record);
   void forget(const Key& key, const Record& record);

@@ -8,7 +8,7 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// What was done with a name, as far as words tell.
+/// What was done with a name, as far as operations tell.
 struct Given {
   bool is_counted = false;
   bool is_made = false;
@@ -19,7 +19,7 @@ struct Given {
 }  // namespace
 
 std::vector<Finding> stays(const Evidence& evidence) {
-  std::map<std::string_view, Given> all;  // by the resource as words have it
+  std::map<std::string_view, Given> all;  // by the resource as operations have it
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
     if (record.kind == RecordKind::operation_begin &&

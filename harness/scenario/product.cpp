@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <lastref/owners.hpp>
 
 #include "harness/scenario/stage.hpp"
@@ -10,6 +12,11 @@ int errno_of(const Status& status) {
 }
 
 }  // namespace
+
+Status first_failure(std::initializer_list<Status> done) {
+  const auto failed = std::ranges::find(done, false, &Status::has_value);
+  return failed == done.end() ? ok() : *failed;
+}
 
 /// Runs `act` between its two notes.
 Status Product::noted(std::string_view operation,

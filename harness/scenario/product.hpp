@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,13 @@
 namespace lastref::harness {
 
 class Stage;
+
+/// For a call whose failure changes nothing in what its role does next.
+template <typename T>
+void may_fail(const Result<T>& /*done*/) {}
+
+/// Of calls that are all made, in this order, whatever fails of them.
+Status first_failure(std::initializer_list<Status> done);
 
 /// Where operations are noted.
 class OperationLog {

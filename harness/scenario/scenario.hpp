@@ -19,7 +19,9 @@
 
 namespace lastref::harness {
 
-using Body = std::function<void(Stage&)>;
+/// Its error is why the role ended early. With nothing wrong that is a violation: what a body means
+/// to fail it looks at.
+using Body = std::function<Status(Stage&)>;
 
 struct Role {
   std::string name;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -61,8 +60,10 @@ class Stage {
   /// sends the same signal again replaces the bytes.
   virtual void send(const std::string& signal, const std::string& bytes) = 0;
   /// Waits for a signal like `await`. Its bytes, which stay for others, and are none if it was only
-  /// told; nothing when nobody is left who could give it.
-  [[nodiscard]] virtual std::optional<std::string> receive(const std::string& signal) = 0;
+  /// told.
+  ///
+  /// Errors          no_message_available: nobody is left who could give it.
+  [[nodiscard]] virtual Result<std::string> receive(const std::string& signal) = 0;
   /// Waits until nobody else can go on: everything else is dead or waits.
   void wait_for_quiet();
   /// For a role that somebody kills. It returns, as `wait_for_quiet` does, if nobody is left who
@@ -85,8 +86,8 @@ class Stage {
   /// How many processes in `role` are alive.
   virtual std::size_t processes(const std::string& role) = 0;
   /// Only in the kernel world: forks this process without the product's knowledge. The copy keeps
-  /// all descriptors, runs `body`, and dies. False where there is no real fork.
-  virtual bool fork_stranger(std::function<void()> body) = 0;
+  /// all descriptors, runs `body` as a role does, and dies. False where there is no real fork.
+  virtual bool fork_stranger(std::function<Status()> body) = 0;
 
   /// Whether nothing of what is planned has struck so far: then all goes as the scenario says.
   virtual bool is_undisturbed() const noexcept = 0;
@@ -94,6 +95,11 @@ class Stage {
   virtual void refute(const std::string& claim, const std::string& seen) = 0;
 
  protected:
+  /// What `receive` says then.
+  static tl::unexpected<Error> nobody_left(const std::string& signal) {
+    return failure(std::errc::no_message_available, signal);
+  }
+
   Stage(Setting setting, OperationLog& log) noexcept
       : setting_(std::move(setting)), product_(*this, log) {}
 

@@ -59,9 +59,9 @@ void SimStage::send(const std::string& signal, const std::string& bytes) {
   tell(signal);
 }
 
-std::optional<std::string> SimStage::receive(const std::string& signal) {
+Result<std::string> SimStage::receive(const std::string& signal) {
   if (!await(signal)) {
-    return std::nullopt;
+    return nobody_left(signal);
   }
   const auto found = run_.mails.find(signal);
   return found == run_.mails.end() ? std::string() : found->second;
@@ -118,6 +118,12 @@ bool SimStage::is_undisturbed() const noexcept {
 void SimStage::refute(const std::string& claim, const std::string& seen) {
   run_.note(member_, RecordKind::fact, fact::refuted, claim);
   run_.note(member_, RecordKind::fact, fact::seen, seen);
+}
+
+void SimStage::note_end(const Status& status) {
+  if (!status) {
+    run_.note(member_, RecordKind::fact, fact::failed, describe(status.error()));
+  }
 }
 
 void SimStage::note(std::string_view operation, const std::string& text, bool begins, int error) {

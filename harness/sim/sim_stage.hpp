@@ -28,15 +28,18 @@ class SimStage final : private OperationLog, public Stage {
   void tell(const std::string& signal) override;
   bool await(const std::string& signal) override;
   void send(const std::string& signal, const std::string& bytes) override;
-  std::optional<std::string> receive(const std::string& signal) override;
+  Result<std::string> receive(const std::string& signal) override;
   void stop(const std::string& role) override;
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   void interrupt_all() override;
   std::size_t processes(const std::string& role) override;
-  bool fork_stranger(std::function<void()>) override { return false; }
+  bool fork_stranger(std::function<Status()>) override { return false; }
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
+
+  /// How the body of the role has ended.
+  void note_end(const Status& status);
 
  private:
   void note(std::string_view operation, const std::string& text, bool begins, int error) override;

@@ -53,53 +53,49 @@ int echo_once(os::Os& os, std::span<const std::string> /*arguments*/) {
 }
 
 /// Connects to the echo and sends one message; what came back.
-std::size_t ask_echo(Stage& stage) {
+Result<std::size_t> ask_echo(Stage& stage) {
   os::Os& os = stage.os();
-  const auto made = os.make_socket();
-  const os::UniqueFd socket(os, made ? *made : os::Fd::none);
-  if (!made || !os.connect(socket.get(), stage.folder() + "/socket") ||
-      !os.send(socket.get(), os::bytes_of("hello"), {})) {
-    return 0;
-  }
+  LASTREF_TRY(made, os.make_socket());
+  const os::UniqueFd socket(os, made);
+  LASTREF_CHECK(os.connect(socket.get(), stage.folder() + "/socket"));
+  LASTREF_CHECK(os.send(socket.get(), os::bytes_of("hello"), {}));
   std::array<std::byte, 16> bytes{};
   wait_readable(os, socket.get());
-  const auto received = os.receive(socket.get(), bytes);
-  return received ? received->size : 0;
+  LASTREF_TRY(received, os.receive(socket.get(), bytes));
+  return received.size;
 }
 
 /// Starts the echo and a client of it, and waits until both are gone.
-void echo_root(Stage& stage) {
+Status echo_root(Stage& stage) {
   os::Os& os = stage.os();
-  const auto made = os.make_socket();
   const std::string path = stage.folder() + "/socket";
-  if (!made) {
-    return;
-  }
-  const os::UniqueFd listener(os, *made);
+  LASTREF_TRY(made, os.make_socket());
+  const os::UniqueFd listener(os, made);
   if (!os.bind(listener.get(), path) || !os.listen(listener.get())) {
-    static_cast<void>(os.unlink(path));
-    return;
+    return os.unlink(path);
   }
   const auto echo = os.spawn({.entry = "tracker",
                               .arguments = {},
                               .fds = {{.here = listener.get(), .number_there = 3}},
                               .blocked = {}});
-  static_cast<void>(stage.start("client"));
+  const Status started = stage.start("client");
   if (echo) {
     const os::UniqueFd process(os, echo->process);
     stage.await("answered");
     wait_readable(os, process.get());
   }
-  static_cast<void>(os.unlink(path));
+  return first_failure({started, os.unlink(path)});
 }
 
-void echo_client(Stage& stage) {
-  if (ask_echo(stage) > 0) {
+Status echo_client(Stage& stage) {
+  LASTREF_TRY(size, ask_echo(stage));
+  if (size > 0) {
     stage.tell("answered");
   }
+  return ok();
 }
 
-void threads_root(Stage& stage) {
+Status threads_root(Stage& stage) {
   os::Os& os = stage.os();
   const auto monitor = os.make_monitor();
   const auto pipe = os.make_pipe();
@@ -118,39 +114,40 @@ void threads_root(Stage& stage) {
     }
   }
   (*thread)->join();
-  static_cast<void>(os.close(pipe->read));
-  static_cast<void>(os.close(pipe->write));
+  return first_failure({os.close(pipe->read), os.close(pipe->write)});
 }
 
-void patient_root(Stage& stage) {
+Status patient_root(Stage& stage) {
   const os::Instant before = stage.os().now();
   static_cast<void>(stage.os().poll({}, std::chrono::hours(1)));
   const os::Instant waited = stage.os().now() - before;
   if (waited < std::chrono::hours(1) || waited > std::chrono::minutes(61)) {
     stage.refute("the clock of a run goes by what is waited for", std::to_string(waited.count()));
   }
+  return ok();
 }
 
 /// Two writers of one file: who comes first is the plan's choice.
-void racer(Stage& stage) {
+Status racer(Stage& stage) {
   const auto made = stage.os().open(stage.folder() + "/race", {.write = true, .create = true});
-  if (made) {
-    static_cast<void>(stage.os().close(*made));
-    stage.tell(stage.role() + " was first");
+  if (!made) {
+    return ok();  // The other one was first.
   }
+  stage.tell(stage.role() + " was first");
+  return stage.os().close(*made);
 }
 
-void race_root(Stage& stage) {
-  static_cast<void>(stage.start("left"));
-  static_cast<void>(stage.start("right"));
+Status race_root(Stage& stage) {
+  LASTREF_CHECK(stage.start("left"));
+  LASTREF_CHECK(stage.start("right"));
   if (stage.await("right was first")) {
     stage.refute("left is first", "right was");
   }
-  static_cast<void>(stage.os().unlink(stage.folder() + "/race"));
+  return stage.os().unlink(stage.folder() + "/race");
 }
 
-void pause_root(Stage& stage) {
-  static_cast<void>(stage.start("worker"));
+Status pause_root(Stage& stage) {
+  LASTREF_CHECK(stage.start("worker"));
   stage.await("works");
   stage.stop("worker");
   stage.tell("go on");
@@ -163,95 +160,103 @@ void pause_root(Stage& stage) {
   if (!stage.await("done")) {
     stage.refute("a resumed process goes on", "it said nothing");
   }
-  static_cast<void>(stage.start("worker"));
+  LASTREF_CHECK(stage.start("worker"));
   stage.kill("worker");
+  return ok();
 }
 
-void pause_worker(Stage& stage) {
+Status pause_worker(Stage& stage) {
   stage.tell("works");
   stage.await("go on");
   stage.tell("done");
+  return ok();
 }
 
-void lock_root(Stage& stage) {
+Status lock_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/lock";
-  const auto made = os.open(path, {.write = true, .create = true});
-  if (!made) {
-    return;
-  }
-  static_cast<void>(stage.start("owner"));
+  LASTREF_TRY(made, os.open(path, {.write = true, .create = true}));
+  const Status started = stage.start("owner");
   stage.await("locked");
   stage.kill("owner");
   // Not one instant later: the lock is free.
-  const Status locked = os.lock_range(*made, {.kind = os::LockKind::exclusive});
+  const Status locked = os.lock_range(made, {.kind = os::LockKind::exclusive});
   if (!locked) {
     stage.refute("a killed process has really let go of everything", describe(locked.error()));
   }
-  static_cast<void>(os.close(*made));
-  static_cast<void>(os.unlink(path));
+  return first_failure({started, os.close(made), os.unlink(path)});
 }
 
 /// Deaf from its second crossing on.
-void deaf_root(Stage& stage) {
+Status deaf_root(Stage& stage) {
   for (const os::Signal signal : tracker::ignored_signals) {
-    static_cast<void>(stage.os().ignore_signal(signal));
+    LASTREF_CHECK(stage.os().ignore_signal(signal));
   }
   static_cast<void>(stage.os().now());
+  return ok();
 }
 
-void lock_owner(Stage& stage) {
+Status lock_owner(Stage& stage) {
   const auto file = stage.os().open(stage.folder() + "/lock", {.write = true});
   if (file && stage.os().lock_range(*file, {.kind = os::LockKind::exclusive})) {
     stage.tell("locked");
   }
   stage.stay_until_killed();
+  return ok();
 }
 
-void stranger_root(Stage& stage) {
+Status stranger_root(Stage& stage) {
   int here = 1;
   stage.fork_stranger([&] {
     here = 2;
     stage.tell(std::to_string(here));
+    return ok();
   });
   if (!stage.await("2") || here != 1) {
     stage.refute("a stranger is a copy", std::to_string(here));
   }
+  return ok();
 }
 
-void nothing(Stage& /*stage*/) {}
+Status nothing(Stage& /*stage*/) {
+  return ok();
+}
 
-void four_root(Stage& stage) {
+Status four_root(Stage& stage) {
   for (const char* role : {"a", "b", "c"}) {
-    static_cast<void>(stage.start(role));
+    LASTREF_CHECK(stage.start(role));
   }
+  return ok();
 }
 
-void hang_root(Stage& stage) {
+Status hang_root(Stage& stage) {
   const auto pipe = stage.os().make_pipe();
   wait_readable(stage.os(), pipe->read);
+  return ok();
 }
 
-void spin_root(Stage& stage) {
+Status spin_root(Stage& stage) {
   for (;;) {
     static_cast<void>(stage.os().user_id());
   }
 }
 
-void crash_root(Stage& stage) {
-  static_cast<void>(stage.start("crasher"));
+Status crash_root(Stage& stage) {
+  LASTREF_CHECK(stage.start("crasher"));
   stage.stay_until_killed();
+  return ok();
 }
 
-void crasher(Stage& /*stage*/) {
+Status crasher(Stage& /*stage*/) {
   LASTREF_ASSERT(false);
+  return ok();
 }
 
-void leak_root(Stage& stage) {
-  static_cast<void>(stage.os().open(stage.folder() + "/left", {.write = true, .create = true}));
+Status leak_root(Stage& stage) {
+  return status_of(stage.os().open(stage.folder() + "/left", {.write = true, .create = true}));
 }
 
-void write_root(Stage& stage) {
+Status write_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
   if (auto file = os::open_file(os, path, {.write = true, .create = true})) {
@@ -260,7 +265,7 @@ void write_root(Stage& stage) {
       os::report_quietly(os, describe(written.error()));
     }
   }
-  static_cast<void>(os::discard(os, path));
+  return os::discard(os, path);
 }
 
 Scenario toy(std::string name, std::vector<Role> roles) {

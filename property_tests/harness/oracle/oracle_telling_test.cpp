@@ -218,7 +218,7 @@ TEST_F(OracleTest, leftovers_are_what_no_scenario_leaves_and_somebody_promised_t
 
 // works
 
-TEST_F(OracleTest, a_word_that_fails_with_nothing_wrong_is_found) {
+TEST_F(OracleTest, an_operation_that_fails_with_nothing_wrong_is_found) {
   const Story story =
       Story().begins(client, "reduce").ends(client, "reduce", a_bin, ENOSPC).all_end();
   EXPECT_THAT(judged(oracle::works, story), SizeIs(1));
@@ -226,10 +226,27 @@ TEST_F(OracleTest, a_word_that_fails_with_nothing_wrong_is_found) {
   EXPECT_THAT(judged(oracle::works, story), IsEmpty());
 }
 
-TEST_F(OracleTest, a_word_may_fail_in_another_order_and_under_faults) {
-  const Story story = Story().begins(client, "make").ends(client, "make", a_bin, EEXIST).all_end();
+TEST_F(OracleTest, operations_and_roles_may_fail_in_another_order_and_under_faults) {
+  const Story story = Story()
+                          .begins(client, "make")
+                          .ends(client, "make", a_bin, EEXIST)
+                          .fact(client, fact::failed, "open a.bin: File exists")
+                          .all_end();
+  EXPECT_THAT(judged(oracle::works, story), SizeIs(2));
   plan_.seed = 1;
   EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+  plan_.seed.reset();
+  plan_.faults.push_back(parse_fault("root/unlink(a.bin)#1 fail_once EIO").value());
+  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+}
+
+TEST_F(OracleTest, a_role_that_ends_with_an_error_is_found_whatever_its_scenario_means_to_fail) {
+  const Story story = Story().fact(client, fact::failed, "unlink a.bin: No such file").all_end();
+  scenario_.failing_operations = {"reduce"};
+  EXPECT_EQ(
+      judged(oracle::works, story),
+      (std::vector<Finding>{{.claim = "works: with nothing wrong, every role ends without an error",
+                             .seen = "client: unlink a.bin: No such file"}}));
 }
 
 // quiet

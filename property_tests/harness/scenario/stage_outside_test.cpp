@@ -1,5 +1,4 @@
-// stage_outside_test: the words by which a scenario changes the world around the product, in both
-// worlds.
+// stage_outside_test: how a scenario changes the world around the product, in both worlds.
 #include <algorithm>
 #include <string>
 #include <system_error>
@@ -48,7 +47,7 @@ std::errc error_of_write(Stage& stage, os::Fd file, const std::string& bytes) {
 
 // Folders and storage.
 
-void environment_root(Stage& stage) {
+Status environment_root(Stage& stage) {
   os::Os& os = stage.os();
   expect(stage, os.environment("TMPDIR") == stage.spare_folder(), "TMPDIR is the spare folder");
   for (const char* name : {"LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"}) {
@@ -58,20 +57,23 @@ void environment_root(Stage& stage) {
   expect(stage, status && status->mode == 01777, "the spare folder is everybody's");
   expect(stage, stage.outside().list(stage.spare_folder()).empty(), "the spare folder is empty");
   expect(stage, room_for(stage, stage.spare_folder() + "/file", 10) == 10, "it takes files");
+  return ok();
 }
 
-void device_root(Stage& stage) {
+Status device_root(Stage& stage) {
   const auto spare = stage.os().status_at(stage.spare_folder());
   const auto own = stage.os().status_at(stage.folder());
   expect(stage, spare && own && spare->device != own->device, "it is a file system of its own");
+  return ok();
 }
 
-void spare_leak_root(Stage& stage) {
+Status spare_leak_root(Stage& stage) {
   static_cast<void>(
       stage.product().make({.type = ResourceType::file, .name = stage.spare_folder() + "/a"}));
+  return ok();
 }
 
-void storage_root(Stage& stage) {
+Status storage_root(Stage& stage) {
   const std::string path = stage.folder() + "/file";
   const std::string shm = "/dev/shm/file";
   if (!stage.limits().storage(2 * page, 3)) {
@@ -97,9 +99,10 @@ void storage_root(Stage& stage) {
   expect(stage, room_for(stage, path, 2 * page) == page, "part of a page is a page");
   expect(stage, stage.limits().storage(0, 9), "it can be limited again");
   expect(stage, room_for(stage, path, 1) == 0, "none is none");
+  return ok();
 }
 
-void hole_root(Stage& stage) {
+Status hole_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
   auto file = os::open_file(os, path, {.write = true, .create = true});
@@ -111,29 +114,32 @@ void hole_root(Stage& stage) {
   expect(stage, os.write_at(file->get(), os::bytes_of("y"), 9 * page + 1).has_value(), "up");
   static_cast<void>(file->close());
   static_cast<void>(os.unlink(path));
+  return ok();
 }
 
 /// Leaves the storage limited, in the way of everybody after it.
-void selfish_root(Stage& stage) {
+Status selfish_root(Stage& stage) {
   stage.outside().make_folder(stage.folder() + "/closed", 0700);
   stage.outside().change_mode(stage.folder() + "/closed", 0);
   stage.limits().storage(0, 0);
   stage.outside().change_mode("/dev/shm", 0700);
   static_cast<void>(stage.os().now());
+  return ok();
 }
 
-void after_root(Stage& stage) {
+Status after_root(Stage& stage) {
   const auto status = stage.os().status_at("/dev/shm");
   expect(stage, status && status->mode == 01777, "/dev/shm is everybody's");
   expect(stage, room_for(stage, "/dev/shm/file", 9 * page) == 9 * page, "there is room");
+  return ok();
 }
 
-void file_size_root(Stage& stage) {
+Status file_size_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
-  static_cast<void>(stage.start("unlimited"));
+  LASTREF_CHECK(stage.start("unlimited"));
   stage.limits().file_size(100);
-  static_cast<void>(stage.start("limited"));
+  LASTREF_CHECK(stage.start("limited"));
   auto file = os::open_file(os, path, {.write = true, .create = true});
   const auto size = os.write(file->get(), os::bytes_of(std::string(150, 'x')));
   expect(stage, size && *size == 100, "a write goes up to the limit");
@@ -151,19 +157,21 @@ void file_size_root(Stage& stage) {
   expect(stage, error_of_write(stage, file->get(), "xyz") == std::errc{}, "a limit can be raised");
   static_cast<void>(file->close());
   static_cast<void>(os.unlink(path));
+  return ok();
 }
 
-void file_size_child(Stage& stage) {
+Status file_size_child(Stage& stage) {
   stage.await("go");
   const std::string path = stage.folder() + "/" + stage.role();
   const std::size_t size = stage.role() == "limited" ? 100 : 150;
   expect(stage, room_for(stage, path, 150) == size, "a limit is for those started later");
   stage.tell(stage.role() + " is done");
+  return ok();
 }
 
 // Modes.
 
-void modes_root(Stage& stage) {
+Status modes_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string folder = stage.folder() + "/closed";
   const std::string file = folder + "/file";
@@ -173,7 +181,7 @@ void modes_root(Stage& stage) {
   stage.outside().change_mode(folder, 0500);
   const Status kept = os.unlink(file);
   expect(stage, !kept && kept.error().code == std::errc::permission_denied, "0500 keeps names");
-  static_cast<void>(stage.start("child"));
+  LASTREF_CHECK(stage.start("child"));
   stage.await("child is done");
   stage.outside().change_mode(folder, 0);
   const auto seen = os.status_at(file);
@@ -185,15 +193,17 @@ void modes_root(Stage& stage) {
   expect(stage, stage.outside().unlink(file), "and may do everything");
   stage.outside().change_mode(folder, 0700);
   expect(stage, os.remove_folder(folder).has_value(), "a mode can be given back");
+  return ok();
 }
 
-void modes_child(Stage& stage) {
+Status modes_child(Stage& stage) {
   const auto made = stage.os().make_folder(stage.folder() + "/closed/mine", 0700);
   expect(stage, !made && made.error().code == std::errc::permission_denied, "children obey too");
   stage.tell("child is done");
+  return ok();
 }
 
-void change_mode_root(Stage& stage) {
+Status change_mode_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
   static_cast<void>(stage.product().make(stage.product().file("file")));
@@ -202,11 +212,12 @@ void change_mode_root(Stage& stage) {
   expect(stage, status && status->mode == 0640, "a mode can be changed");
   stage.outside().change_mode(stage.folder() + "/not there", 0640);
   static_cast<void>(os.unlink(path));
+  return ok();
 }
 
 // Outside parties.
 
-void outside_root(Stage& stage) {
+Status outside_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string folder = stage.folder() + "/out";
   expect(stage, stage.outside().make_folder(folder, 0711), "a folder is made");
@@ -231,10 +242,12 @@ void outside_root(Stage& stage) {
   expect(stage, stage.outside().unlink(folder + "/b"), "a file goes");
   expect(stage, !stage.outside().unlink(folder + "/b"), "once");
   expect(stage, stage.outside().rmdir(folder), "a folder goes");
+  return ok();
 }
 
-void outside_leak_root(Stage& stage) {
+Status outside_leak_root(Stage& stage) {
   stage.outside().write("/dev/shm/left", "");
+  return ok();
 }
 
 std::vector<Scenario> make_toys_with_an_outside() {

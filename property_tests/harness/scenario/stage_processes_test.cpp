@@ -80,7 +80,7 @@ std::string told_by_worker(Stage& stage, std::vector<std::string> arguments) {
   return text;
 }
 
-void entries_root(Stage& stage) {
+Status entries_root(Stage& stage) {
   expect(stage, stage.product().lead().has_value(), "a tree is made");
   const std::string tree = stage.product().client().tree().value_or("");
   expect(stage, !tree.empty(), "a tree has a path");
@@ -102,10 +102,11 @@ void entries_root(Stage& stage) {
          !passes_nothing && passes_nothing.error().code == std::errc::bad_file_descriptor,
          "what is not open cannot be passed");
   expect(stage, stage.arguments().empty(), "the root has no arguments");
+  return ok();
 }
 
 /// Joins the tree that it was given, and leaves a name there for its end.
-void worker(Stage& stage) {
+Status worker(Stage& stage) {
   const os::UniqueFd write(stage.os(), os::Fd{3});
   const auto arguments = stage.arguments();
   const bool has_tree = !arguments.empty() && !arguments.front().empty();
@@ -121,10 +122,12 @@ void worker(Stage& stage) {
       stage.role() + ' ' + (arguments.empty() ? "-" : arguments.back()) + ' ' +
           stage.os().environment("LASTREF_TOY").value_or("no toy") +
           (has_tree ? " joined" : " alone"));
+  return ok();
 }
 
-void processors_root(Stage& stage) {
+Status processors_root(Stage& stage) {
   expect(stage, stage.os().processors() == processors_of_a_run, "a run has two processors");
+  return ok();
 }
 
 // Deaths by the hand of a process of the run.
@@ -158,13 +161,14 @@ bool lives(Stage& stage, const Child& child) {
 }
 
 /// Has a file in the tree, and lives until nobody has the other side of 3.
-void patient(Stage& stage) {
+Status patient(Stage& stage) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
   const Resource file = stage.product().file(stage.role());
   if (stage.product().join() && stage.product().register_name(file) && stage.product().make(file)) {
     stage.tell(stage.role() + " has its file");
   }
   wait_readable(stage.os(), until.get());
+  return ok();
 }
 
 constexpr os::ChildExit died_of(int number) {
@@ -172,8 +176,8 @@ constexpr os::ChildExit died_of(int number) {
 }
 
 /// Signals that end a patient child: now, and when it is resumed.
-void executioner(Stage& stage) {
-  static_cast<void>(stage.product().lead());
+Status executioner(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   const Child killed(stage, "patient");
   stage.await("patient has its file");
   signal(stage, killed, os::Signal::kill);
@@ -192,10 +196,11 @@ void executioner(Stage& stage) {
   stage.resume("patient#3");
   expect(stage, end_of(stage, held.process.get()) == died_of(2), "and by whomever");
   stage.tell("all are dead");
+  return ok();
 }
 
 /// Its own thread kills it, or the first one.
-void suicide(Stage& stage, bool by_thread) {
+Status suicide(Stage& stage, bool by_thread) {
   os::Os& os = stage.os();
   const os::UniqueFd until(os, os::Fd{3});
   const Resource file = stage.product().file(stage.role());
@@ -219,56 +224,63 @@ void suicide(Stage& stage, bool by_thread) {
   } else {
     die();
   }
+  return ok();
 }
 
-void suicides_root(Stage& stage) {
-  static_cast<void>(stage.product().lead());
+Status suicides_root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   for (const char* entry : {"first_thread", "other_thread"}) {
     const Child child(stage, entry);
     expect(stage, end_of(stage, child.process.get()) == died_of(9), "a process can kill itself");
     expect(stage, stage.await(std::string(entry) + " dies"), "it has come so far");
   }
+  return ok();
 }
 
-void late_root(Stage& stage) {
-  static_cast<void>(stage.product().lead());
+Status late_root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   const Child child(stage, "brief");
   wait_readable(stage.os(), child.process.get());
   signal(stage, child, os::Signal::kill);
   expect(stage, end_of(stage, child.process.get()) == os::ChildExit{}, "it had ended before");
+  return ok();
 }
 
-void brief(Stage& stage) {
+Status brief(Stage& stage) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
+  return ok();
 }
 
 /// Is sent what it blocks, and then does not.
-void hesitant(Stage& stage) {
+Status hesitant(Stage& stage) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
   stage.await("sent");
   static_cast<void>(stage.os().unblock_signal(os::Signal::terminate));
   stage.refute("a pending signal ends who does not block it any more", "it lives");
+  return ok();
 }
 
-void hesitant_root(Stage& stage) {
-  static_cast<void>(stage.product().lead());
+Status hesitant_root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
   const Child child(stage, "hesitant", {os::Signal::terminate});
   signal(stage, child, os::Signal::terminate);
   expect(stage, lives(stage, child), "a blocked signal does nothing");
   stage.tell("sent");
   expect(stage, end_of(stage, child.process.get()) == died_of(15), "it dies in the end");
+  return ok();
 }
 
 // Ctrl-C.
 
 /// Lives on, or not, until nobody has the other side of 3.
-void minder(Stage& stage, bool ignores) {
+Status minder(Stage& stage, bool ignores) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
   if (ignores) {
     static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
   }
   stage.tell(stage.role() + " waits");
   wait_readable(stage.os(), until.get());
+  return ok();
 }
 
 void expect_processes(Stage& stage, const std::string& role, std::size_t count) {
@@ -277,8 +289,8 @@ void expect_processes(Stage& stage, const std::string& role, std::size_t count) 
          std::to_string(count) + " processes in " + role + " live");
 }
 
-void terminal_root(Stage& stage, bool ignores) {
-  static_cast<void>(stage.product().lead());
+Status terminal_root(Stage& stage, bool ignores) {
+  LASTREF_CHECK(stage.product().lead());
   if (ignores) {
     static_cast<void>(stage.os().ignore_signal(os::Signal::interrupt));
   }
@@ -308,6 +320,7 @@ void terminal_root(Stage& stage, bool ignores) {
   expect(stage, end_of(stage, mortals[2].process.get()) == died_of(2), "when it is resumed");
   expect(stage, lives(stage, deaf), "who ignores it lives");
   expect(stage, lives(stage, blocking), "and who blocks it");
+  return ok();
 }
 
 /// Whose children may be the last to die.
@@ -323,18 +336,18 @@ const std::vector<Scenario>& toys_of_processes() {
       deadly("executioner", {{"root", executioner}, {"patient", patient}}),
       deadly("suicides",
              {{"root", suicides_root},
-              {"first_thread", [](Stage& stage) { suicide(stage, /*by_thread=*/false); }},
-              {"other_thread", [](Stage& stage) { suicide(stage, /*by_thread=*/true); }}}),
+              {"first_thread", [](Stage& stage) { return suicide(stage, /*by_thread=*/false); }},
+              {"other_thread", [](Stage& stage) { return suicide(stage, /*by_thread=*/true); }}}),
       toy("late", {{"root", late_root}, {"brief", brief}}),
       toy("hesitant", {{"root", hesitant_root}, {"hesitant", hesitant}}),
       deadly("terminal",
-             {{"root", [](Stage& stage) { terminal_root(stage, /*ignores=*/true); }},
-              {"mortal", [](Stage& stage) { minder(stage, /*ignores=*/false); }},
-              {"deaf", [](Stage& stage) { minder(stage, /*ignores=*/true); }}}),
+             {{"root", [](Stage& stage) { return terminal_root(stage, /*ignores=*/true); }},
+              {"mortal", [](Stage& stage) { return minder(stage, /*ignores=*/false); }},
+              {"deaf", [](Stage& stage) { return minder(stage, /*ignores=*/true); }}}),
       deadly("mortal_terminal",
-             {{"root", [](Stage& stage) { terminal_root(stage, /*ignores=*/false); }},
-              {"mortal", [](Stage& stage) { minder(stage, /*ignores=*/false); }},
-              {"deaf", [](Stage& stage) { minder(stage, /*ignores=*/true); }}}),
+             {{"root", [](Stage& stage) { return terminal_root(stage, /*ignores=*/false); }},
+              {"mortal", [](Stage& stage) { return minder(stage, /*ignores=*/false); }},
+              {"deaf", [](Stage& stage) { return minder(stage, /*ignores=*/true); }}}),
       toy("processors", {{"root", processors_root}}),
   };
   return all;

@@ -1,4 +1,4 @@
-// StageWorlds: both worlds for toy scenarios that try out words of the Stage.
+// StageWorlds: both worlds for toy scenarios that try out the Stage.
 #pragma once
 
 #include <algorithm>

@@ -34,11 +34,12 @@ void keep(os::Os& os, const std::string& path, int digit, bool create) {
   ASSERT_TRUE(os::write_all_at(os, file->get(), bytes, 0));
 }
 
-void count_up(Stage& stage) {
+Status count_up(Stage& stage) {
   const std::string path = stage.folder() + "/count";
   stage.await("go");
   keep(stage.os(), path, digit_in(stage.os(), path) + 1, false);
   stage.tell(stage.role() + " is done");
+  return ok();
 }
 
 /// Two roles add one to a number in a file without a lock.
@@ -47,18 +48,18 @@ Scenario lost_update() {
           .sentence = "Both additions count. (They do not always.)",
           .rows = {},
           .roles = {{"root",
-                     [](Stage& stage) {
+                     [](Stage& stage) -> Status {
                        const std::string path = stage.folder() + "/count";
                        keep(stage.os(), path, 0, true);
-                       ASSERT_TRUE(stage.start("one"));
-                       ASSERT_TRUE(stage.start("other"));
+                       LASTREF_CHECK(stage.start("one"));
+                       LASTREF_CHECK(stage.start("other"));
                        stage.tell("go");
                        stage.await("one is done");
                        stage.await("other is done");
                        if (digit_in(stage.os(), path) != 2) {
                          stage.refute("toy: both additions count", "one was lost");
                        }
-                       ASSERT_TRUE(stage.os().unlink(path));
+                       return stage.os().unlink(path);
                      }},
                     {"one", count_up},
                     {"other", count_up}}};
@@ -153,6 +154,7 @@ TEST(SimWorld, a_killed_process_runs_no_destructor_and_no_further_step) {
     const LastWords words(stage);
     static_cast<void>(stage.os().make_folder(stage.folder() + "/there", 0700));
     static_cast<void>(stage.os().remove_folder(stage.folder() + "/there"));
+    return ok();
   });
   SimWorld world;
   EXPECT_TRUE(has_finding(world.run(scenario, {}), "toy"));
@@ -171,6 +173,7 @@ TEST(SimWorld, kills_in_a_call_that_waits) {
     std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
     static_cast<void>(stage.os().poll(items, std::chrono::hours(1)));
     stage.refute("toy: nobody gets here", "it did");
+    return ok();
   });
   SimWorld world;
   const Outcome outcome = world.run(scenario, failing("root/poll()#1 kill_blocked"));
@@ -192,6 +195,7 @@ TEST(SimWorld, injects_errors_once_and_always_and_shortens) {
     file->close_quietly();
     static_cast<void>(os.unlink(path));
     stage.refute("toy: seen", seen);
+    return ok();
   });
   const auto seen = [&](const Plan& plan) {
     SimWorld world;
@@ -214,6 +218,7 @@ TEST(SimWorld, an_interrupt_kills_whoever_minds_it_and_changes_nothing_for_other
       static_cast<void>(stage.os().ignore_signal(signal));
     }
     static_cast<void>(stage.os().now());
+    return ok();
   });
   SimWorld world;
   for (const std::string signal : {"interrupt", "terminate", "hang_up", "quit"}) {
@@ -231,6 +236,7 @@ TEST(SimWorld, calls_a_wait_without_end_a_hang) {
     const auto ends = stage.os().make_pipe();
     std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
     static_cast<void>(stage.os().poll(items, std::nullopt));
+    return ok();
   });
   SimWorld world;
   const Outcome outcome = world.run(scenario, {});
@@ -241,6 +247,7 @@ TEST(SimWorld, calls_a_loop_without_end_a_hang) {
   const Scenario scenario = alone([](Stage& stage) {
     while (stage.os().process_id() != 0) {
     }
+    return ok();
   });
   SimWorld world;
   EXPECT_TRUE(has_finding(world.run(scenario, {}), "no-hang"));
@@ -251,6 +258,7 @@ TEST(SimWorld, an_awaited_word_that_nobody_will_say_is_false) {
     if (stage.await("never")) {
       stage.refute("toy: nobody says it", "somebody did");
     }
+    return ok();
   });
   SimWorld world;
   EXPECT_TRUE(world.run(scenario, {}).findings.empty());

@@ -27,9 +27,10 @@ void make_file(os::Os& os, const std::string& path) {
   });
 }
 
-void role(Stage& stage) {
+Status role(Stage& stage) {
   make_file(stage.os(), stage.folder() + "/of_role");
   static_cast<void>(stage.os().user_id());
+  return ok();
 }
 
 int entry(os::Os& os, std::span<const std::string> arguments) {
@@ -37,7 +38,7 @@ int entry(os::Os& os, std::span<const std::string> arguments) {
   return 0;
 }
 
-void spawning_role(Stage& stage) {
+Status spawning_role(Stage& stage) {
   os::Os& os = stage.os();
   const auto child = os.spawn(
       {.entry = "tracker", .arguments = {stage.folder() + "/of_entry"}, .fds = {}, .blocked = {}});
@@ -46,6 +47,7 @@ void spawning_role(Stage& stage) {
     static_cast<void>(os.poll(std::span(&item, 1), std::nullopt));
     static_cast<void>(os.close(child->process));
   }
+  return ok();
 }
 
 const std::vector<Scenario>& toys() {
