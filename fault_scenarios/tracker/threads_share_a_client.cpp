@@ -1,3 +1,5 @@
+#include <array>
+
 #include "fault_scenarios/tracker/tracker.hpp"
 
 namespace lastref::harness {

@@ -1,6 +1,7 @@
 #include "harness/sim/sim_stage.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace lastref::harness::sim {
 

@@ -1,7 +1,6 @@
 // SimStage: the Stage of a process of a simulated run.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
