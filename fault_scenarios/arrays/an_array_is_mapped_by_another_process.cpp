@@ -34,7 +34,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(dump(stage.os(), file.name, array));
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  const Status released = product.release(file);
+  Status released = product.release(file);
   stage.await("a has looked");
   return released;
 }

@@ -11,7 +11,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(parent.send("array", array));
   LASTREF_CHECK(stage.start("worker"));
   await_arrival(stage, "array");
-  const Status cleaned_up = first_failure({parent.arrived("array"), parent.clean_up()});
+  Status cleaned_up = first_failure({parent.arrived("array"), parent.clean_up()});
   stage.tell("cleaned up");
   return cleaned_up;
 }

@@ -20,7 +20,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(stage.start("worker"));
   const auto send = [&](const char* signal, const std::string& folder) {
-    const Status sent = send_through(stage, folder, signal);
+    Status sent = send_through(stage, folder, signal);
     if (!sent) {
       stage.send(signal, {});  // Whoever waits for it goes on to the next.
     }

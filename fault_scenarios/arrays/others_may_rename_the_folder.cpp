@@ -45,7 +45,7 @@ Status root(Stage& stage) {
   must_be_refused(stage, "anybody's", send_below(stage, "anybody's", 0703));
   remove(stage, "anybody's");
   // Where each may rename his own alone is as good as any.
-  const Status sent = send_below(stage, "sticky", 01777);
+  Status sent = send_below(stage, "sticky", 01777);
   remove(stage, "sticky");
   return sent;
 }

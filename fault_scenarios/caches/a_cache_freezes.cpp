@@ -122,7 +122,7 @@ Status worker_with_the_old_one(Stage& stage) {
   StageCache cache(stage, "cache");
   const Status attached = join_and_attach(stage, cache);
   stage.tell("worker has it");
-  const Status read = attached ? read_both(stage, cache) : attached;
+  Status read = attached ? read_both(stage, cache) : attached;
   stage.tell("worker is done");
   return read;
 }

@@ -128,7 +128,7 @@ Status maker(Stage& stage) {
     cache.put(0, value_of(0, stage.role()));
     return ok();
   };
-  const Status made = make();
+  Status made = make();
   // Without a cache nobody attaches this.
   stage.send("cache", made ? cache.handle() : std::string());
   stage.stay_until_killed();

@@ -7,7 +7,7 @@ namespace {
 // everything.
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Status made = product.make(product.file("leaked.bin"));
+  Status made = product.make(product.file("leaked.bin"));
   stage.refute("canary: this scenario holds", "it was made to fail");
   return made;
 }

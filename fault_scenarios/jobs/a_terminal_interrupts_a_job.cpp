@@ -14,7 +14,7 @@ Status root(Stage& stage) {
 }
 
 Status terminal(Stage& stage) {
-  const Status ignored = stage.os().ignore_signal(os::Signal::interrupt);
+  Status ignored = stage.os().ignore_signal(os::Signal::interrupt);
   if (stage.await("a task is waiting")) {
     stage.interrupt_all();
   }

@@ -7,7 +7,7 @@ namespace {
 /// A sweep that another program makes: it is no member of the tree.
 Status sweeper(Stage& stage) {
   stage.await("sweep");
-  const Status swept =
+  Status swept =
       stage.product().operation("sweep", [&] { return status_of(sweep(stage.os(), {})); });
   stage.tell(stage.role() + " has swept");
   return swept;

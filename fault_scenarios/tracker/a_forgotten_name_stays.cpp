@@ -11,7 +11,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.make(kept));
   LASTREF_CHECK(product.hold(kept));
   LASTREF_CHECK(product.forget(kept));
-  const Status probed = product.client().probe();
+  Status probed = product.client().probe();
   product.must_exist(kept);
   return probed;
 }

@@ -13,7 +13,7 @@ Status root(Stage& stage) {
   stage.fork_stranger([&] {
     tracker::Client& client = product.client();
     // The second one is not the child's: reported, and harmless.
-    const Status spoken = first_failure(
+    Status spoken = first_failure(
         {client.register_name(other), client.release(file), client.release(other), client.probe()});
     stage.tell("the child has spoken");
     return spoken;

@@ -18,7 +18,7 @@ Status root(Stage& stage) {
                                 {.write = true, .create = true}));
     LASTREF_CHECK(stage.os().close(made));
   }
-  const Status released = product.release(folder);
+  Status released = product.release(folder);
   // Two questions, so that the second is asked after the round that began the deletion.
   LASTREF_CHECK(product.client().probe());
   LASTREF_CHECK(product.register_name(other));

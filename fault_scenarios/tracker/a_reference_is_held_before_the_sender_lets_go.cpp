@@ -13,7 +13,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.make(file));
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  const Status released = product.release(file);
+  Status released = product.release(file);
   stage.await("b holds");
   return released;
 }

@@ -12,7 +12,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a has joined");
   stage.tell("go");
-  const Status released = product.release(file);
+  Status released = product.release(file);
   stage.await("a is done");
   return released;
 }

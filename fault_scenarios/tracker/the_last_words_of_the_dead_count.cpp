@@ -9,7 +9,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
-  const Status released = product.release(file);
+  Status released = product.release(file);
   stage.kill("root");
   return released;
 }

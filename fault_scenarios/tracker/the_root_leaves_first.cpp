@@ -11,7 +11,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.make(file));
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  const Status released = product.release(file);
+  Status released = product.release(file);
   product.leave();
   stage.tell("the root has left");
   return released;

@@ -13,7 +13,7 @@ Status root(Stage& stage) {
   stage.tell("go");
   stage.await("a is gone");
   stage.kill("tracker");
-  const Status probed = product.client().probe();
+  Status probed = product.client().probe();
   // What comes of it is seen at the end of the run.
   may_fail(stage.os().status_at(file.name));
   return probed;
@@ -27,7 +27,7 @@ Status client_a(Stage& stage) {
   LASTREF_CHECK(product.make(file));
   stage.tell("a holds");
   stage.await("go");
-  const Status released = product.release(file);
+  Status released = product.release(file);
   product.leave();
   stage.tell("a is gone");
   return released;

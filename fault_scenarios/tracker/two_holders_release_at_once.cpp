@@ -30,7 +30,7 @@ Status client(Stage& stage, const std::string& self) {
     return ok();
   }
   product.must_exist(file);
-  const Status released = product.release(file);
+  Status released = product.release(file);
   stage.tell(self + " is done");
   return released;
 }
