@@ -70,10 +70,11 @@ std::uint64_t slots_for(std::int64_t size) {
   return size <= small ? 20'000 : size <= page ? 10'000 : 64;
 }
 
-class CountingGate final : public lastref::harness::Gate {
+class CountingInterceptor final : public lastref::harness::Interceptor {
  public:
-  lastref::harness::Passage before(const lastref::harness::Approach& approach) noexcept override {
-    calls_ += approach.call == lastref::Call::none ? 0 : 1;
+  lastref::harness::Injection before(
+      const lastref::harness::PendingCall& pending_call) noexcept override {
+    calls_ += pending_call.call == lastref::Call::none ? 0 : 1;
     return {};
   }
   double calls() const noexcept { return calls_; }
@@ -94,9 +95,9 @@ Measure asks_python(const std::string& question, double scale = 1) {
 }
 
 /// What all rows of one size and one number of processes have.
-class Ground {
+class Fixture {
  public:
-  Ground(benchmark::State& state, bool in_order)
+  Fixture(benchmark::State& state, bool in_order)
       : load_{.slots = slots_for(state.range(0)), .size = static_cast<std::size_t>(state.range(0))},
         parts_(static_cast<std::size_t>(state.range(1))),
         references_(lastref::references_of(tree_.shared_client())) {
@@ -113,7 +114,7 @@ class Ground {
   bool is_ready(benchmark::State& state) {
     const auto free = tree_.os().free_space("/dev/shm");
     if (!free || *free < 8 * load_.slots * (load_.size + page)) {
-      state.SkipWithError("no room on /dev/shm");
+      state.SkipWithError("no space on /dev/shm");
       return false;
     }
     return tree_.ready(state);
@@ -183,17 +184,17 @@ class Ground {
 
   /// Our system calls for one operation, of the first thousand.
   double calls_of(Deed<OurCache> deed) {
-    CountingGate gate;
-    lastref::harness::InstrumentedOs os(tree_.os(), gate);
+    CountingInterceptor interceptor;
+    lastref::harness::InstrumentedOs os(tree_.os(), interceptor);
     const ShmFolder folder;
     OurCache keeper(os, references_, folder, load_);
     const Slots some = Slots(all_).first(std::min<std::size_t>(all_.size(), 1000));
     if (deed != &OurCache::put_all && !(keeper.put_all(some) && (keeper.*deed)(some))) {
       return -1;
     }
-    const double before = gate.calls();
+    const double before = interceptor.calls();
     const bool is_done = (keeper.*deed)(some);
-    return is_done ? (gate.calls() - before) / static_cast<double>(some.size()) : -1;
+    return is_done ? (interceptor.calls() - before) / static_cast<double>(some.size()) : -1;
   }
 
   void finish(benchmark::State& state, Deed<OurCache> deed, double median) {
@@ -211,30 +212,30 @@ class Ground {
 
 /// Each slot once, in order: memory for the file is most of it.
 void put(benchmark::State& state) {
-  Ground ground(state, /*in_order=*/true);
-  if (!ground.is_ready(state)) {
+  Fixture fixture(state, /*in_order=*/true);
+  if (!fixture.is_ready(state)) {
     return;
   }
-  const Others others = {.always = {{"pwrite", ground.puts(&PlainFile::put_all)},
-                                    {"lmdb", ground.puts(&Lmdb::put_all)},
-                                    {"lmdb_batches", ground.puts(&Lmdb::put_in_batches)}},
-                         .seldom = ground.python("put", {"diskcache", "pfio", "python"})};
-  const double median = compare(state, ground.puts(&OurCache::put_all), others);
-  ground.finish(state, &OurCache::put_all, median);
+  const Others others = {.always = {{"pwrite", fixture.puts(&PlainFile::put_all)},
+                                    {"lmdb", fixture.puts(&Lmdb::put_all)},
+                                    {"lmdb_batches", fixture.puts(&Lmdb::put_in_batches)}},
+                         .seldom = fixture.python("put", {"diskcache", "pfio", "python"})};
+  const double median = compare(state, fixture.puts(&OurCache::put_all), others);
+  fixture.finish(state, &OurCache::put_all, median);
 }
 
 /// Caches that are full, and all that has been read once.
 struct Filled {
-  Filled(Ground& with, Deed<OurCache> our_get)
-      : ground(with),
-        ours(ground.our_cache(folder)),
-        plain(folder, ground.load()),
-        lmdb(folder, ground.load()),
-        is_filled(ground.fill(ours, &OurCache::put_all, our_get) &&
-                  ground.fill(plain, &PlainFile::put_all, &PlainFile::read_mapped) &&
-                  ground.fill(lmdb, &Lmdb::put_in_batches, &Lmdb::read_views)) {}
+  Filled(Fixture& with, Deed<OurCache> our_get)
+      : fixture(with),
+        ours(fixture.our_cache(folder)),
+        plain(folder, fixture.load()),
+        lmdb(folder, fixture.load()),
+        is_filled(fixture.fill(ours, &OurCache::put_all, our_get) &&
+                  fixture.fill(plain, &PlainFile::put_all, &PlainFile::read_mapped) &&
+                  fixture.fill(lmdb, &Lmdb::put_in_batches, &Lmdb::read_views)) {}
 
-  Ground& ground;
+  Fixture& fixture;
   ShmFolder folder;
   OurCache ours;
   PlainFile plain;
@@ -245,49 +246,49 @@ struct Filled {
 /// Slots in random order, as in all that follows.
 template <typename MakeOthers>
 void get_by(benchmark::State& state, Deed<OurCache> get, MakeOthers others_of) {
-  Ground ground(state, /*in_order=*/false);
-  if (!ground.is_ready(state)) {
+  Fixture fixture(state, /*in_order=*/false);
+  if (!fixture.is_ready(state)) {
     return;
   }
-  Filled filled(ground, get);
+  Filled filled(fixture, get);
   if (!filled.is_filled) {
     state.SkipWithError("nothing to get");
     return;
   }
-  const double median = compare(state, ground.gets(filled.ours, get), others_of(ground, filled));
-  ground.finish(state, get, median);
+  const double median = compare(state, fixture.gets(filled.ours, get), others_of(fixture, filled));
+  fixture.finish(state, get, median);
 }
 
 /// `pread` reads to the same place each time, `pread_new` into memory that is new, as we do.
 void get_copy(benchmark::State& state) {
-  get_by(state, &OurCache::copy_all, [](const Ground& ground, Filled& filled) -> Others {
-    return {.always = {{"pread", ground.gets(filled.plain, &PlainFile::read_all)},
-                       {"pread_new", ground.gets(filled.plain, &PlainFile::copy_all)},
-                       {"lmdb", ground.gets(filled.lmdb, &Lmdb::copy_all)}},
-            .seldom = ground.python("get", {"diskcache", "pfio", "python"})};
+  get_by(state, &OurCache::copy_all, [](const Fixture& fixture, Filled& filled) -> Others {
+    return {.always = {{"pread", fixture.gets(filled.plain, &PlainFile::read_all)},
+                       {"pread_new", fixture.gets(filled.plain, &PlainFile::copy_all)},
+                       {"lmdb", fixture.gets(filled.lmdb, &Lmdb::copy_all)}},
+            .seldom = fixture.python("get", {"diskcache", "pfio", "python"})};
   });
 }
 
 void get_checked(benchmark::State& state) {
-  get_by(state, &OurCache::check_all, [](const Ground& ground, Filled& filled) -> Others {
-    return {.always = {{"pread", ground.gets(filled.plain, &PlainFile::read_all)},
-                       {"pread_new", ground.gets(filled.plain, &PlainFile::copy_all)}},
-            .seldom = ground.python("get", {"pfio"})};
+  get_by(state, &OurCache::check_all, [](const Fixture& fixture, Filled& filled) -> Others {
+    return {.always = {{"pread", fixture.gets(filled.plain, &PlainFile::read_all)},
+                       {"pread_new", fixture.gets(filled.plain, &PlainFile::copy_all)}},
+            .seldom = fixture.python("get", {"pfio"})};
   });
 }
 
 /// The bytes of the view are copied to the same place each time.
 void get_view(benchmark::State& state) {
-  get_by(state, &OurCache::read_views, [](const Ground& ground, Filled& filled) -> Others {
-    return {.always = {{"mapped", ground.gets(filled.plain, &PlainFile::read_mapped)},
-                       {"lmdb", ground.gets(filled.lmdb, &Lmdb::read_views)}}};
+  get_by(state, &OurCache::read_views, [](const Fixture& fixture, Filled& filled) -> Others {
+    return {.always = {{"mapped", fixture.gets(filled.plain, &PlainFile::read_mapped)},
+                       {"lmdb", fixture.gets(filled.lmdb, &Lmdb::read_views)}}};
   });
 }
 
 /// No byte of the value is touched; what grows is how far apart values lie.
 void find_view(benchmark::State& state) {
-  get_by(state, &OurCache::find_all, [](const Ground& ground, Filled& filled) -> Others {
-    return {.always = {{"lmdb", ground.gets(filled.lmdb, &Lmdb::find_all)}}};
+  get_by(state, &OurCache::find_all, [](const Fixture& fixture, Filled& filled) -> Others {
+    return {.always = {{"lmdb", fixture.gets(filled.lmdb, &Lmdb::find_all)}}};
   });
 }
 
@@ -326,13 +327,13 @@ void make_and_close(benchmark::State& state) {
   };
   compare(state, ours, others);
 
-  CountingGate gate;
-  lastref::harness::InstrumentedOs os(tree.os(), gate);
+  CountingInterceptor interceptor;
+  lastref::harness::InstrumentedOs os(tree.os(), interceptor);
   {
     const OurCache cache(os, references, folder, load);
     state.counters["bytes"] = static_cast<double>(folder.bytes_on_disk());
   }
-  state.counters["calls"] = gate.calls();
+  state.counters["calls"] = interceptor.calls();
   if (const auto bytes = asks_python("bytes pfio" + slots)()) {
     state.counters["pfio_bytes"] = *bytes;
   }

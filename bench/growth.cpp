@@ -84,24 +84,24 @@ Child start(const Kind& kind, const Calls::Plan& plan, const std::string& folder
   if (::pipe2(there.data(), O_CLOEXEC) != 0 || ::pipe2(back.data(), O_CLOEXEC) != 0) {
     give_up("no pipe");
   }
-  const std::array words = {std::string("growth"),
-                            std::string("--kind"),
-                            std::string(kind.name),
-                            std::to_string(plan.first),
-                            std::to_string(std::min(plan.last, kind.calls_max)),
-                            std::to_string(plan.time_max.count()),
-                            folder};
-  std::vector<char*> arguments;
-  for (const std::string& word : words) {
-    arguments.push_back(const_cast<char*>(word.c_str()));
+  const std::array arguments = {std::string("growth"),
+                                std::string("--kind"),
+                                std::string(kind.name),
+                                std::to_string(plan.first),
+                                std::to_string(std::min(plan.last, kind.calls_max)),
+                                std::to_string(plan.time_max.count()),
+                                folder};
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) {
+    pointers.push_back(const_cast<char*>(argument.c_str()));
   }
-  arguments.push_back(nullptr);
+  pointers.push_back(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(there[0], STDIN_FILENO);
     ::dup2(back[1], STDOUT_FILENO);
-    ::execv(lastref::this_program, arguments.data());
+    ::execv(lastref::this_program, pointers.data());
     ::_exit(127);
   }
   ::close(there[0]);
@@ -251,22 +251,23 @@ int measure_all(const Options& options) {
 }
 
 /// In a kind's own process.
-int make_calls(lastref::os::KernelOs& os, std::span<const std::string> words) {
+int make_calls(lastref::os::KernelOs& os, std::span<const std::string> arguments) {
   const std::vector<Kind> all = kinds();
-  const auto kind = std::ranges::find(all, words[0], &Kind::name);
+  const auto kind = std::ranges::find(all, arguments[0], &Kind::name);
   if (kind == all.end()) {
     give_up("no kind of that name");
   }
-  Calls calls({.first = std::stoull(words[1]),
-               .last = std::stoull(words[2]),
-               .time_max = std::chrono::seconds(std::stoll(words[3]))},
+  Calls calls({.first = std::stoull(arguments[1]),
+               .last = std::stoull(arguments[2]),
+               .time_max = std::chrono::seconds(std::stoll(arguments[3]))},
               [](std::uint64_t done) {
                 write_message(STDOUT_FILENO, std::as_bytes(std::span(&done, 1)));
                 if (!read_message(STDIN_FILENO)) {
                   give_up("nobody looks");
                 }
               });
-  kind->make({.os = os, .functions = functions_of_growth(), .folder = words[4] + "/files"}, calls);
+  kind->make({.os = os, .functions = functions_of_growth(), .folder = arguments[4] + "/files"},
+             calls);
   return 0;
 }
 
@@ -288,33 +289,35 @@ class OsOfKind final : public lastref::os::KernelOs {
 };
 
 /// That of the kind that this process belongs to, be it the program, its tracker or a worker.
-std::optional<std::string> folder_of(std::span<const std::string> words) {
-  for (const std::string& word : words) {
-    const std::size_t end = word.find("/run/");
-    if (word.find("/lastref-bench-") != std::string::npos) {
-      return word.substr(0, end);
+std::optional<std::string> folder_of(std::span<const std::string> arguments) {
+  for (const std::string& argument : arguments) {
+    const std::size_t end = argument.find("/run/");
+    if (argument.find("/lastref-bench-") != std::string::npos) {
+      return argument.substr(0, end);
     }
   }
   return std::nullopt;
 }
 
-std::optional<Options> parse(std::span<const std::string> words) {
+std::optional<Options> parse(std::span<const std::string> arguments) {
   Options options;
-  for (std::size_t at = 0; at < words.size(); ++at) {
-    const std::string& word = words[at];
-    const bool has_number =
-        at + 1 < words.size() && !words[at + 1].empty() &&
-        std::ranges::all_of(words[at + 1], [](char each) { return each >= '0' && each <= '9'; });
-    if (word == "--quick") {
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const std::string& argument = arguments[at];
+    const bool has_number = at + 1 < arguments.size() && !arguments[at + 1].empty() &&
+                            std::ranges::all_of(arguments[at + 1], [](char each) {
+                              return each >= '0' && each <= '9';
+                            });
+    if (argument == "--quick") {
       options.is_quick = true;
-    } else if (has_number && word == "--calls") {
-      options.plan.last = std::stoull(words[++at]);
-    } else if (has_number && word == "--first") {
-      options.plan.first = std::stoull(words[++at]);
-    } else if (has_number && word == "--seconds") {
-      options.plan.time_max = std::chrono::seconds(std::stoll(words[++at]));
-    } else if (std::ranges::any_of(kinds(), [&](const Kind& kind) { return word == kind.name; })) {
-      options.names.push_back(word);
+    } else if (has_number && argument == "--calls") {
+      options.plan.last = std::stoull(arguments[++at]);
+    } else if (has_number && argument == "--first") {
+      options.plan.first = std::stoull(arguments[++at]);
+    } else if (has_number && argument == "--seconds") {
+      options.plan.time_max = std::chrono::seconds(std::stoll(arguments[++at]));
+    } else if (std::ranges::any_of(kinds(),
+                                   [&](const Kind& kind) { return argument == kind.name; })) {
+      options.names.push_back(argument);
     } else {
       return std::nullopt;
     }
@@ -325,29 +328,30 @@ std::optional<Options> parse(std::span<const std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv, argv + argc);
-  const auto folder = folder_of(words);
+  const std::vector<std::string> arguments(argv, argv + argc);
+  const auto folder = folder_of(arguments);
   if (folder) {
     answer_looks(*folder);
   }
   static auto& os = *new OsOfKind(folder.value_or(""));
-  if (const auto code = lastref::run_if_spawned(os, *functions_of_growth(), words)) {
+  if (const auto code = lastref::run_if_spawned(os, *functions_of_growth(), arguments)) {
     return *code;
   }
-  const auto rest = std::span(words).subspan(std::min<std::size_t>(words.size(), 2));
-  if (words.size() == 7 && words[1] == "--kind") {
+  const auto rest = std::span(arguments).subspan(std::min<std::size_t>(arguments.size(), 2));
+  if (arguments.size() == 7 && arguments[1] == "--kind") {
     return make_calls(os, rest);
   }
-  if (words.size() == 3 && words[1] == "--receive") {
+  if (arguments.size() == 3 && arguments[1] == "--receive") {
     return receive_for(os, rest[0]);
   }
-  if (words.size() == 2 && words[1] == "--list") {
+  if (arguments.size() == 2 && arguments[1] == "--list") {
     for (const Kind& kind : kinds()) {
       fmt::print("{:24}{}\n", kind.name, kind.what);
     }
     return 0;
   }
-  const auto options = parse(std::span(words).subspan(std::min<std::size_t>(words.size(), 1)));
+  const auto options =
+      parse(std::span(arguments).subspan(std::min<std::size_t>(arguments.size(), 1)));
   if (!options) {
     fmt::print(stderr, "{}", usage);
     return 2;

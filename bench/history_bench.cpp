@@ -69,11 +69,11 @@ BENCHMARK(linearizable)
     ->Unit(benchmark::kMillisecond)
     ->Complexity(benchmark::oN);
 
-constexpr std::uint32_t log_room = 1U << 16U;
+constexpr std::uint32_t log_space = 1U << 16U;
 
 std::span<std::byte> log_memory() {
-  static const SharedMemory memory(HistoryLog::size_for(log_room));
-  return {static_cast<std::byte*>(memory.get()), HistoryLog::size_for(log_room)};
+  static const SharedMemory memory(HistoryLog::size_for(log_space));
+  return {static_cast<std::byte*>(memory.get()), HistoryLog::size_for(log_space)};
 }
 
 void empty_log(const benchmark::State&) {

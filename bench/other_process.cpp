@@ -9,15 +9,15 @@
 namespace lastref::bench {
 namespace {
 
-void become(const std::vector<std::string>& words, int from, int to) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) {
-    arguments.push_back(const_cast<char*>(word.c_str()));
+void become(const std::vector<std::string>& arguments, int from, int to) {
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) {
+    pointers.push_back(const_cast<char*>(argument.c_str()));
   }
-  arguments.push_back(nullptr);
+  pointers.push_back(nullptr);
   ::dup2(from, STDIN_FILENO);
   ::dup2(to, STDOUT_FILENO);
-  ::execv(arguments.front(), arguments.data());
+  ::execv(pointers.front(), pointers.data());
 }
 
 }  // namespace
@@ -41,8 +41,8 @@ OtherProcess::OtherProcess(const std::function<void(int, int)>& body) {
   from_ = back[0];
 }
 
-OtherProcess::OtherProcess(const std::vector<std::string>& words)
-    : OtherProcess([&](int from, int to) { become(words, from, to); }) {}
+OtherProcess::OtherProcess(const std::vector<std::string>& arguments)
+    : OtherProcess([&](int from, int to) { become(arguments, from, to); }) {}
 
 OtherProcess::~OtherProcess() {
   ::close(to_);

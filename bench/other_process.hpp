@@ -14,7 +14,7 @@ class OtherProcess {
   /// `body` gets what it reads and what it writes, and runs in a fork: system calls only.
   explicit OtherProcess(const std::function<void(int, int)>& body);
   /// A program, with these as its standard input and output.
-  explicit OtherProcess(const std::vector<std::string>& words);
+  explicit OtherProcess(const std::vector<std::string>& arguments);
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
   /// It reads the end of its input, and is waited for.

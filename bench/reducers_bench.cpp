@@ -83,10 +83,10 @@ void wait_until_gone(const std::string& path) {
   }
 }
 
-bool has_room(benchmark::State& state, Tree& tree) {
+bool has_space(benchmark::State& state, Tree& tree) {
   const auto free = tree.os().free_space("/dev/shm");
   if (!free || *free < 2 * static_cast<std::uint64_t>(state.range(0))) {
-    state.SkipWithError("no room on /dev/shm");
+    state.SkipWithError("no space on /dev/shm");
     return false;
   }
   return tree.ready(state);
@@ -94,7 +94,7 @@ bool has_room(benchmark::State& state, Tree& tree) {
 
 void dump_of_a_new_array(benchmark::State& state) {
   Tree tree;
-  if (!has_room(state, tree)) {
+  if (!has_space(state, tree)) {
     return;
   }
   Pair pair(tree);
@@ -128,7 +128,7 @@ BENCHMARK(dump_of_a_new_array)->Arg(mega)->Arg(100 * mega)->Arg(1000 * mega)->Us
 /// Grows with nothing: the file is there.
 void reduce_a_known_array(benchmark::State& state) {
   Tree tree;
-  if (!has_room(state, tree)) {
+  if (!has_space(state, tree)) {
     return;
   }
   Pair pair(tree);
@@ -143,7 +143,7 @@ BENCHMARK(reduce_a_known_array)->Arg(mega)->Arg(100 * mega)->UseRealTime();
 /// Rebuilds and lets go; beside it a bare open, mmap, munmap, close.
 void load(benchmark::State& state) {
   Tree tree;
-  if (!has_room(state, tree)) {
+  if (!has_space(state, tree)) {
     return;
   }
   Pair pair(tree);
@@ -170,7 +170,7 @@ void load(benchmark::State& state) {
 BENCHMARK(load)->Arg(mega)->Arg(100 * mega)->UseManualTime();
 
 /// What a Python says on standard output.
-std::string output_of(const std::vector<std::string>& words) {
+std::string output_of(const std::vector<std::string>& arguments) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return {};
@@ -178,12 +178,12 @@ std::string output_of(const std::vector<std::string>& words) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    std::vector<char*> arguments;
-    for (const std::string& word : words) {
-      arguments.push_back(const_cast<char*>(word.c_str()));
+    std::vector<char*> pointers;
+    for (const std::string& argument : arguments) {
+      pointers.push_back(const_cast<char*>(argument.c_str()));
     }
-    arguments.push_back(nullptr);
-    ::execv(arguments.front(), arguments.data());
+    pointers.push_back(nullptr);
+    ::execv(pointers.front(), pointers.data());
     ::_exit(127);
   }
   ::close(ends[1]);

@@ -29,7 +29,7 @@ void must_be_let_go(Stage& stage, const std::vector<std::string>& files) {
 
 /// Views of one memory, which changes between their lives: they have an address in common, and no
 /// more.
-class Place {
+class Location {
  public:
   /// numbered(factor), as long as nobody asks again.
   Array holds(std::uint32_t factor) {
@@ -48,9 +48,9 @@ Status root(Stage& stage) {
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(stage.start("worker"));
   std::vector<std::string> files;
-  Place place;
+  Location location;
   for (std::uint32_t number = 1; number <= arrays; ++number) {
-    LASTREF_CHECK(parent.send(name_of(number), place.holds(number)));
+    LASTREF_CHECK(parent.send(name_of(number), location.holds(number)));
     files.push_back(parent.last_file());
     await_arrival(stage, name_of(number));
     LASTREF_CHECK(parent.arrived(name_of(number)));

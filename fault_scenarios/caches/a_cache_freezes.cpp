@@ -47,7 +47,10 @@ Status root_that_preserves(Stage& stage) {
   cache.put(0, value_of(0, stage.role()));
   stage.send("cache", cache.handle());
   LASTREF_CHECK(stage.start("worker"));
-  must_be(stage, "C7: it is preserved", cache.preserve("kept", true) == true, "it is not");
+  must_be(stage,
+          "C7: it is preserved",
+          cache.preserve("kept", /*overwrite=*/true) == true,
+          "it is not");
   stage.await("worker is done");
   // What is in the preserved one is what the cache has, and nothing came later.
   StageCache other(stage, "other");
@@ -87,7 +90,7 @@ Status root_that_preloads(Stage& stage) {
     StageCache first(stage, "first");
     LASTREF_CHECK(first.make(length));
     first.put(1, value_of(1, "first"));
-    LASTREF_TRY(preserved, first.preserve("kept", true));
+    LASTREF_TRY(preserved, first.preserve("kept", /*overwrite=*/true));
     if (!preserved) {
       return ok();
     }

@@ -12,7 +12,10 @@ Status root_of_a_durable_cache(Stage& stage) {
   LASTREF_CHECK(cache.make(2, options));
   cache.put(0, value_of(0, stage.role()));
   must_have(stage, cache, 0, value_of(0, stage.role()));
-  must_be(stage, "C9: it is preserved", cache.preserve("kept", true) == true, "it is not");
+  must_be(stage,
+          "C9: it is preserved",
+          cache.preserve("kept", /*overwrite=*/true) == true,
+          "it is not");
   cache.close();
   return cache.first_failed();
 }
@@ -30,7 +33,10 @@ Status root_of_a_file_cache(Stage& stage) {
     cache.put(slot, value_of(slot, stage.role()));
     must_have(stage, cache, slot, value_of(slot, stage.role()));
   }
-  must_be(stage, "C8: it is preserved", cache.preserve("kept", false) == true, "it is not");
+  must_be(stage,
+          "C8: it is preserved",
+          cache.preserve("kept", /*overwrite=*/false) == true,
+          "it is not");
   cache.close();
   StageCache loaded(stage, "loaded");
   LASTREF_CHECK(loaded.make(3));

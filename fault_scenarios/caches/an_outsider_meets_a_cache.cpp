@@ -66,7 +66,7 @@ Status root_of_hostile_files(Stage& stage) {
   must_be(stage, "C7: a link is not followed", !cache.preload("hostile"), "it was loaded");
   must_be(stage,
           "C7: what has the name is left alone",
-          cache.preserve("hostile", false) == false,
+          cache.preserve("hostile", /*overwrite=*/false) == false,
           "it was replaced");
   stage.outside().unlink(path);
   must_have(stage, cache, 0, value_of(0, stage.role()));

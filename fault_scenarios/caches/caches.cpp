@@ -5,7 +5,7 @@ namespace lastref::harness {
 std::vector<Scenario> caches_scenarios() {
   return {
       a_cache_has_no_inode(),
-      a_cache_has_no_room_for_slots(),
+      a_cache_has_no_space_for_slots(),
       a_cache_is_full(),
       a_cache_is_preloaded_during_use(),
       a_cache_is_preserved_during_use(),
@@ -15,13 +15,13 @@ std::vector<Scenario> caches_scenarios() {
       a_file_cache_of_one_process(),
       a_forked_child_shares_a_cache(),
       a_hostile_file_is_not_loaded(),
-      a_place_has_no_room(),
+      a_folder_has_no_space(),
       a_stopped_writer_holds_nobody_up(),
       an_outsider_cuts_a_cache_off(),
       an_outsider_unlinks_a_cache(),
       the_maker_of_a_cache_is_killed(),
       threads_share_a_cache(),
-      two_workers_race_for_the_last_room(),
+      two_workers_race_for_the_last_space(),
       two_workers_share_a_cache(),
       two_writers_of_one_slot(),
   };

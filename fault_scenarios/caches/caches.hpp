@@ -10,7 +10,7 @@
 namespace lastref::harness {
 
 Scenario a_cache_has_no_inode();
-Scenario a_cache_has_no_room_for_slots();
+Scenario a_cache_has_no_space_for_slots();
 Scenario a_cache_is_full();
 Scenario a_cache_is_preloaded_during_use();
 Scenario a_cache_is_preserved_during_use();
@@ -20,13 +20,13 @@ Scenario a_durable_cache();
 Scenario a_file_cache_of_one_process();
 Scenario a_forked_child_shares_a_cache();
 Scenario a_hostile_file_is_not_loaded();
-Scenario a_place_has_no_room();
+Scenario a_folder_has_no_space();
 Scenario a_stopped_writer_holds_nobody_up();
 Scenario an_outsider_cuts_a_cache_off();
 Scenario an_outsider_unlinks_a_cache();
 Scenario the_maker_of_a_cache_is_killed();
 Scenario threads_share_a_cache();
-Scenario two_workers_race_for_the_last_room();
+Scenario two_workers_race_for_the_last_space();
 Scenario two_workers_share_a_cache();
 Scenario two_writers_of_one_slot();
 

@@ -25,7 +25,10 @@ Status root(Stage& stage) {
   must_have(stage, cache, 1, value_of(1, "worker_1"));
   must_have(stage, cache, 2, value_of(2, "worker_2"));
   must_be(stage, "C4: one of two writers has the slot", cache.has(shared), "no value");
-  must_be(stage, "C7: a cache is preserved", cache.preserve("kept", false) == true, "it is not");
+  must_be(stage,
+          "C7: a cache is preserved",
+          cache.preserve("kept", /*overwrite=*/false) == true,
+          "it is not");
   cache.close();
   return cache.first_failed();
 }

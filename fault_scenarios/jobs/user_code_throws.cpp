@@ -23,7 +23,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.lead());
   std::atomic<bool> throws = true;
   ParallelOptions options = two_workers();
-  options.progress = [&throws](const Progress&) {
+  options.progress = [&throws](const CallProgress&) {
     if (throws) {
       throw std::runtime_error("progress");
     }

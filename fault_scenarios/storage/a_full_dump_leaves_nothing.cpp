@@ -20,7 +20,7 @@ Status fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
   stage.limits().free_storage();
   if (refused) {
     if (stage.is_undisturbed()) {
-      stage.refute("R12: a dump that finds no room is an error", "it was sent");
+      stage.refute("R12: a dump that finds no space is an error", "it was sent");
     }
     return ok();
   }
@@ -61,7 +61,8 @@ Scenario a_full_dump_leaves_nothing() {
       .name = "storage/a_full_dump_leaves_nothing",
       .sentence =
           "Shared memory runs full in the middle of a later dump: that is an error which names the "
-          "variable to set, nothing stays of the file, and with room again the same array is sent.",
+          "variable to set, nothing stays of the file, and with space again the same array is "
+          "sent.",
       .rows = {"R4", "R12", "M1"},
       .roles = {{"root", root_without_bytes}, {"worker", worker}},
       .failing_operations = {"reduce"},

@@ -30,7 +30,7 @@ Scenario a_full_first_dump_goes_elsewhere() {
       .sentence =
           "Shared memory runs full in the middle of a context's first dump: the array is dumped to "
           "the "
-          "next place, and nothing of the attempt stays.",
+          "next location, and nothing of the attempt stays.",
       .rows = {"R12", "M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
   };

@@ -24,7 +24,7 @@ Status root(Stage& stage) {
 Scenario shared_memory_is_forbidden() {
   return {
       .name = "storage/shared_memory_is_forbidden",
-      .sentence = "Nobody may write to /dev/shm: arrays travel through the next place.",
+      .sentence = "Nobody may write to /dev/shm: arrays travel through the next location.",
       .rows = {"M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
       .kernel_only = true,

@@ -58,7 +58,8 @@ void must_equal(Stage& stage, const Array& arrived, const Array& sent) {
 
 void must_be_spare(Stage& stage, const std::string& path) {
   if (stage.is_undisturbed() && !path.starts_with(stage.spare_folder() + '/')) {
-    stage.refute("M1: with no room on shared memory the next place is taken", "it is at " + path);
+    stage.refute("M1: with no space on shared memory the next location is taken",
+                 "it is at " + path);
   }
 }
 

@@ -29,8 +29,7 @@ Status StageCache::make(std::int64_t length, CacheOptions options) {
   }
   return stage_.product().operation("make a cache", [&]() -> Status {
     LASTREF_TRY(made,
-                MultiprocessFileCache::make(
-                    stage_.os(), references_of(stage_), length, std::move(options)));
+                MultiprocessFileCache::make(stage_.os(), references_of(stage_), length, options));
     many_ = made.get();
     cache_ = std::move(made);
     return ok();
@@ -42,9 +41,8 @@ Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
     options.folder = stage_.folder();
   }
   return stage_.product().operation("make a cache", [&]() -> Status {
-    LASTREF_TRY(
-        made,
-        lastref::make_file_cache(stage_.os(), references_of(stage_), length, std::move(options)));
+    LASTREF_TRY(made,
+                lastref::make_file_cache(stage_.os(), references_of(stage_), length, options));
     cache_ = std::move(made);
     return ok();
   });

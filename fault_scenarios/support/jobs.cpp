@@ -88,10 +88,9 @@ ParallelOptions two_workers() {
   return {.n_jobs = -1, .batch_size = 1, .arrays = {.max_nbytes = large}};
 }
 
-Jobs::Jobs(Stage& stage, ParallelOptions options)
+Jobs::Jobs(Stage& stage, const ParallelOptions& options)
     : stage_(stage),
-      parallel_(
-          std::make_unique<Parallel>(session_of(stage), functions_of(stage), std::move(options))) {}
+      parallel_(std::make_unique<Parallel>(session_of(stage), functions_of(stage), options)) {}
 
 Outcome<List> Jobs::run(const std::string& operation, std::vector<Task> tasks) {
   Outcome<List> outcome;

@@ -31,7 +31,7 @@ ParallelOptions two_workers();
 /// Where tasks are run by a root; each call is an operation.
 class Jobs {
  public:
-  explicit Jobs(Stage& stage, ParallelOptions options = two_workers());
+  explicit Jobs(Stage& stage, const ParallelOptions& options = two_workers());
 
   /// Runs, and says what became of it.
   Outcome<List> run(const std::string& operation, std::vector<Task> tasks);

@@ -13,36 +13,36 @@ namespace {
 
 constexpr const char* bench_program = "lastref_bench";
 
-std::vector<std::string> words_of(const BenchOptions& options) {
-  std::vector<std::string> words = {"--benchmark_counters_tabular=true"};
+std::vector<std::string> arguments_of(const BenchOptions& options) {
+  std::vector<std::string> arguments = {"--benchmark_counters_tabular=true"};
   if (!options.filter.empty()) {
-    words.push_back("--benchmark_filter=" + options.filter);
+    arguments.push_back("--benchmark_filter=" + options.filter);
   }
   if (!options.json.empty()) {
-    words.push_back("--benchmark_out=" + options.json);
-    words.emplace_back("--benchmark_out_format=json");
+    arguments.push_back("--benchmark_out=" + options.json);
+    arguments.emplace_back("--benchmark_out_format=json");
   }
-  return words;
+  return arguments;
 }
 
 }  // namespace
 
-void run(const BenchOptions& options, Session& session) {
+void run(const BenchOptions& options, Invocation& invocation) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string path = self.parent_path() / bench_program;
   if (error || !std::filesystem::exists(path, error)) {
-    session.refuse(
+    invocation.refuse(
         fmt::format("bench: {} is not built; it belongs beside this program", bench_program));
     return;
   }
-  const auto code = run_program(path, words_of(options));
+  const auto code = run_program(path, arguments_of(options));
   if (!code) {
-    session.refuse("bench: " + describe(code.error()));
+    invocation.refuse("bench: " + describe(code.error()));
   } else if (!*code) {
-    session.refuse("bench: it was killed");
+    invocation.refuse("bench: it was killed");
   } else {
-    session.exit = **code;
+    invocation.exit = **code;
   }
 }
 

@@ -148,7 +148,7 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
 CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "replay",
-      "One run again. Exit 0 clean, 1 violation, 125 if a fault's point is not reached any more");
+      "One run again. Exit 0 clean, 1 violation, 125 if a fault's site is not reached any more");
   verb->add_option("scenario", options.name, "Its name, as list gives it")->required();
   verb->add_option("--fault", options.faults, "A fault, as a report gives it; may be repeated")
       ->type_name("TEXT")
@@ -250,12 +250,12 @@ std::vector<std::string> names_of_options(const CLI::App& app, std::string_view 
   return names;
 }
 
-/// A word on the command line that nobody takes, with what may have been meant.
-std::string about_unknown(const CLI::App& app, std::span<const char* const> words) {
-  const std::string_view verb = words[1];
+/// An argument on the command line that nobody takes, with what may have been meant.
+std::string about_unknown(const CLI::App& app, std::span<const char* const> arguments) {
+  const std::string_view verb = arguments[1];
   const std::vector<std::string> names = names_of_options(app, verb);
-  for (const std::string_view word : words.subspan(2)) {
-    const std::string_view name = word.substr(0, word.find('='));
+  for (const std::string_view argument : arguments.subspan(2)) {
+    const std::string_view name = argument.substr(0, argument.find('='));
     if (name.starts_with("--") && std::ranges::find(names, name) == names.end()) {
       return fmt::format("{} has no option {}{}", verb, name, suggestion(name, names));
     }
@@ -305,23 +305,24 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
 
 CommandLine::~CommandLine() = default;
 
-tl::expected<Command, Answer> CommandLine::parse(std::span<const char* const> words) {
+tl::expected<Command, Answer> CommandLine::parse(std::span<const char* const> arguments) {
   CLI::App& app = grammar_->app;
   grammar_->options = {};
   grammar_->command.reset();
-  if (words.size() > 1 && !std::string_view(words[1]).starts_with('-') &&
-      verb_of(app, words[1]) == nullptr) {
+  if (arguments.size() > 1 && !std::string_view(arguments[1]).starts_with('-') &&
+      verb_of(app, arguments[1]) == nullptr) {
     return refusal(
-        fmt::format("no verb {}{}", words[1], suggestion(words[1], names_of_verbs(app))));
+        fmt::format("no verb {}{}", arguments[1], suggestion(arguments[1], names_of_verbs(app))));
   }
   try {
-    app.parse(static_cast<int>(words.size()), words.data());
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& asked) {
     std::ostringstream help;
     app.exit(asked, help, help);
     return tl::unexpected(Answer{.text = help.str(), .exit = Exit::clean});
   } catch (const CLI::ExtrasError& error) {
-    const std::string unknown = words.size() > 2 ? about_unknown(app, words) : std::string();
+    const std::string unknown =
+        arguments.size() > 2 ? about_unknown(app, arguments) : std::string();
     return refusal(unknown.empty() ? error.what() : unknown);
   } catch (const CLI::ParseError& error) {
     return refusal(error.what());

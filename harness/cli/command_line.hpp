@@ -110,9 +110,9 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  /// `words` start with that of the program. What names a scenario, a fault or a file is not looked
-  /// up, but for folders.
-  tl::expected<Command, Answer> parse(std::span<const char* const> words);
+  /// `arguments` start with that of the program. What names a scenario, a fault or a file is not
+  /// looked up, but for folders.
+  tl::expected<Command, Answer> parse(std::span<const char* const> arguments);
 
  private:
   struct Grammar;

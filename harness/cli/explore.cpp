@@ -49,13 +49,13 @@ Exit exit_of(const Exhausted& found) {
 
 }  // namespace
 
-void run(const ExploreOptions& options, Session& session) {
-  const Scenario* scenario = find_scenario(options.name, session);
+void run(const ExploreOptions& options, Invocation& invocation) {
+  const Scenario* scenario = find_scenario(options.name, invocation);
   if (scenario == nullptr) {
     return;
   }
   if (scenario->kernel_only) {
-    session.refuse(scenario->name + " needs the kernel world");
+    invocation.refuse(scenario->name + " needs the kernel world");
     return;
   }
   ExhaustiveOptions bounds;
@@ -64,7 +64,7 @@ void run(const ExploreOptions& options, Session& session) {
   bounds.runs_max = options.runs;
   bounds.stop_at_first = !options.all;
   bounds.split_deaths = options.split_deaths;
-  auto faults = parse_faults(options.faults, session);
+  auto faults = parse_faults(options.faults, invocation);
   if (!faults) {
     return;
   }
@@ -73,7 +73,7 @@ void run(const ExploreOptions& options, Session& session) {
   const Exhausted found =
       exhaust(*scenario, bounds, [end](const Outcome&) { return end == 0 || seconds_now() < end; });
   print(*scenario, bounds, found);
-  session.end(exit_of(found));
+  invocation.end(exit_of(found));
 }
 
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-// gate: the main job. Everything in the catalog, clean, failed at every point, and at random.
+// gate: the main job. Everything in the catalog, clean, failed at every site, and at random.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -53,8 +53,8 @@ bool is_terminal() {
 
 class Gate {
  public:
-  Gate(const GateOptions& options, Session& session)
-      : options_(options), session_(session), json_(options.json), junit_(options.junit) {}
+  Gate(const GateOptions& options, Invocation& invocation)
+      : options_(options), invocation_(invocation), json_(options.json), junit_(options.junit) {}
 
   void run() {
     if (!choose_scenarios() || !check_worlds() || !choose_ambients() || !open_files()) {
@@ -70,15 +70,15 @@ class Gate {
     campaign_.memory = &memory_;
     campaign_.is_interrupted = Interruption::happened;
     const Interruption interruption;
-    Report report = run_campaign(session_.worlds.all(), campaign_);
+    Report report = run_campaign(invocation_.worlds.all(), campaign_);
     line.end();
     if (report.interrupted) {
       say_how_to_go_on();
     }
-    report.worlds = session_.worlds.report();
-    report.bare_loop_per_second = session_.worlds.bare_loops();
+    report.worlds = invocation_.worlds.report();
+    report.bare_loop_per_second = invocation_.worlds.bare_loops();
     report.notes = notes_;
-    session_.end(exit_of(report));
+    invocation_.end(exit_of(report));
     give(report);
   }
 
@@ -86,7 +86,7 @@ class Gate {
   bool choose_scenarios() {
     campaign_.scenarios = select(options_.scenario, options_.row);
     campaign_.all_scenarios = options_.scenario.empty() && options_.row.empty();
-    if (session_.worlds.kind() == "sim") {
+    if (invocation_.worlds.kind() == "sim") {
       const std::size_t left_out = std::erase_if(
           campaign_.scenarios, [](const Scenario* scenario) { return scenario->kernel_only; });
       if (left_out > 0) {
@@ -102,29 +102,29 @@ class Gate {
       campaign_.only_ambients = true;
     }
     if (campaign_.scenarios.empty()) {
-      session_.refuse(fmt::format("no scenario matches {}{}",
-                                  !options_.scenario.empty() ? options_.scenario
-                                  : options_.row.empty()     ? "the gate"
-                                                             : "row " + options_.row,
-                                  suggestion(options_.scenario, scenario_names())));
+      invocation_.refuse(fmt::format("no scenario matches {}{}",
+                                     !options_.scenario.empty() ? options_.scenario
+                                     : options_.row.empty()     ? "the gate"
+                                                                : "row " + options_.row,
+                                     suggestion(options_.scenario, scenario_names())));
       return false;
     }
     return true;
   }
 
   bool check_worlds() {
-    if (!session_.has_worlds()) {
+    if (!invocation_.has_worlds()) {
       return false;
     }
     for (const std::string& required : options_.required) {
-      if (required != session_.worlds.kind()) {
-        session_.refuse(fmt::format(
-            "--require {}: this gate runs in the {} world", required, session_.worlds.kind()));
+      if (required != invocation_.worlds.kind()) {
+        invocation_.refuse(fmt::format(
+            "--require {}: this gate runs in the {} world", required, invocation_.worlds.kind()));
         return false;
       }
-      if (!session_.worlds.degraded().empty()) {
-        session_.refuse(
-            fmt::format("--require {}: not all there: {}", required, session_.worlds.degraded()));
+      if (!invocation_.worlds.degraded().empty()) {
+        invocation_.refuse(fmt::format(
+            "--require {}: not all there: {}", required, invocation_.worlds.degraded()));
         return false;
       }
     }
@@ -136,7 +136,7 @@ class Gate {
   }
 
   bool is_runnable(const Ambient& ambient) const {
-    return session_.worlds.kind() == "kernel" && session_.worlds.degraded().empty() &&
+    return invocation_.worlds.kind() == "kernel" && invocation_.worlds.degraded().empty() &&
            is_possible(ambient);
   }
 
@@ -145,9 +145,9 @@ class Gate {
       campaign_.only_ambients = true;
       campaign_.all_scenarios = false;
       campaign_.ambients = {ambient_named(options_.ambient)};
-      return has_ambient(options_.ambient, session_);
+      return has_ambient(options_.ambient, invocation_);
     }
-    if (session_.worlds.kind() == "sim") {
+    if (invocation_.worlds.kind() == "sim") {
       return true;
     }
     for (const Ambient& each : ambients()) {
@@ -166,7 +166,7 @@ class Gate {
   bool open_files() {
     for (Target* target : {&json_, &junit_}) {
       if (!target->open()) {
-        session_.refuse("cannot write " + target->path());
+        invocation_.refuse("cannot write " + target->path());
         return false;
       }
     }
@@ -175,7 +175,7 @@ class Gate {
     }
     std::string why;
     if (!memory_.open(options_.resume, hash_of_program(), why)) {
-      session_.refuse(why);
+      invocation_.refuse(why);
       return false;
     }
     if (memory_.outdated()) {
@@ -184,15 +184,15 @@ class Gate {
     return true;
   }
 
-  /// The same words again, with the file of what was done.
+  /// The same arguments again, with the file of what was done.
   void say_how_to_go_on() {
     std::string command = "lastref";
-    for (const char* word : session_.words.subspan(1)) {
-      command += " " + harness::quoted(word);
+    for (const char* argument : invocation_.arguments.subspan(1)) {
+      command += " " + harness::quoted(argument);
     }
     if (options_.resume.empty()) {
       const std::string path = new_temporary_file();
-      std::string why = "there is no place for a file";
+      std::string why = "there is no folder for a file";
       if (path.empty() || !memory_.open(path, hash_of_program(), why)) {
         notes_.push_back("cannot be resumed: " + why);
         return;
@@ -206,15 +206,15 @@ class Gate {
     const bool taken = json_.takes_standard_output() || junit_.takes_standard_output();
     (taken ? std::cerr : std::cout) << to_text(report) << std::flush;
     if (json_.wanted() && !json_.write(to_json(report))) {
-      session_.refuse("cannot write " + json_.path());
+      invocation_.refuse("cannot write " + json_.path());
     }
     if (junit_.wanted() && !junit_.write(to_junit(report))) {
-      session_.refuse("cannot write " + junit_.path());
+      invocation_.refuse("cannot write " + junit_.path());
     }
   }
 
   const GateOptions& options_;
-  Session& session_;
+  Invocation& invocation_;
   Target json_;
   Target junit_;
   ProgressFile memory_;
@@ -224,8 +224,8 @@ class Gate {
 
 }  // namespace
 
-void run(const GateOptions& options, Session& session) {
-  Gate(options, session).run();
+void run(const GateOptions& options, Invocation& invocation) {
+  Gate(options, invocation).run();
 }
 
 }  // namespace lastref::harness

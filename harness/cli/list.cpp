@@ -21,7 +21,7 @@
 namespace lastref::harness {
 namespace {
 
-std::string_view word_of(Traits traits) {
+std::string_view name_of(Traits traits) {
   switch (traits) {
     case Traits::plain:
       return "plain";
@@ -45,7 +45,7 @@ std::string text_of_points() {
     text += fmt::format("{:<18} {:<22} {:<16} {}\n",
                         row.method,
                         row.point,
-                        word_of(row.traits),
+                        name_of(row.traits),
                         fmt::join(errors, " "));
   }
   for (const StepRow& row : step_rows()) {
@@ -69,16 +69,16 @@ std::string text_of_scenarios() {
 
 class RowList {
  public:
-  RowList(const ListOptions& options, Session& session)
-      : options_(options), session_(session), json_(options.json) {}
+  RowList(const ListOptions& options, Invocation& invocation)
+      : options_(options), invocation_(invocation), json_(options.json) {}
 
   void run() {
     if (!json_.open()) {
-      session_.refuse("cannot write " + json_.path());
+      invocation_.refuse("cannot write " + json_.path());
       return;
     }
     if (const Status read = read_checkout(); !read) {
-      session_.refuse("list: " + describe(read.error()));
+      invocation_.refuse("list: " + describe(read.error()));
       return;
     }
     listing_.proof = prove(
@@ -87,7 +87,7 @@ class RowList {
     if (!choose()) {
       return;
     }
-    session_.end(Exit::clean);
+    invocation_.end(Exit::clean);
     give();
   }
 
@@ -114,21 +114,21 @@ class RowList {
     std::erase_if(listing_.proof.rows,
                   [this](const RowParts& parts) { return !matches(options_.rows, parts.row.id); });
     if (listing_.proof.rows.empty()) {
-      session_.refuse(fmt::format("no row {}", options_.rows));
+      invocation_.refuse(fmt::format("no row {}", options_.rows));
     }
     return !listing_.proof.rows.empty();
   }
 
   void give() {
     if (json_.wanted() && !json_.write(to_json(listing_))) {
-      session_.refuse("cannot write " + json_.path());
+      invocation_.refuse("cannot write " + json_.path());
     }
     std::ostream& out = json_.takes_standard_output() ? std::cerr : std::cout;
     if (options_.markdown) {
       if (listing_.checkout) {
         out << to_markdown(listing_.proof) << std::flush;
       } else {
-        session_.refuse("list: this program does not lie in a checkout; give --checkout");
+        invocation_.refuse("list: this program does not lie in a checkout; give --checkout");
       }
       return;
     }
@@ -144,7 +144,7 @@ class RowList {
   }
 
   const ListOptions& options_;
-  Session& session_;
+  Invocation& invocation_;
   Target json_;
   std::vector<std::string> tests_;
   std::vector<Mutant> mutants_;
@@ -153,13 +153,13 @@ class RowList {
 
 }  // namespace
 
-void run(const ListOptions& options, Session& session) {
+void run(const ListOptions& options, Invocation& invocation) {
   if (options.wants_rows) {
-    RowList(options, session).run();
+    RowList(options, invocation).run();
     return;
   }
   std::cout << (options.points ? text_of_points() : text_of_scenarios()) << std::flush;
-  session.end(Exit::clean);
+  invocation.end(Exit::clean);
 }
 
 }  // namespace lastref::harness

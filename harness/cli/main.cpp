@@ -14,12 +14,12 @@
 
 namespace lastref::harness {
 
-void Session::refuse(std::string_view why) {
+void Invocation::refuse(std::string_view why) {
   std::cerr << "lastref: " << why << '\n';
   end(Exit::unusable);
 }
 
-bool Session::has_worlds() {
+bool Invocation::has_worlds() {
   if (!worlds.available()) {
     refuse(fmt::format("the {} world cannot run here: {}", worlds.kind(), worlds.degraded()));
   }
@@ -28,32 +28,32 @@ bool Session::has_worlds() {
 
 namespace {
 
-int act_on(std::span<const char* const> words) {
-  if (words.size() > 1 && std::string_view(words[1]) == born_word) {
-    return become_process_of_run(words.subspan(2), catalog(), product_entries());
+int act_on(std::span<const char* const> arguments) {
+  if (arguments.size() > 1 && std::string_view(arguments[1]) == born_argument) {
+    return become_process_of_run(arguments.subspan(2), catalog(), product_entries());
   }
-  Session session{.worlds = Worlds::start(words), .words = words};
-  const auto command = CommandLine().parse(words);
+  Invocation invocation{.worlds = Worlds::start(arguments), .arguments = arguments};
+  const auto command = CommandLine().parse(arguments);
   if (command) {
-    std::visit([&](const auto& options) { run(options, session); }, *command);
+    std::visit([&](const auto& options) { run(options, invocation); }, *command);
   } else if (const Answer& answer = command.error(); answer.exit == Exit::clean) {
     std::cout << answer.text << std::flush;
   } else {
-    session.refuse(answer.text);
+    invocation.refuse(answer.text);
   }
   // Who reads it would take the half for the whole.
   if (!std::cout.flush()) {
-    session.refuse("cannot write to standard output all that there was to say");
+    invocation.refuse("cannot write to standard output all that there was to say");
   }
-  return session.exit;
+  return invocation.exit;
 }
 
 }  // namespace
 }  // namespace lastref::harness
 
 // The product throws nothing; libraries that the harness stands on may.
-int main(int count, char** words) try {
-  return lastref::harness::act_on({words, static_cast<std::size_t>(count)});
+int main(int count, char** arguments) try {
+  return lastref::harness::act_on({arguments, static_cast<std::size_t>(count)});
 } catch (const std::exception& error) {
   std::fputs("lastref: ", stderr);
   std::fputs(error.what(), stderr);

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view word_of(const Verdict& verdict) {
+std::string_view name_of(const Verdict& verdict) {
   return !verdict.builds     ? "DOES NOT BUILD"
          : verdict.elsewhere ? "NOT BY ITS ROW"
          : verdict.killed()  ? "killed"
@@ -62,7 +62,7 @@ Json json_of(const Mutant& mutant, const Verdict& verdict) {
           {"row", mutant.row},
           {"origin", mutant.origin},
           {"claim", mutant.claim},
-          {"verdict", word_of(verdict)},
+          {"verdict", name_of(verdict)},
           {"gate", json_of(verdict.gate)},
           {"tests", json_of(verdict.tests)},
           {"seconds", verdict.seconds}};
@@ -70,7 +70,8 @@ Json json_of(const Mutant& mutant, const Verdict& verdict) {
 
 class Hunt {
  public:
-  Hunt(const MutantsOptions& options, Session& session) : options_(options), session_(session) {}
+  Hunt(const MutantsOptions& options, Invocation& invocation)
+      : options_(options), invocation_(invocation) {}
 
   void run() {
     if (!choose()) {
@@ -88,7 +89,7 @@ class Hunt {
                         : options_.check ? check(*workshop)
                                          : attack(*workshop);
     if (!done) {
-      session_.refuse("mutants: " + describe(done.error()));
+      invocation_.refuse("mutants: " + describe(done.error()));
     }
   }
 
@@ -96,12 +97,12 @@ class Hunt {
   bool choose() {
     checkout_ = options_.checkout.empty() ? checkout_of_program() : options_.checkout;
     if (checkout_.empty()) {
-      session_.refuse("mutants: this program does not lie in a checkout; give --checkout");
+      invocation_.refuse("mutants: this program does not lie in a checkout; give --checkout");
       return false;
     }
     auto read = read_mutants(checkout_ + "/" + mutants_folder);
     if (!read) {
-      session_.refuse("mutants: " + describe(read.error()));
+      invocation_.refuse("mutants: " + describe(read.error()));
       return false;
     }
     std::vector<std::string> known;
@@ -112,11 +113,11 @@ class Hunt {
       }
     }
     if (mutants_.empty()) {
-      session_.refuse(options_.names.empty()
-                          ? fmt::format("no mutant of row {}", options_.row)
-                          : fmt::format("no mutant {}{}",
-                                        options_.names.front(),
-                                        suggestion(options_.names.front(), known)));
+      invocation_.refuse(options_.names.empty()
+                             ? fmt::format("no mutant of row {}", options_.row)
+                             : fmt::format("no mutant {}{}",
+                                           options_.names.front(),
+                                           suggestion(options_.names.front(), known)));
       return false;
     }
     return true;
@@ -133,13 +134,13 @@ class Hunt {
       std::cout << fmt::format(
           "{:<4} {}\n     {}\n     {}\n", mutant.row, mutant.name, mutant.claim, mutant.origin);
     }
-    session_.end(Exit::clean);
+    invocation_.end(Exit::clean);
   }
 
   Status check(Workshop& workshop) {
     LASTREF_CHECK(workshop.check(mutants_));
     std::cout << fmt::format("all {} patches fit\n", mutants_.size());
-    session_.end(Exit::clean);
+    invocation_.end(Exit::clean);
     return ok();
   }
 
@@ -151,7 +152,7 @@ class Hunt {
     if (unchanged.killed()) {
       // Whoever finds a bug where none was planted proves nothing by finding one.
       std::cout << "VIOLATION without any mutant\n" << text_of_finders(unchanged);
-      session_.end(Exit::violation);
+      invocation_.end(Exit::violation);
       return ok();
     }
     Json rows = Json::array();
@@ -163,12 +164,12 @@ class Hunt {
       std::cout << fmt::format("{:<4} {:<46} {} ({:.0f} s)\n",
                                mutant.row,
                                mutant.name,
-                               word_of(verdict),
+                               name_of(verdict),
                                verdict.seconds)
                 << text_of_finders(verdict) << std::flush;
     }
     std::cout << fmt::format("{} of {} mutants killed by their rows\n", good, mutants_.size());
-    session_.end(good == mutants_.size() ? Exit::clean : Exit::violation);
+    invocation_.end(good == mutants_.size() ? Exit::clean : Exit::violation);
     return write(rows);
   }
 
@@ -182,15 +183,15 @@ class Hunt {
   }
 
   const MutantsOptions& options_;
-  Session& session_;
+  Invocation& invocation_;
   std::string checkout_;
   std::vector<Mutant> mutants_;
 };
 
 }  // namespace
 
-void run(const MutantsOptions& options, Session& session) {
-  Hunt(options, session).run();
+void run(const MutantsOptions& options, Invocation& invocation) {
+  Hunt(options, invocation).run();
 }
 
 }  // namespace lastref::harness

@@ -7,10 +7,10 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::size_t suggestions_max = 3;
-constexpr std::size_t mistakes_max = 2;  // in a short word; in a long one, a third of it
+constexpr std::size_t mistakes_max = 2;  // in a short wanted; in a long one, a third of it
 
-/// Insertions, deletions and changes that make one word of the other, or something above `most` if
-/// there are more. Levenshtein 1966.
+/// Insertions, deletions and changes that make one wanted of the other, or something above `most`
+/// if there are more. Levenshtein 1966.
 std::size_t distance(std::string_view one, std::string_view other, std::size_t most) {
   if (std::max(one.size(), other.size()) - std::min(one.size(), other.size()) > most) {
     return most + 1;
@@ -57,13 +57,13 @@ bool matches(std::string_view pattern, std::string_view name) noexcept {
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-std::vector<std::string> nearest(std::string_view word, std::span<const std::string> names) {
+std::vector<std::string> nearest(std::string_view wanted, std::span<const std::string> names) {
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& name : names) {
-    const bool within = !word.empty() && name.find(word) != std::string::npos;
-    const std::size_t size = std::max(word.size(), name.size());
+    const bool within = !wanted.empty() && name.find(wanted) != std::string::npos;
+    const std::size_t size = std::max(wanted.size(), name.size());
     const std::size_t most = std::max(mistakes_max, size / 3);
-    const std::size_t away = within ? 0 : distance(word, name, most);
+    const std::size_t away = within ? 0 : distance(wanted, name, most);
     if (away <= most && away < size) {
       near.emplace_back(away, name);
     }
@@ -76,8 +76,8 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   return found;
 }
 
-std::string suggestion(std::string_view word, std::span<const std::string> names) {
-  const std::vector<std::string> found = nearest(word, names);
+std::string suggestion(std::string_view wanted, std::span<const std::string> names) {
+  const std::vector<std::string> found = nearest(wanted, names);
   if (found.empty()) {
     return {};
   }

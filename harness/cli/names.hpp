@@ -11,10 +11,10 @@ namespace lastref::harness {
 /// Whether `name` is what `pattern` says: '*' is any text, '?' any one byte, all else itself.
 bool matches(std::string_view pattern, std::string_view name) noexcept;
 
-/// At most three of `names` that are few mistakes away, or hold the word; the nearest first.
-std::vector<std::string> nearest(std::string_view word, std::span<const std::string> names);
+/// At most three of `names` that are few mistakes away, or hold the wanted; the nearest first.
+std::vector<std::string> nearest(std::string_view wanted, std::span<const std::string> names);
 
 /// "; did you mean a, b or c?", or nothing.
-std::string suggestion(std::string_view word, std::span<const std::string> names);
+std::string suggestion(std::string_view wanted, std::span<const std::string> names);
 
 }  // namespace lastref::harness

@@ -16,27 +16,28 @@ namespace {
 
 class Replay {
  public:
-  Replay(const ReplayOptions& options, Session& session) : options_(options), session_(session) {}
+  Replay(const ReplayOptions& options, Invocation& invocation)
+      : options_(options), invocation_(invocation) {}
 
   void run() {
-    const Scenario* scenario = find_scenario(options_.name, session_);
+    const Scenario* scenario = find_scenario(options_.name, invocation_);
     if (scenario == nullptr || !make_plan()) {
       return;
     }
-    if (!options_.ambient.empty() && !has_ambient(options_.ambient, session_)) {
+    if (!options_.ambient.empty() && !has_ambient(options_.ambient, invocation_)) {
       return;
     }
-    if (scenario->kernel_only && session_.worlds.kind() == "sim") {
-      session_.refuse(scenario->name + " needs the kernel world");
+    if (scenario->kernel_only && invocation_.worlds.kind() == "sim") {
+      invocation_.refuse(scenario->name + " needs the kernel world");
       return;
     }
-    if (!session_.has_worlds()) {
+    if (!invocation_.has_worlds()) {
       return;
     }
-    if (const std::string& degraded = session_.worlds.degraded(); !degraded.empty()) {
+    if (const std::string& degraded = invocation_.worlds.degraded(); !degraded.empty()) {
       std::cerr << "lastref: the kernel world is DEGRADED: " << degraded << '\n';
     }
-    const Outcome outcome = session_.worlds.first()->run(*scenario, plan_);
+    const Outcome outcome = invocation_.worlds.first()->run(*scenario, plan_);
     if (options_.trace) {
       for (const Crossing& crossing : outcome.crossings) {
         std::cout << to_text(crossing) << '\n';
@@ -51,14 +52,14 @@ class Replay {
 
  private:
   bool make_plan() {
-    auto faults = parse_faults(options_.faults, session_);
+    auto faults = parse_faults(options_.faults, invocation_);
     if (!faults) {
       return false;
     }
     plan_.faults = *std::move(faults);
     const auto choices = parse_choices(options_.choices);
     if (!choices) {
-      session_.refuse(
+      invocation_.refuse(
           fmt::format("--choices {}: not a list of answers such as 1.0.2", options_.choices));
       return false;
     }
@@ -70,7 +71,7 @@ class Replay {
   }
 
   void judge(const Scenario& scenario, const Outcome& outcome) {
-    const std::string again = replay_command(scenario.name, plan_, session_.worlds.kind());
+    const std::string again = replay_command(scenario.name, plan_, invocation_.worlds.kind());
     for (const Finding& finding : outcome.findings) {
       std::cout << to_text(Violation{.scenario = scenario.name,
                                      .claim = finding.claim,
@@ -81,7 +82,7 @@ class Replay {
                 << '\n';
     }
     if (!outcome.findings.empty()) {
-      session_.end(Exit::violation);
+      invocation_.end(Exit::violation);
       return;
     }
     if (outcome.faults_fired < plan_.faults.size()) {
@@ -89,39 +90,39 @@ class Replay {
                                outcome.faults_fired,
                                plan_.faults.size(),
                                nearest_points(outcome));
-      session_.exit = exit_does_not_apply;
+      invocation_.exit = exit_does_not_apply;
       return;
     }
     std::cout << fmt::format(
         "clean: {} crossings, {} kills\n", outcome.crossings.size(), outcome.kills);
-    session_.end(Exit::clean);
+    invocation_.end(Exit::clean);
   }
 
   /// Points of the run that are close to those of the faults.
   std::string nearest_points(const Outcome& outcome) const {
-    std::vector<std::string> points;
+    std::vector<std::string> sites;
     for (const Crossing& crossing : outcome.crossings) {
-      points.push_back(to_text(crossing.point));
+      sites.push_back(to_text(crossing.site));
     }
     std::string text;
     for (const Fault& fault : plan_.faults) {
-      const std::string point = to_text(fault.point);
-      if (std::ranges::find(points, point) == points.end()) {
-        text += fmt::format("\n  {} was not reached{}", point, suggestion(point, points));
+      const std::string site = to_text(fault.site);
+      if (std::ranges::find(sites, site) == sites.end()) {
+        text += fmt::format("\n  {} was not reached{}", site, suggestion(site, sites));
       }
     }
     return text;
   }
 
   const ReplayOptions& options_;
-  Session& session_;
+  Invocation& invocation_;
   Plan plan_;
 };
 
 }  // namespace
 
-void run(const ReplayOptions& options, Session& session) {
-  Replay(options, session).run();
+void run(const ReplayOptions& options, Invocation& invocation) {
+  Replay(options, invocation).run();
 }
 
 }  // namespace lastref::harness

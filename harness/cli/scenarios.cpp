@@ -19,47 +19,47 @@ std::vector<std::string> scenario_names() {
   return names;
 }
 
-const Scenario* find_scenario(const std::string& name, Session& session) {
+const Scenario* find_scenario(const std::string& name, Invocation& invocation) {
   const auto found = std::ranges::find(catalog(), name, &Scenario::name);
   if (found == catalog().end()) {
-    session.refuse(fmt::format("no scenario {}{}", name, suggestion(name, scenario_names())));
+    invocation.refuse(fmt::format("no scenario {}{}", name, suggestion(name, scenario_names())));
     return nullptr;
   }
   return &*found;
 }
 
-bool has_ambient(const std::string& name, Session& session) {
+bool has_ambient(const std::string& name, Invocation& invocation) {
   const Ambient* const found = ambient_named(name);
   if (found == nullptr) {
     std::vector<std::string> names;
     for (const Ambient& each : ambients()) {
       names.emplace_back(each.name);
     }
-    session.refuse(fmt::format("no ambient {}; there are {}", name, fmt::join(names, ", ")));
+    invocation.refuse(fmt::format("no ambient {}; there are {}", name, fmt::join(names, ", ")));
     return false;
   }
-  if (session.worlds.kind() != "kernel") {
-    session.refuse(fmt::format("--ambient {} needs the kernel world", name));
+  if (invocation.worlds.kind() != "kernel") {
+    invocation.refuse(fmt::format("--ambient {} needs the kernel world", name));
     return false;
   }
-  if (!is_possible(*found) || !session.worlds.degraded().empty()) {
-    session.refuse(fmt::format("--ambient {} needs root and all of the kernel world", name));
+  if (!is_possible(*found) || !invocation.worlds.degraded().empty()) {
+    invocation.refuse(fmt::format("--ambient {} needs root and all of the kernel world", name));
     return false;
   }
   return true;
 }
 
 std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> texts,
-                                               Session& session) {
+                                               Invocation& invocation) {
   if (texts.size() > faults_max) {
-    session.refuse(fmt::format("a run has {} faults at most", faults_max));
+    invocation.refuse(fmt::format("a run has {} faults at most", faults_max));
     return std::nullopt;
   }
   std::vector<Fault> faults;
   for (const std::string& text : texts) {
     Result<Fault> fault = parse_fault(text);
     if (!fault) {
-      session.refuse(fmt::format(
+      invocation.refuse(fmt::format(
           "--fault {}: not a fault. One reads: 'tracker/unlink(a.bin)#1 fail_once EACCES'; kinds "
           "are kill_before, kill_after, kill_blocked (each also with whole_tree behind it), "
           "fail_once, fail_always (each with an errno), shorten, interrupt and pause",

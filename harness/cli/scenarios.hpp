@@ -15,14 +15,14 @@ namespace lastref::harness {
 std::vector<std::string> scenario_names();
 
 /// The scenario of this name; none, and a refusal with the nearest names, if there is none.
-const Scenario* find_scenario(const std::string& name, Session& session);
+const Scenario* find_scenario(const std::string& name, Invocation& invocation);
 
 /// False, and a refusal, if there is no such ambient, or not here.
-bool has_ambient(const std::string& name, Session& session);
+bool has_ambient(const std::string& name, Invocation& invocation);
 
 /// None, and a refusal, if there are too many for one run, or one of the texts is no fault: then it
 /// says how a fault reads.
 std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> texts,
-                                               Session& session);
+                                               Invocation& invocation);
 
 }  // namespace lastref::harness

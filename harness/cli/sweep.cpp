@@ -11,11 +11,11 @@
 
 namespace lastref::harness {
 
-void run(const SweepOptions& options, Session& session) {
+void run(const SweepOptions& options, Invocation& invocation) {
   os::KernelOs os;
   const auto swept = sweep(os, options.runtime);
   if (!swept) {
-    session.refuse("sweep: " + describe(swept.error()));
+    invocation.refuse("sweep: " + describe(swept.error()));
     return;
   }
   std::cout << fmt::format(
@@ -25,7 +25,7 @@ void run(const SweepOptions& options, Session& session) {
       swept->names,
       swept->kept,
       swept->alive);
-  session.end(swept->kept == 0 ? Exit::clean : Exit::incomplete);
+  invocation.end(swept->kept == 0 ? Exit::clean : Exit::incomplete);
 }
 
 }  // namespace lastref::harness

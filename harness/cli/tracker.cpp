@@ -8,14 +8,14 @@
 
 namespace lastref::harness {
 
-void run(const TrackerOptions& options, Session& session) {
+void run(const TrackerOptions& options, Invocation& invocation) {
   os::KernelOs os;
   if (options.loky_fd) {
-    session.exit = tracker::run_loky(os, static_cast<os::Fd>(*options.loky_fd));
+    invocation.exit = tracker::run_loky(os, static_cast<os::Fd>(*options.loky_fd));
   } else if (options.tree) {
-    session.exit = tracker::run(os, std::array{*options.tree});
+    invocation.exit = tracker::run(os, std::array{*options.tree});
   } else {
-    session.refuse("tracker: give the folder of its tree, or --loky-fd");
+    invocation.refuse("tracker: give the folder of its tree, or --loky-fd");
   }
 }
 

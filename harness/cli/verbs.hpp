@@ -11,10 +11,10 @@
 namespace lastref::harness {
 
 /// What main shares with every verb.
-struct Session {
+struct Invocation {
   Worlds worlds;
-  std::span<const char* const> words;  ///< of the command line, the program's own first
-  int exit = 0;                        ///< Set by the verb that ran.
+  std::span<const char* const> arguments;  ///< of the command line, the program's own first
+  int exit = 0;                            ///< Set by the verb that ran.
 
   void end(Exit how) noexcept { exit = static_cast<int>(how); }
   /// Says on standard error why it cannot go on.
@@ -23,13 +23,13 @@ struct Session {
   bool has_worlds();
 };
 
-void run(const BenchOptions& options, Session& session);
-void run(const ExploreOptions& options, Session& session);
-void run(const GateOptions& options, Session& session);
-void run(const ListOptions& options, Session& session);
-void run(const MutantsOptions& options, Session& session);
-void run(const ReplayOptions& options, Session& session);
-void run(const SweepOptions& options, Session& session);
-void run(const TrackerOptions& options, Session& session);
+void run(const BenchOptions& options, Invocation& invocation);
+void run(const ExploreOptions& options, Invocation& invocation);
+void run(const GateOptions& options, Invocation& invocation);
+void run(const ListOptions& options, Invocation& invocation);
+void run(const MutantsOptions& options, Invocation& invocation);
+void run(const ReplayOptions& options, Invocation& invocation);
+void run(const SweepOptions& options, Invocation& invocation);
+void run(const TrackerOptions& options, Invocation& invocation);
 
 }  // namespace lastref::harness

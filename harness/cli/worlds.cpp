@@ -15,23 +15,24 @@ namespace {
 constexpr unsigned worlds_most = 64;
 constexpr std::size_t loops_at_start = 300;  // 0.1 s
 
-/// The word behind "--option", or within "--option=word"; the last one if there are several.
-std::string_view word_after(std::span<const char* const> words, std::string_view option) {
+/// The argument behind "--option", or within "--option=argument"; the last one if there are
+/// several.
+std::string_view value_after(std::span<const char* const> arguments, std::string_view option) {
   std::string_view found;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == option && i + 1 < words.size()) {
-      found = words[i + 1];
-    } else if (word.starts_with(option) && word.substr(option.size()).starts_with('=')) {
-      found = word.substr(option.size() + 1);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == option && i + 1 < arguments.size()) {
+      found = arguments[i + 1];
+    } else if (argument.starts_with(option) && argument.substr(option.size()).starts_with('=')) {
+      found = argument.substr(option.size() + 1);
     }
   }
   return found;
 }
 
 /// A world of real processes waits now and then, and leaves its core to a second one.
-unsigned number_of_worlds(std::span<const char* const> words, bool simulated) {
-  const std::string_view text = word_after(words, "--worlds");
+unsigned number_of_worlds(std::span<const char* const> arguments, bool simulated) {
+  const std::string_view text = value_after(arguments, "--worlds");
   unsigned number = std::thread::hardware_concurrency() * (simulated ? 1 : 2);
   std::from_chars(text.data(), text.data() + text.size(), number);
   return std::clamp(number, 1U, worlds_most);
@@ -39,18 +40,19 @@ unsigned number_of_worlds(std::span<const char* const> words, bool simulated) {
 
 }  // namespace
 
-Worlds Worlds::start(std::span<const char* const> words) {
+Worlds Worlds::start(std::span<const char* const> arguments) {
   Worlds worlds;
-  const std::string_view verb = words.size() < 2 ? "" : words[1];
-  const bool asks_for_help = std::ranges::any_of(
-      words, [](std::string_view word) { return word == "--help" || word == "-h"; });
+  const std::string_view verb = arguments.size() < 2 ? "" : arguments[1];
+  const bool asks_for_help = std::ranges::any_of(arguments, [](std::string_view argument) {
+    return argument == "--help" || argument == "-h";
+  });
   if ((verb != "gate" && verb != "replay") || asks_for_help) {
     return worlds;
   }
-  if (word_after(words, "--world") == "sim") {
+  if (value_after(arguments, "--world") == "sim") {
     worlds.kind_ = "sim";
   }
-  const unsigned number = verb == "gate" ? number_of_worlds(words, worlds.kind_ == "sim") : 1;
+  const unsigned number = verb == "gate" ? number_of_worlds(arguments, worlds.kind_ == "sim") : 1;
   if (verb == "gate" && worlds.kind_ == "kernel") {
     worlds.bare_loops_ = bare_loops_per_second(loops_at_start);
   }

@@ -15,10 +15,10 @@ namespace lastref::harness {
 
 class Worlds {
  public:
-  /// Looks at the raw words of the command line for what is wanted: a fork server is forked before
-  /// there are threads, and before the parsing of options makes the heap grow. Words that make no
-  /// sense are left for the parser to refuse.
-  static Worlds start(std::span<const char* const> words);
+  /// Looks at the raw arguments of the command line for what is wanted: a fork server is forked
+  /// before there are threads, and before the parsing of options makes the heap grow. Arguments
+  /// that make no sense are left for the parser to refuse.
+  static Worlds start(std::span<const char* const> arguments);
 
   std::span<World* const> all() const noexcept { return all_; }
   World* first() const noexcept { return all_.empty() ? nullptr : all_.front(); }

@@ -132,8 +132,8 @@ void Campaign::begin() {
     (scenario(index).in_matrix ? small_ : big_).push_back(index);
   }
   if (options_.memory != nullptr) {
-    for (const std::string& place : options_.memory->places()) {
-      if (const std::size_t point = point_named(place); point < points_max) {
+    for (const std::string& name : options_.memory->reached()) {
+      if (const std::size_t point = point_named(name); point < points_max) {
         tally_.reach(point);
       }
     }
@@ -172,7 +172,7 @@ void Campaign::account(const Done& done) {
   }
   for (std::size_t point = 0; point < number_of_points(); ++point) {
     if (fresh.test(point)) {
-      options_.memory->add_place(place_of(point));
+      options_.memory->add_reached(name_of_point(point));
     }
   }
 }
@@ -222,11 +222,11 @@ void Campaign::enumerate(const Done& done) {
   report_.clean_runs += done.again ? 1U : 0U;
   clean_once_ += done.job.twice ? 0U : 1U;
   const auto& crossings = done.outcome.crossings;
-  std::set<Point> points;
+  std::set<Site> sites;
   for (const Crossing& crossing : crossings) {
-    points.insert(crossing.point);
+    sites.insert(crossing.site);
   }
-  report_.scenarios[done.job.scenario].points = points.size();
+  report_.scenarios[done.job.scenario].sites = sites.size();
   if (scenario(done.job.scenario).in_matrix) {
     matrices_[done.job.scenario] = matrix_of(crossings);
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view tracker_role = "tracker";
 
-/// What a clean run says about one point.
+/// What a clean run says about one site.
 struct Seen {
   bool waited = false;
   bool came_back = false;
@@ -27,52 +27,52 @@ bool shortens(const CallRow& row) {
   return row.traits == Traits::shortens || row.traits == Traits::waits_short;
 }
 
-void add_kills_and_pauses(const Point& point, const Seen& seen, std::vector<Fault>& faults) {
-  faults.push_back({.point = point, .kind = FaultKind::kill_before});
-  faults.push_back({.point = point, .kind = FaultKind::kill_before, .whole_tree = true});
+void add_kills_and_pauses(const Site& site, const Seen& seen, std::vector<Fault>& faults) {
+  faults.push_back({.site = site, .kind = FaultKind::kill_before});
+  faults.push_back({.site = site, .kind = FaultKind::kill_before, .whole_tree = true});
   if (seen.came_back) {
-    faults.push_back({.point = point, .kind = FaultKind::kill_after});
-    faults.push_back({.point = point, .kind = FaultKind::pause});
+    faults.push_back({.site = site, .kind = FaultKind::kill_after});
+    faults.push_back({.site = site, .kind = FaultKind::pause});
   }
   if (seen.waited) {
-    faults.push_back({.point = point, .kind = FaultKind::kill_blocked});
+    faults.push_back({.site = site, .kind = FaultKind::kill_blocked});
   }
 }
 
 /// Whoever is interrupted may die of it, but for a tracker (T1).
-void add_interrupts(const Point& point, std::vector<Fault>& faults) {
-  if (base_of(point.role) == tracker_role) {
-    faults.push_back({.point = point, .kind = FaultKind::interrupt});
+void add_interrupts(const Site& site, std::vector<Fault>& faults) {
+  if (base_of(site.role) == tracker_role) {
+    faults.push_back({.site = site, .kind = FaultKind::interrupt});
   }
 }
 
-void add_failures(const Point& point, const CallRow& row, std::vector<Fault>& faults) {
+void add_failures(const Site& site, const CallRow& row, std::vector<Fault>& faults) {
   for (const int error : row.errnos) {
-    faults.push_back({.point = point, .kind = FaultKind::fail_once, .error = error});
+    faults.push_back({.site = site, .kind = FaultKind::fail_once, .error = error});
     if (error != EINTR) {
-      faults.push_back({.point = point, .kind = FaultKind::fail_always, .error = error});
+      faults.push_back({.site = site, .kind = FaultKind::fail_always, .error = error});
     }
   }
   if (shortens(row)) {
-    faults.push_back({.point = point, .kind = FaultKind::shorten});
+    faults.push_back({.site = site, .kind = FaultKind::shorten});
   }
 }
 
 }  // namespace
 
 std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
-  std::map<Point, Seen> points;
+  std::map<Site, Seen> sites;
   for (const Crossing& crossing : clean) {
-    Seen& seen = points[crossing.point];
+    Seen& seen = sites[crossing.site];
     seen.waited |= crossing.waited;
     seen.came_back |= crossing.error != -1;
   }
   std::vector<Fault> faults;
-  for (const auto& [point, seen] : points) {
-    add_kills_and_pauses(point, seen, faults);
-    add_interrupts(point, faults);
-    if (const CallRow* row = row_called(point.place); row != nullptr) {
-      add_failures(point, *row, faults);
+  for (const auto& [site, seen] : sites) {
+    add_kills_and_pauses(site, seen, faults);
+    add_interrupts(site, faults);
+    if (const CallRow* row = row_called(site.name); row != nullptr) {
+      add_failures(site, *row, faults);
     }
   }
   std::ranges::sort(faults);

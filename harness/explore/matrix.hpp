@@ -1,9 +1,9 @@
-// Matrix: every fault that is worth planning at the points of one clean run.
+// Matrix: every fault that is worth planning at the sites of one clean run.
 //
 // Pure: the same crossings, in whatever order, give the same list. So the total is known before the
 // first fault strikes, and no budget changes it.
 //
-// A point gets
+// A site gets
 // - kill_before, kill_after, kill_before of the whole tree, and a pause after it; a call that never
 //   came back in the clean run (the scenario itself kills there) has no "after";
 // - kill_blocked, where the crossing waited;

@@ -57,12 +57,12 @@ std::vector<Fault> sample_of_kills(std::uint64_t seed,
   return kills;
 }
 
-std::string quoted(std::string_view word) {
-  if (!word.empty() && word.find_first_not_of(plain_signs) == std::string_view::npos) {
-    return std::string(word);
+std::string quoted(std::string_view argument) {
+  if (!argument.empty() && argument.find_first_not_of(plain_signs) == std::string_view::npos) {
+    return std::string(argument);
   }
   std::string text = "'";
-  for (const char sign : word) {
+  for (const char sign : argument) {
     if (sign == '\'') {
       text += "'\\''";
     } else {

@@ -26,7 +26,7 @@ std::vector<Fault> sample_of_kills(std::uint64_t seed,
 /// 7".
 std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world);
 
-/// A word as a POSIX shell reads it back.
-std::string quoted(std::string_view word);
+/// An argument as a POSIX shell reads it back.
+std::string quoted(std::string_view argument);
 
 }  // namespace lastref::harness

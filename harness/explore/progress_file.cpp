@@ -11,8 +11,8 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::string_view title = "lastref gate, build ";
-constexpr std::string_view place_word = "place ";
-constexpr std::string_view fault_word = "fault ";
+constexpr std::string_view reached_key = "place ";
+constexpr std::string_view fault_key = "fault ";
 /// Put behind a line that was cut, so that it says nothing.
 constexpr std::string_view cut_mark = " (cut)";
 
@@ -61,10 +61,10 @@ void ProgressFile::read(std::string_view text) {
     if (line.ends_with(cut_mark)) {
       continue;
     }
-    if (line.starts_with(fault_word)) {
-      faults_.emplace(line.substr(fault_word.size()));
-    } else if (line.starts_with(place_word)) {
-      places_.emplace(line.substr(place_word.size()));
+    if (line.starts_with(fault_key)) {
+      faults_.emplace(line.substr(fault_key.size()));
+    } else if (line.starts_with(reached_key)) {
+      reached_.emplace(line.substr(reached_key.size()));
     }
   }
 }
@@ -74,20 +74,20 @@ bool ProgressFile::has(std::string_view scenario, const Fault& fault) const {
 }
 
 void ProgressFile::add(std::string_view scenario, const Fault& fault) {
-  append(fault_word, line_of(scenario, fault));
+  append(fault_key, line_of(scenario, fault));
 }
 
-void ProgressFile::add_place(std::string_view place) {
-  if (places_.emplace(place).second) {
-    append(place_word, place);
+void ProgressFile::add_reached(std::string_view name) {
+  if (reached_.emplace(name).second) {
+    append(reached_key, name);
   }
 }
 
-void ProgressFile::append(std::string_view word, std::string_view rest) {
+void ProgressFile::append(std::string_view key, std::string_view rest) {
   if (out_.is_open()) {
-    out_ << word << rest << '\n';
+    out_ << key << rest << '\n';
   } else {
-    kept_.append(word).append(rest).append("\n");
+    kept_.append(key).append(rest).append("\n");
   }
 }
 

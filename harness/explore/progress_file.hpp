@@ -26,12 +26,12 @@ class ProgressFile {
 
   bool has(std::string_view scenario, const Fault& fault) const;
   /// Rows of the tables of calls and steps that were reached.
-  const std::set<std::string>& places() const noexcept { return places_; }
+  const std::set<std::string>& reached() const noexcept { return reached_; }
   /// Whether the file was of another build, and is begun again.
   bool outdated() const noexcept { return outdated_; }
 
   void add(std::string_view scenario, const Fault& fault);
-  void add_place(std::string_view place);
+  void add_reached(std::string_view name);
   /// What was added survives a kill from now on.
   void flush() { out_.flush(); }
   bool is_open() const noexcept { return out_.is_open(); }
@@ -39,12 +39,12 @@ class ProgressFile {
  private:
   void read(std::string_view text);
 
-  void append(std::string_view word, std::string_view rest);
+  void append(std::string_view key, std::string_view rest);
 
   std::ofstream out_;
   std::string kept_;  ///< Lines that are in no file yet
   std::set<std::string, std::less<>> faults_;
-  std::set<std::string> places_;
+  std::set<std::string> reached_;
   bool outdated_ = false;
 };
 

@@ -17,9 +17,9 @@ bool claims(const Outcome& outcome, const std::string& claim) {
 
 /// Keeps the ones planned first, so that worlds side by side do not change what is shown.
 void keep_first(ViolationGroup& group, Violation&& violation) {
-  const auto place =
+  const auto position =
       std::ranges::upper_bound(group.first, violation.run, std::less{}, &Violation::run);
-  group.first.insert(place, std::move(violation));
+  group.first.insert(position, std::move(violation));
   if (group.first.size() <= shown_in_full) {
     return;
   }
@@ -88,7 +88,7 @@ void Tally::finish(Report& report) const {
     if (reached_.test(point)) {
       ++report.points_reached;
     } else {
-      report.never_reached.emplace_back(place_of(point));
+      report.never_reached.emplace_back(name_of_point(point));
     }
   }
   for (const auto& [name, group] : groups_) {

@@ -25,7 +25,7 @@ enum State : std::uint32_t { unwritten, invoked, returned };
 struct HistoryLog::Head {
   std::uint64_t clock;
   std::uint64_t claimed;
-  std::byte room[48];
+  std::byte space[48];
 };
 
 /// Half of it is written at the invocation, half at the return.
@@ -104,7 +104,7 @@ Result<History> HistoryLog::history(oracle::Refusals refusals) const {
   const std::uint64_t claimed = std::atomic_ref(head_->claimed).load(std::memory_order_acquire);
   if (claimed > entries_.size()) {
     return failure(std::errc::no_buffer_space,
-                   "history log: " + std::to_string(claimed) + " operations, room for " +
+                   "history log: " + std::to_string(claimed) + " operations, space for " +
                        std::to_string(entries_.size()));
   }
   History history;

@@ -68,7 +68,7 @@ class HistoryLog {
 
   /// What was written, in the order of invocations' claims. No writer is left.
   ///
-  /// Errors  no_buffer_space: not every operation found room, and of the rest nothing follows.
+  /// Errors  no_buffer_space: not every operation found space, and of the rest nothing follows.
   Result<oracle::History> history(oracle::Refusals refusals) const;
 
  private:

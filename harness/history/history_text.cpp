@@ -12,22 +12,22 @@
 namespace lastref::harness::oracle {
 namespace {
 
-constexpr std::string_view refusals_word = "refusals";
+constexpr std::string_view refusals_token = "refusals";
 constexpr std::string_view value_start = "0x";
 
 /// In the order of their enumerators.
-constexpr std::array<std::string_view, 3> kind_words = {"get", "put", "freeze"};
-constexpr std::array<std::string_view, 3> refusals_words = {
+constexpr std::array<std::string_view, 3> kind_tokens = {"get", "put", "freeze"};
+constexpr std::array<std::string_view, 3> refusals_tokens = {
     "when_frozen", "at_a_limit", "at_any_time"};
 
 template <typename Enumeration, std::size_t count>
-std::optional<Enumeration> parse_word(std::string_view word,
-                                      const std::array<std::string_view, count>& words) {
-  const auto found = std::ranges::find(words, word);
-  if (found == words.end()) {
+std::optional<Enumeration> parse_token(std::string_view token,
+                                       const std::array<std::string_view, count>& tokens) {
+  const auto found = std::ranges::find(tokens, token);
+  if (found == tokens.end()) {
     return std::nullopt;
   }
-  return static_cast<Enumeration>(found - words.begin());
+  return static_cast<Enumeration>(found - tokens.begin());
 }
 
 std::string text_of(std::uint64_t number, int base) {
@@ -74,21 +74,21 @@ std::string text_of_ending(const Operation& operation) {
   LASTREF_ASSERT(false);
 }
 
-/// What the word says, whatever the kind of operation; the value of a get is in `into` then.
-std::optional<Ending> parse_ending(std::string_view word, Operation& into) {
-  if (word == "error") {
+/// What the token says, whatever the kind of operation; the value of a get is in `into` then.
+std::optional<Ending> parse_ending(std::string_view token, Operation& into) {
+  if (token == "error") {
     return Ending::failed;
   }
-  if (word == "nothing") {
+  if (token == "nothing") {
     return Ending::nothing;
   }
-  if (word == "true") {
+  if (token == "true") {
     return Ending::yes;
   }
-  if (word == "false") {
+  if (token == "false") {
     return Ending::no;
   }
-  const auto value = parse_value(word);
+  const auto value = parse_value(token);
   if (!value || into.kind != OperationKind::get) {
     return std::nullopt;
   }
@@ -96,12 +96,12 @@ std::optional<Ending> parse_ending(std::string_view word, Operation& into) {
   return Ending::value;
 }
 
-/// Cuts the first word off; words are parted by one space.
-std::string_view next_word(std::string_view& text) noexcept {
+/// Cuts the first token off; tokens are parted by one space.
+std::string_view next_token(std::string_view& text) noexcept {
   const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
+  const std::string_view token = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
+  return token;
 }
 
 class HistoryReader {
@@ -114,14 +114,14 @@ class HistoryReader {
     if (line.starts_with('[')) {
       return read_operation(line);
     }
-    if (next_word(line) != refusals_word) {
+    if (next_token(line) != refusals_token) {
       return Mistake::no_moments;
     }
     if (has_begun_) {
       return Mistake::late_refusals;
     }
     has_begun_ = true;
-    const auto refusals = parse_word<Refusals>(line, refusals_words);
+    const auto refusals = parse_token<Refusals>(line, refusals_tokens);
     history_.refusals = refusals.value_or(Refusals{});
     return refusals ? std::nullopt : std::optional(Mistake::no_refusals);
   }
@@ -132,18 +132,18 @@ class HistoryReader {
   std::optional<Mistake> read_operation(std::string_view line) {
     has_begun_ = true;
     Operation operation;
-    const std::string_view moments = next_word(line);
+    const std::string_view moments = next_token(line);
     if (!parse_moments(moments, operation)) {
       return Mistake::no_moments;
     }
     if (operation.invoked > operation.returned) {
       return Mistake::moments_reversed;
     }
-    const std::string_view actor = next_word(line);
+    const std::string_view actor = next_token(line);
     if (!is_name_of_actor(actor)) {
       return Mistake::no_actor;
     }
-    const auto kind = parse_word<OperationKind>(next_word(line), kind_words);
+    const auto kind = parse_token<OperationKind>(next_token(line), kind_tokens);
     if (!kind) {
       return Mistake::no_kind;
     }
@@ -160,13 +160,13 @@ class HistoryReader {
   }
 
   /// "[1..2]" or "[1..]". The last of all moments is `never`, and no moment of anything.
-  static bool parse_moments(std::string_view word, Operation& into) {
-    const std::size_t dots = word.find("..");
-    if (!word.ends_with(']') || dots == std::string_view::npos) {
+  static bool parse_moments(std::string_view token, Operation& into) {
+    const std::size_t dots = token.find("..");
+    if (!token.ends_with(']') || dots == std::string_view::npos) {
       return false;
     }
-    const std::string_view until = word.substr(dots + 2, word.size() - dots - 3);
-    const auto invoked = parse_number(word.substr(1, dots - 1), 10);
+    const std::string_view until = token.substr(dots + 2, token.size() - dots - 3);
+    const auto invoked = parse_number(token.substr(1, dots - 1), 10);
     const auto returned = until.empty() ? never : parse_number(until, 10);
     if (!invoked || !returned || *invoked == never || (*returned == never && !until.empty())) {
       return false;
@@ -180,13 +180,13 @@ class HistoryReader {
     if (into.kind == OperationKind::freeze) {
       return std::nullopt;
     }
-    const auto slot = parse_number(next_word(line), 10);
+    const auto slot = parse_number(next_token(line), 10);
     if (!slot) {
       return Mistake::no_slot;
     }
     into.slot = *slot;
     if (into.kind == OperationKind::put) {
-      const auto value = parse_value(next_word(line));
+      const auto value = parse_value(next_token(line));
       if (!value) {
         return Mistake::no_value;
       }
@@ -200,15 +200,15 @@ class HistoryReader {
     if (line.empty() && into.returned == never) {
       return std::nullopt;
     }
-    if (next_word(line) != "=") {
-      return into.returned == never ? Mistake::words_left_over : Mistake::no_ending;
+    if (next_token(line) != "=") {
+      return into.returned == never ? Mistake::text_left_over : Mistake::no_ending;
     }
-    const auto ending = parse_ending(next_word(line), into);
+    const auto ending = parse_ending(next_token(line), into);
     into.ending = ending.value_or(Ending::pending);
     if (!ending || !is_sound(into)) {
       return Mistake::no_ending;
     }
-    return line.empty() ? std::nullopt : std::optional(Mistake::words_left_over);
+    return line.empty() ? std::nullopt : std::optional(Mistake::text_left_over);
   }
 
   std::uint32_t index_of(std::string_view actor) {
@@ -241,7 +241,7 @@ std::string_view text_of(Mistake mistake) noexcept {
       return "puts no value";
     case Mistake::no_ending:
       return "does not end as its kind can";
-    case Mistake::words_left_over:
+    case Mistake::text_left_over:
       return "goes on after its end";
     case Mistake::no_refusals:
       return "does not say when puts may be refused";
@@ -258,15 +258,15 @@ std::string describe(const Misreading& misreading) {
 }
 
 bool is_name_of_actor(std::string_view name) noexcept {
-  const bool is_word = std::ranges::none_of(
+  const bool is_token = std::ranges::none_of(
       name, [](char sign) { return static_cast<unsigned char>(sign) <= ' ' || sign == '\x7f'; });
-  return is_word && !name.empty();
+  return is_token && !name.empty();
 }
 
 std::string to_text(const History& history) {
-  std::string text(refusals_word);
+  std::string text(refusals_token);
   text += ' ';
-  text += refusals_words[static_cast<std::size_t>(history.refusals)];
+  text += refusals_tokens[static_cast<std::size_t>(history.refusals)];
   text += '\n';
   for (const Operation& operation : history.operations) {
     LASTREF_ASSERT(is_sound(operation));
@@ -275,7 +275,7 @@ std::string to_text(const History& history) {
     text += '[' + text_of(operation.invoked, 10) + "..";
     text += (operation.returned == never ? "" : text_of(operation.returned, 10)) + "] " + actor;
     text += ' ';
-    text += kind_words[static_cast<std::size_t>(operation.kind)];
+    text += kind_tokens[static_cast<std::size_t>(operation.kind)];
     if (operation.kind != OperationKind::freeze) {
       text += ' ' + text_of(operation.slot, 10);
     }

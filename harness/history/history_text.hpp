@@ -33,8 +33,8 @@ enum class Mistake : std::uint8_t {
   no_slot,    ///< a decimal number
   no_value,   ///< 0x and lower-case hex digits
   no_ending,  ///< It has returned, but not as its kind does; or never, and yet in some way.
-  words_left_over,
-  no_refusals,    ///< `refusals` without one of its three words
+  text_left_over,
+  no_refusals,    ///< `refusals` without one of its three tokens
   late_refusals,  ///< `refusals` twice, or after an operation
 };
 

@@ -1,6 +1,6 @@
 // about: what a call is about, told from its arguments.
 //
-// For about(os::Fd{4}, os::Bytes()) that is descriptor 4, for about(os::Place("/a"), 0600U) the
+// For about(os::Fd{4}, os::Bytes()) that is descriptor 4, for about(os::PathAt("/a"), 0600U) the
 // path /a, and for about(os::Fd{4}, std::string("/socket")) the path: who is told of a failed bind
 // wants to know where.
 #pragma once
@@ -16,7 +16,7 @@ namespace lastref::harness {
 
 /// A path or name, the last one if there are two; or else a descriptor, a process or a signal.
 struct About {
-  const os::Place* place = nullptr;
+  const os::PathAt* where = nullptr;
   const std::string* name = nullptr;
   std::optional<os::Fd> fd = {};
   std::optional<os::Pid> pid = {};
@@ -25,13 +25,13 @@ struct About {
 
   /// As it was given.
   std::optional<std::string_view> path() const noexcept {
-    if (place != nullptr) {
-      return place->path;
+    if (where != nullptr) {
+      return where->path;
     }
     return name != nullptr ? std::optional<std::string_view>(*name) : std::nullopt;
   }
 
-  void note(const os::Place& given) noexcept { place = &given; }
+  void note(const os::PathAt& given) noexcept { where = &given; }
   void note(const std::string& given) noexcept { name = &given; }
   void note(const os::SpawnOptions& given) noexcept { name = &given.entry; }
   void note(os::Fd given) noexcept { fd = given; }

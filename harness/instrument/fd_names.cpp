@@ -175,12 +175,12 @@ std::string_view FdNames::path_of(os::Fd fd) {
   return entry(fd).path;
 }
 
-std::string FdNames::path_of(const os::Place& place) {
-  if (place.folder == os::Fd::current_folder || place.path.starts_with('/')) {
-    return place.path;
+std::string FdNames::path_of(const os::PathAt& where) {
+  if (where.folder == os::Fd::current_folder || where.path.starts_with('/')) {
+    return where.path;
   }
   const std::scoped_lock held(mutex_);
-  return std::string(entry(place.folder).path) + '/' + place.path;
+  return std::string(entry(where.folder).path) + '/' + where.path;
 }
 
 void FdNames::move(std::string_view from, std::string_view to) {
@@ -237,11 +237,11 @@ std::string_view FdNames::joined(std::string_view prefix, std::string_view rest)
   return kept(std::string(prefix) + std::string(rest));
 }
 
-std::uint32_t FdNames::count(std::string_view place, std::string_view object) {
+std::uint32_t FdNames::count(std::string_view name, std::string_view object) {
   const std::scoped_lock held(mutex_);
   // Both hashes are of short words of one run; a collision would merge two counts, the same each
   // run.
-  return ++counts_[hash_of(place) * 31 + hash_of(object)];
+  return ++counts_[hash_of(name) * 31 + hash_of(object)];
 }
 
 }  // namespace lastref::harness

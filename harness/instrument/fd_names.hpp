@@ -35,8 +35,8 @@ class FdNames {
 
   std::string_view name_of(os::Fd fd);
   std::string_view path_of(os::Fd fd);
-  /// The full path of a place, as far as it is known.
-  std::string path_of(const os::Place& place);
+  /// The full path of a file, as far as it is known.
+  std::string path_of(const os::PathAt& where);
   /// What was at `from`, or below, is at `to` now. It keeps its name.
   void move(std::string_view from, std::string_view to);
   /// A new map of something that is called `name`.
@@ -50,8 +50,8 @@ class FdNames {
   /// "process:" + role and the like, kept.
   std::string_view joined(std::string_view prefix, std::string_view rest);
 
-  /// Counts a crossing of this place and object, from 1.
-  std::uint32_t count(std::string_view place, std::string_view object);
+  /// Counts a crossing of this name and object, from 1.
+  std::uint32_t count(std::string_view name, std::string_view object);
 
  private:
   struct Entry {

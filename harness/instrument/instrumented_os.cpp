@@ -15,7 +15,8 @@ bool fiu_ready() noexcept {
 
 }  // namespace
 
-InstrumentedOs::InstrumentedOs(os::Os& inner, Gate& gate) noexcept : inner_(inner), gate_(gate) {
+InstrumentedOs::InstrumentedOs(os::Os& inner, Interceptor& interceptor) noexcept
+    : inner_(inner), interceptor_(interceptor) {
   LASTREF_ASSERT(fiu_ready());
 }
 
@@ -35,9 +36,9 @@ void InstrumentedOs::arm(Call call, int error) {
   LASTREF_ASSERT(armed == 0);
 }
 
-int InstrumentedOs::failure_at(Call call, const Passage& passage) noexcept {
-  if (passage.error != 0) {
-    arm(call, passage.error);
+int InstrumentedOs::failure_at(Call call, const Injection& injection) noexcept {
+  if (injection.error != 0) {
+    arm(call, injection.error);
   }
   const int error = fiu_fail(row_of(call).point);
   if (error != 0) {
@@ -47,14 +48,14 @@ int InstrumentedOs::failure_at(Call call, const Passage& passage) noexcept {
   return error;
 }
 
-Approach InstrumentedOs::approach(Call call, const Subject& subject) {
-  Approach made{.call = call,
-                .place = row_of(call).method,
-                .object = subject.object,
-                .text = subject.text,
-                .value = subject.value};
-  if (gate_.counts()) {
-    made.k = names_.count(made.place, made.object);
+PendingCall InstrumentedOs::begin_call(Call call, const Subject& subject) {
+  PendingCall made{.call = call,
+                   .name = row_of(call).method,
+                   .object = subject.object,
+                   .text = subject.text,
+                   .value = subject.value};
+  if (interceptor_.counts()) {
+    made.k = names_.count(made.name, made.object);
   }
   return made;
 }
@@ -69,7 +70,7 @@ InstrumentedOs::Subject InstrumentedOs::of(os::Fd fd) {
   return {.object = names_.name_of(fd), .text = names_.path_of(fd)};
 }
 
-std::string_view InstrumentedOs::word_of(os::Signal signal) noexcept {
+std::string_view InstrumentedOs::name_of(os::Signal signal) noexcept {
   switch (signal) {
     case os::Signal::interrupt:
       return "interrupt";
@@ -91,47 +92,47 @@ std::string_view InstrumentedOs::word_of(os::Signal signal) noexcept {
 
 InstrumentedOs::Subject InstrumentedOs::of(const About& about, std::string& path) {
   if (const auto given = about.path()) {
-    path = about.place != nullptr ? names_.path_of(*about.place) : std::string(*given);
+    path = about.where != nullptr ? names_.path_of(*about.where) : std::string(*given);
     return {.object = object_of(path), .text = path, .value = about.mode};
   }
   if (about.fd) {
     return of(*about.fd);
   }
-  return about.signal ? Subject{.object = word_of(*about.signal)} : Subject{};
+  return about.signal ? Subject{.object = name_of(*about.signal)} : Subject{};
 }
 
 void InstrumentedOs::step(Step step) noexcept {
   const StepRow& row = row_of(step);
-  Approach going{.place = row.name};
-  if (gate_.counts()) {
+  PendingCall going{.name = row.name};
+  if (interceptor_.counts()) {
     going.k = names_.count(row.name, {});
   }
-  gate_.before(going);
+  interceptor_.before(going);
   [[maybe_unused]] const int ignored = fiu_fail(row.point);
   inner_.step(step);
-  gate_.after(going, {});
+  interceptor_.after(going, {});
 }
 
 Status InstrumentedOs::close(os::Fd fd) noexcept {
   const auto act = [&] {
-    gate_.closes(fd);
+    interceptor_.closes(fd);
     names_.close(fd);
     return inner_.close(fd);
   };
-  Approach going = approach(Call::close, of(fd));
-  const int error = failure_at(Call::close, gate_.before(going));
+  PendingCall going = begin_call(Call::close, of(fd));
+  const int error = failure_at(Call::close, interceptor_.before(going));
   // On Linux the descriptor is gone whatever close(2) says, so an injected failure closes as well.
   Status answer = act();
   if (error != 0) {
     answer = injected(Call::close, error, of(fd));
   }
-  gate_.after(
+  interceptor_.after(
       going, {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = error != 0});
   return answer;
 }
 
 template <typename Act>
-Status InstrumentedOs::move(Call call, const os::Place& from, const os::Place& to, Act act) {
+Status InstrumentedOs::move(Call call, const os::PathAt& from, const os::PathAt& to, Act act) {
   const std::string old_path = names_.path_of(from);
   const std::string path = names_.path_of(to);
   return cross(call, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
@@ -143,11 +144,11 @@ Status InstrumentedOs::move(Call call, const os::Place& from, const os::Place& t
   });
 }
 
-Status InstrumentedOs::rename(const os::Place& from, const os::Place& to) noexcept {
+Status InstrumentedOs::rename(const os::PathAt& from, const os::PathAt& to) noexcept {
   return move(Call::rename, from, to, [&] { return inner_.rename(from, to); });
 }
 
-Status InstrumentedOs::rename_new(const os::Place& from, const os::Place& to) noexcept {
+Status InstrumentedOs::rename_new(const os::PathAt& from, const os::PathAt& to) noexcept {
   return move(Call::rename_new, from, to, [&] { return inner_.rename_new(from, to); });
 }
 

@@ -1,16 +1,16 @@
-// InstrumentedOs: an Os around another, with a gate and a point of failure at every call.
+// InstrumentedOs: an Os around another, with an interceptor and a point of failure at every call.
 //
-// One call is: gate before -> libfiu's point -> the inner call -> gate after. The number that
-// libfiu gives *is* the errno; then the call is not made, except for close, which closes all the
-// same. libfiu's table is enabled for one crossing only, by the gate's wish or by `arm`, and its
-// chance is never used. What a crossing's object is called is in FdNames; nothing of it may differ
-// between two runs of the same plan.
+// One call is: interceptor before -> libfiu's point -> the inner call -> interceptor after. The
+// number that libfiu gives *is* the errno; then the call is not made, except for close, which
+// closes all the same. libfiu's table is enabled for one crossing only, by the interceptor's wish
+// or by `arm`, and its chance is never used. What a crossing's object is called is in FdNames;
+// nothing of it may differ between two runs of the same plan.
 //
 // What `at_exit` registers is kept here, for processes of a run do not end by exit(3): whoever lets
 // one live calls run_exit_hooks at its orderly end.
 //
-// Over a gate that serialises, `poll` never waits in the kernel: it asks with no timeout, and
-// waits in the gate. Threads, monitors, clock and entropy are the gate's too,
+// Over an interceptor that serialises, `poll` never waits in the kernel: it asks with no timeout,
+// and waits in the interceptor. Threads, monitors, clock and entropy are the interceptor's too,
 // and there are two processors.
 #pragma once
 
@@ -27,7 +27,7 @@
 #include "harness/instrument/about.hpp"
 #include "harness/instrument/every_call.hpp"
 #include "harness/instrument/fd_names.hpp"
-#include "harness/instrument/gate.hpp"
+#include "harness/instrument/interceptor.hpp"
 #include "impl/os/kernel_os_exit.hpp"
 
 namespace lastref::harness {
@@ -41,7 +41,7 @@ constexpr bool removes(Call call) noexcept {
 class InstrumentedOs final : public EveryCall<InstrumentedOs> {
  public:
   /// Both outlive it.
-  InstrumentedOs(os::Os& inner, Gate& gate) noexcept;
+  InstrumentedOs(os::Os& inner, Interceptor& interceptor) noexcept;
   InstrumentedOs(const InstrumentedOs&) = delete;
   InstrumentedOs& operator=(const InstrumentedOs&) = delete;
   ~InstrumentedOs() override;
@@ -54,17 +54,17 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   /// What exit(3) would do with what `at_exit` registered.
   void run_exit_hooks();
 
-  /// The next crossing of `call` by this program fails with `error`, whatever the gate says.
+  /// The next crossing of `call` by this program fails with `error`, whatever the interceptor says.
   static void arm(Call call, int error);
 
   /// Every call that is none of those below.
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept;
 
-  // They tell the gate of something, or give a name to what is opened, moved or closed.
+  // They tell the interceptor of something, or give a name to what is opened, moved or closed.
   Status close(os::Fd fd) noexcept override;
-  Status rename(const os::Place& from, const os::Place& to) noexcept override;
-  Status rename_new(const os::Place& from, const os::Place& to) noexcept override;
+  Status rename(const os::PathAt& from, const os::PathAt& to) noexcept override;
+  Status rename_new(const os::PathAt& from, const os::PathAt& to) noexcept override;
   Result<os::Buffer> map(const os::MapOptions& options) noexcept override;
   Status unmap(os::Buffer mapped) noexcept override;
   Result<os::Fd> make_socket() noexcept override;
@@ -77,7 +77,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   Result<os::Fd> open_process(os::Pid pid) noexcept override;
   Status signal_process(os::Fd process, os::Signal signal) noexcept override;
 
-  // They are the gate's, if it serialises.
+  // They are the interceptor's, if it serialises.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
@@ -103,12 +103,13 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
     std::int64_t value = 0;
   };
 
-  Approach approach(Call call, const Subject& subject);
+  PendingCall begin_call(Call call, const Subject& subject);
   /// The errno that this crossing fails with, or 0.
-  static int failure_at(Call call, const Passage& passage) noexcept;
+  static int failure_at(Call call, const Injection& injection) noexcept;
   static tl::unexpected<Error> injected(Call call, int error, const Subject& subject);
 
-  /// One crossing. `act` gets the Approach and the Passage, and gives the Result of the inner call.
+  /// One crossing. `act` gets the PendingCall and the Injection, and gives the Result of the inner
+  /// call.
   template <typename Act>
   auto cross(Call call, const Subject& subject, Act act) noexcept;
   /// One crossing that cannot fail, and where nobody is asked to go first.
@@ -116,18 +117,18 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   auto cross_surely(Call call, std::string_view object, Act act) noexcept;
   /// A rename; what it moved is known by its new path.
   template <typename Act>
-  Status move(Call call, const os::Place& from, const os::Place& to, Act act);
+  Status move(Call call, const os::PathAt& from, const os::PathAt& to, Act act);
   /// A removal. Told that the name is not there, it removes it first: somebody else was faster,
   /// which is the only way in which that error is true.
   template <typename Act>
   Status remove(Call call, const Subject& subject, Act act) noexcept;
-  static std::string_view word_of(os::Signal signal) noexcept;
+  static std::string_view name_of(os::Signal signal) noexcept;
   Subject of(os::Fd fd);
   /// The path or name, if there is one, is kept in `path`.
   Subject of(const About& about, std::string& path);
 
   os::Os& inner_;
-  Gate& gate_;
+  Interceptor& interceptor_;
   FdNames names_;
   os::ExitHooks exit_hooks_;
   os::GenerationsOfObjects objects_;
@@ -135,32 +136,32 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
 
 template <typename Act>
 auto InstrumentedOs::cross(Call call, const Subject& subject, Act act) noexcept {
-  using Answer = decltype(act(std::declval<Approach&>(), std::declval<const Passage&>()));
-  Approach going = approach(call, subject);
-  const Passage passage = gate_.before(going);
-  const int error = failure_at(call, passage);
-  Answer answer = error == 0 ? act(going, passage) : Answer(injected(call, error, subject));
-  gate_.after(
+  using Answer = decltype(act(std::declval<PendingCall&>(), std::declval<const Injection&>()));
+  PendingCall going = begin_call(call, subject);
+  const Injection injection = interceptor_.before(going);
+  const int error = failure_at(call, injection);
+  Answer answer = error == 0 ? act(going, injection) : Answer(injected(call, error, subject));
+  interceptor_.after(
       going, {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = error != 0});
   return answer;
 }
 
 template <typename Act>
 auto InstrumentedOs::cross_surely(Call call, std::string_view object, Act act) noexcept {
-  Approach going = approach(call, {.object = object});
+  PendingCall going = begin_call(call, {.object = object});
   going.asks = false;
-  gate_.before(going);
+  interceptor_.before(going);
   // Rows of calls that cannot fail have no errno; the point is reached all the same.
   failure_at(call, {});
   auto answer = act();
-  gate_.after(going, {});
+  interceptor_.after(going, {});
   return answer;
 }
 
 template <typename Act>
 Status InstrumentedOs::remove(Call call, const Subject& subject, Act act) noexcept {
-  Approach going = approach(call, subject);
-  const int error = failure_at(call, gate_.before(going));
+  PendingCall going = begin_call(call, subject);
+  const int error = failure_at(call, interceptor_.before(going));
   Status answer = ok();
   if (error == 0 || static_cast<std::errc>(error) == std::errc::no_such_file_or_directory) {
     answer = act();
@@ -169,8 +170,8 @@ Status InstrumentedOs::remove(Call call, const Subject& subject, Act act) noexce
   if (fails) {
     answer = injected(call, error, subject);
   }
-  gate_.after(going,
-              {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = fails});
+  interceptor_.after(
+      going, {.error = answer ? 0 : static_cast<int>(answer.error().code), .injected = fails});
   return answer;
 }
 
@@ -183,9 +184,9 @@ AnswerOf<call> InstrumentedOs::every(Given&&... given) noexcept {
   } else if constexpr (removes(call)) {
     return remove(call, subject, [&] { return CallOf<call>::make(inner_, given...); });
   } else {
-    return cross(call, subject, [&](auto&, const Passage& passage) {
+    return cross(call, subject, [&](auto&, const Injection& injection) {
       [[maybe_unused]] const auto taken = [&](std::size_t size) {
-        return passage.shorten && size > 1 ? size / 2 : size;
+        return injection.shorten && size > 1 ? size / 2 : size;
       };
       auto answer = CallOf<call>::make(inner_, part_of<call>(given, taken)...);
       if constexpr (std::is_same_v<AnswerOf<call>, Result<os::Fd>>) {

@@ -6,58 +6,59 @@ namespace {
 
 constexpr std::string_view process_prefix = "process:";
 
-/// A thread whose end is known to the gate before the kernel knows it.
-class GatedThread final : public os::Thread {
+/// A thread whose end is known to the interceptor before the kernel knows it.
+class InterceptedThread final : public os::Thread {
  public:
-  GatedThread(Gate& gate, ActorId actor) noexcept : gate_(gate), actor_(actor) {}
+  InterceptedThread(Interceptor& interceptor, ActorId actor) noexcept
+      : interceptor_(interceptor), actor_(actor) {}
 
   void is(std::unique_ptr<os::Thread> inner) noexcept { inner_ = std::move(inner); }
   void join() noexcept override {
-    gate_.join(actor_);
+    interceptor_.join(actor_);
     inner_->join();
   }
 
  private:
-  Gate& gate_;
+  Interceptor& interceptor_;
   ActorId actor_;
   std::unique_ptr<os::Thread> inner_;
 };
 
 /// A monitor in which nobody ever waits in the kernel: at most one thread of the run goes at a
 /// time.
-class GatedMonitor final : public os::Monitor {
+class InterceptedMonitor final : public os::Monitor {
  public:
-  explicit GatedMonitor(Gate& gate) noexcept : gate_(gate) {}
+  explicit InterceptedMonitor(Interceptor& interceptor) noexcept : interceptor_(interceptor) {}
 
   void lock() noexcept override {
-    gate_.ask();
+    interceptor_.ask();
     take();
   }
   void unlock() noexcept override {
     LASTREF_ASSERT(held_);
     held_ = false;
     if (queued_ > 0) {
-      gate_.wake(Wait::lock, this);
+      interceptor_.wake(Wait::lock, this);
     }
   }
   void wait() noexcept override {
     unlock();
-    gate_.wait_for(Wait::notice, this);
+    interceptor_.wait_for(Wait::notice, this);
     take();
   }
-  void notify_all() noexcept override { gate_.wake(Wait::notice, this); }
+  void notify_all() noexcept override { interceptor_.wake(Wait::notice, this); }
 
  private:
   void take() noexcept {
     while (held_) {
       ++queued_;
-      gate_.wait_for(Wait::lock, this);
+      interceptor_.wait_for(Wait::lock, this);
       --queued_;
     }
     held_ = true;
   }
 
-  Gate& gate_;
+  Interceptor& interceptor_;
   bool held_ = false;
   int queued_ = 0;
 };
@@ -69,7 +70,7 @@ Result<os::Child> InstrumentedOs::spawn(const os::SpawnOptions& options) noexcep
   return cross(Call::spawn, subject, [&](auto&, auto&) {
     auto child = inner_.spawn(options);
     if (child) {
-      const std::string_view role = gate_.role_of(child->pid);
+      const std::string_view role = interceptor_.role_of(child->pid);
       names_.open(child->process,
                   names_.joined(process_prefix, role.empty() ? subject.object : role));
     }
@@ -78,7 +79,7 @@ Result<os::Child> InstrumentedOs::spawn(const os::SpawnOptions& options) noexcep
 }
 
 Result<os::Fd> InstrumentedOs::open_process(os::Pid pid) noexcept {
-  const std::string_view role = gate_.role_of(pid);
+  const std::string_view role = interceptor_.role_of(pid);
   const std::string_view object = role.empty() ? "process" : names_.joined(process_prefix, role);
   return cross(Call::open_process, {.object = object}, [&](auto&, auto&) {
     auto fd = inner_.open_process(pid);
@@ -90,12 +91,12 @@ Result<os::Fd> InstrumentedOs::open_process(os::Pid pid) noexcept {
 }
 
 Status InstrumentedOs::signal_process(os::Fd process, os::Signal signal) noexcept {
-  const Subject subject{.object = names_.name_of(process), .text = word_of(signal)};
+  const Subject subject{.object = names_.name_of(process), .text = name_of(signal)};
   return cross(Call::signal_process, subject, [&](auto&, auto&) {
-    gate_.signals(process, signal);
+    interceptor_.signals(process, signal);
     Status sent = inner_.signal_process(process, signal);
     if (sent) {
-      gate_.signalled(process, signal);
+      interceptor_.signalled(process, signal);
     }
     return sent;
   });
@@ -105,57 +106,57 @@ Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(std::function<v
                                                                  os::ThreadKind kind) noexcept {
   using Started = Result<std::unique_ptr<os::Thread>>;
   return cross(Call::start_thread, {}, [&](auto&, auto&) -> Started {
-    if (!gate_.serialises()) {
+    if (!interceptor_.serialises()) {
       return inner_.start_thread(std::move(body), kind);
     }
-    const ActorId actor = gate_.new_actor();
-    auto thread = std::make_unique<GatedThread>(gate_, actor);
+    const ActorId actor = interceptor_.new_actor();
+    auto thread = std::make_unique<InterceptedThread>(interceptor_, actor);
     auto run = [this, actor, given = std::move(body)] {
-      gate_.actor_begins(actor);
+      interceptor_.actor_begins(actor);
       given();
-      gate_.actor_ends();
+      interceptor_.actor_ends();
     };
     auto started = inner_.start_thread(std::move(run), kind);
     if (!started) {
-      gate_.drop_actor(actor);
+      interceptor_.drop_actor(actor);
       return started;
     }
     thread->is(std::move(*started));
-    gate_.actor_begun();
+    interceptor_.actor_begun();
     return thread;
   });
 }
 
 unsigned InstrumentedOs::processors() noexcept {
   return cross_surely(Call::processors, {}, [&] {
-    return gate_.serialises() ? processors_of_a_run : inner_.processors();
+    return interceptor_.serialises() ? processors_of_a_run : inner_.processors();
   });
 }
 
 os::Instant InstrumentedOs::now() noexcept {
   return cross_surely(
-      Call::now, {}, [&] { return gate_.serialises() ? gate_.now() : inner_.now(); });
+      Call::now, {}, [&] { return interceptor_.serialises() ? interceptor_.now() : inner_.now(); });
 }
 
 Status InstrumentedOs::entropy(os::Buffer into) noexcept {
   return cross(Call::entropy, {}, [&](auto&, auto&) {
-    if (!gate_.serialises()) {
+    if (!interceptor_.serialises()) {
       return inner_.entropy(into);
     }
-    gate_.fill(into);
+    interceptor_.fill(into);
     return ok();
   });
 }
 
 std::uint64_t InstrumentedOs::process_token() noexcept {
   // By chance two runs of one plan would differ, and pids tell apart who is alive in a world.
-  return gate_.serialises() ? static_cast<std::uint64_t>(inner_.process_id())
-                            : inner_.process_token();
+  return interceptor_.serialises() ? static_cast<std::uint64_t>(inner_.process_id())
+                                   : inner_.process_token();
 }
 
 std::unique_ptr<os::Monitor> InstrumentedOs::make_monitor() noexcept {
-  if (gate_.serialises()) {
-    return std::make_unique<GatedMonitor>(gate_);
+  if (interceptor_.serialises()) {
+    return std::make_unique<InterceptedMonitor>(interceptor_);
   }
   return inner_.make_monitor();
 }

@@ -24,7 +24,7 @@ Status InstrumentedOs::bind(os::Fd socket, const std::string& path) noexcept {
     Status bound = inner_.bind(socket, path);
     if (bound) {
       names_.open(socket, subject.object, path);
-      gate_.bound(path);
+      interceptor_.bound(path);
     }
     return bound;
   });
@@ -34,9 +34,9 @@ Result<os::Fd> InstrumentedOs::accept(os::Fd socket) noexcept {
   return cross(Call::accept, of(socket), [&](auto&, auto&) {
     auto fd = inner_.accept(socket);
     if (fd) {
-      // Asked behind the gate: the name must not depend on whether the product asks.
+      // Asked behind the interceptor: the name must not depend on whether the product asks.
       const auto peer = inner_.peer_of(*fd);
-      const std::string_view role = peer ? gate_.role_of(peer->pid) : std::string_view{};
+      const std::string_view role = peer ? interceptor_.role_of(peer->pid) : std::string_view{};
       names_.open(*fd, role.empty() ? "conn" : names_.joined(connection_prefix, role));
     }
     return fd;
@@ -83,8 +83,8 @@ Result<os::PipeEnds> InstrumentedOs::make_pipe() noexcept {
 
 Result<std::size_t> InstrumentedOs::poll(std::span<os::PollItem> items,
                                          std::optional<std::chrono::nanoseconds> timeout) noexcept {
-  return cross(Call::poll, {}, [&](Approach& going, auto&) {
-    if (!gate_.serialises()) {
+  return cross(Call::poll, {}, [&](PendingCall& going, auto&) {
+    if (!interceptor_.serialises()) {
       return inner_.poll(items, timeout);
     }
     std::optional<os::Instant> deadline;
@@ -94,10 +94,10 @@ Result<std::size_t> InstrumentedOs::poll(std::span<os::PollItem> items,
         return ready;
       }
       if (timeout && !deadline) {
-        deadline = gate_.now() + *timeout;
+        deadline = interceptor_.now() + *timeout;
       }
       going.waited = true;
-      late = !gate_.wait_ready(items, deadline);
+      late = !interceptor_.wait_ready(items, deadline);
     }
   });
 }

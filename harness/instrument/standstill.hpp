@@ -20,7 +20,7 @@ class Standstill {
   virtual bool ask_tracker() = 0;
   /// Whoever is to die in a call that waits does so.
   virtual bool let_doomed_go() = 0;
-  /// Tells one of those who await a word that nobody will say it.
+  /// Tells one of those who await a signal that nobody will give it.
   virtual bool let_down_one_who_awaits() = 0;
   virtual bool let_stopped_go() = 0;
 };

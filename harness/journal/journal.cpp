@@ -28,7 +28,7 @@ void append(std::string& line, std::string_view text) {
 }
 
 /// Of a process that died.
-std::string end_in_words(const Record& record) {
+std::string end_as_text(const Record& record) {
   const std::string code = std::to_string(std::abs(record.value));
   if (record.text == fact::ended) {
     return record.value == 0 ? "exited normally" : "exited with " + code;
@@ -47,7 +47,7 @@ static_assert(sizeof(Record) == 384, "six lines of a cache");
 struct Journal::Head {
   std::uint32_t claimed;
   std::uint32_t capacity;
-  std::byte room[sizeof(Record) - 8];
+  std::byte space[sizeof(Record) - 8];
 };
 
 std::string_view name_of(RecordKind kind) noexcept {
@@ -71,7 +71,7 @@ std::string to_text(const Record& record) {
   append(line, record.role.view());
   line += ' ';
   if (is_fact(record, fact::died)) {
-    return line + end_in_words(record);
+    return line + end_as_text(record);
   }
   if (is_fact(record, fact::born)) {
     line += "was started";
@@ -81,7 +81,7 @@ std::string to_text(const Record& record) {
     }
     return line;
   }
-  append(line, record.place.view());
+  append(line, record.name.view());
   if (record.kind == RecordKind::begin || record.kind == RecordKind::end) {
     line += '(';
     append(line, record.object.view());
@@ -179,7 +179,7 @@ SharedMemory::SharedMemory(std::size_t size, int descriptor) noexcept
   map(descriptor);
 }
 
-/// At a place that huge pages fit on: a forked process then maps 2 MiB with one fault.
+/// At an address that huge pages fit on: a forked process then maps 2 MiB with one fault.
 void SharedMemory::map(int descriptor) noexcept {
   const std::size_t reach = size_ + huge_page_bytes;
   void* reserved = mmap(nullptr, reach, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

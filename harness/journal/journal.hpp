@@ -1,7 +1,7 @@
 // Journal: records in shared memory, written by many processes, read when they are gone.
 //
-// A writer claims a place, fills it, and publishes it by a release store; killed in between, it
-// leaves a place that was never published, which reading passes over. So what is read is whole
+// A writer claims a slot, fills it, and publishes it by a release store; killed in between, it
+// leaves a slot that was never published, which reading passes over. So what is read is whole
 // records only.
 #pragma once
 
@@ -22,14 +22,14 @@ class Journal {
   /// Lives in memory that is zero and belongs to somebody else: shared, aligned as Record is.
   Journal(void* memory, std::uint32_t capacity) noexcept;
 
-  /// A place to fill, with `seq` set; nullptr when the journal is full.
+  /// A slot to fill, with `seq` set; nullptr when the journal is full.
   Record* claim() noexcept;
   /// The record is whole.
   static void publish(Record& record) noexcept;
 
-  /// Places claimed; not more than there are.
+  /// Slots claimed; not more than there are.
   std::uint32_t size() const noexcept;
-  /// The whole records in order. No writer is left: places that were never published are squeezed
+  /// The whole records in order. No writer is left: slots that were never published are squeezed
   /// out.
   std::span<const Record> settle() noexcept;
   /// Empty again. No writer is left.

@@ -24,19 +24,19 @@ constexpr std::uint64_t hash_of(std::string_view text) noexcept {
   return hash;
 }
 
-/// Up to `room` - 1 bytes of text, in place. Longer text is cut, and ends in '~' and eight hex
+/// Up to `capacity` - 1 bytes of text, in place. Longer text is cut, and ends in '~' and eight hex
 /// digits of a hash of the whole: texts that differ still differ, and equal ones stay equal.
-template <std::size_t room>
+template <std::size_t capacity>
 class Text {
  public:
-  static_assert(room > 16 && room <= 256);
+  static_assert(capacity > 16 && capacity <= 256);
 
   Text() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a text is a text.
   Text(std::string_view text) noexcept { assign(text); }
 
   void assign(std::string_view text) noexcept {
-    constexpr std::size_t size_max = room - 1;
+    constexpr std::size_t size_max = capacity - 1;
     size_ = static_cast<std::uint8_t>(std::min(text.size(), size_max));
     std::copy_n(text.data(), size_, bytes_.data());
     if (text.size() > size_max) {
@@ -50,7 +50,7 @@ class Text {
 
  private:
   void mark_cut(std::uint64_t hash) noexcept {
-    std::size_t at = room - 1;
+    std::size_t at = capacity - 1;
     for (int digit = 0; digit < 8; ++digit, hash >>= 4U) {
       bytes_[--at] = "0123456789abcdef"[hash & 0xfU];
     }
@@ -58,7 +58,7 @@ class Text {
   }
 
   std::uint8_t size_ = 0;
-  std::array<char, room - 1> bytes_{};
+  std::array<char, capacity - 1> bytes_{};
 };
 
 enum class RecordKind : std::uint8_t {
@@ -66,12 +66,12 @@ enum class RecordKind : std::uint8_t {
   end,              ///< It came back. Nobody else ran since `begin`, unless it waited.
   operation_begin,  ///< An operation of the Product begins ("register"),
   operation_end,    ///< and came back.
-  fact,             ///< The world saw something; `place` says what: see namespace fact.
+  fact,             ///< The world saw something; `name` says what: see namespace fact.
 };
 
 std::string_view name_of(RecordKind kind) noexcept;
 
-/// What a world may note as a fact, in `place`.
+/// What a world may note as a fact, in `name`.
 namespace fact {
 /// value: pid; text: the role that started it
 inline constexpr std::string_view born = "born";
@@ -107,11 +107,11 @@ inline constexpr std::string_view crashed = "crashed";  ///< By itself; value: a
 }  // namespace fact
 
 /// The path of an array, with its type in front, is not cut.
-inline constexpr std::size_t record_text_room = 256;
+inline constexpr std::size_t record_text_space = 256;
 using RoleText = Text<24>;
-using PlaceText = Text<24>;
+using NameText = Text<24>;
 using ObjectText = Text<44>;
-using RecordText = Text<record_text_room>;
+using RecordText = Text<record_text_space>;
 
 /// As a record's `text` gives it: for comparing a long text with one from the journal.
 inline std::string journal_text(std::string_view text) {
@@ -132,13 +132,13 @@ struct Record {
   bool waited = false;    ///< It had to wait for another process at least once.
   bool observed = false;  ///< Only because the world asked the tracker: no point of the run.
   RoleText role;          ///< "tracker#2"
-  PlaceText place;        ///< "unlink", "tracker_doomed", "register_name", "born"
+  NameText name;          ///< "unlink", "tracker_doomed", "register_name", "born"
   ObjectText object;
   RecordText text;  ///< A path in full, a resource, or what a fact says.
 };
 
-inline bool is_fact(const Record& record, std::string_view place) noexcept {
-  return record.kind == RecordKind::fact && record.place == place;
+inline bool is_fact(const Record& record, std::string_view name) noexcept {
+  return record.kind == RecordKind::fact && record.name == name;
 }
 
 /// Whether a tracker wrote it, or it is about one: whichever of them.

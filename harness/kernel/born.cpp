@@ -26,27 +26,27 @@ constexpr int unusable = 2;
 constexpr rlim_t small_limit = 64;
 constexpr std::string_view no_entry = "-";
 
-/// Reads words one by one.
-class Words {
+/// Reads arguments one by one.
+class ArgumentReader {
  public:
-  explicit Words(std::span<const char* const> words) : words_(words) {}
+  explicit ArgumentReader(std::span<const char* const> arguments) : arguments_(arguments) {}
 
   std::string_view text() {
-    const std::string_view word = words_.empty() ? std::string_view() : words_.front();
-    words_ = words_.empty() ? words_ : words_.subspan(1);
-    return word;
+    const std::string_view argument = arguments_.empty() ? std::string_view() : arguments_.front();
+    arguments_ = arguments_.empty() ? arguments_ : arguments_.subspan(1);
+    return argument;
   }
   template <typename Number>
   Number number() {
-    const std::string_view word = text();
+    const std::string_view argument = text();
     Number value{};
-    std::from_chars(word.data(), word.data() + word.size(), value);
+    std::from_chars(argument.data(), argument.data() + argument.size(), value);
     return value;
   }
-  std::vector<std::string> rest() const { return {words_.begin(), words_.end()}; }
+  std::vector<std::string> rest() const { return {arguments_.begin(), arguments_.end()}; }
 
  private:
-  std::span<const char* const> words_;
+  std::span<const char* const> arguments_;
 };
 
 bool is_open(int number) noexcept {
@@ -111,8 +111,10 @@ bool knows_user(std::uint64_t user) {
 
 }  // namespace
 
-std::vector<std::string> words_of(const Born& born, const RunContext& context, const Birth& birth) {
-  std::vector<std::string> words = {
+std::vector<std::string> arguments_of(const Born& born,
+                                      const RunContext& context,
+                                      const Birth& birth) {
+  std::vector<std::string> arguments = {
       std::string(context.ambient->name),
       context.scenario->name,
       context.files,
@@ -126,21 +128,21 @@ std::vector<std::string> words_of(const Born& born, const RunContext& context, c
       birth.entry == nullptr ? std::string(no_entry) : birth.entry->name,
       std::to_string(context.faults.size())};
   for (const Fault& fault : context.faults) {
-    words.push_back(to_text(fault));
+    arguments.push_back(to_text(fault));
   }
-  words.push_back(std::to_string(birth.fds.size()));
+  arguments.push_back(std::to_string(birth.fds.size()));
   for (const os::PassedFd& fd : birth.fds) {
-    words.push_back(std::to_string(fd.number_there));
+    arguments.push_back(std::to_string(fd.number_there));
   }
-  words.insert(words.end(), birth.arguments.begin(), birth.arguments.end());
-  return words;
+  arguments.insert(arguments.end(), birth.arguments.begin(), birth.arguments.end());
+  return arguments;
 }
 
-void execute_program(std::vector<std::string> words) noexcept {
-  words.insert(words.begin(), {"lastref", born_word});
+void execute_program(std::vector<std::string> arguments) noexcept {
+  arguments.insert(arguments.begin(), {"lastref", born_argument});
   std::vector<char*> pointers;
-  for (std::string& word : words) {
-    pointers.push_back(word.data());
+  for (std::string& argument : arguments) {
+    pointers.push_back(argument.data());
   }
   pointers.push_back(nullptr);
   ::execv(this_program, pointers.data());
@@ -228,10 +230,10 @@ bool is_possible(const Ambient& ambient) {
          (may_administer() && knows_user(ordinary_user_id));
 }
 
-int become_process_of_run(std::span<const char* const> words,
+int become_process_of_run(std::span<const char* const> arguments,
                           const std::vector<Scenario>& scenarios,
                           const std::vector<EntryPoint>& entries) {
-  Words all(words);
+  ArgumentReader all(arguments);
   const Ambient* const ambient = ambient_named(all.text());
   const auto scenario = std::ranges::find(scenarios, all.text(), &Scenario::name);
   if (ambient == nullptr || scenario == scenarios.end() || !is_open(harness_fd::run)) {

@@ -17,10 +17,13 @@ struct Born {
 };
 
 /// All that an executed process has to be told, none with a NUL in it.
-std::vector<std::string> words_of(const Born& born, const RunContext& context, const Birth& birth);
+std::vector<std::string> arguments_of(const Born& born,
+                                      const RunContext& context,
+                                      const Birth& birth);
 
-/// This program again, in this process, with these words. Where that cannot be, the process ends.
-[[noreturn]] void execute_program(std::vector<std::string> words) noexcept;
+/// This program again, in this process, with these arguments. Where that cannot be, the process
+/// ends.
+[[noreturn]] void execute_program(std::vector<std::string> arguments) noexcept;
 
 /// Those of the harness that an executed process needs, under their own numbers.
 std::vector<os::PassedFd> harness_descriptors();

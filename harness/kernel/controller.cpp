@@ -105,7 +105,7 @@ bool is_ending(const Process& process) {
 }  // namespace
 
 bool KernelController::anybody_lives() noexcept {
-  const auto known = std::span(segment().processes).first(segment().processes_used);
+  const auto known = std::span(control_block().processes).first(control_block().processes_used);
   return std::ranges::any_of(known, &Process::live);
 }
 
@@ -124,13 +124,13 @@ void KernelController::run() {
 }
 
 bool KernelController::take() {
-  std::uint64_t seen = segment().progress.load();
+  std::uint64_t seen = control_block().progress.load();
   Patience patience;
-  while (!take_controller(segment(), look_every)) {
+  while (!take_controller(control_block(), look_every)) {
     if (bury_crashed()) {
       return false;
     }
-    const std::uint64_t now = segment().progress.load();
+    const std::uint64_t now = control_block().progress.load();
     if (now != seen) {
       patience.renew();
     }
@@ -147,21 +147,21 @@ bool KernelController::take() {
 }
 
 void KernelController::serve_request() {
-  const ActorId caller = segment().current;
-  const RoleText role = segment().request_role;
-  switch (segment().request) {
+  const ActorId caller = control_block().current;
+  const RoleText role = control_block().request_role;
+  switch (control_block().request) {
     case Request::quiet:
       when_quiet();
       return;
     case Request::ended:
-      bury(segment().request_process, fact::ended);
+      bury(control_block().request_process, fact::ended);
       go_on();
       return;
     case Request::suicide:
-      if (segment().processes[segment().request_process].is_first()) {
-        ::kill(segment().processes[segment().request_process].pid, SIGKILL);
+      if (control_block().processes[control_block().request_process].is_first()) {
+        ::kill(control_block().processes[control_block().request_process].pid, SIGKILL);
       }
-      bury(segment().request_process, fact::killed);
+      bury(control_block().request_process, fact::killed);
       go_on();
       return;
     case Request::kill_all:
@@ -180,17 +180,17 @@ void KernelController::serve_request() {
       interrupt_everybody();
       break;
     case Request::settle:
-      settle(segment().request_process);
+      settle(control_block().request_process);
       break;
     case Request::endless:
-      give_up("no rest after " + std::to_string(segment().gates.crossings_allowed) +
+      give_up("no rest after " + std::to_string(control_block().interceptors.crossings_allowed) +
               " calls: " + who_waits());
       return;
   }
-  if (segment().actors[caller].state == ActorState::gone) {
+  if (control_block().actors[caller].state == ActorState::gone) {
     go_on();
   } else {
-    give_turn(segment(), caller);
+    give_turn(control_block(), caller);
   }
 }
 
@@ -198,8 +198,8 @@ void KernelController::go_on() {
   if (!anybody_lives()) {
     return;
   }
-  if (const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false)) {
-    give_turn(segment(), *next);
+  if (const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false)) {
+    give_turn(control_block(), *next);
   } else {
     when_quiet();
   }
@@ -212,23 +212,23 @@ void KernelController::when_quiet() {
 }
 
 bool KernelController::has_moved() {
-  return segment().progress.load() != observed_at_;
+  return control_block().progress.load() != observed_at_;
 }
 
 bool KernelController::ask_tracker() {
   if (!observe()) {
     return true;
   }
-  observed_at_ = segment().progress.load();
+  observed_at_ = control_block().progress.load();
   return false;
 }
 
 bool KernelController::let_doomed_go() {
-  for (ActorId at = 0; at < segment().actors_used; ++at) {
-    Actor& actor = segment().actors[at];
+  for (ActorId at = 0; at < control_block().actors_used; ++at) {
+    Actor& actor = control_block().actors[at];
     if (actor.state == ActorState::polling && actor.doomed &&
-        !segment().processes[actor.process].stopped) {
-      give_turn(segment(), at);
+        !control_block().processes[actor.process].stopped) {
+      give_turn(control_block(), at);
       return true;
     }
   }
@@ -236,11 +236,11 @@ bool KernelController::let_doomed_go() {
 }
 
 bool KernelController::let_down_one_who_awaits() {
-  for (ActorId at = 0; at < segment().actors_used; ++at) {
-    Actor& actor = segment().actors[at];
-    if (actor.state == ActorState::awaiting && !segment().processes[actor.process].stopped) {
+  for (ActorId at = 0; at < control_block().actors_used; ++at) {
+    Actor& actor = control_block().actors[at];
+    if (actor.state == ActorState::awaiting && !control_block().processes[actor.process].stopped) {
       actor.late = true;
-      give_turn(segment(), at);
+      give_turn(control_block(), at);
       return true;
     }
   }
@@ -249,8 +249,8 @@ bool KernelController::let_down_one_who_awaits() {
 
 bool KernelController::let_stopped_go() {
   bool any = false;
-  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
-    Process& process = segment().processes[at];
+  for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
+    Process& process = control_block().processes[at];
     if (process.live && process.stopped) {
       process.stopped = false;
       ::kill(process.pid, SIGCONT);
@@ -265,7 +265,7 @@ bool KernelController::let_stopped_go() {
 }
 
 void KernelController::bury(std::uint16_t at, std::string_view how) {
-  Process& process = segment().processes[at];
+  Process& process = control_block().processes[at];
   if (!is_dead(process.pid, death_patience)) {
     note_fact(context_.run, at, fact::hang, "does not die");
   }
@@ -276,20 +276,20 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
   }
   process.live = false;
   // Whichever of its threads went last, the next in line is the one after its first.
-  const auto known = std::span(segment().actors).first(segment().actors_used);
-  if (known[segment().current].process == at) {
+  const auto known = std::span(control_block().actors).first(control_block().actors_used);
+  if (known[control_block().current].process == at) {
     const auto first = std::ranges::find(known, at, &Actor::process);
-    segment().current = static_cast<ActorId>(first - known.begin());
+    control_block().current = static_cast<ActorId>(first - known.begin());
   }
-  for (Actor& actor : segment().actors) {
+  for (Actor& actor : control_block().actors) {
     if (actor.process == at && actor.state != ActorState::unused) {
       actor.state = ActorState::gone;
     }
   }
   note_fact(context_.run, at, fact::died, how, code);
   if (process.is_first()) {
-    for (std::uint16_t other = 0; other < segment().processes_used; ++other) {
-      if (segment().processes[other].live) {
+    for (std::uint16_t other = 0; other < control_block().processes_used; ++other) {
+      if (control_block().processes[other].live) {
         bury(other, fact::killed);
       }
     }
@@ -297,13 +297,13 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
 }
 
 void KernelController::kill_one(std::uint16_t at) {
-  ::kill(segment().processes[at].pid, SIGKILL);
+  ::kill(control_block().processes[at].pid, SIGKILL);
   bury(at, fact::killed);
 }
 
 void KernelController::kill_role(std::string_view role) {
-  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
-    const Process& process = segment().processes[at];
+  for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
+    const Process& process = control_block().processes[at];
     if (process.live && process.plays(role)) {
       kill_one(at);
     }
@@ -314,23 +314,23 @@ void KernelController::kill_everybody(std::string_view how) {
   if (has_own_pids_) {
     ::kill(-1, SIGKILL);
   }
-  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
+  for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
     // One that is being born has no number yet, and 0 would be everybody who started us.
-    if (segment().processes[at].live && segment().processes[at].pid > 0) {
-      ::kill(segment().processes[at].pid, SIGKILL);
+    if (control_block().processes[at].live && control_block().processes[at].pid > 0) {
+      ::kill(control_block().processes[at].pid, SIGKILL);
     }
   }
-  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
-    if (segment().processes[at].live) {
+  for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
+    if (control_block().processes[at].live) {
       bury(at, how);
     }
   }
 }
 
 void KernelController::stop_role(std::string_view role, bool stops) {
-  for (std::uint16_t at = 0; at < segment().processes_used; ++at) {
-    Process& process = segment().processes[at];
-    const bool is_caller = at == segment().actors[segment().current].process;
+  for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
+    Process& process = control_block().processes[at];
+    const bool is_caller = at == control_block().actors[control_block().current].process;
     if (process.live && !is_caller && process.plays(role)) {
       ::kill(process.pid, stops ? SIGSTOP : SIGCONT);
       process.stopped = stops;
@@ -340,7 +340,7 @@ void KernelController::stop_role(std::string_view role, bool stops) {
 }
 
 void KernelController::interrupt_everybody() {
-  const auto born = std::span(segment().processes).first(segment().processes_used);
+  const auto born = std::span(control_block().processes).first(control_block().processes_used);
   for (Process& process : born) {
     if (process.live) {
       process.sent |= signal_bit(SIGINT);
@@ -353,7 +353,7 @@ void KernelController::interrupt_everybody() {
 }
 
 void KernelController::settle(std::uint16_t at) {
-  const Process& process = segment().processes[at];
+  const Process& process = control_block().processes[at];
   if (process.live && is_ending(process)) {
     bury(at, fact::killed);
   } else if (process.live && process.stopped) {
@@ -362,14 +362,14 @@ void KernelController::settle(std::uint16_t at) {
 }
 
 bool KernelController::bury_crashed() {
-  const std::uint16_t at = segment().actors[segment().current].process;
-  const Process& process = segment().processes[at];
+  const std::uint16_t at = control_block().actors[control_block().current].process;
+  const Process& process = control_block().processes[at];
   if (!process.live || !is_dead(process.pid, milliseconds(0))) {
     return false;
   }
   stop_observing();
   // It may have asked for something with its last breath: then that is how it died.
-  if (take_controller(segment(), milliseconds(0))) {
+  if (take_controller(control_block(), milliseconds(0))) {
     serve_request();
     return true;
   }
@@ -391,16 +391,16 @@ void KernelController::give_up(const std::string& why) {
 
 std::string KernelController::who_waits() {
   std::string text;
-  for (ActorId at = 0; at < segment().actors_used; ++at) {
-    const Actor& actor = segment().actors[at];
+  for (ActorId at = 0; at < control_block().actors_used; ++at) {
+    const Actor& actor = control_block().actors[at];
     if (actor.state == ActorState::unused || actor.state == ActorState::gone) {
       continue;
     }
-    const Process& process = segment().processes[actor.process];
+    const Process& process = control_block().processes[actor.process];
     text.append(text.empty() ? "" : ", ").append(process.role.view());
     text.append(actor.state == ActorState::ready ? " runs" : " in ");
     if (actor.state != ActorState::ready) {
-      text.append(actor.place.view());
+      text.append(actor.name.view());
     }
     if (actor.state == ActorState::awaiting) {
       text.append(" ").append(actor.object.view());

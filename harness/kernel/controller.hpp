@@ -20,11 +20,11 @@ class KernelController final : public Standstill {
   explicit KernelController(RunContext& context, bool has_own_pids) noexcept
       : context_(context), has_own_pids_(has_own_pids) {}
 
-  /// From the birth of the root to the last death. The segment is reset and has its plan.
+  /// From the birth of the root to the last death. The control_block is reset and has its plan.
   void run();
 
  private:
-  Segment& segment() noexcept { return context_.run.segment(); }
+  ControlBlock& control_block() noexcept { return context_.run.control_block(); }
   bool anybody_lives() noexcept;
   /// Waits for the turn. False when something else happened that was dealt with.
   bool take();

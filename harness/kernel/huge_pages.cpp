@@ -50,24 +50,24 @@ int note_segments(dl_phdr_info* object, std::size_t, void* into) noexcept {
 void move_to_huge_pages(const LoadedSegment& segment) noexcept {
   const std::uintptr_t size = up_to_huge(segment.end) - segment.begin;
   // A huge page more, so that an aligned part of the size lies in it wherever it is put.
-  const std::uintptr_t room = size + huge_page;
+  const std::uintptr_t space = size + huge_page;
   void* const mapped =
-      ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ::mmap(nullptr, space, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
     return;
   }
   const auto start = reinterpret_cast<std::uintptr_t>(mapped);
   void* const copy = at_address(up_to_huge(start));
-  void* const place = at_address(segment.begin);
+  void* const address = at_address(segment.begin);
   if (::madvise(copy, size, MADV_HUGEPAGE) == 0) {
-    std::memcpy(copy, place, segment.end - segment.begin);
+    std::memcpy(copy, address, segment.end - segment.begin);
     const int access = PROT_READ | ((segment.flags & PF_X) != 0 ? PROT_EXEC : 0);
     if (::mprotect(copy, size, access) == 0) {
       // In one step: this very function may lie in what is replaced.
-      ::mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+      ::mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, address);
     }
   }
-  ::munmap(mapped, room);
+  ::munmap(mapped, space);
 }
 
 }  // namespace
@@ -78,8 +78,8 @@ void hold_program_in_huge_pages() noexcept {
   for (std::size_t at = 0; at < program.count; ++at) {
     const LoadedSegment& segment = program.segments[at];
     const bool is_last = at + 1 == program.count;
-    const bool has_room = !is_last && up_to_huge(segment.end) <= program.segments[at + 1].begin;
-    if ((segment.flags & PF_W) == 0 && segment.begin % huge_page == 0 && has_room) {
+    const bool has_space = !is_last && up_to_huge(segment.end) <= program.segments[at + 1].begin;
+    if ((segment.flags & PF_W) == 0 && segment.begin % huge_page == 0 && has_space) {
       move_to_huge_pages(segment);
     }
   }

@@ -49,7 +49,7 @@ bool KernelOutside::symlink(const std::string& target, const std::string& path) 
 }
 
 bool KernelOutside::write(const std::string& path, const std::string& bytes) {
-  gate_.fact(fact::outside, path);
+  interceptor_.fact(fact::outside, path);
   const AllPrivileges all;
   const int file = ::open(
       path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

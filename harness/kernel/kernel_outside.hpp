@@ -11,8 +11,8 @@ namespace lastref::harness {
 
 class KernelOutside final : public Outside {
  public:
-  KernelOutside(const RunContext& context, SerialGate& gate) noexcept
-      : context_(context), gate_(gate) {}
+  KernelOutside(const RunContext& context, SerialInterceptor& interceptor) noexcept
+      : context_(context), interceptor_(interceptor) {}
 
   bool unlink(const std::string& path) override;
   bool rmdir(const std::string& path) override;
@@ -25,7 +25,7 @@ class KernelOutside final : public Outside {
 
  private:
   const RunContext& context_;
-  SerialGate& gate_;
+  SerialInterceptor& interceptor_;
 };
 
 }  // namespace lastref::harness

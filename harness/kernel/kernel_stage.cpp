@@ -12,19 +12,19 @@
 namespace lastref::harness {
 
 KernelStage::KernelStage(RunContext& context,
-                         SerialGate& gate,
+                         SerialInterceptor& interceptor,
                          InstrumentedOs& os,
                          std::span<const std::string> arguments)
     : Stage({.os = os,
-             .role = std::string(gate.role()),
+             .role = std::string(interceptor.role()),
              .arguments = arguments,
              .folder = context.files,
              .spare_folder = context.spare},
             *this),
       context_(context),
-      gate_(gate),
+      interceptor_(interceptor),
       os_(os),
-      outside_(context, gate),
+      outside_(context, interceptor),
       limits_(context) {}
 
 Status KernelStage::start(const std::string& role) {
@@ -36,72 +36,73 @@ Status KernelStage::start(const std::string& role) {
     }
     tree = *std::move(own);
   }
-  const auto pid = give_birth(
-      context_, gate_.process(), {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}});
+  const auto pid = give_birth(context_,
+                              interceptor_.process(),
+                              {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}});
   return pid ? ok() : Status(tl::unexpected<Error>(pid.error()));
 }
 
 Result<std::string> KernelStage::receive(const std::string& signal) {
-  std::optional<std::string> bytes = gate_.receive(signal);
+  std::optional<std::string> bytes = interceptor_.receive(signal);
   return bytes ? Result<std::string>(*std::move(bytes)) : nobody_left(signal);
 }
 
 void KernelStage::stop(const std::string& role) {
-  gate_.ask_controller(Request::stop_role, role);
+  interceptor_.ask_controller(Request::stop_role, role);
 }
 
 bool KernelStage::resume(const std::string& role) {
-  const Segment& segment = context_.run.segment();
-  const auto born = std::span(segment.processes).first(segment.processes_used);
+  const ControlBlock& control_block = context_.run.control_block();
+  const auto born = std::span(control_block.processes).first(control_block.processes_used);
   const bool any = std::ranges::any_of(
       born, [&](const Process& each) { return each.live && each.stopped && each.plays(role); });
-  gate_.ask_controller(Request::resume_role, role);
+  interceptor_.ask_controller(Request::resume_role, role);
   return any;
 }
 
 void KernelStage::kill(const std::string& role) {
-  gate_.ask_controller(Request::kill_role, role);
+  interceptor_.ask_controller(Request::kill_role, role);
 }
 
 void KernelStage::interrupt_all() {
-  gate_.ask_controller(Request::interrupt_all, {});
+  interceptor_.ask_controller(Request::interrupt_all, {});
 }
 
 std::size_t KernelStage::processes(const std::string& role) {
-  const Segment& segment = context_.run.segment();
-  const auto born = std::span(segment.processes).first(segment.processes_used);
+  const ControlBlock& control_block = context_.run.control_block();
+  const auto born = std::span(control_block.processes).first(control_block.processes_used);
   return static_cast<std::size_t>(std::ranges::count_if(
       born, [&](const Process& each) { return each.live && each.plays(role); }));
 }
 
 bool KernelStage::fork_stranger(std::function<Status()> body) {
-  Segment& segment = context_.run.segment();
-  const std::uint16_t process = new_process(segment, "stranger", gate_.process());
-  const ActorId actor = new_actor(segment, process);
+  ControlBlock& control_block = context_.run.control_block();
+  const std::uint16_t process = new_process(control_block, "stranger", interceptor_.process());
+  const ActorId actor = new_actor(control_block, process);
   const pid_t pid = ::fork();
   LASTREF_ASSERT(pid >= 0);
   if (pid == 0) {
-    gate_.become(process, actor);
+    interceptor_.become(process, actor);
     note_end(body());
-    gate_.end(0);
+    interceptor_.end(0);
   }
   be_known_as(context_, process, pid);
-  note_fact(context_.run, process, fact::born, gate_.role(), pid);
+  note_fact(context_.run, process, fact::born, interceptor_.role(), pid);
   return true;
 }
 
 bool KernelStage::is_undisturbed() const noexcept {
-  return !context_.run.segment().gates.has_fired();
+  return !context_.run.control_block().interceptors.has_fired();
 }
 
 void KernelStage::refute(const std::string& claim, const std::string& seen) {
-  gate_.fact(fact::refuted, claim);
-  gate_.fact(fact::seen, seen);
+  interceptor_.fact(fact::refuted, claim);
+  interceptor_.fact(fact::seen, seen);
 }
 
 void KernelStage::note_end(const Status& status) {
   if (!status) {
-    gate_.fact(fact::failed, describe(status.error()));
+    interceptor_.fact(fact::failed, describe(status.error()));
   }
 }
 
@@ -109,7 +110,7 @@ void KernelStage::note(std::string_view operation,
                        const std::string& text,
                        bool begins,
                        int error) {
-  gate_.note(operation, text, begins, error);
+  interceptor_.note(operation, text, begins, error);
   if (!begins && context_.ambient != nullptr) {
     look_around();
   }
@@ -126,13 +127,13 @@ void KernelStage::look_around() {
   }
   if (is_first && context_.plays_in(ambient::second_tree) && role() == "root") {
     // The first one is who is asked what it counts.
-    const RecordText asked = context_.run.segment().listener;
+    const RecordText asked = context_.run.control_block().listener;
     context_.makes_second_tree = true;
     second_ = tracker::Client::lead(os_);
     const auto tree = second_->tree();
     context_.second_tree = tree.value_or(std::string());
     context_.makes_second_tree = false;
-    context_.run.segment().listener = asked;
+    context_.run.control_block().listener = asked;
   }
   if (context_.plays_in(ambient::closed)) {
     if (const std::string taken = taken_standard_descriptor(); !taken.empty()) {

@@ -16,17 +16,17 @@ namespace lastref::harness {
 class KernelStage final : private OperationLog, public Stage {
  public:
   KernelStage(RunContext& context,
-              SerialGate& gate,
+              SerialInterceptor& interceptor,
               InstrumentedOs& os,
               std::span<const std::string> arguments);
 
   Outside& outside() noexcept override { return outside_; }
   Limits& limits() noexcept override { return limits_; }
   Status start(const std::string& role) override;
-  void tell(const std::string& signal) override { gate_.tell(signal); }
-  bool await(const std::string& signal) override { return gate_.await(signal); }
+  void tell(const std::string& signal) override { interceptor_.tell(signal); }
+  bool await(const std::string& signal) override { return interceptor_.await(signal); }
   void send(const std::string& signal, const std::string& bytes) override {
-    gate_.send(signal, bytes);
+    interceptor_.send(signal, bytes);
   }
   Result<std::string> receive(const std::string& signal) override;
   void stop(const std::string& role) override;
@@ -46,7 +46,7 @@ class KernelStage final : private OperationLog, public Stage {
   void look_around();
 
   RunContext& context_;
-  SerialGate& gate_;
+  SerialInterceptor& interceptor_;
   InstrumentedOs& os_;
   KernelOutside outside_;
   KernelLimits limits_;

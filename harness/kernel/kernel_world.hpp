@@ -2,8 +2,8 @@
 //
 // Its other half is a fork server: a small process, pinned to one core, in a process and a mount
 // namespace of its own, with a private tmpfs on /dev/shm. It starts the root role of each run, is
-// the controller of the run's gate, and judges it. Start worlds before the program grows: a fork
-// copies page tables.
+// the controller of the run's interceptor, and judges it. Start worlds before the program grows: a
+// fork copies page tables.
 //
 // One world does one run at a time; use one world a core. `submit` and `collect` keep the server
 // busy while the caller thinks.
@@ -32,11 +32,11 @@ std::vector<EntryPoint> product_entries();
 
 /// The verb by which this program is executed to be a process of a run, in an ambient. Not for
 /// people.
-inline constexpr const char* born_word = "process-of-a-run";
+inline constexpr const char* born_argument = "process-of-a-run";
 
-/// Becomes it: `words` are those behind the verb. Where no world has started it, it says so and
+/// Becomes it: `arguments` are those behind the verb. Where no world has started it, it says so and
 /// comes back.
-int become_process_of_run(std::span<const char* const> words,
+int become_process_of_run(std::span<const char* const> arguments,
                           const std::vector<Scenario>& scenarios,
                           const std::vector<EntryPoint>& entries);
 

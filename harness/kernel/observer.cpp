@@ -108,8 +108,8 @@ void note_count(RunContext& context, std::uint16_t tracker, const Counted& count
     return;
   }
   record->process = tracker;
-  record->role = context.run.segment().processes[tracker].role;
-  record->place.assign(fact::count);
+  record->role = context.run.control_block().processes[tracker].role;
+  record->name.assign(fact::count);
   record->text.assign(to_text(counted.resource));
   record->value = static_cast<std::int64_t>(counted.count);
   record->k = static_cast<std::uint32_t>(counted.holder);
@@ -119,25 +119,25 @@ void note_count(RunContext& context, std::uint16_t tracker, const Counted& count
 }  // namespace
 
 void KernelController::stop_observing() noexcept {
-  segment().gates.observing = false;
+  control_block().interceptors.observing = false;
   if (question_ >= 0) {
     ::close(std::exchange(question_, -1));
   }
 }
 
 bool KernelController::let_tracker_go() {
-  segment().gates.observing = true;
+  control_block().interceptors.observing = true;
   for (;;) {
-    const std::optional<ActorId> next = next_actor(segment(), /*may_stay=*/false);
+    const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false);
     if (!next) {
-      segment().gates.observing = false;
+      control_block().interceptors.observing = false;
       return true;
     }
-    give_turn(segment(), *next);
+    give_turn(control_block(), *next);
     if (!take()) {
       return false;
     }
-    if (segment().request != Request::quiet) {
+    if (control_block().request != Request::quiet) {
       stop_observing();
       serve_request();
       return false;
@@ -146,14 +146,14 @@ bool KernelController::let_tracker_go() {
 }
 
 bool KernelController::observe() {
-  const auto known = std::span(segment().processes).first(segment().processes_used);
+  const auto known = std::span(control_block().processes).first(control_block().processes_used);
   const auto tracker = std::ranges::find_if(known, [](const Process& process) {
     return process.live && !process.stopped && process.base == "tracker";
   });
   if (tracker == known.end()) {
     return true;
   }
-  question_ = ask_at(segment().listener.view());
+  question_ = ask_at(control_block().listener.view());
   if (question_ < 0) {
     return true;
   }

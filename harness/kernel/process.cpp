@@ -65,7 +65,10 @@ void keep_only(std::span<const os::PassedFd> fds) noexcept {
   }
 }
 
-int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Birth& birth) {
+int perform(RunContext& context,
+            SerialInterceptor& interceptor,
+            InstrumentedOs& os,
+            const Birth& birth) {
   if (birth.entry != nullptr) {
     const int code = birth.entry->run(os, birth.arguments);
     os.run_exit_hooks();
@@ -73,11 +76,11 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
   }
   const Role* role = role_named(*context.scenario, birth.role);
   if (role == nullptr) {
-    gate.fact(fact::refuted, "the scenario has every role that it starts");
-    gate.fact(fact::seen, birth.role);
+    interceptor.fact(fact::refuted, "the scenario has every role that it starts");
+    interceptor.fact(fact::seen, birth.role);
     return unknown_role;
   }
-  KernelStage stage(context, gate, os, birth.arguments);
+  KernelStage stage(context, interceptor, os, birth.arguments);
   stage.note_end(role->body(stage));
   os.run_exit_hooks();
   if (stage.product().has_client()) {
@@ -107,10 +110,10 @@ int perform(RunContext& context, SerialGate& gate, InstrumentedOs& os, const Bir
     // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ::setenv(name.c_str(), value.c_str(), 1);
   }
-  say_apart(context.run.segment());
+  say_apart(context.run.control_block());
   if (context.ambient != nullptr) {
     execute_program(
-        words_of({.process = process, .actor = actor, .by_scenario = true}, context, birth));
+        arguments_of({.process = process, .actor = actor, .by_scenario = true}, context, birth));
   }
   play(context, process, actor, birth);
 }
@@ -129,7 +132,7 @@ pid_t fork_in_namespace() noexcept {
 }  // namespace
 
 void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept {
-  Process& known = context.run.segment().processes[process];
+  Process& known = context.run.control_block().processes[process];
   known.own_pid = pid;
   known.pid = pid;
   if (context.plays_in(ambient::pid_namespace)) {
@@ -141,18 +144,18 @@ void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexce
 }
 
 void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth& birth) {
-  SerialGate gate(context.run, context.faults, process);
-  ForkingOs kernel(context, gate);
-  InstrumentedOs os(kernel, gate);
+  SerialInterceptor interceptor(context.run, context.faults, process);
+  ForkingOs kernel(context, interceptor);
+  InstrumentedOs os(kernel, interceptor);
   for (const os::PassedFd& fd : birth.fds) {
     os.adopt(static_cast<os::Fd>(fd.number_there), "passed");
   }
-  gate.become(process, actor);
-  const int code = perform(context, gate, os, birth);
+  interceptor.become(process, actor);
+  const int code = perform(context, interceptor, os, birth);
   for (const std::string& name : os.still_open()) {
-    gate.fact(fact::fd_left, {}, name);
+    interceptor.fact(fact::fd_left, {}, name);
   }
-  gate.end(code);
+  interceptor.end(code);
 }
 
 std::vector<EntryPoint> product_entries() {
@@ -160,9 +163,9 @@ std::vector<EntryPoint> product_entries() {
 }
 
 Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth) {
-  Segment& segment = context.run.segment();
-  const std::uint16_t process = new_process(segment, birth.role, parent);
-  const ActorId actor = new_actor(segment, process);
+  ControlBlock& control_block = context.run.control_block();
+  const std::uint16_t process = new_process(control_block, birth.role, parent);
+  const ActorId actor = new_actor(control_block, process);
   // Blocked around the fork: the child must not have an instant in which they are not.
   const sigset_t blocked = set_of(birth.blocked);
   sigset_t before;
@@ -176,17 +179,18 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
   const int code = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
-    segment.actors[actor].state = ActorState::gone;
-    segment.processes[process].live = false;
+    control_block.actors[actor].state = ActorState::gone;
+    control_block.processes[process].live = false;
     return failure(std::errc{code}, birth.role, Call::spawn);
   }
-  wait_until_apart(segment);
+  wait_until_apart(control_block);
   be_known_as(context, process, pid);
   if (is_first) {
-    segment.processes[process].own_pid = 1;
+    control_block.processes[process].own_pid = 1;
   }
-  const Process& known = segment.processes[process];
-  note_fact(context.run, process, fact::born, segment.processes[parent].role.view(), known.own_pid);
+  const Process& known = control_block.processes[process];
+  note_fact(
+      context.run, process, fact::born, control_block.processes[parent].role.view(), known.own_pid);
   return pid;
 }
 
@@ -214,7 +218,7 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   if (context_.ambient != nullptr) {
     return execute(options, birth);
   }
-  const auto pid = give_birth(context_, gate_.process(), birth);
+  const auto pid = give_birth(context_, interceptor_.process(), birth);
   if (!pid) {
     return failure(pid.error());
   }
@@ -224,17 +228,17 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
 }
 
 Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birth& birth) noexcept {
-  Segment& segment = context_.run.segment();
+  ControlBlock& control_block = context_.run.control_block();
   const bool is_of_second =
       context_.makes_second_tree || (!options.arguments.empty() && !context_.second_tree.empty() &&
                                      options.arguments.front() == context_.second_tree);
   const std::string role = is_of_second ? "second_" + birth.role : birth.role;
-  const std::uint16_t process = new_process(segment, role, gate_.process());
-  const ActorId actor = new_actor(segment, process);
+  const std::uint16_t process = new_process(control_block, role, interceptor_.process());
+  const ActorId actor = new_actor(control_block, process);
   const Born born = {.process = process, .actor = actor, .by_scenario = false};
   os::SpawnOptions ours = options;
-  ours.entry = born_word;
-  ours.arguments = words_of(born, context_, birth);
+  ours.entry = born_argument;
+  ours.arguments = arguments_of(born, context_, birth);
   const std::vector<os::PassedFd> inherited = harness_descriptors();
   ours.fds.insert(ours.fds.end(), inherited.begin(), inherited.end());
   Result<os::Child> child = [&] {
@@ -242,12 +246,12 @@ Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birt
     return KernelOs::spawn(ours);
   }();
   if (!child) {
-    segment.actors[actor].state = ActorState::gone;
-    segment.processes[process].live = false;
+    control_block.actors[actor].state = ActorState::gone;
+    control_block.processes[process].live = false;
     return child;
   }
   be_known_as(context_, process, child->pid);
-  note_fact(context_.run, process, fact::born, gate_.role(), child->pid);
+  note_fact(context_.run, process, fact::born, interceptor_.role(), child->pid);
   return child;
 }
 

@@ -10,7 +10,7 @@
 
 #include "harness/instrument/instrumented_os.hpp"
 #include "harness/kernel/kernel_world.hpp"
-#include "harness/kernel/serial_gate.hpp"
+#include "harness/kernel/serial_interceptor.hpp"
 #include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness {
@@ -59,7 +59,7 @@ struct Birth {
 /// comes back here. The pid, or what fork said.
 ///
 /// Errors          resource_unavailable_try_again, not_enough_memory: no process.
-/// Crossings       none; it is below the gate.
+/// Crossings       none; it is below the interceptor.
 Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth);
 
 /// Keeps what a process is called by the one that has just started it, and in the world.
@@ -68,9 +68,9 @@ void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexce
 /// The real operating system, whose processes are forks with an instrumented Os of their own.
 class ForkingOs final : public os::KernelOs {
  public:
-  /// `gate` is that of the process that it lives in.
-  ForkingOs(RunContext& context, SerialGate& gate) noexcept
-      : KernelOs({.program = this_program}), context_(context), gate_(gate) {}
+  /// `interceptor` is that of the process that it lives in.
+  ForkingOs(RunContext& context, SerialInterceptor& interceptor) noexcept
+      : KernelOs({.program = this_program}), context_(context), interceptor_(interceptor) {}
 
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
   /// What is said is a file of the world's, for which no limit holds.
@@ -81,7 +81,7 @@ class ForkingOs final : public os::KernelOs {
   Result<os::Child> execute(const os::SpawnOptions& options, const Birth& birth) noexcept;
 
   RunContext& context_;
-  SerialGate& gate_;
+  SerialInterceptor& interceptor_;
 };
 
 }  // namespace lastref::harness

@@ -19,8 +19,8 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/kernel/control_block.hpp"
 #include "harness/kernel/kernel_limits.hpp"
-#include "harness/kernel/segment.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -225,8 +225,8 @@ Sandbox::Sandbox(std::string missing) : degraded_(std::move(missing)) {
   // for.
   ::umask(0);
   move_to(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), harness_fd::world_proc);
-  const int words = ::memfd_create("stderr", MFD_CLOEXEC);
-  move_to(words, harness_fd::standard_error);
+  const int messages = ::memfd_create("stderr", MFD_CLOEXEC);
+  move_to(messages, harness_fd::standard_error);
   ::fcntl(harness_fd::standard_error, F_SETFL, O_APPEND);
   const int last_pid = ::open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
   if (last_pid >= 0) {

@@ -85,16 +85,16 @@ class Server {
 
 void Server::load(const Plan& plan) {
   run_.reset();
-  Segment& segment = run_.segment();
+  ControlBlock& control_block = run_.control_block();
   context_.faults = plan.faults;
-  segment.given_count =
-      static_cast<std::uint32_t>(std::min(plan.choices.size(), segment.given.size()));
-  for (std::uint32_t at = 0; at < segment.given_count; ++at) {
-    segment.given[at] = static_cast<std::uint8_t>(std::min(plan.choices[at], 255U));
+  control_block.given_count =
+      static_cast<std::uint32_t>(std::min(plan.choices.size(), control_block.given.size()));
+  for (std::uint32_t at = 0; at < control_block.given_count; ++at) {
+    control_block.given[at] = static_cast<std::uint8_t>(std::min(plan.choices[at], 255U));
   }
-  segment.has_seed = plan.seed.has_value();
-  segment.chance = plan.seed.value_or(0);
-  segment.records_questions = plan.wants_crossings;
+  control_block.has_seed = plan.seed.has_value();
+  control_block.chance = plan.seed.value_or(0);
+  control_block.records_questions = plan.wants_crossings;
 }
 
 void Server::sweep() {
@@ -137,7 +137,7 @@ Outcome Server::perform(const RunRequest& request) {
   sandbox_.prepare();
   load(request.plan);
   if (!scenario->in_matrix) {
-    run_.segment().gates.crossings_allowed = crossings_max_at_scale;
+    run_.control_block().interceptors.crossings_allowed = crossings_max_at_scale;
   }
   context_.scenario = &*scenario;
   set_ambient(request.plan.ambient);
@@ -157,10 +157,12 @@ Outcome Server::perform(const RunRequest& request) {
                                 .left = std::move(left),
                                 .left_after_sweep = std::move(left_after_sweep),
                                 .standard_error = standard_error});
-  const Segment& segment = run_.segment();
-  outcome.reached = segment.gates.reached;
-  outcome.choices.assign(segment.answers.begin(), segment.answers.begin() + segment.asked);
-  outcome.options.assign(segment.options.begin(), segment.options.begin() + segment.asked);
+  const ControlBlock& control_block = run_.control_block();
+  outcome.reached = control_block.interceptors.reached;
+  outcome.choices.assign(control_block.answers.begin(),
+                         control_block.answers.begin() + control_block.asked);
+  outcome.options.assign(control_block.options.begin(),
+                         control_block.options.begin() + control_block.asked);
   sandbox_.wipe();
   if (plays_ordinary_user()) {
     sandbox_.give_to(::geteuid());

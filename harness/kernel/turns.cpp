@@ -11,14 +11,14 @@
 #include <new>
 
 #include "harness/choice/choices.hpp"
-#include "harness/kernel/segment.hpp"
+#include "harness/kernel/control_block.hpp"
 
 namespace lastref::harness {
 namespace {
 
 using Ready = std::bitset<actors_max>;
 
-constexpr std::size_t journal_offset = (sizeof(Segment) + 4095) / 4096 * 4096;
+constexpr std::size_t journal_offset = (sizeof(ControlBlock) + 4095) / 4096 * 4096;
 
 long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value, const timespec* time) {
   static_assert(sizeof(word) == sizeof(std::uint32_t));
@@ -48,51 +48,51 @@ Ready ready_pollers() noexcept {
   return ready;
 }
 
-bool may_run(const Segment& segment, const Actor& actor) noexcept {
-  const Process& process = segment.processes[actor.process];
+bool may_run(const ControlBlock& control_block, const Actor& actor) noexcept {
+  const Process& process = control_block.processes[actor.process];
   if (actor.state == ActorState::unused || actor.state == ActorState::gone || process.stopped) {
     return false;
   }
-  return !segment.gates.observing || process.base == "tracker";
+  return !control_block.interceptors.observing || process.base == "tracker";
 }
 
 /// Who could go on, in the order of their turns.
-std::size_t list_ready(const Segment& segment,
+std::size_t list_ready(const ControlBlock& control_block,
                        bool may_stay,
                        std::array<ActorId, actors_max>& into) noexcept {
   const bool somebody_polls =
-      std::ranges::any_of(std::span(segment.actors).first(segment.actors_used),
+      std::ranges::any_of(std::span(control_block.actors).first(control_block.actors_used),
                           [](const Actor& actor) { return actor.state == ActorState::polling; });
   const Ready ready = somebody_polls ? ready_pollers() : Ready{};
   std::size_t count = 0;
   offer_turn(
-      segment.current,
-      segment.actors_used,
+      control_block.current,
+      control_block.actors_used,
       may_stay,
       [&](std::size_t at) {
-        const Actor& actor = segment.actors[at];
+        const Actor& actor = control_block.actors[at];
         const bool able = actor.state == ActorState::ready ||
                           (actor.state == ActorState::polling && ready.test(at));
-        return able && may_run(segment, actor);
+        return able && may_run(control_block, actor);
       },
-      [&](std::size_t at) { return segment.actors[at].paused; },
+      [&](std::size_t at) { return control_block.actors[at].paused; },
       [&](std::size_t at) { into[count++] = static_cast<ActorId>(at); });
   return count;
 }
 
 /// The one whose deadline comes first; the clock moves there.
-std::optional<ActorId> first_deadline(Segment& segment) noexcept {
+std::optional<ActorId> first_deadline(ControlBlock& control_block) noexcept {
   std::optional<ActorId> first;
-  for (ActorId at = 0; at < segment.actors_used; ++at) {
-    const Actor& actor = segment.actors[at];
-    if (actor.state == ActorState::polling && actor.has_deadline && may_run(segment, actor) &&
-        (!first || actor.deadline < segment.actors[*first].deadline)) {
+  for (ActorId at = 0; at < control_block.actors_used; ++at) {
+    const Actor& actor = control_block.actors[at];
+    if (actor.state == ActorState::polling && actor.has_deadline && may_run(control_block, actor) &&
+        (!first || actor.deadline < control_block.actors[*first].deadline)) {
       first = at;
     }
   }
   if (first) {
-    Actor& actor = segment.actors[*first];
-    segment.clock = std::max(segment.clock, actor.deadline);
+    Actor& actor = control_block.actors[*first];
+    control_block.clock = std::max(control_block.clock, actor.deadline);
     actor.late = true;
     actor.state = ActorState::ready;
   }
@@ -103,7 +103,7 @@ std::optional<ActorId> first_deadline(Segment& segment) noexcept {
 
 SharedRun::SharedRun() noexcept
     : memory_(journal_offset + Journal::size_for(records_max)),
-      segment_(new (memory_.get()) Segment),
+      control_block_(new (memory_.get()) ControlBlock),
       journal_(static_cast<std::byte*>(memory_.get()) + journal_offset, records_max) {
   const int kept = ::dup2(memory_.descriptor(), harness_fd::run);
   LASTREF_ASSERT(kept == harness_fd::run);
@@ -111,66 +111,69 @@ SharedRun::SharedRun() noexcept
 
 SharedRun::SharedRun(Inherited) noexcept
     : memory_(journal_offset + Journal::size_for(records_max), harness_fd::run),
-      segment_(static_cast<Segment*>(memory_.get())),
+      control_block_(static_cast<ControlBlock*>(memory_.get())),
       journal_(static_cast<std::byte*>(memory_.get()) + journal_offset, records_max) {}
 
 void SharedRun::reset() noexcept {
-  Segment& segment = *segment_;
-  for (ActorId at = 0; at < segment.actors_used; ++at) {
-    Actor& actor = segment.actors[at];
+  ControlBlock& control_block = *control_block_;
+  for (ActorId at = 0; at < control_block.actors_used; ++at) {
+    Actor& actor = control_block.actors[at];
     actor.turn.store(0, std::memory_order_relaxed);
     actor.state = ActorState::unused;
   }
-  segment.controller_turn.store(0, std::memory_order_relaxed);
-  segment.request = Request::quiet;
-  segment.current = 0;
-  segment.actors_used = 0;
-  segment.processes_used = 0;
-  segment.gates = {};
-  segment.turns_on_end = 0;
-  segment.clock = 0;
-  segment.listener.assign({});
-  segment.records_questions = false;
-  segment.has_seed = false;
-  segment.chance = 0;
-  segment.given_count = 0;
-  segment.asked = 0;
-  segment.signal_count = 0;
-  segment.mail_count = 0;
+  control_block.controller_turn.store(0, std::memory_order_relaxed);
+  control_block.request = Request::quiet;
+  control_block.current = 0;
+  control_block.actors_used = 0;
+  control_block.processes_used = 0;
+  control_block.interceptors = {};
+  control_block.turns_on_end = 0;
+  control_block.clock = 0;
+  control_block.listener.assign({});
+  control_block.records_questions = false;
+  control_block.has_seed = false;
+  control_block.chance = 0;
+  control_block.given_count = 0;
+  control_block.asked = 0;
+  control_block.signal_count = 0;
+  control_block.mail_count = 0;
   journal_.reset();
 }
 
-std::uint32_t choose(Segment& segment, std::uint32_t options, bool sticky) noexcept {
+std::uint32_t choose(ControlBlock& control_block, std::uint32_t options, bool sticky) noexcept {
   LASTREF_ASSERT(options > 0);
-  if (options == 1 || !segment.is_curious()) {
+  if (options == 1 || !control_block.is_curious()) {
     return 0;
   }
-  const bool is_given = segment.asked < segment.given_count;
-  const std::uint32_t answer = answer_of(
-      is_given ? std::optional<std::uint32_t>(segment.given[segment.asked]) : std::nullopt,
-      segment.has_seed ? &segment.chance : nullptr,
-      options,
-      sticky);
-  if (segment.asked < questions_max) {
-    segment.answers[segment.asked] = static_cast<std::uint8_t>(answer);
-    segment.options[segment.asked] = static_cast<std::uint8_t>(options);
-    ++segment.asked;
+  const bool is_given = control_block.asked < control_block.given_count;
+  const std::uint32_t answer =
+      answer_of(is_given ? std::optional<std::uint32_t>(control_block.given[control_block.asked])
+                         : std::nullopt,
+                control_block.has_seed ? &control_block.chance : nullptr,
+                options,
+                sticky);
+  if (control_block.asked < questions_max) {
+    control_block.answers[control_block.asked] = static_cast<std::uint8_t>(answer);
+    control_block.options[control_block.asked] = static_cast<std::uint8_t>(options);
+    ++control_block.asked;
   }
   return answer;
 }
 
-std::optional<ActorId> next_actor(Segment& segment, bool may_stay) noexcept {
+std::optional<ActorId> next_actor(ControlBlock& control_block, bool may_stay) noexcept {
   std::array<ActorId, actors_max> ready{};
-  const std::size_t count = list_ready(segment, may_stay, ready);
+  const std::size_t count = list_ready(control_block, may_stay, ready);
   if (count == 0) {
-    return segment.gates.observing ? std::nullopt : first_deadline(segment);
+    return control_block.interceptors.observing ? std::nullopt : first_deadline(control_block);
   }
   const std::uint32_t answer =
-      segment.gates.observing ? 0 : choose(segment, static_cast<std::uint32_t>(count), may_stay);
+      control_block.interceptors.observing
+          ? 0
+          : choose(control_block, static_cast<std::uint32_t>(count), may_stay);
   const ActorId chosen = ready[answer];
-  segment.actors[chosen].late = false;
-  segment.actors[chosen].paused = false;
-  segment.actors[chosen].state = ActorState::ready;
+  control_block.actors[chosen].late = false;
+  control_block.actors[chosen].paused = false;
+  control_block.actors[chosen].state = ActorState::ready;
   return chosen;
 }
 
@@ -194,49 +197,51 @@ void make_pollers() noexcept {
   }
 }
 
-void give_turn(Segment& segment, ActorId actor) noexcept {
-  segment.current = actor;
-  segment.turns_on_end = 0;
-  give(segment.actors[actor].turn);
+void give_turn(ControlBlock& control_block, ActorId actor) noexcept {
+  control_block.current = actor;
+  control_block.turns_on_end = 0;
+  give(control_block.actors[actor].turn);
 }
 
-void give_controller(Segment& segment, Request request) noexcept {
-  segment.request = request;
-  give(segment.controller_turn);
+void give_controller(ControlBlock& control_block, Request request) noexcept {
+  control_block.request = request;
+  give(control_block.controller_turn);
 }
 
-void say_apart(Segment& segment) noexcept {
-  give(segment.apart);
+void say_apart(ControlBlock& control_block) noexcept {
+  give(control_block.apart);
 }
 
-void wait_until_apart(Segment& segment) noexcept {
-  take(segment.apart);
+void wait_until_apart(ControlBlock& control_block) noexcept {
+  take(control_block.apart);
 }
 
-void take_turn(Segment& segment, ActorId actor) noexcept {
-  take(segment.actors[actor].turn);
+void take_turn(ControlBlock& control_block, ActorId actor) noexcept {
+  take(control_block.actors[actor].turn);
 }
 
-bool take_controller(Segment& segment, std::chrono::milliseconds patience) noexcept {
+bool take_controller(ControlBlock& control_block, std::chrono::milliseconds patience) noexcept {
   const timespec time{.tv_sec = patience.count() / 1000,
                       .tv_nsec = patience.count() % 1000 * 1'000'000};
-  if (segment.controller_turn.exchange(0, std::memory_order_acquire) == 1) {
+  if (control_block.controller_turn.exchange(0, std::memory_order_acquire) == 1) {
     return true;
   }
-  futex(segment.controller_turn, FUTEX_WAIT, 0, &time);
-  return segment.controller_turn.exchange(0, std::memory_order_acquire) == 1;
+  futex(control_block.controller_turn, FUTEX_WAIT, 0, &time);
+  return control_block.controller_turn.exchange(0, std::memory_order_acquire) == 1;
 }
 
-std::uint16_t new_process(Segment& segment, std::string_view role, std::uint16_t parent) noexcept {
-  LASTREF_ASSERT(segment.processes_used < processes_max);
-  const std::uint16_t index = segment.processes_used++;
+std::uint16_t new_process(ControlBlock& control_block,
+                          std::string_view role,
+                          std::uint16_t parent) noexcept {
+  LASTREF_ASSERT(control_block.processes_used < processes_max);
+  const std::uint16_t index = control_block.processes_used++;
   std::uint16_t incarnation = 1;
   for (std::uint16_t at = 0; at < index; ++at) {
-    incarnation = segment.processes[at].base == RoleText(role).view()
+    incarnation = control_block.processes[at].base == RoleText(role).view()
                       ? static_cast<std::uint16_t>(incarnation + 1)
                       : incarnation;
   }
-  Process& process = segment.processes[index];
+  Process& process = control_block.processes[index];
   process = {};
   process.live = true;
   process.parent = parent;
@@ -250,10 +255,10 @@ std::uint16_t new_process(Segment& segment, std::string_view role, std::uint16_t
   return index;
 }
 
-ActorId new_actor(Segment& segment, std::uint16_t process) noexcept {
-  LASTREF_ASSERT(segment.actors_used < actors_max);
-  const ActorId at = segment.actors_used++;
-  Actor& actor = segment.actors[at];
+ActorId new_actor(ControlBlock& control_block, std::uint16_t process) noexcept {
+  LASTREF_ASSERT(control_block.actors_used < actors_max);
+  const ActorId at = control_block.actors_used++;
+  Actor& actor = control_block.actors[at];
   actor.turn.store(0, std::memory_order_relaxed);
   actor.state = ActorState::ready;
   actor.late = false;
@@ -262,14 +267,14 @@ ActorId new_actor(Segment& segment, std::uint16_t process) noexcept {
   actor.has_deadline = false;
   actor.process = process;
   actor.thing = nullptr;
-  actor.place.assign("start");
+  actor.name.assign("start");
   actor.object.assign({});
   return at;
 }
 
 void note_fact(SharedRun& run,
                std::uint16_t process,
-               std::string_view place,
+               std::string_view name,
                std::string_view text,
                std::int64_t value) noexcept {
   Record* record = run.journal().claim();
@@ -278,8 +283,8 @@ void note_fact(SharedRun& run,
   }
   record->kind = RecordKind::fact;
   record->process = process;
-  record->role = run.segment().processes[process].role;
-  record->place.assign(place);
+  record->role = run.control_block().processes[process].role;
+  record->name.assign(name);
   record->text.assign(text);
   record->value = value;
   Journal::publish(*record);

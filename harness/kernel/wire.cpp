@@ -79,16 +79,16 @@ void visit(Visitor& with, const std::string& text) {
 }
 
 template <typename Visitor, typename Of>
-void visit_point(Visitor& with, Of& point) {
-  with(point.role);
-  with(point.place);
-  with(point.object);
-  with(point.k);
+void visit_site(Visitor& with, Of& site) {
+  with(site.role);
+  with(site.name);
+  with(site.object);
+  with(site.k);
 }
 
 template <typename Visitor, typename Of>
 void visit_fault(Visitor& with, Of& fault) {
-  visit_point(with, fault.point);
+  visit_site(with, fault.site);
   with(fault.kind);
   with(fault.error);
   with(fault.whole_tree);
@@ -118,7 +118,7 @@ void visit(Visitor& with, const Finding& finding) {
 
 template <typename Visitor, typename Of>
 void visit_crossing(Visitor& with, Of& crossing) {
-  visit_point(with, crossing.point);
+  visit_site(with, crossing.site);
   with(crossing.error);
   with(crossing.injected);
   with(crossing.waited);

@@ -2,7 +2,7 @@
 //
 // An operation "put", "get" or "freeze" begins with "<cache>", "<cache> <slot>" or "<cache> <slot>
 // <value>", and ends with its answer: true, false, none, or what was seen; or with an error. The
-// place of a record in the journal is its moment.
+// position of a record in the journal is its moment.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -23,13 +23,13 @@ std::optional<OperationKind> kind_of(const Record& record) {
   if (record.kind != RecordKind::operation_begin && record.kind != RecordKind::operation_end) {
     return std::nullopt;
   }
-  if (record.place == "put") {
+  if (record.name == "put") {
     return OperationKind::put;
   }
-  if (record.place == "get") {
+  if (record.name == "get") {
     return OperationKind::get;
   }
-  return record.place == "freeze" ? std::optional(OperationKind::freeze) : std::nullopt;
+  return record.name == "freeze" ? std::optional(OperationKind::freeze) : std::nullopt;
 }
 
 std::uint64_t number_of(std::string_view text) {
@@ -38,12 +38,12 @@ std::uint64_t number_of(std::string_view text) {
   return number;
 }
 
-/// Takes the first word off.
-std::string_view take_word(std::string_view& text) {
+/// Takes the first token off.
+std::string_view take_token(std::string_view& text) {
   const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
+  const std::string_view token = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
+  return token;
 }
 
 void end(Operation& operation, const Record& record, Moment moment) {
@@ -61,7 +61,7 @@ void end(Operation& operation, const Record& record, Moment moment) {
   }
 }
 
-/// Whether a put may be refused for want of room.
+/// Whether a put may be refused for want of space.
 bool may_refuse(const Evidence& evidence) {
   return evidence.scenario.caches_refuse ||
          std::ranges::any_of(evidence.records, [](const Record& record) {
@@ -91,9 +91,9 @@ std::vector<Finding> caches_are_linearizable(const Evidence& evidence) {
       continue;
     }
     std::string_view asked = record.text.view();
-    History& history = histories[std::string(take_word(asked))];
+    History& history = histories[std::string(take_token(asked))];
     Operation operation{.invoked = moment, .kind = *kind};
-    operation.slot = number_of(take_word(asked));
+    operation.slot = number_of(take_token(asked));
     operation.value = number_of(asked);
     operation.actor = static_cast<std::uint32_t>(history.actors.size());
     history.actors.emplace_back(record.role.view());

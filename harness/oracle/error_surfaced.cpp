@@ -31,7 +31,7 @@ constexpr Harmless harmless[] = {
     {Call::peer_of, ENOTCONN},
     {Call::make_folder, EEXIST},
     {Call::rename_new, EEXIST},
-    // Who cannot tell how much room there is takes the next place, as documented.
+    // Who cannot tell how much space there is takes the next location, as documented.
     {Call::free_space, EACCES},
     {Call::free_space, EIO},
     // Whether what stays matters is no-leak's to say: a folder that others use is meant to stay.
@@ -95,10 +95,10 @@ class Operations {
     root_died_ = root_died_ || (is_fact(record, fact::died) && record.role == "root");
     std::vector<std::string_view>& open = open_[record.process];
     if (record.kind == RecordKind::operation_begin) {
-      open.push_back(record.place.view());
+      open.push_back(record.name.view());
     } else if (record.kind == RecordKind::operation_end) {
       // Not always the innermost: another thread may have begun an operation since.
-      const auto last = std::ranges::find(open.rbegin(), open.rend(), record.place.view());
+      const auto last = std::ranges::find(open.rbegin(), open.rend(), record.name.view());
       if (last != open.rend()) {
         open.erase(std::next(last).base());
       }
@@ -139,10 +139,10 @@ bool told(const Record& failed, const Record& later) noexcept {
            (is_hired(failed) && (parent_died || (operation_failed && later.error == failed.error)));
   }
   const bool says_so =
-      later.kind == RecordKind::end && later.place == "write" && later.object == "stderr";
+      later.kind == RecordKind::end && later.name == "write" && later.object == "stderr";
   const bool died = is_fact(later, fact::died) && (later.text != fact::ended || later.value != 0);
-  // Of a cache that finds no room, false is the answer; only the first time it says more.
-  const bool refused = later.kind == RecordKind::operation_end && later.place == "put" &&
+  // Of a cache that finds no space, false is the answer; only the first time it says more.
+  const bool refused = later.kind == RecordKind::operation_end && later.name == "put" &&
                        later.text == "false" && failed.error == ENOSPC;
   return operation_failed || says_so || died || refused;
 }
@@ -173,14 +173,14 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
                             [&](const Record& record) {
                               return record.process == failed.process &&
                                      record.kind == RecordKind::operation_begin &&
-                                     !is_last(record.place.view());
+                                     !is_last(record.name.view());
                             }) ||
         operations.is_inside(failed);
     if (!surfaced && may_be_told) {
       findings.push_back(
           {.claim = "error-surfaced: an error is retried away, or somebody is told",
            .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
-                   std::string(failed.place.view()) + '(' + std::string(failed.object.view()) +
+                   std::string(failed.name.view()) + '(' + std::string(failed.object.view()) +
                    ")#" + std::to_string(failed.k) + " went unheard"});
     }
   }

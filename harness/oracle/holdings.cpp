@@ -61,10 +61,10 @@ void Holdings::note_lost_ground() {
 }
 
 void Holdings::read_fact(const Record& record) {
-  if (record.place == fact::born) {
+  if (record.name == fact::born) {
     life(record.process) = {
         .pid = static_cast<os::Pid>(record.value), .alive = true, .role = record.role.view()};
-  } else if (record.place == fact::died) {
+  } else if (record.name == fact::died) {
     life(record.process).alive = false;
     drop_all(record.process, /*certainly=*/true);
   }
@@ -72,13 +72,13 @@ void Holdings::read_fact(const Record& record) {
 
 void Holdings::read_operation(const Record& record) {
   const Key key{record.process, record.text.view()};
-  if (record.place == "register" || record.place == "hold") {
+  if (record.name == "register" || record.name == "hold") {
     take(key, record);
-  } else if (record.place == "release") {
+  } else if (record.name == "release") {
     let_go(key, record);
-  } else if (record.place == "forget") {
+  } else if (record.name == "forget") {
     forget(key, record);
-  } else if (record.place == "leave") {
+  } else if (record.name == "leave") {
     drop_all(record.process, record.kind == RecordKind::operation_end);
   }
 }
@@ -91,14 +91,14 @@ void Holdings::take(const Key& key, const Record& record) {
   if (record.kind == RecordKind::operation_begin) {
     ++taking_[key];
     ++range.most;
-    if (record.place == "hold") {
+    if (record.name == "hold") {
       founded_[key] = true;
     }
     return;
   }
   --taking_[key];
   const auto hold = founded_.find(key);
-  const bool founded = record.place != "hold" || hold == founded_.end() || hold->second;
+  const bool founded = record.name != "hold" || hold == founded_.end() || hold->second;
   if (hold != founded_.end()) {
     founded_.erase(hold);
   }

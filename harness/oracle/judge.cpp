@@ -74,10 +74,10 @@ std::vector<Crossing> crossings_of(std::span<const Record> records) {
     const std::pair key{record.process, record.actor};
     if (record.kind == RecordKind::begin) {
       under_way[key] = crossings.size();
-      crossings.push_back({.point = {.role = std::string(record.role.view()),
-                                     .place = std::string(record.place.view()),
-                                     .object = std::string(record.object.view()),
-                                     .k = record.k},
+      crossings.push_back({.site = {.role = std::string(record.role.view()),
+                                    .name = std::string(record.name.view()),
+                                    .object = std::string(record.object.view()),
+                                    .k = record.k},
                            .error = -1,
                            .injected = false,
                            .waited = false});

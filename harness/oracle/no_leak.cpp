@@ -22,7 +22,7 @@ bool somebody_lived_to_clean(const Evidence& evidence) {
   bool failed_or_whole = false;
   for (const Record& record : evidence.records) {
     failed_or_whole = failed_or_whole || record.injected;
-    root_leaves = root_leaves || (record.role == "root" && record.place == "leave");
+    root_leaves = root_leaves || (record.role == "root" && record.name == "leave");
     if (is_fact(record, fact::born) && is_tracker(record)) {
       tracker_ever = true;
       tracker_was_killed = false;

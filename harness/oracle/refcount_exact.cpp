@@ -29,9 +29,9 @@ class CountsOracle {
     if (record.kind != RecordKind::fact) {
       return;
     }
-    if (record.place == fact::count) {
+    if (record.name == fact::count) {
       read_count(record);
-    } else if (record.place == fact::counted) {
+    } else if (record.name == fact::counted) {
       compare();
       seen_.clear();
     }

@@ -23,14 +23,14 @@ std::vector<Finding> stays(const Evidence& evidence) {
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
     if (record.kind == RecordKind::operation_begin &&
-        (record.place == "register" || record.place == "hold")) {
+        (record.name == "register" || record.name == "hold")) {
       all[text].is_counted = true;
     } else if (record.kind == RecordKind::operation_end && record.error == 0) {
       Given& given = all[text];
-      given.is_counted = given.is_counted && record.place != "forget";
-      given.is_known = given.is_known || record.place == "identify";
-      given.is_made = given.is_made || record.place == "make";
-      given.is_anothers = given.is_anothers || (record.place == "replace" && given.is_known);
+      given.is_counted = given.is_counted && record.name != "forget";
+      given.is_known = given.is_known || record.name == "identify";
+      given.is_made = given.is_made || record.name == "make";
+      given.is_anothers = given.is_anothers || (record.name == "replace" && given.is_known);
     }
   }
   std::vector<Finding> findings;

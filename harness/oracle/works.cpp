@@ -17,10 +17,10 @@ std::vector<Finding> works(const Evidence& evidence) {
   for (const Record& record : evidence.records) {
     const bool failed = record.kind == RecordKind::operation_end && record.error != 0;
     const auto& failing = evidence.scenario.failing_operations;
-    if (failed && std::ranges::find(failing, record.place.view()) == failing.end()) {
+    if (failed && std::ranges::find(failing, record.name.view()) == failing.end()) {
       findings.push_back(
           {.claim = "works: with nothing wrong, every operation does what it says",
-           .seen = std::string(record.role.view()) + ' ' + std::string(record.place.view()) + ' ' +
+           .seen = std::string(record.role.view()) + ' ' + std::string(record.name.view()) + ' ' +
                    std::string(record.text.view()) + " = " + name_of_error(record.error)});
     }
     // What is meant to fail is looked at by the body that means it.

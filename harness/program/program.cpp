@@ -8,13 +8,14 @@
 
 namespace lastref::harness {
 
-Result<std::optional<int>> run_program(const std::string& path, std::vector<std::string> words) {
-  LASTREF_ASSERT(!words.empty());
+Result<std::optional<int>> run_program(const std::string& path,
+                                       std::vector<std::string> arguments) {
+  LASTREF_ASSERT(!arguments.empty());
   os::KernelOs os({.program = path});
   os::SpawnOptions spawn;
-  spawn.entry = words.front();
-  words.erase(words.begin());
-  spawn.arguments = std::move(words);
+  spawn.entry = arguments.front();
+  arguments.erase(arguments.begin());
+  spawn.arguments = std::move(arguments);
   LASTREF_TRY(child, os.spawn(spawn));
   const os::UniqueFd process(os, child.process);
   for (;;) {
@@ -32,7 +33,7 @@ Result<std::optional<int>> run_command(const std::string& folder,
                                        const std::string& command,
                                        const std::string& log,
                                        int seconds) {
-  // The words of the caller stay words: the shell sees them as its arguments alone.
+  // The arguments of the caller stay arguments: the shell sees them as its arguments alone.
   constexpr const char* script =
       R"(cd -- "$1" && exec timeout --kill-after=5 "$4" sh -c "$2" >"$3" 2>&1 </dev/null)";
   return run_program("/bin/sh",

@@ -8,13 +8,13 @@ std::string_view column_of(const Fault& fault) noexcept {
 
 void MatrixCount::plan(const Fault& fault) {
   ++all.total;
-  ++by_role[std::string(base_of(fault.point.role))].total;
+  ++by_role[std::string(base_of(fault.site.role))].total;
   ++by_fault[std::string(column_of(fault))].total;
 }
 
 void MatrixCount::execute(const Fault& fault) {
   ++all.executed;
-  ++by_role[std::string(base_of(fault.point.role))].executed;
+  ++by_role[std::string(base_of(fault.site.role))].executed;
   ++by_fault[std::string(column_of(fault))].executed;
 }
 

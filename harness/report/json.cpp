@@ -35,7 +35,7 @@ Json json_of(const ScenarioReport& scenario) {
   return {{"name", scenario.name},
           {"sentence", scenario.sentence},
           {"rows", scenario.rows},
-          {"points", scenario.points},
+          {"sites", scenario.sites},
           {"matrix", json_of(scenario.matrix)},
           {"runs", scenario.runs},
           {"violations", scenario.violations},

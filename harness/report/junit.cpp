@@ -86,9 +86,9 @@ Case case_of(const Report& report, const ScenarioReport& scenario) {
     }
   }
   made.body += fmt::format("      <system-out>{}</system-out>\n",
-                           xml_of(fmt::format("{}\n{} points, {} of {} faults executed, {} runs",
+                           xml_of(fmt::format("{}\n{} sites, {} of {} faults executed, {} runs",
                                               scenario.sentence,
-                                              scenario.points,
+                                              scenario.sites,
                                               scenario.matrix.executed,
                                               scenario.matrix.total,
                                               scenario.runs)));

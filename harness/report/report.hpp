@@ -51,7 +51,7 @@ struct ScenarioReport {
   std::string name;
   std::string sentence;
   std::vector<std::string> rows;
-  std::size_t points = 0;  ///< of its clean run
+  std::size_t sites = 0;  ///< of its clean run
   Count matrix = {};
   std::size_t runs = 0;
   std::size_t violations = 0;
@@ -70,7 +70,7 @@ struct AmbientReport {
   std::size_t violations = 0;  ///< Runs that violated something.
 };
 
-/// A planned fault that never struck: its run did not get to its point.
+/// A planned fault that never struck: its run did not get to its site.
 struct Missed {
   std::string scenario;
   std::string fault;

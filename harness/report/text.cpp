@@ -11,7 +11,7 @@ constexpr double pause_on_terminal = 0.1;  // seconds
 constexpr double pause_in_log = 10;
 constexpr std::size_t missed_shown = 10;
 
-std::string_view word_of(CampaignPhase phase) {
+std::string_view name_of(CampaignPhase phase) {
   switch (phase) {
     case CampaignPhase::clean:
       return "clean runs";
@@ -96,7 +96,7 @@ std::string table_of(const std::vector<ScenarioReport>& scenarios) {
   std::string text = fmt::format("  {:<{}}  {:>6} {:>8} {:>8} {:>8} {:>10} {:>8}\n",
                                  "scenario",
                                  width,
-                                 "points",
+                                 "sites",
                                  "faults",
                                  "executed",
                                  "runs",
@@ -106,7 +106,7 @@ std::string table_of(const std::vector<ScenarioReport>& scenarios) {
     text += fmt::format("  {:<{}}  {:>6} {:>8} {:>8} {:>8} {:>10} {:>8.1f}\n",
                         each.name,
                         width,
-                        each.points,
+                        each.sites,
                         each.matrix.total,
                         each.matrix.executed,
                         each.runs,
@@ -196,7 +196,7 @@ std::string to_text(const CampaignProgress& progress) {
     count += fmt::format(" of {}", progress.total);
   }
   return fmt::format("{:<11} {:<16} {:>6.1f} s {:>6.0f} runs/s  {}",
-                     word_of(progress.phase),
+                     name_of(progress.phase),
                      count,
                      progress.seconds,
                      rate,

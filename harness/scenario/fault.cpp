@@ -17,7 +17,7 @@ constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::shorten,
                               FaultKind::interrupt,
                               FaultKind::pause};
-constexpr std::string_view whole_tree_word = "whole_tree";
+constexpr std::string_view whole_tree_token = "whole_tree";
 constexpr int errno_max = 133;
 
 bool is_kill(FaultKind kind) noexcept {
@@ -25,32 +25,32 @@ bool is_kill(FaultKind kind) noexcept {
          kind == FaultKind::kill_blocked;
 }
 
-/// Cuts the first word off; words are parted by one space.
-std::string_view next_word(std::string_view& text) noexcept {
+/// Cuts the first token off; tokens are parted by one space.
+std::string_view next_token(std::string_view& text) noexcept {
   const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
+  const std::string_view token = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
+  return token;
 }
 
-std::optional<FaultKind> parse_kind(std::string_view word) noexcept {
+std::optional<FaultKind> parse_kind(std::string_view token) noexcept {
   const auto found =
-      std::ranges::find_if(kinds, [&](FaultKind kind) { return name_of(kind) == word; });
+      std::ranges::find_if(kinds, [&](FaultKind kind) { return name_of(kind) == token; });
   return found == kinds.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<int> parse_error(std::string_view word) noexcept {
+std::optional<int> parse_error(std::string_view token) noexcept {
   for (int error = 1; error <= errno_max; ++error) {
     const char* name = strerrorname_np(error);
-    if (name != nullptr && word == name) {
+    if (name != nullptr && token == name) {
       return error;
     }
   }
   return std::nullopt;
 }
 
-/// "role/place(object)#k". An object may hold any of these signs: the last ")#" ends it.
-std::optional<Point> parse_point(std::string_view text) {
+/// "role/name(object)#k". An object may hold any of these signs: the last ")#" ends it.
+std::optional<Site> parse_site(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(")#");
@@ -64,11 +64,11 @@ std::optional<Point> parse_point(std::string_view text) {
   if (wrong != std::errc{} || end != number.data() + number.size() || k == 0) {
     return std::nullopt;
   }
-  Point point{.role = std::string(text.substr(0, slash)),
-              .place = std::string(text.substr(slash + 1, open - slash - 1)),
-              .object = std::string(text.substr(open + 1, close - open - 1)),
-              .k = k};
-  return point.role.empty() || point.place.empty() ? std::nullopt : std::optional(std::move(point));
+  Site site{.role = std::string(text.substr(0, slash)),
+            .name = std::string(text.substr(slash + 1, open - slash - 1)),
+            .object = std::string(text.substr(open + 1, close - open - 1)),
+            .k = k};
+  return site.role.empty() || site.name.empty() ? std::nullopt : std::optional(std::move(site));
 }
 
 }  // namespace
@@ -99,18 +99,18 @@ bool takes_error(FaultKind kind) noexcept {
   return kind == FaultKind::fail_once || kind == FaultKind::fail_always;
 }
 
-std::string to_text(const Point& point) {
-  return point.role + '/' + point.place + '(' + point.object + ")#" + std::to_string(point.k);
+std::string to_text(const Site& site) {
+  return site.role + '/' + site.name + '(' + site.object + ")#" + std::to_string(site.k);
 }
 
 std::string to_text(const Fault& fault) {
-  std::string text = to_text(fault.point) + ' ' + std::string(name_of(fault.kind));
+  std::string text = to_text(fault.site) + ' ' + std::string(name_of(fault.kind));
   if (takes_error(fault.kind)) {
     const char* name = strerrorname_np(fault.error);
     text += ' ' + std::string(name == nullptr ? "?" : name);
   }
   if (fault.whole_tree) {
-    text += ' ' + std::string(whole_tree_word);
+    text += ' ' + std::string(whole_tree_token);
   }
   return text;
 }
@@ -125,20 +125,20 @@ Result<Fault> parse_fault(std::string_view text) {
     return refused();
   }
   std::string_view rest = text.substr(space + 1);
-  const std::optional<Point> point = parse_point(text.substr(0, space));
-  const std::optional<FaultKind> kind = parse_kind(next_word(rest));
-  if (!point || !kind) {
+  const std::optional<Site> site = parse_site(text.substr(0, space));
+  const std::optional<FaultKind> kind = parse_kind(next_token(rest));
+  if (!site || !kind) {
     return refused();
   }
-  Fault fault{.point = *point, .kind = *kind};
+  Fault fault{.site = *site, .kind = *kind};
   if (takes_error(fault.kind)) {
-    const std::optional<int> error = parse_error(next_word(rest));
+    const std::optional<int> error = parse_error(next_token(rest));
     if (!error) {
       return refused();
     }
     fault.error = *error;
   }
-  if (rest == whole_tree_word && is_kill(fault.kind)) {
+  if (rest == whole_tree_token && is_kill(fault.kind)) {
     fault.whole_tree = true;
     rest = {};
   }

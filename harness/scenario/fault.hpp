@@ -1,4 +1,4 @@
-// Fault: one bad thing that happens at one point of a run. A point is (role, call, object, k-th).
+// Fault: one bad thing that happens at one site of a run. A site is (role, call, object, k-th).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace lastref::harness {
 enum class FaultKind : std::uint8_t {
   kill_before,   ///< SIGKILL instead of the call.
   kill_after,    ///< SIGKILL when the call has had its effect.
-  kill_blocked,  ///< SIGKILL while the call waits; only for points that waited in the clean run.
+  kill_blocked,  ///< SIGKILL while the call waits; only for sites that waited in the clean run.
   fail_once,     ///< The call fails with `error`, this time.
   fail_always,   ///< It fails from now on, for this role and call, on whatever object.
   shorten,       ///< It takes or gives about half of the bytes, but at least one.
@@ -30,20 +30,20 @@ bool takes_error(FaultKind kind) noexcept;
 /// Where: stable under small changes elsewhere. Roles are "root", "tracker", "client_a" and so on;
 /// the second process in a role is "tracker#2". Objects are names without machine, pid or chance in
 /// them.
-struct Point {
+struct Site {
   std::string role;
-  std::string place;  ///< The method of a call ("unlink") or the name of a step ("tracker_doomed").
+  std::string name;  ///< The method of a call ("unlink") or the name of a step ("tracker_doomed").
   std::string object;   ///< "" where the call has none.
-  std::uint32_t k = 1;  ///< From 1: the k-th crossing of this role, place and object.
+  std::uint32_t k = 1;  ///< From 1: the k-th crossing of this role, name and object.
 
-  auto operator<=>(const Point&) const = default;
+  auto operator<=>(const Site&) const = default;
 };
 
 /// "tracker" for "tracker#2": a role whatever its incarnation.
 std::string_view base_of(std::string_view role) noexcept;
 
 struct Fault {
-  Point point;
+  Site site;
   FaultKind kind = FaultKind::kill_before;
   int error = 0;            ///< errno for fail_once and fail_always
   bool whole_tree = false;  ///< With a kill: every process of the run, at this moment.
@@ -55,7 +55,7 @@ struct Fault {
 ///
 /// Errors          parse_fault: invalid_argument.
 std::string to_text(const Fault& fault);
-std::string to_text(const Point& point);
+std::string to_text(const Site& site);
 Result<Fault> parse_fault(std::string_view text);
 
 }  // namespace lastref::harness

@@ -12,7 +12,7 @@ class Limits {
   Limits& operator=(const Limits&) = delete;
   virtual ~Limits() = default;
 
-  /// From now on the file system of /dev/shm has room for so many more bytes (rounded up to pages)
+  /// From now on the file system of /dev/shm has space for so many more bytes (rounded up to pages)
   /// and inodes, until `free_storage` or the end of the last process. False where it cannot be
   /// done.
   virtual bool storage(std::uint64_t bytes, std::uint64_t inodes) = 0;

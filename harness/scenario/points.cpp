@@ -21,13 +21,13 @@ std::size_t point_of(Call call, std::string_view step) noexcept {
              : call_rows().size() + static_cast<std::size_t>(found - steps.begin());
 }
 
-std::size_t point_named(std::string_view place) noexcept {
+std::size_t point_named(std::string_view name) noexcept {
   const auto calls = call_rows();
-  const auto found = std::ranges::find(calls, place, &CallRow::method);
-  return point_of(found == calls.end() ? Call::none : found->call, place);
+  const auto found = std::ranges::find(calls, name, &CallRow::method);
+  return point_of(found == calls.end() ? Call::none : found->call, name);
 }
 
-std::string_view place_of(std::size_t point) noexcept {
+std::string_view name_of_point(std::size_t point) noexcept {
   LASTREF_ASSERT(point < number_of_points());
   const std::size_t calls = call_rows().size();
   return point < calls ? call_rows()[point].method : step_rows()[point - calls].name;

@@ -41,7 +41,7 @@ struct Scenario {
   /// Operations that fail in a run without faults, because that is what it is about.
   std::vector<std::string> failing_operations = {};
   bool kernel_only = false;  ///< Needs what a simulation has not: a real fork, address spaces.
-  bool in_matrix = true;     ///< Its clean run is enumerated and failed point by point.
+  bool in_matrix = true;     ///< Its clean run is enumerated and failed site by site.
   bool in_gate = true;       ///< The canary is not.
   /// Its caches meet limits and full disks: a put may be refused at any time.
   bool caches_refuse = false;

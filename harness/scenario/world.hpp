@@ -27,7 +27,7 @@ struct Plan {
 
 /// One call or step as it was crossed.
 struct Crossing {
-  Point point;
+  Site site;
   int error = 0;  ///< errno it came back with, 0 for success, -1 if it never came back
   bool injected = false;
   bool waited = false;  ///< It had to wait for another process at least once.
@@ -48,7 +48,7 @@ struct Outcome {
   std::string standard_error;          ///< What the processes of the run said.
   PointSet reached;                    ///< whether or not crossings were wanted
   std::uint32_t kills = 0;
-  std::uint32_t faults_fired = 0;  ///< Planned faults whose point was reached.
+  std::uint32_t faults_fired = 0;  ///< Planned faults whose site was reached.
   std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.
   std::uint32_t unpromised = 0;    ///< The same, but nobody promised to remove them.
 };

@@ -7,19 +7,19 @@
 
 namespace lastref::harness::sim {
 
-Scheduler::Index Scheduler::start(std::shared_ptr<Task> task,
+Scheduler::Index Scheduler::start(std::shared_ptr<SimProcess> process,
                                   bool is_main,
                                   std::function<int()> body) {
   const auto index = static_cast<Index>(actors_.size());
   Actor& actor = actors_.emplace_back();
-  actor.task = std::move(task);
+  actor.process = std::move(process);
   actor.is_main = is_main;
   actor.fiber = std::make_unique<Fiber>([this, index, body = std::move(body)] {
     const int code = body();
     Actor& self = actors_[index];
-    if (self.is_main && !self.task->doomed) {
-      self.task->doomed = true;
-      self.task->exit = {.code = code & 0xff, .killed = false};
+    if (self.is_main && !self.process->doomed) {
+      self.process->doomed = true;
+      self.process->exit = {.code = code & 0xff, .killed = false};
     }
     self.gone = !self.is_main;
   });
@@ -27,13 +27,13 @@ Scheduler::Index Scheduler::start(std::shared_ptr<Task> task,
 }
 
 bool Scheduler::can_go_on(const Actor& actor) const {
-  if (actor.gone || (only && !only(*actor.task))) {
+  if (actor.gone || (only && !only(*actor.process))) {
     return false;
   }
   if (actor.buries) {
     return true;
   }
-  if (actor.task->doomed || actor.task->stopped) {
+  if (actor.process->doomed || actor.process->stopped) {
     return false;
   }
   return actor.ready == nullptr || actor.late || (*actor.ready)();
@@ -74,7 +74,7 @@ std::uint64_t Scheduler::worthwhile(Reach reach) const {
   }
   std::uint64_t bits = 0;
   for (std::size_t at = 0; at < options_.size() && at < 64; ++at) {
-    const bool same = actors_[options_[at]].task == actors_[current_].task;
+    const bool same = actors_[options_[at]].process == actors_[current_].process;
     bits |= std::uint64_t{same} << at;
   }
   return bits;
@@ -124,7 +124,7 @@ void Scheduler::give_up() noexcept {
 }
 
 void Scheduler::mind_death() noexcept {
-  if (actors_[current_].task->doomed) {
+  if (actors_[current_].process->doomed) {
     leave();
     LASTREF_ASSERT(false);
   }
@@ -134,12 +134,12 @@ void Scheduler::leave() noexcept {
   actors_[current_].fiber->leave();
 }
 
-// The main actor of a doomed task becomes its undertaker, and keeps its place in the line.
+// The main actor of a doomed process becomes its undertaker, and keeps its place in the line.
 void Scheduler::bury_the_doomed() {
   for (std::size_t at = 0; at < actors_.size(); ++at) {
     const auto index = static_cast<Index>(at);
     Actor& actor = actors_[index];
-    if (!actor.task->doomed || actor.gone || actor.buries) {
+    if (!actor.process->doomed || actor.gone || actor.buries) {
       continue;
     }
     actor.ready = nullptr;
@@ -149,7 +149,7 @@ void Scheduler::bury_the_doomed() {
       continue;
     }
     actor.buries = true;
-    if (actors_[current_].task == actor.task) {
+    if (actors_[current_].process == actor.process) {
       current_ = index;
     }
     if (!split_deaths) {
@@ -160,15 +160,15 @@ void Scheduler::bury_the_doomed() {
 }
 
 void Scheduler::bury(Actor& undertaker) {
-  Task& task = *undertaker.task;
-  if (task.life == Task::Life::running) {
+  SimProcess& process = *undertaker.process;
+  if (process.life == SimProcess::Life::running) {
     if (on_death) {
-      on_death(task);
+      on_death(process);
     }
-    kernel_.close_all(task);
+    kernel_.close_all(process);
     return;
   }
-  kernel_.become_zombie(task);
+  kernel_.become_zombie(process);
   undertaker.gone = true;
 }
 
@@ -187,8 +187,8 @@ void Scheduler::enter(Index index) {
 bool Scheduler::advance_clock() {
   Actor* first = nullptr;
   for (Actor& actor : actors_) {
-    const bool waits = !actor.gone && !actor.task->doomed && !actor.task->stopped &&
-                       actor.ready != nullptr && actor.deadline && (!only || only(*actor.task));
+    const bool waits = !actor.gone && !actor.process->doomed && !actor.process->stopped &&
+                       actor.ready != nullptr && actor.deadline && (!only || only(*actor.process));
     if (waits && (first == nullptr || *actor.deadline < *first->deadline)) {
       first = &actor;
     }
@@ -212,7 +212,7 @@ Scheduler::Rest Scheduler::run() {
     if (index) {
       enter(*index);
       // An undertaker goes on with its second step unless somebody goes in between.
-      may_stay = actors_[current_].buries || actors_[current_].task->doomed;
+      may_stay = actors_[current_].buries || actors_[current_].process->doomed;
     } else if (only || !advance_clock()) {
       const bool ended =
           std::all_of(actors_.begin(), actors_.end(), [](const Actor& each) { return each.gone; });
@@ -227,9 +227,9 @@ std::string Scheduler::waiting() const {
   for (const Actor& actor : actors_) {
     if (!actor.gone) {
       text += text.empty() ? "" : ", ";
-      text += actor.task->role + (actor.ready == nullptr ? " runs" : " in ");
+      text += actor.process->role + (actor.ready == nullptr ? " runs" : " in ");
       text += actor.ready == nullptr ? "" : actor.what;
-      text += actor.task->stopped ? " (stopped)" : "";
+      text += actor.process->stopped ? " (stopped)" : "";
     }
   }
   return text;

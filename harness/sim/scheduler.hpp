@@ -38,9 +38,9 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler() = default;
 
-  /// A new actor, ready, last in line. When the main one of a task returns, the task ends with that
-  /// code; the code of others means nothing.
-  Index start(std::shared_ptr<Task> task, bool is_main, std::function<int()> body);
+  /// A new actor, ready, last in line. When the main one of a process returns, the process ends
+  /// with that code; the code of others means nothing.
+  Index start(std::shared_ptr<SimProcess> process, bool is_main, std::function<int()> body);
 
   enum class Rest : std::uint8_t { ended, stuck, endless };
   /// From outside: goes on until everybody has ended, nobody can go on, or there were too many
@@ -67,7 +67,7 @@ class Scheduler {
 
   bool is_gone(Index actor) const noexcept { return actors_[actor].gone; }
   std::size_t actors() const noexcept { return actors_.size(); }
-  Task& task_of(Index actor) const noexcept { return *actors_[actor].task; }
+  SimProcess& process_of(Index actor) const noexcept { return *actors_[actor].process; }
   /// "client_a in poll, tracker runs", for everybody who has not ended.
   std::string waiting() const;
   std::uint64_t steps() const noexcept { return steps_; }
@@ -80,17 +80,17 @@ class Scheduler {
   std::uint32_t on_end_max = 200;
   std::uint64_t steps_max = 100'000;
   /// If set, only these go on, and nobody is asked.
-  std::function<bool(const Task&)> only;
+  std::function<bool(const SimProcess&)> only;
   /// Told when a process has died and before anybody can know.
-  std::function<void(Task&)> on_death;
+  std::function<void(SimProcess&)> on_death;
 
  private:
   struct Actor {
-    std::shared_ptr<Task> task;
+    std::shared_ptr<SimProcess> process;
     std::unique_ptr<Fiber> fiber;
     bool is_main = false;
     bool gone = false;
-    bool buries = false;                           ///< Has become the undertaker of its task.
+    bool buries = false;                           ///< Has become the undertaker of its process.
     bool late = false;                             ///< Its deadline has come.
     bool paused = false;                           ///< Goes on only when nobody else can.
     const std::function<bool()>* ready = nullptr;  ///< What it waits for

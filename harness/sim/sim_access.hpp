@@ -11,11 +11,11 @@ inline constexpr std::uint32_t to_search = 1;
 inline constexpr std::uint32_t to_write = 2;
 inline constexpr std::uint32_t to_read = 4;
 
-inline bool may(const Task& task, const Inode& inode, std::uint32_t access) {
-  if (task.user == 0) {
+inline bool may(const SimProcess& caller, const Inode& inode, std::uint32_t access) {
+  if (caller.user == 0) {
     return true;
   }
-  const std::uint32_t bits = task.user == inode.owner ? inode.mode >> 6U : inode.mode;
+  const std::uint32_t bits = caller.user == inode.owner ? inode.mode >> 6U : inode.mode;
   return (bits & access) == access;
 }
 

@@ -33,7 +33,7 @@ os::FileStatus status_of(const Inode& inode) {
 
 }  // namespace
 
-Answer<void> SimKernel::descend(const Task& task,
+Answer<void> SimKernel::descend(const SimProcess& caller,
                                 Walk& at,
                                 std::string_view path,
                                 int& links) const {
@@ -50,7 +50,7 @@ Answer<void> SimKernel::descend(const Task& task,
       return refused(ENOENT);
     }
     if (at.found->kind == os::FileKind::symlink) {
-      if (auto followed = follow(task, at, links); !followed) {
+      if (auto followed = follow(caller, at, links); !followed) {
         return followed;
       }
       if (!at.found) {
@@ -60,7 +60,7 @@ Answer<void> SimKernel::descend(const Task& task,
     if (at.found->kind != os::FileKind::folder) {
       return refused(ENOTDIR);
     }
-    if (!may(task, *at.found, to_search)) {
+    if (!may(caller, *at.found, to_search)) {
       return refused(EACCES);
     }
     if (name.size() > name_size_max) {
@@ -80,17 +80,18 @@ Answer<void> SimKernel::descend(const Task& task,
   return {};
 }
 
-Answer<void> SimKernel::follow(const Task& task, Walk& at, int& links) const {
+Answer<void> SimKernel::follow(const SimProcess& caller, Walk& at, int& links) const {
   if (++links > links_max) {
     return refused(ELOOP);
   }
   const std::string target = at.found->bytes;
   at.found = target.front() == '/' ? root_ : at.folder;
-  return descend(task, at, target, links);
+  return descend(caller, at, target, links);
 }
 
-Answer<SimKernel::Walk> SimKernel::walk_to_name(const Task& task, const os::Place& place) const {
-  const std::string& path = place.path;
+Answer<SimKernel::Walk> SimKernel::walk_to_name(const SimProcess& caller,
+                                                const os::PathAt& where) const {
+  const std::string& path = where.path;
   if (path.size() >= path_size_max) {
     return refused(ENAMETOOLONG);
   }
@@ -101,8 +102,8 @@ Answer<SimKernel::Walk> SimKernel::walk_to_name(const Task& task, const os::Plac
     return refused(EINVAL);
   }
   std::shared_ptr<Inode> start = root_;
-  if (path.front() != '/' && place.folder != os::Fd::current_folder) {
-    const auto description = this->description(task, place.folder);
+  if (path.front() != '/' && where.folder != os::Fd::current_folder) {
+    const auto description = this->description(caller, where.folder);
     if (!description) {
       return refused(EBADF);
     }
@@ -113,29 +114,30 @@ Answer<SimKernel::Walk> SimKernel::walk_to_name(const Task& task, const os::Plac
   }
   Walk at{.folder = start, .name = {}, .found = start, .last = Last::root, .slash = false};
   int links = 0;
-  if (auto done = descend(task, at, path, links); !done) {
+  if (auto done = descend(caller, at, path, links); !done) {
     return refused(done.error());
   }
   return at;
 }
 
-Answer<SimKernel::Walk> SimKernel::walk(const Task& task, const os::Place& place) const {
-  auto at = walk_to_name(task, place);
+Answer<SimKernel::Walk> SimKernel::walk(const SimProcess& caller, const os::PathAt& where) const {
+  auto at = walk_to_name(caller, where);
   if (at && at->slash && at->found && at->found->kind != os::FileKind::folder) {
     return refused(ENOTDIR);
   }
   return at;
 }
 
-Answer<SimKernel::Walk> SimKernel::place_for_new(const Task& task, const os::Place& place) const {
-  auto at = walk(task, place);
+Answer<SimKernel::Walk> SimKernel::entry_for_new(const SimProcess& caller,
+                                                 const os::PathAt& where) const {
+  auto at = walk(caller, where);
   if (!at) {
     return at;
   }
   if (at->found) {
     return refused(EEXIST);
   }
-  if (!may(task, *at->folder, to_write | to_search)) {
+  if (!may(caller, *at->folder, to_write | to_search)) {
     return refused(EACCES);
   }
   if (!at->folder->linked) {
@@ -147,15 +149,15 @@ Answer<SimKernel::Walk> SimKernel::place_for_new(const Task& task, const os::Pla
   return at;
 }
 
-std::shared_ptr<Inode> SimKernel::link(const Task& task,
+std::shared_ptr<Inode> SimKernel::link(const SimProcess& caller,
                                        const Walk& at,
                                        os::FileKind kind,
                                        std::uint32_t mode) {
   auto inode = std::make_shared<Inode>();
   inode->number = next_inode_++;
   inode->kind = kind;
-  inode->mode = mode & ~task.umask & 07777U;
-  inode->owner = task.user;
+  inode->mode = mode & ~caller.umask & 07777U;
+  inode->owner = caller.user;
   inode->device = at.folder->device;
   inode->born = static_cast<std::uint64_t>(clock.count());
   inode->parent = at.folder;
@@ -172,19 +174,22 @@ void SimKernel::unlink_at(const Walk& at) {
   give_pages_back(*at.found, 0, at.found->pages.size());
 }
 
-Answer<void> SimKernel::may_remove(const Task& task, const Walk& at) const {
-  if (!may(task, *at.folder, to_write | to_search)) {
+Answer<void> SimKernel::may_remove(const SimProcess& caller, const Walk& at) const {
+  if (!may(caller, *at.folder, to_write | to_search)) {
     return refused(EACCES);
   }
   const bool sticky = (at.folder->mode & 01000U) != 0;
-  if (sticky && task.user != 0 && task.user != at.found->owner && task.user != at.folder->owner) {
+  if (sticky && caller.user != 0 && caller.user != at.found->owner &&
+      caller.user != at.folder->owner) {
     return refused(EPERM);
   }
   return {};
 }
 
-Answer<os::Fd> SimKernel::open(Task& task, const os::Place& place, const os::OpenOptions& options) {
-  if (!has_room(task)) {
+Answer<os::Fd> SimKernel::open(SimProcess& caller,
+                               const os::PathAt& where,
+                               const os::OpenOptions& options) {
+  if (!has_space(caller)) {
     return refused(EMFILE);
   }
   auto description = std::make_shared<Description>();
@@ -192,17 +197,17 @@ Answer<os::Fd> SimKernel::open(Task& task, const os::Place& place, const os::Ope
   description->writable = options.write;
   description->append = options.append;
   if (options.create) {
-    auto at = place_for_new(task, place);
+    auto at = entry_for_new(caller, where);
     if (!at) {
       return refused(at.error());
     }
     if (at->slash) {
       return refused(EISDIR);
     }
-    description->inode = link(task, *at, os::FileKind::regular, options.mode);
-    return install(task, std::move(description));
+    description->inode = link(caller, *at, os::FileKind::regular, options.mode);
+    return install(caller, std::move(description));
   }
-  const auto at = walk(task, place);
+  const auto at = walk(caller, where);
   if (!at) {
     return refused(at.error());
   }
@@ -219,25 +224,25 @@ Answer<os::Fd> SimKernel::open(Task& task, const os::Place& place, const os::Ope
   if (options.write && inode.kind == os::FileKind::folder) {
     return refused(EISDIR);
   }
-  if (!may(task, inode, options.write ? to_read | to_write : to_read)) {
+  if (!may(caller, inode, options.write ? to_read | to_write : to_read)) {
     return refused(EACCES);
   }
   if (inode.kind == os::FileKind::socket) {
     return refused(ENXIO);
   }
   description->inode = at->found;
-  return install(task, std::move(description));
+  return install(caller, std::move(description));
 }
 
-Answer<os::FileStatus> SimKernel::status(Task& task, os::Fd fd) {
-  const auto open = description(task, fd);
+Answer<os::FileStatus> SimKernel::status(SimProcess& caller, os::Fd fd) {
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
   if (open->inode) {
     return status_of(*open->inode);
   }
-  os::FileStatus status{.device = 2, .mode = 0600, .owner = task.user};
+  os::FileStatus status{.device = 2, .mode = 0600, .owner = caller.user};
   if (open->kind == DescriptionKind::socket) {
     status.kind = os::FileKind::socket;
     status.mode = 0777;
@@ -245,16 +250,16 @@ Answer<os::FileStatus> SimKernel::status(Task& task, os::Fd fd) {
   return status;
 }
 
-Answer<os::FileStatus> SimKernel::status_at(Task& task, const os::Place& place) {
-  const auto at = walk(task, place);
+Answer<os::FileStatus> SimKernel::status_at(SimProcess& caller, const os::PathAt& where) {
+  const auto at = walk(caller, where);
   if (!at) {
     return refused(at.error());
   }
   return at->found ? Answer<os::FileStatus>(status_of(*at->found)) : refused(ENOENT);
 }
 
-Answer<void> SimKernel::unlink(Task& task, const os::Place& place) {
-  const auto at = walk(task, place);
+Answer<void> SimKernel::unlink(SimProcess& caller, const os::PathAt& where) {
+  const auto at = walk(caller, where);
   if (!at) {
     return refused(at.error());
   }
@@ -264,7 +269,7 @@ Answer<void> SimKernel::unlink(Task& task, const os::Place& place) {
   if (!at->found) {
     return refused(ENOENT);
   }
-  if (auto allowed = may_remove(task, *at); !allowed) {
+  if (auto allowed = may_remove(caller, *at); !allowed) {
     return allowed;
   }
   if (at->found->kind == os::FileKind::folder) {
@@ -274,33 +279,35 @@ Answer<void> SimKernel::unlink(Task& task, const os::Place& place) {
   return {};
 }
 
-Answer<void> SimKernel::make_folder(Task& task, const os::Place& place, std::uint32_t mode) {
-  auto at = place_for_new(task, place);
+Answer<void> SimKernel::make_folder(SimProcess& caller,
+                                    const os::PathAt& where,
+                                    std::uint32_t mode) {
+  auto at = entry_for_new(caller, where);
   if (!at) {
     return refused(at.error());
   }
-  link(task, *at, os::FileKind::folder, mode & 01777U);
+  link(caller, *at, os::FileKind::folder, mode & 01777U);
   return {};
 }
 
-Answer<void> SimKernel::make_symlink(Task& task,
-                                     const os::Place& place,
+Answer<void> SimKernel::make_symlink(SimProcess& caller,
+                                     const os::PathAt& where,
                                      const std::string& target) {
-  auto at = place_for_new(task, place);
+  auto at = entry_for_new(caller, where);
   if (!at) {
     return refused(at.error());
   }
   if (target.empty()) {
     return refused(ENOENT);
   }
-  auto inode = link(task, *at, os::FileKind::symlink, 0777);
+  auto inode = link(caller, *at, os::FileKind::symlink, 0777);
   inode->mode = 0777;
   inode->bytes = target;
   return {};
 }
 
-Answer<void> SimKernel::remove_folder(Task& task, const os::Place& place) {
-  const auto at = walk(task, place);
+Answer<void> SimKernel::remove_folder(SimProcess& caller, const os::PathAt& where) {
+  const auto at = walk(caller, where);
   if (!at) {
     return refused(at.error());
   }
@@ -317,7 +324,7 @@ Answer<void> SimKernel::remove_folder(Task& task, const os::Place& place) {
   if (!at->found) {
     return refused(ENOENT);
   }
-  if (auto allowed = may_remove(task, *at); !allowed) {
+  if (auto allowed = may_remove(caller, *at); !allowed) {
     return allowed;
   }
   if (at->found->kind != os::FileKind::folder) {
@@ -330,8 +337,8 @@ Answer<void> SimKernel::remove_folder(Task& task, const os::Place& place) {
   return {};
 }
 
-Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(Task& task, os::Fd folder) {
-  const auto open = description(task, folder);
+Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(SimProcess& caller, os::Fd folder) {
+  const auto open = description(caller, folder);
   if (!open) {
     return refused(EBADF);
   }
@@ -351,14 +358,14 @@ Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(Task& task, os::Fd f
   std::sort(left.begin(), left.end(), [](const auto& one, const auto& other) {
     return one.first > other.first;
   });
-  std::size_t room = folder_buffer_size - (open->offset == 0 ? dots_size : 0);
+  std::size_t space = folder_buffer_size - (open->offset == 0 ? dots_size : 0);
   std::vector<os::FolderEntry> entries;
   for (auto& [order, entry] : left) {
     const std::size_t size = size_of_entry(entry.name);
-    if (size > room) {
+    if (size > space) {
       break;
     }
-    room -= size;
+    space -= size;
     open->offset = order + 1;
     entries.push_back(std::move(entry));
   }

@@ -37,12 +37,12 @@ inline tl::unexpected<int> refused(int error) {
 /// The one whose storage is limited.
 inline constexpr std::uint64_t first_device = 1;
 
-struct Task;
+struct SimProcess;
 struct Socket;
 struct Description;
 
 struct RecordLock {
-  const Task* owner = nullptr;
+  const SimProcess* owner = nullptr;
   os::LockKind kind = os::LockKind::none;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;  ///< One past the last byte; the highest number means without end.
@@ -138,16 +138,16 @@ struct Description {
   std::shared_ptr<Inode> inode;
   std::shared_ptr<Socket> socket;
   std::shared_ptr<Pipe> pipe;
-  std::shared_ptr<Task> task;
+  std::shared_ptr<SimProcess> process;
 };
 
 /// A process, as the kernel sees it.
-struct Task {
+struct SimProcess {
   enum class Life : std::uint8_t { running, closing, zombie, reaped };
 
   os::Pid pid = 0;
   std::uint64_t token = 0;  ///< Its alone, though pids come again.
-  std::weak_ptr<Task> parent;
+  std::weak_ptr<SimProcess> parent;
   std::uint32_t user = 0;
   std::uint32_t umask = 022;
   std::string role;
@@ -188,91 +188,95 @@ class SimKernel {
   ~SimKernel();
 
   // Processes. A new one has descriptors 0, 1 and 2.
-  std::shared_ptr<Task> make_task(const std::shared_ptr<Task>& parent, std::string role);
-  Answer<std::shared_ptr<Task>> spawn(const std::shared_ptr<Task>& parent,
-                                      const os::SpawnOptions& options);
-  Answer<os::Fd> open_process(Task& task, os::Pid pid);
-  Answer<void> signal_process(Task& task, os::Fd process, os::Signal signal);
-  Answer<std::optional<os::ChildExit>> wait_child(Task& task, os::Fd process);
+  std::shared_ptr<SimProcess> make_process(const std::shared_ptr<SimProcess>& parent,
+                                           std::string role);
+  Answer<std::shared_ptr<SimProcess>> spawn(const std::shared_ptr<SimProcess>& parent,
+                                            const os::SpawnOptions& options);
+  Answer<os::Fd> open_process(SimProcess& caller, os::Pid pid);
+  Answer<void> signal_process(SimProcess& caller, os::Fd process, os::Signal signal);
+  Answer<std::optional<os::ChildExit>> wait_child(SimProcess& caller, os::Fd process);
   /// Threads and processes are numbered together.
   os::Pid number_a_thread() noexcept;
   /// The next one gets this number, or the first free one after it.
   void go_on_from(os::Pid pid) noexcept { next_pid_ = pid; }
-  Answer<void> ignore_signal(Task& task, os::Signal signal);
-  Answer<void> unblock_signal(Task& task, os::Signal signal);
-  void deliver(Task& task, os::Signal signal);
+  Answer<void> ignore_signal(SimProcess& caller, os::Signal signal);
+  Answer<void> unblock_signal(SimProcess& caller, os::Signal signal);
+  void deliver(SimProcess& caller, os::Signal signal);
   /// The two halves of a death: what it had open goes; its parent and pidfds learn of it.
-  void close_all(Task& task);
-  void become_zombie(Task& task);
-  std::shared_ptr<Task> find(os::Pid pid) const;
-  const std::vector<std::shared_ptr<Task>>& tasks() const noexcept { return tasks_; }
+  void close_all(SimProcess& caller);
+  void become_zombie(SimProcess& caller);
+  std::shared_ptr<SimProcess> find(os::Pid pid) const;
+  const std::vector<std::shared_ptr<SimProcess>>& processes() const noexcept { return processes_; }
 
   // Files and folders.
-  Answer<os::Fd> open(Task& task, const os::Place& place, const os::OpenOptions& options);
-  Answer<void> close(Task& task, os::Fd fd);
-  Answer<std::size_t> read(Task& task, os::Fd fd, os::Buffer into);
-  Answer<std::size_t> read_at(Task& task, os::Fd fd, os::Buffer into, std::uint64_t offset);
-  Answer<std::size_t> write(Task& task, os::Fd fd, os::Bytes bytes);
-  Answer<std::size_t> write_at(Task& task, os::Fd fd, os::Bytes bytes, std::uint64_t offset);
-  Answer<void> sync(Task& task, os::Fd fd);
-  Answer<void> punch_hole(Task& task, os::Fd fd, std::uint64_t offset, std::uint64_t size);
-  Answer<os::FileStatus> status(Task& task, os::Fd fd);
-  Answer<os::FileStatus> status_at(Task& task, const os::Place& place);
-  Answer<void> unlink(Task& task, const os::Place& place);
-  Answer<void> rename(Task& task, const os::Place& from, const os::Place& to);
-  Answer<void> rename_new(Task& task, const os::Place& from, const os::Place& to);
-  Answer<void> make_folder(Task& task, const os::Place& place, std::uint32_t mode);
-  Answer<void> remove_folder(Task& task, const os::Place& place);
-  Answer<std::vector<os::FolderEntry>> read_folder(Task& task, os::Fd folder);
-  Answer<std::uint64_t> free_space(Task& task, const std::string& path) const;
-  Answer<std::uint64_t> file_system(Task& task, const std::string& path) const;
-  Answer<void> make_symlink(Task& task, const os::Place& place, const std::string& target);
+  Answer<os::Fd> open(SimProcess& caller, const os::PathAt& where, const os::OpenOptions& options);
+  Answer<void> close(SimProcess& caller, os::Fd fd);
+  Answer<std::size_t> read(SimProcess& caller, os::Fd fd, os::Buffer into);
+  Answer<std::size_t> read_at(SimProcess& caller, os::Fd fd, os::Buffer into, std::uint64_t offset);
+  Answer<std::size_t> write(SimProcess& caller, os::Fd fd, os::Bytes bytes);
+  Answer<std::size_t> write_at(SimProcess& caller,
+                               os::Fd fd,
+                               os::Bytes bytes,
+                               std::uint64_t offset);
+  Answer<void> sync(SimProcess& caller, os::Fd fd);
+  Answer<void> punch_hole(SimProcess& caller, os::Fd fd, std::uint64_t offset, std::uint64_t size);
+  Answer<os::FileStatus> status(SimProcess& caller, os::Fd fd);
+  Answer<os::FileStatus> status_at(SimProcess& caller, const os::PathAt& where);
+  Answer<void> unlink(SimProcess& caller, const os::PathAt& where);
+  Answer<void> rename(SimProcess& caller, const os::PathAt& from, const os::PathAt& to);
+  Answer<void> rename_new(SimProcess& caller, const os::PathAt& from, const os::PathAt& to);
+  Answer<void> make_folder(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
+  Answer<void> remove_folder(SimProcess& caller, const os::PathAt& where);
+  Answer<std::vector<os::FolderEntry>> read_folder(SimProcess& caller, os::Fd folder);
+  Answer<std::uint64_t> free_space(SimProcess& caller, const std::string& path) const;
+  Answer<std::uint64_t> file_system(SimProcess& caller, const std::string& path) const;
+  Answer<void> make_symlink(SimProcess& caller, const os::PathAt& where, const std::string& target);
 
   // For the harness alone; sim_outside.cpp.
-  /// Room for so many more bytes, rounded up to pages, and inodes.
+  /// Space for so many more bytes, rounded up to pages, and inodes.
   void limit_storage(std::uint64_t bytes, std::uint64_t inodes) noexcept;
   void free_storage() noexcept;
   /// What is made in this folder from now on lies on another file system, which has no limits.
   void mount(const std::string& folder);
-  Answer<void> change_mode(Task& task, const os::Place& place, std::uint32_t mode);
+  Answer<void> change_mode(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
   /// A file with these bytes: a new one, 0600, or what was there with other content. How many of
-  /// them there was room for.
-  Answer<std::size_t> replace_file(Task& task, const os::Place& place, os::Bytes bytes);
+  /// them there was space for.
+  Answer<std::size_t> replace_file(SimProcess& caller, const os::PathAt& where, os::Bytes bytes);
 
   // Memory.
-  Answer<os::Buffer> map(Task& task, const os::MapOptions& options);
-  Answer<void> unmap(Task& task, os::Buffer mapped);
+  Answer<os::Buffer> map(SimProcess& caller, const os::MapOptions& options);
+  Answer<void> unmap(SimProcess& caller, os::Buffer mapped);
 
   // Names of shared memory and semaphores: files in /dev/shm, as in glibc.
-  Answer<os::Fd> create_shm(Task& task, const std::string& name, std::uint32_t mode);
-  Answer<void> unlink_shm(Task& task, const std::string& name);
-  Answer<void> create_semaphore(Task& task, const std::string& name, std::uint32_t mode);
-  Answer<void> unlink_semaphore(Task& task, const std::string& name);
+  Answer<os::Fd> create_shm(SimProcess& caller, const std::string& name, std::uint32_t mode);
+  Answer<void> unlink_shm(SimProcess& caller, const std::string& name);
+  Answer<void> create_semaphore(SimProcess& caller, const std::string& name, std::uint32_t mode);
+  Answer<void> unlink_semaphore(SimProcess& caller, const std::string& name);
 
   // Record locks.
-  Answer<void> lock_range(Task& task, os::Fd fd, const os::LockRange& range);
-  Answer<std::optional<os::LockHolder>> find_lock(Task& task,
+  Answer<void> lock_range(SimProcess& caller, os::Fd fd, const os::LockRange& range);
+  Answer<std::optional<os::LockHolder>> find_lock(SimProcess& caller,
                                                   os::Fd fd,
                                                   const os::LockRange& range);
 
   // Sockets and pipes.
-  Answer<os::Fd> make_socket(Task& task);
-  Answer<void> bind(Task& task, os::Fd fd, const std::string& path);
-  Answer<void> listen(Task& task, os::Fd fd);
-  Answer<os::Fd> accept(Task& task, os::Fd fd);
-  Answer<void> connect(Task& task, os::Fd fd, const std::string& path);
-  Answer<void> send(Task& task, os::Fd fd, os::Bytes message, std::span<const os::Fd> fds);
-  Answer<os::Received> receive(Task& task, os::Fd fd, os::Buffer into);
-  Answer<void> shut_down(Task& task, os::Fd fd);
-  Answer<os::Peer> peer_of(Task& task, os::Fd fd);
-  Answer<os::PipeEnds> make_pipe(Task& task);
+  Answer<os::Fd> make_socket(SimProcess& caller);
+  Answer<void> bind(SimProcess& caller, os::Fd fd, const std::string& path);
+  Answer<void> listen(SimProcess& caller, os::Fd fd);
+  Answer<os::Fd> accept(SimProcess& caller, os::Fd fd);
+  Answer<void> connect(SimProcess& caller, os::Fd fd, const std::string& path);
+  Answer<void> send(SimProcess& caller, os::Fd fd, os::Bytes message, std::span<const os::Fd> fds);
+  Answer<os::Received> receive(SimProcess& caller, os::Fd fd, os::Buffer into);
+  Answer<void> shut_down(SimProcess& caller, os::Fd fd);
+  Answer<os::Peer> peer_of(SimProcess& caller, os::Fd fd);
+  Answer<os::PipeEnds> make_pipe(SimProcess& caller);
   /// Fills in what is ready now, and says how many items are.
-  std::size_t look(const Task& task, std::span<os::PollItem> items) const;
+  std::size_t look(const SimProcess& caller, std::span<os::PollItem> items) const;
   /// Whether that would be more than none.
-  bool is_ready(const Task& task, std::span<const os::PollItem> items) const;
+  bool is_ready(const SimProcess& caller, std::span<const os::PollItem> items) const;
 
   /// What is open under a number; none if nothing is.
-  static std::shared_ptr<Description> description(const Task& task, os::Fd fd);
+  static std::shared_ptr<Description> description(const SimProcess& caller, os::Fd fd);
   /// The paths of all files, folders and so on, but those that were there at first.
   std::vector<std::string> leftovers() const;
   /// What is there now does not count as left over.
@@ -297,40 +301,43 @@ class SimKernel {
     bool slash = false;  ///< The path ended in one, so only a folder will do.
   };
 
-  Answer<Walk> walk(const Task& task, const os::Place& place) const;
+  Answer<Walk> walk(const SimProcess& caller, const os::PathAt& where) const;
   /// Does not mind a slash behind the name of what is no folder.
-  Answer<Walk> walk_to_name(const Task& task, const os::Place& place) const;
+  Answer<Walk> walk_to_name(const SimProcess& caller, const os::PathAt& where) const;
   /// To something that is there, and is no symlink.
-  Answer<Walk> walk_through(const Task& task, const std::string& path) const;
-  Answer<void> descend(const Task& task, Walk& at, std::string_view path, int& links) const;
-  Answer<void> follow(const Task& task, Walk& at, int& links) const;
-  Answer<Walk> place_for_new(const Task& task, const os::Place& place) const;
-  Answer<void> may_remove(const Task& task, const Walk& at) const;
-  std::shared_ptr<Inode> link(const Task& task,
+  Answer<Walk> walk_through(const SimProcess& caller, const std::string& path) const;
+  Answer<void> descend(const SimProcess& caller, Walk& at, std::string_view path, int& links) const;
+  Answer<void> follow(const SimProcess& caller, Walk& at, int& links) const;
+  Answer<Walk> entry_for_new(const SimProcess& caller, const os::PathAt& where) const;
+  Answer<void> may_remove(const SimProcess& caller, const Walk& at) const;
+  std::shared_ptr<Inode> link(const SimProcess& caller,
                               const Walk& at,
                               os::FileKind kind,
                               std::uint32_t mode);
   void unlink_at(const Walk& at);
   enum class Target : std::uint8_t { any, fresh };
-  Answer<void> rename_to(Task& task,
-                         const os::Place& from_place,
-                         const os::Place& to_place,
+  Answer<void> rename_to(SimProcess& caller,
+                         const os::PathAt& from_place,
+                         const os::PathAt& to_place,
                          Target target);
-  Answer<void> may_rename(const Task& task, const Walk& from, const Walk& to) const;
-  Answer<std::size_t> put(const Task& task, Inode& inode, os::Bytes bytes, std::uint64_t offset);
+  Answer<void> may_rename(const SimProcess& caller, const Walk& from, const Walk& to) const;
+  Answer<std::size_t> put(const SimProcess& caller,
+                          Inode& inode,
+                          os::Bytes bytes,
+                          std::uint64_t offset);
   std::size_t take_pages(Inode& inode, std::uint64_t offset, std::size_t size);
   /// Those from `first` on and before `end`.
   void give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t end);
   Answer<std::size_t> write_pipe(Pipe& pipe, os::Bytes bytes);
-  static Answer<os::Fd> install(Task& task, std::shared_ptr<Description> description);
-  static void install_at(Task& task, int number, std::shared_ptr<Description> description);
-  static Answer<std::shared_ptr<Socket>> socket_of(const Task& task, os::Fd fd);
-  static bool has_room(const Task& task, std::size_t fds = 1);
-  static const Description* find(const Task& task, os::Fd fd);
+  static Answer<os::Fd> install(SimProcess& caller, std::shared_ptr<Description> description);
+  static void install_at(SimProcess& caller, int number, std::shared_ptr<Description> description);
+  static Answer<std::shared_ptr<Socket>> socket_of(const SimProcess& caller, os::Fd fd);
+  static bool has_space(const SimProcess& caller, std::size_t fds = 1);
+  static const Description* find(const SimProcess& caller, os::Fd fd);
 
   std::shared_ptr<Inode> root_;
   std::set<std::uint64_t> first_inodes_;
-  std::vector<std::shared_ptr<Task>> tasks_;
+  std::vector<std::shared_ptr<SimProcess>> processes_;
   std::uint64_t next_inode_ = 1;
   std::uint64_t next_order_ = 1;
   std::size_t inodes_ = 0;

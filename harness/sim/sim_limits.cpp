@@ -32,7 +32,7 @@ void SimLimiter::free_storage() {
 }
 
 void SimLimiter::file_size(std::uint64_t bytes) {
-  member_.system->task().file_size_max = bytes;
+  member_.system->process().file_size_max = bytes;
 }
 
 }  // namespace lastref::harness::sim

@@ -1,7 +1,7 @@
 // Maps of the simulated kernel.
 //
 // A shared map is the file's own bytes, so what one process stores all others see at once. They are
-// given room to grow when the first one maps them, and do not move before the last one is gone.
+// given space to grow when the first one maps them, and do not move before the last one is gone.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -41,7 +41,7 @@ std::shared_ptr<const bool> pin(Inode& inode, std::size_t size, std::size_t grow
 
 }  // namespace
 
-Answer<os::Buffer> SimKernel::map(Task& task, const os::MapOptions& options) {
+Answer<os::Buffer> SimKernel::map(SimProcess& caller, const os::MapOptions& options) {
   if (options.offset % page_size != 0) {
     return refused(EINVAL);
   }
@@ -55,7 +55,7 @@ Answer<os::Buffer> SimKernel::map(Task& task, const os::MapOptions& options) {
     }
     map.own.resize(options.size);
   } else {
-    const auto open = description(task, options.file);
+    const auto open = description(caller, options.file);
     if (!open) {
       return refused(EBADF);
     }
@@ -85,18 +85,18 @@ Answer<os::Buffer> SimKernel::map(Task& task, const os::MapOptions& options) {
   if (!map.inode) {
     map.bytes = map.own;
   }
-  task.maps.push_back(std::move(map));
-  return task.maps.back().bytes;
+  caller.maps.push_back(std::move(map));
+  return caller.maps.back().bytes;
 }
 
-Answer<void> SimKernel::unmap(Task& task, os::Buffer mapped) {
-  const auto found = std::find_if(task.maps.begin(), task.maps.end(), [&](const Map& map) {
+Answer<void> SimKernel::unmap(SimProcess& caller, os::Buffer mapped) {
+  const auto found = std::find_if(caller.maps.begin(), caller.maps.end(), [&](const Map& map) {
     return map.bytes.data() == mapped.data() && map.bytes.size() == mapped.size();
   });
-  if (found == task.maps.end()) {
+  if (found == caller.maps.end()) {
     return refused(EINVAL);
   }
-  task.maps.erase(found);
+  caller.maps.erase(found);
   return {};
 }
 

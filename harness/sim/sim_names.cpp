@@ -25,41 +25,45 @@ Answer<void> without_eperm(Answer<void> answer) {
 
 }  // namespace
 
-Answer<os::Fd> SimKernel::create_shm(Task& task, const std::string& name, std::uint32_t mode) {
+Answer<os::Fd> SimKernel::create_shm(SimProcess& caller,
+                                     const std::string& name,
+                                     std::uint32_t mode) {
   const auto path = shm_path(name, "");
   if (!path) {
     return refused(EINVAL);
   }
-  return open(task, *path, {.write = true, .create = true, .mode = mode});
+  return open(caller, *path, {.write = true, .create = true, .mode = mode});
 }
 
-Answer<void> SimKernel::unlink_shm(Task& task, const std::string& name) {
+Answer<void> SimKernel::unlink_shm(SimProcess& caller, const std::string& name) {
   const auto path = shm_path(name, "");
-  return path ? without_eperm(unlink(task, *path)) : refused(ENOENT);
+  return path ? without_eperm(unlink(caller, *path)) : refused(ENOENT);
 }
 
-Answer<void> SimKernel::create_semaphore(Task& task, const std::string& name, std::uint32_t mode) {
+Answer<void> SimKernel::create_semaphore(SimProcess& caller,
+                                         const std::string& name,
+                                         std::uint32_t mode) {
   const auto path = shm_path(name, "sem.");
   if (!path) {
     return refused(EINVAL);
   }
-  const auto fd = open(task, *path, {.write = true, .create = true, .mode = mode});
+  const auto fd = open(caller, *path, {.write = true, .create = true, .mode = mode});
   if (!fd) {
     return refused(fd.error());
   }
   const std::array<std::byte, 32> semaphore{};  // sizeof(sem_t)
-  const auto size = put(task, *description(task, *fd)->inode, semaphore, 0);
-  static_cast<void>(close(task, *fd));
+  const auto size = put(caller, *description(caller, *fd)->inode, semaphore, 0);
+  static_cast<void>(close(caller, *fd));
   if (!size) {
-    static_cast<void>(unlink(task, *path));
+    static_cast<void>(unlink(caller, *path));
     return refused(size.error());
   }
   return {};
 }
 
-Answer<void> SimKernel::unlink_semaphore(Task& task, const std::string& name) {
+Answer<void> SimKernel::unlink_semaphore(SimProcess& caller, const std::string& name) {
   const auto path = shm_path(name, "sem.");
-  return path ? without_eperm(unlink(task, *path)) : refused(ENOENT);
+  return path ? without_eperm(unlink(caller, *path)) : refused(ENOENT);
 }
 
 }  // namespace lastref::harness::sim

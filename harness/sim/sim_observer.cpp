@@ -17,13 +17,13 @@ const Member* tracker_of(const SimRun& run) {
   for (const Member* each : run.by_index) {
     found = each->base == tracker::entry_point ? each : found;
   }
-  const bool lives = found != nullptr && found->system->task().life == Task::Life::running;
-  return lives && !found->system->task().stopped ? found : nullptr;
+  const bool lives = found != nullptr && found->system->process().life == SimProcess::Life::running;
+  return lives && !found->system->process().stopped ? found : nullptr;
 }
 
 /// Nothing if the answer is not whole.
 std::optional<std::vector<tracker::Entry>> read_answer(SimKernel& kernel,
-                                                       Task& observer,
+                                                       SimProcess& observer,
                                                        os::Fd socket) {
   std::vector<tracker::Entry> entries;
   std::vector<std::byte> buffer(tracker::packet_size_max + 1);
@@ -61,12 +61,14 @@ void observe(SimRun& run) {
   }
   SimKernel& kernel = run.machine.kernel;
   Scheduler& scheduler = run.machine.scheduler;
-  Task& observer = *run.maker;
+  SimProcess& observer = *run.maker;
   const auto socket = kernel.make_socket(observer);
   LASTREF_ASSERT(socket.has_value());
   if (kernel.connect(observer, *socket, run.listener)) {
-    run.gates.observing = true;
-    scheduler.only = [member](const Task& task) { return &task == &member->system->task(); };
+    run.interceptors.observing = true;
+    scheduler.only = [member](const SimProcess& process) {
+      return &process == &member->system->process();
+    };
     const auto question = tracker::encode({.verb = tracker::Verb::counts, .id = 1, .entries = {}});
     static_cast<void>(kernel.send(observer, *socket, question, {}));
     scheduler.run();
@@ -74,7 +76,7 @@ void observe(SimRun& run) {
     static_cast<void>(kernel.close(observer, *socket));
     scheduler.run();  // So that it has forgotten us before anything counts again.
     scheduler.only = nullptr;
-    run.gates.observing = false;
+    run.interceptors.observing = false;
     if (entries) {
       note(run, *member, *entries);
     }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/instrument/gate.hpp"
+#include "harness/instrument/interceptor.hpp"
 
 namespace lastref::harness::sim {
 namespace {
@@ -83,30 +83,30 @@ tl::unexpected<Error> failed(int error, Call call, const About& about) {
   return failure(std::errc{error}, subject_of(about), call);
 }
 
-std::shared_ptr<Task> Machine::boot(const std::shared_ptr<Task>& parent,
-                                    const os::SpawnOptions& options) {
-  auto task = kernel.make_task(parent, options.entry);
-  begin(task, parent.get(), options);
-  return task;
+std::shared_ptr<SimProcess> Machine::boot(const std::shared_ptr<SimProcess>& parent,
+                                          const os::SpawnOptions& options) {
+  auto process = kernel.make_process(parent, options.entry);
+  begin(process, parent.get(), options);
+  return process;
 }
 
-void Machine::begin(const std::shared_ptr<Task>& task,
-                    const Task* parent,
+void Machine::begin(const std::shared_ptr<SimProcess>& process,
+                    const SimProcess* parent,
                     const os::SpawnOptions& options) {
-  auto& system = systems[task.get()];
-  system = std::make_unique<SimOs>(*this, task);
+  auto& system = systems[process.get()];
+  system = std::make_unique<SimOs>(*this, process);
   if (on_birth) {
     on_birth(*system, parent, options);
   }
-  scheduler.start(task, /*is_main=*/true, [this, os = system.get(), options] {
+  scheduler.start(process, /*is_main=*/true, [this, os = system.get(), options] {
     const int code = live(*os, options);
     os->run_exit_hooks();
     return code;
   });
 }
 
-SimOs::SimOs(Machine& machine, std::shared_ptr<Task> task) noexcept
-    : machine_(machine), task_(std::move(task)) {}
+SimOs::SimOs(Machine& machine, std::shared_ptr<SimProcess> process) noexcept
+    : machine_(machine), process_(std::move(process)) {}
 
 SimOs::~SimOs() = default;
 
@@ -117,46 +117,46 @@ Result<std::string> SimOs::working_folder() noexcept {
 Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
                                 std::optional<std::chrono::nanoseconds> timeout) noexcept {
   const SimKernel& kernel = machine_.kernel;
-  const std::size_t ready = kernel.look(*task_, items);
+  const std::size_t ready = kernel.look(*process_, items);
   const os::Instant time = std::max(timeout.value_or(os::Instant(1)), os::Instant(0));
   if (ready > 0 || time == os::Instant(0)) {
     return ready;
   }
-  const std::function<bool()> is_ready = [&] { return kernel.is_ready(*task_, items); };
+  const std::function<bool()> is_ready = [&] { return kernel.is_ready(*process_, items); };
   const auto deadline = timeout ? std::optional(kernel.clock + time) : std::nullopt;
   machine_.scheduler.wait_until(is_ready, deadline, "poll");
-  return kernel.look(*task_, items);
+  return kernel.look(*process_, items);
 }
 
 Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
   if (!machine_.knows(options)) {
     return failed(ENOENT, Call::spawn, about(options));
   }
-  auto child = machine_.kernel.spawn(task_, options);
+  auto child = machine_.kernel.spawn(process_, options);
   if (!child) {
     return failed(child.error(), Call::spawn, about(options));
   }
-  machine_.begin(*child, task_.get(), options);
-  return told(machine_.kernel.open_process(*task_, (*child)->pid), Call::spawn, about(options))
+  machine_.begin(*child, process_.get(), options);
+  return told(machine_.kernel.open_process(*process_, (*child)->pid), Call::spawn, about(options))
       .map([&](os::Fd process) { return os::Child{.pid = (*child)->pid, .process = process}; });
 }
 
 Status SimOs::signal_process(os::Fd process, os::Signal signal) noexcept {
-  const auto answer = machine_.kernel.signal_process(*task_, process, signal);
+  const auto answer = machine_.kernel.signal_process(*process_, process, signal);
   machine_.scheduler.mind_death();
   return told(answer, Call::signal_process, about(process));
 }
 
 os::Pid SimOs::process_id() noexcept {
-  return task_->pid;
+  return process_->pid;
 }
 
 std::uint32_t SimOs::user_id() noexcept {
-  return task_->user;
+  return process_->user;
 }
 
 Status SimOs::unblock_signal(os::Signal signal) noexcept {
-  const auto answer = machine_.kernel.unblock_signal(*task_, signal);
+  const auto answer = machine_.kernel.unblock_signal(*process_, signal);
   machine_.scheduler.mind_death();
   return told(answer, Call::unblock_signal, about(signal));
 }
@@ -165,7 +165,7 @@ Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> bo
                                                         os::ThreadKind) noexcept {
   const os::Pid number = machine_.kernel.number_a_thread();
   const Scheduler::Index actor =
-      machine_.scheduler.start(task_, /*is_main=*/false, [body = std::move(body)] {
+      machine_.scheduler.start(process_, /*is_main=*/false, [body = std::move(body)] {
         body();
         return 0;
       });
@@ -175,7 +175,7 @@ Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> bo
 
 os::Pid SimOs::thread_id() noexcept {
   const auto found = threads_.find(machine_.scheduler.current());
-  return found == threads_.end() ? task_->pid : found->second;
+  return found == threads_.end() ? process_->pid : found->second;
 }
 
 unsigned SimOs::processors() noexcept {
@@ -188,23 +188,23 @@ os::Instant SimOs::now() noexcept {
 
 Status SimOs::entropy(os::Buffer into) noexcept {
   for (std::byte& each : into) {
-    each = static_cast<std::byte>(next_random(task_->chance));
+    each = static_cast<std::byte>(next_random(process_->chance));
   }
   return ok();
 }
 
 std::optional<std::string> SimOs::environment(const std::string& name) noexcept {
-  const auto found = task_->environment.find(name);
-  return found == task_->environment.end() ? std::nullopt : std::optional(found->second);
+  const auto found = process_->environment.find(name);
+  return found == process_->environment.end() ? std::nullopt : std::optional(found->second);
 }
 
 void SimOs::keep_to_itself(std::span<const os::Fd>, const std::string& variable) noexcept {
   // A program is given no descriptor here but those that are passed to it.
-  task_->environment.erase(variable);
+  process_->environment.erase(variable);
 }
 
 std::uint64_t SimOs::process_token() noexcept {
-  return task_->token;
+  return process_->token;
 }
 
 std::unique_ptr<os::Monitor> SimOs::make_monitor() noexcept {
@@ -212,7 +212,7 @@ std::unique_ptr<os::Monitor> SimOs::make_monitor() noexcept {
 }
 
 std::unique_ptr<os::ExitHook> SimOs::at_exit(std::function<void()> action) noexcept {
-  return exit_hooks_.add(task_->token, std::move(action));
+  return exit_hooks_.add(process_->token, std::move(action));
 }
 
 os::ProcessObjects& SimOs::objects() noexcept {

@@ -1,7 +1,7 @@
 // SimOs: the Os of one simulated process. Its calls go to a SimKernel, and waiting to a Scheduler.
 //
 // No call but `poll`, Monitor and join lets anybody else go: that a call is a step where the run
-// may be switched, killed or failed is the business of InstrumentedOs and SimGate around it.
+// may be switched, killed or failed is the business of InstrumentedOs and SimInterceptor around it.
 #pragma once
 
 #include <functional>
@@ -31,10 +31,11 @@ struct Machine {
   ~Machine() = default;
 
   /// Starts a process, with a parent or without, and without asking the parent.
-  std::shared_ptr<Task> boot(const std::shared_ptr<Task>& parent, const os::SpawnOptions& options);
+  std::shared_ptr<SimProcess> boot(const std::shared_ptr<SimProcess>& parent,
+                                   const os::SpawnOptions& options);
   /// Gives a new process its Os and its main actor.
-  void begin(const std::shared_ptr<Task>& task,
-             const Task* parent,
+  void begin(const std::shared_ptr<SimProcess>& process,
+             const SimProcess* parent,
              const os::SpawnOptions& options);
 
   SimKernel kernel;
@@ -44,9 +45,10 @@ struct Machine {
   /// What a process does. It is called on the process's own fiber and gives the exit code.
   std::function<int(SimOs& os, const os::SpawnOptions& options)> live;
   /// Told of a new process before it runs.
-  std::function<void(SimOs& os, const Task* parent, const os::SpawnOptions& options)> on_birth;
+  std::function<void(SimOs& os, const SimProcess* parent, const os::SpawnOptions& options)>
+      on_birth;
   /// Every process's Os. What of it lives on fibers that were killed is never destroyed.
-  std::map<const Task*, std::unique_ptr<SimOs>> systems;
+  std::map<const SimProcess*, std::unique_ptr<SimOs>> systems;
 };
 
 /// The Error of a call that is about this.
@@ -67,20 +69,20 @@ Result<T> told(Answer<T> answer, Call call, const About& about) {
 
 class SimOs final : public EveryCall<SimOs> {
  public:
-  SimOs(Machine& machine, std::shared_ptr<Task> task) noexcept;
+  SimOs(Machine& machine, std::shared_ptr<SimProcess> process) noexcept;
   SimOs(const SimOs&) = delete;
   SimOs& operator=(const SimOs&) = delete;
   ~SimOs() override;
 
-  Task& task() const noexcept { return *task_; }
+  SimProcess& process() const noexcept { return *process_; }
   Machine& machine() const noexcept { return machine_; }
   /// What exit(3) would do; at the end of `live`.
-  void run_exit_hooks() noexcept { exit_hooks_.run(task_->token); }
+  void run_exit_hooks() noexcept { exit_hooks_.run(process_->token); }
 
   /// Every call that is none of those below: what the kernel says, an errno as an Error.
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept {
-    return told(CallOf<call>::make(machine_.kernel, *task_, given...), call, about(given...));
+    return told(CallOf<call>::make(machine_.kernel, *process_, given...), call, about(given...));
   }
 
   // They wait, may end or start somebody, or are nothing that a SimKernel is asked for.
@@ -108,7 +110,7 @@ class SimOs final : public EveryCall<SimOs> {
 
  private:
   Machine& machine_;
-  std::shared_ptr<Task> task_;
+  std::shared_ptr<SimProcess> process_;
   std::map<Scheduler::Index, os::Pid> threads_;  ///< All but the first
   os::ExitHooks exit_hooks_;
   os::GenerationsOfObjects objects_;

@@ -6,15 +6,17 @@
 namespace lastref::harness::sim {
 
 void SimKernel::mount(const std::string& folder) {
-  Task anybody;
+  SimProcess anybody;
   const auto at = walk(anybody, folder);
   LASTREF_ASSERT(at && at->found);
   constexpr std::uint64_t another_device = 3;
   at->found->device = another_device;
 }
 
-Answer<void> SimKernel::change_mode(Task& task, const os::Place& place, std::uint32_t mode) {
-  const auto at = walk(task, place);
+Answer<void> SimKernel::change_mode(SimProcess& caller,
+                                    const os::PathAt& where,
+                                    std::uint32_t mode) {
+  const auto at = walk(caller, where);
   if (!at) {
     return refused(at.error());
   }
@@ -25,18 +27,20 @@ Answer<void> SimKernel::change_mode(Task& task, const os::Place& place, std::uin
   return {};
 }
 
-Answer<std::size_t> SimKernel::replace_file(Task& task, const os::Place& place, os::Bytes bytes) {
-  auto at = walk(task, place);
+Answer<std::size_t> SimKernel::replace_file(SimProcess& caller,
+                                            const os::PathAt& where,
+                                            os::Bytes bytes) {
+  auto at = walk(caller, where);
   if (!at) {
     return refused(at.error());
   }
   std::shared_ptr<Inode> file = at->found;
   if (!file) {
-    const auto fresh = place_for_new(task, place);
+    const auto fresh = entry_for_new(caller, where);
     if (!fresh) {
       return refused(fresh.error());
     }
-    file = link(task, *fresh, os::FileKind::regular, 0600);
+    file = link(caller, *fresh, os::FileKind::regular, 0600);
   }
   switch (file->kind) {
     case os::FileKind::regular:
@@ -50,7 +54,7 @@ Answer<std::size_t> SimKernel::replace_file(Task& task, const os::Place& place, 
   }
   give_pages_back(*file, 0, file->pages.size());
   file->bytes.clear();
-  return put(task, *file, bytes, 0);
+  return put(caller, *file, bytes, 0);
 }
 
 void SimOutside::change_mode(const std::string& path, std::uint32_t mode) {
@@ -80,8 +84,9 @@ bool SimOutside::write(const std::string& path, const std::string& bytes) {
 }
 
 bool SimOutside::reuse_pid(os::Pid pid) {
-  if (const auto dead = run_.machine.kernel.find(pid); dead && dead->life == Task::Life::zombie) {
-    dead->life = Task::Life::reaped;
+  if (const auto dead = run_.machine.kernel.find(pid);
+      dead && dead->life == SimProcess::Life::zombie) {
+    dead->life = SimProcess::Life::reaped;
   }
   run_.machine.kernel.go_on_from(pid);
   return true;

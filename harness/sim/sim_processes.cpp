@@ -31,8 +31,8 @@ const RecordLock* obstacle(const Inode& inode, const RecordLock& wanted) {
   return nullptr;
 }
 
-RecordLock wanted_by(const Task& task, const os::LockRange& range) {
-  return {.owner = &task,
+RecordLock wanted_by(const SimProcess& caller, const os::LockRange& range) {
+  return {.owner = &caller,
           .kind = range.kind,
           .begin = range.start,
           .end = range.length == 0 ? no_end : range.start + range.length};
@@ -44,7 +44,7 @@ RecordLock wanted_by(const Task& task, const os::LockRange& range) {
 void replace(Inode& inode, RecordLock wanted) {
   const auto is_own = [&](const RecordLock& lock) { return lock.owner == wanted.owner; };
   const auto first = std::find_if(inode.locks.begin(), inode.locks.end(), is_own);
-  const auto place = first - inode.locks.begin();
+  const auto position = first - inode.locks.begin();
   std::vector<RecordLock> own;
   std::copy_if(first, inode.locks.end(), std::back_inserter(own), is_own);
   std::erase_if(inode.locks, is_own);
@@ -75,12 +75,12 @@ void replace(Inode& inode, RecordLock wanted) {
   std::sort(kept.begin(), kept.end(), [](const RecordLock& one, const RecordLock& other) {
     return one.begin < other.begin;
   });
-  inode.locks.insert(inode.locks.begin() + place, kept.begin(), kept.end());
+  inode.locks.insert(inode.locks.begin() + position, kept.begin(), kept.end());
 }
 
 // "As a side effect of closing any descriptor": fcntl(2), "Record locking and ...".
-void drop_locks(Inode& inode, const Task& task) {
-  std::erase_if(inode.locks, [&](const RecordLock& lock) { return lock.owner == &task; });
+void drop_locks(Inode& inode, const SimProcess& caller) {
+  std::erase_if(inode.locks, [&](const RecordLock& lock) { return lock.owner == &caller; });
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ int number_of(os::Signal signal) {
 }
 
 SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
-  Task maker;
+  SimProcess maker;
   maker.umask = 0;
   root_ = std::make_shared<Inode>();
   root_->number = next_inode_++;
@@ -122,16 +122,16 @@ SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
 }
 
 SimKernel::~SimKernel() {
-  for (const auto& task : tasks_) {
-    task->fds.clear();  // Breaks the rings of a pidfd of oneself.
+  for (const auto& process : processes_) {
+    process->fds.clear();  // Breaks the rings of a pidfd of oneself.
   }
 }
 
 os::Pid SimKernel::number_a_thread() noexcept {
   // Numbers of threads are free again only with their process: Linux goes on behind them too.
   const auto is_taken = [this](os::Pid pid) {
-    return std::ranges::any_of(tasks_, [pid](const auto& task) {
-      return task->pid == pid && task->life != Task::Life::reaped;
+    return std::ranges::any_of(processes_, [pid](const auto& process) {
+      return process->pid == pid && process->life != SimProcess::Life::reaped;
     });
   };
   while (is_taken(next_pid_)) {
@@ -140,29 +140,30 @@ os::Pid SimKernel::number_a_thread() noexcept {
   return next_pid_++;
 }
 
-std::shared_ptr<Task> SimKernel::make_task(const std::shared_ptr<Task>& parent, std::string role) {
-  auto task = std::make_shared<Task>();
-  task->pid = number_a_thread();
-  task->token = tasks_.size() + 1;
-  task->parent = parent;
-  task->role = std::move(role);
-  task->chance = static_cast<std::uint64_t>(task->pid) << 32U;
+std::shared_ptr<SimProcess> SimKernel::make_process(const std::shared_ptr<SimProcess>& parent,
+                                                    std::string role) {
+  auto process = std::make_shared<SimProcess>();
+  process->pid = number_a_thread();
+  process->token = processes_.size() + 1;
+  process->parent = parent;
+  process->role = std::move(role);
+  process->chance = static_cast<std::uint64_t>(process->pid) << 32U;
   if (parent) {
-    task->user = parent->user;
-    task->umask = parent->umask;
-    task->environment = parent->environment;
-    task->fds_max = parent->fds_max;
-    task->file_size_max = parent->file_size_max;
+    process->user = parent->user;
+    process->umask = parent->umask;
+    process->environment = parent->environment;
+    process->fds_max = parent->fds_max;
+    process->file_size_max = parent->file_size_max;
   }
   for (const int number : {0, 1, 2}) {
-    install_at(*task, number, std::make_shared<Description>());
+    install_at(*process, number, std::make_shared<Description>());
   }
-  tasks_.push_back(task);
-  return task;
+  processes_.push_back(process);
+  return process;
 }
 
-Answer<std::shared_ptr<Task>> SimKernel::spawn(const std::shared_ptr<Task>& parent,
-                                               const os::SpawnOptions& options) {
+Answer<std::shared_ptr<SimProcess>> SimKernel::spawn(const std::shared_ptr<SimProcess>& parent,
+                                                     const os::SpawnOptions& options) {
   for (const os::PassedFd& passed : options.fds) {
     if (passed.number_there < 3) {
       return refused(EINVAL);
@@ -171,10 +172,10 @@ Answer<std::shared_ptr<Task>> SimKernel::spawn(const std::shared_ptr<Task>& pare
       return refused(EBADF);
     }
   }
-  if (!has_room(*parent)) {
+  if (!has_space(*parent)) {
     return refused(EMFILE);
   }
-  auto child = make_task(parent, options.entry);
+  auto child = make_process(parent, options.entry);
   for (const os::PassedFd& passed : options.fds) {
     auto open = description(*parent, passed.here);
     pipes_travel = pipes_travel || open->pipe;
@@ -187,14 +188,14 @@ Answer<std::shared_ptr<Task>> SimKernel::spawn(const std::shared_ptr<Task>& pare
   return child;
 }
 
-std::shared_ptr<Task> SimKernel::find(os::Pid pid) const {
-  const auto found = std::find_if(tasks_.begin(), tasks_.end(), [&](const auto& task) {
-    return task->pid == pid && task->life != Task::Life::reaped;
+std::shared_ptr<SimProcess> SimKernel::find(os::Pid pid) const {
+  const auto found = std::find_if(processes_.begin(), processes_.end(), [&](const auto& process) {
+    return process->pid == pid && process->life != SimProcess::Life::reaped;
   });
-  return found == tasks_.end() ? nullptr : *found;
+  return found == processes_.end() ? nullptr : *found;
 }
 
-Answer<os::Fd> SimKernel::open_process(Task& task, os::Pid pid) {
+Answer<os::Fd> SimKernel::open_process(SimProcess& caller, os::Pid pid) {
   if (pid <= 0) {
     return refused(EINVAL);
   }
@@ -204,20 +205,20 @@ Answer<os::Fd> SimKernel::open_process(Task& task, os::Pid pid) {
   }
   auto description = std::make_shared<Description>();
   description->kind = DescriptionKind::process;
-  description->task = target;
-  return install(task, std::move(description));
+  description->process = target;
+  return install(caller, std::move(description));
 }
 
-Answer<void> SimKernel::signal_process(Task& task, os::Fd process, os::Signal signal) {
-  const auto open = description(task, process);
+Answer<void> SimKernel::signal_process(SimProcess& caller, os::Fd process, os::Signal signal) {
+  const auto open = description(caller, process);
   if (!open || open->kind != DescriptionKind::process) {
     return refused(EBADF);
   }
-  Task& target = *open->task;
-  if (target.life == Task::Life::reaped) {
+  SimProcess& target = *open->process;
+  if (target.life == SimProcess::Life::reaped) {
     return refused(ESRCH);
   }
-  if (task.user != 0 && task.user != target.user) {
+  if (caller.user != 0 && caller.user != target.user) {
     return refused(EPERM);
   }
   target.sent.insert(signal);
@@ -225,102 +226,102 @@ Answer<void> SimKernel::signal_process(Task& task, os::Fd process, os::Signal si
   return {};
 }
 
-void SimKernel::deliver(Task& task, os::Signal signal) {
-  if (task.life != Task::Life::running || task.doomed) {
+void SimKernel::deliver(SimProcess& caller, os::Signal signal) {
+  if (caller.life != SimProcess::Life::running || caller.doomed) {
     return;
   }
   if (signal == os::Signal::resume) {
-    task.stopped = false;
-    for (const os::Signal each : std::exchange(task.pending, {})) {
-      deliver(task, each);
+    caller.stopped = false;
+    for (const os::Signal each : std::exchange(caller.pending, {})) {
+      deliver(caller, each);
     }
     return;
   }
   if (!unstoppable(signal)) {
-    if (task.ignored.contains(signal)) {
+    if (caller.ignored.contains(signal)) {
       return;
     }
     // What would end a process that is stopped waits. signal(7), "SIGCONT"
-    if (task.blocked.contains(signal) || task.stopped) {
-      task.pending.insert(signal);
+    if (caller.blocked.contains(signal) || caller.stopped) {
+      caller.pending.insert(signal);
       return;
     }
   }
   if (signal == os::Signal::stop) {
-    task.stopped = true;
+    caller.stopped = true;
     return;
   }
-  task.doomed = true;
-  task.exit = {.code = number_of(signal), .killed = true};
+  caller.doomed = true;
+  caller.exit = {.code = number_of(signal), .killed = true};
 }
 
-Answer<void> SimKernel::ignore_signal(Task& task, os::Signal signal) {
+Answer<void> SimKernel::ignore_signal(SimProcess& caller, os::Signal signal) {
   if (unstoppable(signal)) {
     return refused(EINVAL);
   }
-  task.ignored.insert(signal);
-  task.pending.erase(signal);  // signal(7): setting SIG_IGN discards a pending one.
+  caller.ignored.insert(signal);
+  caller.pending.erase(signal);  // signal(7): setting SIG_IGN discards a pending one.
   return {};
 }
 
-Answer<void> SimKernel::unblock_signal(Task& task, os::Signal signal) {
-  task.blocked.erase(signal);
-  if (task.pending.erase(signal) > 0) {
-    deliver(task, signal);
+Answer<void> SimKernel::unblock_signal(SimProcess& caller, os::Signal signal) {
+  caller.blocked.erase(signal);
+  if (caller.pending.erase(signal) > 0) {
+    deliver(caller, signal);
   }
   return {};
 }
 
-Answer<std::optional<os::ChildExit>> SimKernel::wait_child(Task& task, os::Fd process) {
+Answer<std::optional<os::ChildExit>> SimKernel::wait_child(SimProcess& caller, os::Fd process) {
   if (static_cast<int>(process) < 0) {
     return refused(EINVAL);
   }
-  const auto open = description(task, process);
+  const auto open = description(caller, process);
   if (!open) {
     return refused(EBADF);
   }
   if (open->kind != DescriptionKind::process) {
     return refused(EBADF);
   }
-  Task& child = *open->task;
-  if (child.parent.lock().get() != &task) {
+  SimProcess& child = *open->process;
+  if (child.parent.lock().get() != &caller) {
     return refused(ECHILD);
   }
-  if (child.life == Task::Life::reaped) {
+  if (child.life == SimProcess::Life::reaped) {
     return child.exit;  // The descriptor tells it again. Linux 6.15, PIDFD_GET_INFO
   }
-  if (child.life != Task::Life::zombie) {
+  if (child.life != SimProcess::Life::zombie) {
     return std::nullopt;
   }
-  child.life = Task::Life::reaped;
+  child.life = SimProcess::Life::reaped;
   ++changes;
   return child.exit;
 }
 
-void SimKernel::close_all(Task& task) {
-  task.life = Task::Life::closing;
-  for (const auto& open : task.fds) {
+void SimKernel::close_all(SimProcess& caller) {
+  caller.life = SimProcess::Life::closing;
+  for (const auto& open : caller.fds) {
     if (open && open->inode) {
-      drop_locks(*open->inode, task);
+      drop_locks(*open->inode, caller);
     }
   }
-  task.fds.clear();
-  task.maps.clear();
-  task.fds_open = 0;
+  caller.fds.clear();
+  caller.maps.clear();
+  caller.fds_open = 0;
   ++changes;
 }
 
-void SimKernel::become_zombie(Task& task) {
-  const auto parent = task.parent.lock();
+void SimKernel::become_zombie(SimProcess& caller) {
+  const auto parent = caller.parent.lock();
   // Whoever has lost its parent is reaped by init at once.
-  const bool orphan = !parent || parent->life != Task::Life::running;
-  task.life = orphan ? Task::Life::reaped : Task::Life::zombie;
+  const bool orphan = !parent || parent->life != SimProcess::Life::running;
+  caller.life = orphan ? SimProcess::Life::reaped : SimProcess::Life::zombie;
   ++changes;
-  for (const auto& other : tasks_) {
-    if (other->parent.lock().get() == &task) {
+  for (const auto& other : processes_) {
+    if (other->parent.lock().get() == &caller) {
       other->parent.reset();
-      if (other->life == Task::Life::zombie) {
-        other->life = Task::Life::reaped;
+      if (other->life == SimProcess::Life::zombie) {
+        other->life = SimProcess::Life::reaped;
       }
     }
   }
@@ -336,54 +337,56 @@ std::size_t index_of(os::Fd fd) {
 
 }  // namespace
 
-const Description* SimKernel::find(const Task& task, os::Fd fd) {
+const Description* SimKernel::find(const SimProcess& caller, os::Fd fd) {
   const std::size_t at = index_of(fd);
-  return at < task.fds.size() ? task.fds[at].get() : nullptr;
+  return at < caller.fds.size() ? caller.fds[at].get() : nullptr;
 }
 
-std::shared_ptr<Description> SimKernel::description(const Task& task, os::Fd fd) {
-  return find(task, fd) == nullptr ? nullptr : task.fds[index_of(fd)];
+std::shared_ptr<Description> SimKernel::description(const SimProcess& caller, os::Fd fd) {
+  return find(caller, fd) == nullptr ? nullptr : caller.fds[index_of(fd)];
 }
 
-bool SimKernel::has_room(const Task& task, std::size_t fds) {
-  return task.fds_open + fds <= task.fds_max;
+bool SimKernel::has_space(const SimProcess& caller, std::size_t fds) {
+  return caller.fds_open + fds <= caller.fds_max;
 }
 
-void SimKernel::install_at(Task& task, int number, std::shared_ptr<Description> description) {
+void SimKernel::install_at(SimProcess& caller,
+                           int number,
+                           std::shared_ptr<Description> description) {
   const auto at = static_cast<std::size_t>(number);
-  task.fds.resize(std::max(task.fds.size(), at + 1));
-  task.fds_open += task.fds[at] ? 0U : 1U;
-  task.fds[at] = std::move(description);
+  caller.fds.resize(std::max(caller.fds.size(), at + 1));
+  caller.fds_open += caller.fds[at] ? 0U : 1U;
+  caller.fds[at] = std::move(description);
 }
 
-Answer<os::Fd> SimKernel::install(Task& task, std::shared_ptr<Description> description) {
-  if (!has_room(task)) {
+Answer<os::Fd> SimKernel::install(SimProcess& caller, std::shared_ptr<Description> description) {
+  if (!has_space(caller)) {
     return refused(EMFILE);
   }
   // As KernelOs, which moves what the kernel has put below.
   constexpr std::size_t standard_numbers = 3;
-  task.fds.resize(std::max(task.fds.size(), standard_numbers));
-  const auto free = std::find(task.fds.begin() + standard_numbers, task.fds.end(), nullptr);
-  const auto number = static_cast<int>(free - task.fds.begin());
-  install_at(task, number, std::move(description));
+  caller.fds.resize(std::max(caller.fds.size(), standard_numbers));
+  const auto free = std::find(caller.fds.begin() + standard_numbers, caller.fds.end(), nullptr);
+  const auto number = static_cast<int>(free - caller.fds.begin());
+  install_at(caller, number, std::move(description));
   return os::Fd{number};
 }
 
-Answer<void> SimKernel::close(Task& task, os::Fd fd) {
-  if (find(task, fd) == nullptr) {
+Answer<void> SimKernel::close(SimProcess& caller, os::Fd fd) {
+  if (find(caller, fd) == nullptr) {
     return refused(EBADF);
   }
-  const auto open = std::move(task.fds[index_of(fd)]);
-  --task.fds_open;
+  const auto open = std::move(caller.fds[index_of(fd)]);
+  --caller.fds_open;
   ++changes;
   if (open->inode) {
-    drop_locks(*open->inode, task);
+    drop_locks(*open->inode, caller);
   }
   return {};
 }
 
-Answer<void> SimKernel::lock_range(Task& task, os::Fd fd, const os::LockRange& range) {
-  const auto open = description(task, fd);
+Answer<void> SimKernel::lock_range(SimProcess& caller, os::Fd fd, const os::LockRange& range) {
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
@@ -393,7 +396,7 @@ Answer<void> SimKernel::lock_range(Task& task, os::Fd fd, const os::LockRange& r
   if (range.kind == os::LockKind::exclusive && !open->writable) {
     return refused(EBADF);
   }
-  const RecordLock wanted = wanted_by(task, range);
+  const RecordLock wanted = wanted_by(caller, range);
   if (range.kind != os::LockKind::none && obstacle(*open->inode, wanted) != nullptr) {
     return refused(EAGAIN);
   }
@@ -401,17 +404,17 @@ Answer<void> SimKernel::lock_range(Task& task, os::Fd fd, const os::LockRange& r
   return {};
 }
 
-Answer<std::optional<os::LockHolder>> SimKernel::find_lock(Task& task,
+Answer<std::optional<os::LockHolder>> SimKernel::find_lock(SimProcess& caller,
                                                            os::Fd fd,
                                                            const os::LockRange& range) {
-  const auto open = description(task, fd);
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
   if (!open->inode || range.kind == os::LockKind::none) {
     return refused(EINVAL);
   }
-  const RecordLock* lock = obstacle(*open->inode, wanted_by(task, range));
+  const RecordLock* lock = obstacle(*open->inode, wanted_by(caller, range));
   if (lock == nullptr) {
     return std::nullopt;
   }

@@ -20,17 +20,19 @@ bool is_above(const Inode& inode, std::shared_ptr<const Inode> folder) {
 
 }  // namespace
 
-Answer<void> SimKernel::may_rename(const Task& task, const Walk& from, const Walk& to) const {
+Answer<void> SimKernel::may_rename(const SimProcess& caller,
+                                   const Walk& from,
+                                   const Walk& to) const {
   const bool is_folder = from.found->kind == os::FileKind::folder;
-  if (auto allowed = may_remove(task, from); !allowed) {
+  if (auto allowed = may_remove(caller, from); !allowed) {
     return allowed;
   }
   if (!to.found) {
-    if (!may(task, *to.folder, to_write | to_search)) {
+    if (!may(caller, *to.folder, to_write | to_search)) {
       return refused(EACCES);
     }
   } else {
-    if (auto allowed = may_remove(task, to); !allowed) {
+    if (auto allowed = may_remove(caller, to); !allowed) {
       return allowed;
     }
     if (is_folder != (to.found->kind == os::FileKind::folder)) {
@@ -38,7 +40,7 @@ Answer<void> SimKernel::may_rename(const Task& task, const Walk& from, const Wal
     }
   }
   // Its ".." changes.
-  if (is_folder && from.folder != to.folder && !may(task, *from.found, to_write)) {
+  if (is_folder && from.folder != to.folder && !may(caller, *from.found, to_write)) {
     return refused(EACCES);
   }
   // What is mounted stays where it is.
@@ -52,15 +54,15 @@ Answer<void> SimKernel::may_rename(const Task& task, const Walk& from, const Wal
   return {};
 }
 
-Answer<void> SimKernel::rename_to(Task& task,
-                                  const os::Place& from_place,
-                                  const os::Place& to_place,
+Answer<void> SimKernel::rename_to(SimProcess& caller,
+                                  const os::PathAt& from_place,
+                                  const os::PathAt& to_place,
                                   Target target) {
-  const auto from = walk_to_name(task, from_place);
+  const auto from = walk_to_name(caller, from_place);
   if (!from) {
     return refused(from.error());
   }
-  const auto to = walk_to_name(task, to_place);
+  const auto to = walk_to_name(caller, to_place);
   if (!to) {
     return refused(to.error());
   }
@@ -92,7 +94,7 @@ Answer<void> SimKernel::rename_to(Task& task,
   if (from->found == to->found) {
     return {};
   }
-  if (auto allowed = may_rename(task, *from, *to); !allowed) {
+  if (auto allowed = may_rename(caller, *from, *to); !allowed) {
     return allowed;
   }
   if (to->found) {
@@ -104,12 +106,14 @@ Answer<void> SimKernel::rename_to(Task& task,
   return {};
 }
 
-Answer<void> SimKernel::rename(Task& task, const os::Place& from, const os::Place& to) {
-  return rename_to(task, from, to, Target::any);
+Answer<void> SimKernel::rename(SimProcess& caller, const os::PathAt& from, const os::PathAt& to) {
+  return rename_to(caller, from, to, Target::any);
 }
 
-Answer<void> SimKernel::rename_new(Task& task, const os::Place& from, const os::Place& to) {
-  return rename_to(task, from, to, Target::fresh);
+Answer<void> SimKernel::rename_new(SimProcess& caller,
+                                   const os::PathAt& from,
+                                   const os::PathAt& to) {
+  return rename_to(caller, from, to, Target::fresh);
 }
 
 }  // namespace lastref::harness::sim

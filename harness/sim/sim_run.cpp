@@ -9,7 +9,7 @@
 namespace lastref::harness::sim {
 namespace {
 
-const char* word_of(Wait reason) {
+const char* name_of(Wait reason) {
   switch (reason) {
     case Wait::lock:
       return "a monitor's lock";
@@ -30,36 +30,36 @@ bool is_entry(std::string_view name) noexcept {
 SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices)
     : scenario(the_scenario), plan(the_plan), choices(the_choices), machine(the_choices) {
   if (!scenario.in_matrix) {
-    gates.crossings_allowed = crossings_max_at_scale;
+    interceptors.crossings_allowed = crossings_max_at_scale;
     machine.scheduler.steps_max = ~std::uint64_t{0};
   }
   machine.scheduler.on_end_max = turns_on_end_max;
   journal.reserve(1024);
-  machine.on_birth = [this](SimOs& os, const Task* parent, const os::SpawnOptions& options) {
+  machine.on_birth = [this](SimOs& os, const SimProcess* parent, const os::SpawnOptions& options) {
     be_born(os, parent, options);
   };
-  machine.scheduler.on_death = [this](Task& task) {
-    if (const Member* member = member_of(task); member != nullptr) {
-      note(*member, RecordKind::fact, fact::died, end_of(task), task.exit.code);
+  machine.scheduler.on_death = [this](SimProcess& process) {
+    if (const Member* member = member_of(process); member != nullptr) {
+      note(*member, RecordKind::fact, fact::died, end_of(process), process.exit.code);
     }
   };
 }
 
 SimRun::~SimRun() = default;
 
-std::string_view SimRun::end_of(const Task& task) const {
-  if (!task.exit.killed || swept) {
-    return task.exit.killed ? fact::swept : fact::ended;
+std::string_view SimRun::end_of(const SimProcess& process) const {
+  if (!process.exit.killed || swept) {
+    return process.exit.killed ? fact::swept : fact::ended;
   }
   // Nobody plans a death of another signal.
-  const bool is_planned = task.exit.code == number_of(os::Signal::kill);
+  const bool is_planned = process.exit.code == number_of(os::Signal::kill);
   const bool was_sent = std::ranges::any_of(
-      task.sent, [&](os::Signal signal) { return number_of(signal) == task.exit.code; });
+      process.sent, [&](os::Signal signal) { return number_of(signal) == process.exit.code; });
   return is_planned || was_sent ? fact::killed : fact::crashed;
 }
 
-void SimRun::be_born(SimOs& os, const Task* parent, const os::SpawnOptions& options) {
-  if (gates.observing) {
+void SimRun::be_born(SimOs& os, const SimProcess* parent, const os::SpawnOptions& options) {
+  if (interceptors.observing) {
     return;  // Not of the run, but the world's own.
   }
   auto member = std::make_unique<Member>();
@@ -70,17 +70,17 @@ void SimRun::be_born(SimOs& os, const Task* parent, const os::SpawnOptions& opti
   member->role = before == 0 ? member->base : member->base + '#' + std::to_string(before + 1);
   member->chance = hash_of(member->role);
   member->system = &os;
-  member->gate = std::make_unique<SimGate>(*this, *member);
-  member->os = std::make_unique<InstrumentedOs>(os, *member->gate);
+  member->interceptor = std::make_unique<SimInterceptor>(*this, *member);
+  member->os = std::make_unique<InstrumentedOs>(os, *member->interceptor);
   for (const os::PassedFd& passed : options.fds) {
     member->os->adopt(os::Fd{passed.number_there}, "passed");
   }
-  os.task().role = member->role;
+  os.process().role = member->role;
   const Member* starter = parent == nullptr ? nullptr : member_of(*parent);
   by_index.push_back(member.get());
-  const Member& born = *members.emplace(&os.task(), std::move(member)).first->second;
+  const Member& born = *members.emplace(&os.process(), std::move(member)).first->second;
   const std::string_view started_by = starter == nullptr ? born.role : starter->role;
-  note(born, RecordKind::fact, fact::born, started_by, os.task().pid);
+  note(born, RecordKind::fact, fact::born, started_by, os.process().pid);
 }
 
 const Role* SimRun::part_of(const os::SpawnOptions& options) const {
@@ -88,28 +88,28 @@ const Role* SimRun::part_of(const os::SpawnOptions& options) const {
                                  : role_started_as(scenario, options.entry, options.arguments);
 }
 
-Member* SimRun::member_of(const Task& task) {
-  const auto found = members.find(&task);
+Member* SimRun::member_of(const SimProcess& process) {
+  const auto found = members.find(&process);
   return found == members.end() ? nullptr : found->second.get();
 }
 
 void SimRun::kill(std::string_view role) {
   for (const Member* member : by_index) {
     if (member->plays(role)) {
-      machine.kernel.deliver(member->system->task(), os::Signal::kill);
+      machine.kernel.deliver(member->system->process(), os::Signal::kill);
     }
   }
 }
 
 void SimRun::kill_all() {
   for (const Member* member : by_index) {
-    machine.kernel.deliver(member->system->task(), os::Signal::kill);
+    machine.kernel.deliver(member->system->process(), os::Signal::kill);
   }
 }
 
 void SimRun::note(const Member& member,
                   RecordKind kind,
-                  std::string_view place,
+                  std::string_view name,
                   std::string_view text,
                   std::int64_t value) {
   Record& record = journal.emplace_back();
@@ -119,26 +119,26 @@ void SimRun::note(const Member& member,
   record.process = member.index;
   record.actor = machine.scheduler.current();
   record.kind = kind;
-  record.observed = gates.observing;
+  record.observed = interceptors.observing;
   record.role.assign(member.role);
-  record.place.assign(place);
+  record.name.assign(name);
   record.text.assign(text);
 }
 
 bool SimRun::has_moved() {
-  return gates.crossings != observed_at;
+  return interceptors.crossings != observed_at;
 }
 
 /// Whether somebody may go on now, the scheduler has to see.
 bool SimRun::ask_tracker() {
-  observed_at = gates.crossings;
+  observed_at = interceptors.crossings;
   observe(*this);
   return true;
 }
 
 bool SimRun::let_doomed_go() {
   for (Member* member : by_index) {
-    if (!member->system->task().stopped && member->gate->strike()) {
+    if (!member->system->process().stopped && member->interceptor->strike()) {
       return true;
     }
   }
@@ -148,8 +148,8 @@ bool SimRun::let_doomed_go() {
 bool SimRun::let_down_one_who_awaits() {
   Awaiting* first = nullptr;
   for (Awaiting* each : awaiting) {
-    const bool waits =
-        !each->task->stopped && each->task->life == Task::Life::running && !each->in_vain;
+    const bool waits = !each->process->stopped &&
+                       each->process->life == SimProcess::Life::running && !each->in_vain;
     if (waits && (first == nullptr || each->actor < first->actor)) {
       first = each;
     }
@@ -163,14 +163,14 @@ bool SimRun::let_down_one_who_awaits() {
 bool SimRun::let_stopped_go() {
   bool any = false;
   for (const Member* member : by_index) {
-    Task& task = member->system->task();
-    any = any || (task.stopped && task.life == Task::Life::running);
-    machine.kernel.deliver(task, os::Signal::resume);
+    SimProcess& process = member->system->process();
+    any = any || (process.stopped && process.life == SimProcess::Life::running);
+    machine.kernel.deliver(process, os::Signal::resume);
   }
   return any;
 }
 
-void SimGate::note_fired(FaultKind kind, std::size_t index) noexcept {
+void SimInterceptor::note_fired(FaultKind kind, std::size_t index) noexcept {
   run_.note(member_,
             RecordKind::fact,
             fact::fired,
@@ -178,19 +178,19 @@ void SimGate::note_fired(FaultKind kind, std::size_t index) noexcept {
             static_cast<std::int64_t>(index));
 }
 
-void SimGate::interrupt() noexcept {
+void SimInterceptor::interrupt() noexcept {
   for (const os::Signal signal :
        {os::Signal::interrupt, os::Signal::terminate, os::Signal::hang_up, os::Signal::quit}) {
-    run_.machine.kernel.deliver(member_.system->task(), signal);
+    run_.machine.kernel.deliver(member_.system->process(), signal);
   }
   run_.machine.scheduler.mind_death();
 }
 
-void SimGate::pause() noexcept {
+void SimInterceptor::pause() noexcept {
   run_.machine.scheduler.pause();
 }
 
-Record* SimGate::claim() noexcept {
+Record* SimInterceptor::claim() noexcept {
   Record& made = run_.journal.emplace_back();
   made.seq = static_cast<std::uint32_t>(run_.journal.size() - 1);
   made.process = member_.index;
@@ -199,30 +199,31 @@ Record* SimGate::claim() noexcept {
   return &made;
 }
 
-void SimGate::publish(Record& record) noexcept {
+void SimInterceptor::publish(Record& record) noexcept {
   record.published = 1;
 }
 
-void SimGate::die(bool whole_tree) noexcept {
+void SimInterceptor::die(bool whole_tree) noexcept {
   if (whole_tree) {
     run_.kill_all();
   } else {
-    run_.machine.kernel.deliver(member_.system->task(), os::Signal::kill);
+    run_.machine.kernel.deliver(member_.system->process(), os::Signal::kill);
   }
   run_.machine.scheduler.mind_death();
   LASTREF_ASSERT(false);
 }
 
-void SimGate::give_up() noexcept {
+void SimInterceptor::give_up() noexcept {
   run_.machine.scheduler.give_up();
 }
 
-Reach SimGate::reach_of(const Approach& approach) const {
-  if (strikes_at(approach.place)) {
+Reach SimInterceptor::reach_of(const PendingCall& pending_call) const {
+  if (strikes_at(pending_call.name)) {
     return Reach::everybody;  // A death here is everybody's business.
   }
-  const bool is_pipe = approach.object.starts_with("pipe.") && !run_.machine.kernel.pipes_travel;
-  switch (approach.call) {
+  const bool is_pipe =
+      pending_call.object.starts_with("pipe.") && !run_.machine.kernel.pipes_travel;
+  switch (pending_call.call) {
     case Call::make_socket:
     case Call::make_pipe:
     case Call::start_thread:
@@ -235,26 +236,27 @@ Reach SimGate::reach_of(const Approach& approach) const {
     case Call::write:
       return is_pipe ? Reach::process : Reach::everybody;
     case Call::close:
-      return is_pipe || approach.object.starts_with("process:") ? Reach::process : Reach::everybody;
+      return is_pipe || pending_call.object.starts_with("process:") ? Reach::process
+                                                                    : Reach::everybody;
     default:
       return Reach::everybody;
   }
 }
 
-void SimGate::let_others_go_first(const Approach& approach) noexcept {
-  run_.machine.scheduler.ask(reach_of(approach));
+void SimInterceptor::let_others_go_first(const PendingCall& pending_call) noexcept {
+  run_.machine.scheduler.ask(reach_of(pending_call));
 }
 
-std::string_view SimGate::role_of(os::Pid pid) const noexcept {
+std::string_view SimInterceptor::role_of(os::Pid pid) const noexcept {
   // The last one: pids are used again.
   const auto found =
       std::find_if(run_.by_index.rbegin(), run_.by_index.rend(), [pid](const Member* member) {
-        return member->system->task().pid == pid;
+        return member->system->process().pid == pid;
       });
   return found == run_.by_index.rend() ? std::string_view() : std::string_view((*found)->role);
 }
 
-bool SimGate::strike() noexcept {
+bool SimInterceptor::strike() noexcept {
   for (auto& [actor, each] : doing_) {
     if (each.pending.kill_blocked != nullptr && !each.struck) {
       each.struck = true;
@@ -264,26 +266,26 @@ bool SimGate::strike() noexcept {
   return false;
 }
 
-void SimGate::signalled(os::Fd, os::Signal) noexcept {
+void SimInterceptor::signalled(os::Fd, os::Signal) noexcept {
   run_.machine.scheduler.mind_death();
 }
 
 // Before a monitor's lock.
-void SimGate::ask() noexcept {
+void SimInterceptor::ask() noexcept {
   run_.machine.scheduler.ask(Reach::process);
 }
 
-bool SimGate::wait_ready(std::span<const os::PollItem> items,
-                         std::optional<os::Instant> deadline) noexcept {
+bool SimInterceptor::wait_ready(std::span<const os::PollItem> items,
+                                std::optional<os::Instant> deadline) noexcept {
   const SimKernel& kernel = run_.machine.kernel;
-  Task& task = member_.system->task();
+  SimProcess& process = member_.system->process();
   Doing& mine = doing();
   mine.struck = false;
   std::uint64_t looked_at = kernel.changes;
-  bool seen = kernel.is_ready(task, items);
+  bool seen = kernel.is_ready(process, items);
   const std::function<bool()> ready = [&] {
     if (std::exchange(looked_at, kernel.changes) != kernel.changes) {
-      seen = kernel.is_ready(task, items);
+      seen = kernel.is_ready(process, items);
     }
     return seen || mine.struck;
   };
@@ -292,15 +294,15 @@ bool SimGate::wait_ready(std::span<const os::PollItem> items,
   return in_time;
 }
 
-void SimGate::wait_for(Wait reason, const void* thing) noexcept {
+void SimInterceptor::wait_for(Wait reason, const void* thing) noexcept {
   Waiting waiting{.reason = reason, .thing = thing};
   doing().waiting = &waiting;
   const std::function<bool()> woken = [&] { return waiting.woken; };
-  run_.machine.scheduler.wait_until(woken, std::nullopt, word_of(reason));
+  run_.machine.scheduler.wait_until(woken, std::nullopt, name_of(reason));
   doing().waiting = nullptr;
 }
 
-void SimGate::wake(Wait reason, const void* thing) noexcept {
+void SimInterceptor::wake(Wait reason, const void* thing) noexcept {
   for (auto& [actor, each] : doing_) {
     if (each.waiting != nullptr && each.waiting->reason == reason && each.waiting->thing == thing) {
       each.waiting->woken = true;
@@ -308,26 +310,26 @@ void SimGate::wake(Wait reason, const void* thing) noexcept {
   }
 }
 
-os::Instant SimGate::now() noexcept {
+os::Instant SimInterceptor::now() noexcept {
   return run_.machine.kernel.clock += tick;
 }
 
-void SimGate::fill(os::Buffer into) noexcept {
+void SimInterceptor::fill(os::Buffer into) noexcept {
   for (std::byte& each : into) {
     member_.chance = member_.chance * 6364136223846793005U + 1442695040888963407U;  // Knuth's MMIX
     each = static_cast<std::byte>(member_.chance >> 56U);
   }
 }
 
-ActorId SimGate::new_actor() noexcept {
+ActorId SimInterceptor::new_actor() noexcept {
   return static_cast<ActorId>(run_.machine.scheduler.actors());
 }
 
-void SimGate::join(ActorId actor) noexcept {
+void SimInterceptor::join(ActorId actor) noexcept {
   Scheduler& scheduler = run_.machine.scheduler;
   const std::function<bool()> ended = [&] { return scheduler.is_gone(actor); };
   if (!ended()) {
-    scheduler.wait_until(ended, std::nullopt, word_of(Wait::thread));
+    scheduler.wait_until(ended, std::nullopt, name_of(Wait::thread));
   }
 }
 

@@ -1,6 +1,7 @@
 // SimRun: one run of a scenario on a simulated computer: its machine, plan, journal and processes.
 //
-// SimGate is what stands around each process's SimOs, as SerialGate does in the kernel world.
+// SimInterceptor is what stands around each process's SimOs, as SerialInterceptor does in the
+// kernel world.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "harness/instrument/instrumented_os.hpp"
-#include "harness/instrument/plan_gate.hpp"
+#include "harness/instrument/plan_interceptor.hpp"
 #include "harness/instrument/standstill.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/scenario/world.hpp"
@@ -20,7 +21,7 @@
 
 namespace lastref::harness::sim {
 
-class SimGate;
+class SimInterceptor;
 
 /// Whether the product has an entry of that name.
 bool is_entry(std::string_view name) noexcept;
@@ -33,7 +34,7 @@ struct Member {
   std::string role;            ///< "tracker#2"
   std::uint64_t chance = 0;
   SimOs* system = nullptr;
-  std::unique_ptr<SimGate> gate;
+  std::unique_ptr<SimInterceptor> interceptor;
   std::unique_ptr<InstrumentedOs> os;
 
   /// Whether it is meant by `name`: "tracker" means all of them, "tracker#2" one.
@@ -43,7 +44,7 @@ struct Member {
 /// Somebody who waits for a signal.
 struct Awaiting {
   Scheduler::Index actor = 0;
-  const Task* task = nullptr;
+  const SimProcess* process = nullptr;
   bool in_vain = false;  ///< Nobody will give it.
 };
 
@@ -55,17 +56,17 @@ struct SimRun final : Standstill {
 
   /// The role that a process starts in; nothing if it is an entry of the product's, or none.
   const Role* part_of(const os::SpawnOptions& options) const;
-  void be_born(SimOs& os, const Task* parent, const os::SpawnOptions& options);
-  /// The process of the run that a task is; nothing for others.
-  Member* member_of(const Task& task);
+  void be_born(SimOs& os, const SimProcess* parent, const os::SpawnOptions& options);
+  /// The process of the run that a process is; nothing for others.
+  Member* member_of(const SimProcess& process);
   /// One of the ends in namespace fact.
-  std::string_view end_of(const Task& task) const;
+  std::string_view end_of(const SimProcess& process) const;
   /// SIGKILL to all processes of a role, or to all.
   void kill(std::string_view role);
   void kill_all();
   void note(const Member& member,
             RecordKind kind,
-            std::string_view place,
+            std::string_view name,
             std::string_view text,
             std::int64_t value = 0);
   bool has_moved() override;
@@ -78,9 +79,9 @@ struct SimRun final : Standstill {
   const Plan& plan;
   Choices& choices;
   Machine machine;
-  std::shared_ptr<Task> maker;  ///< Whose child the root is
+  std::shared_ptr<SimProcess> maker;  ///< Whose child the root is
   std::vector<Record> journal;
-  std::map<const Task*, std::unique_ptr<Member>> members;
+  std::map<const SimProcess*, std::unique_ptr<Member>> members;
   std::vector<Member*> by_index;
   std::string listener;  ///< Path of the socket that was bound last
 
@@ -89,14 +90,15 @@ struct SimRun final : Standstill {
   std::string ask_after;
   std::vector<Awaiting*> awaiting;
 
-  GateState gates;
+  InterceptorState interceptors;
   std::uint32_t observed_at = 0;  ///< How many crossings there were when the tracker was asked last
   bool swept = false;             ///< What dies now is killed by the world.
 };
 
-class SimGate final : public PlanGate {
+class SimInterceptor final : public PlanInterceptor {
  public:
-  SimGate(SimRun& run, Member& member) : PlanGate(run.gates), run_(run), member_(member) {
+  SimInterceptor(SimRun& run, Member& member)
+      : PlanInterceptor(run.interceptors), run_(run), member_(member) {
     play(run.plan.faults, member.role);
   }
 
@@ -136,10 +138,10 @@ class SimGate final : public PlanGate {
   };
 
   /// Who can tell whether the call was made before or after a step of theirs.
-  Reach reach_of(const Approach& approach) const;
+  Reach reach_of(const PendingCall& pending_call) const;
   Doing& doing() { return doing_[run_.machine.scheduler.current()]; }
   PendingFaults& pending() noexcept override { return doing().pending; }
-  void let_others_go_first(const Approach& approach) noexcept override;
+  void let_others_go_first(const PendingCall& pending_call) noexcept override;
   Record* claim() noexcept override;
   void publish(Record& record) noexcept override;
   std::size_t records() const noexcept override { return run_.journal.size(); }

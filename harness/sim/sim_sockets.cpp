@@ -43,23 +43,23 @@ Socket::~Socket() {
   }
 }
 
-Answer<std::shared_ptr<Socket>> SimKernel::socket_of(const Task& task, os::Fd fd) {
-  const auto open = description(task, fd);
+Answer<std::shared_ptr<Socket>> SimKernel::socket_of(const SimProcess& caller, os::Fd fd) {
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
   return open->socket ? Answer<std::shared_ptr<Socket>>(open->socket) : refused(ENOTSOCK);
 }
 
-Answer<os::Fd> SimKernel::make_socket(Task& task) {
+Answer<os::Fd> SimKernel::make_socket(SimProcess& caller) {
   auto description = std::make_shared<Description>();
   description->kind = DescriptionKind::socket;
   description->socket = std::make_shared<Socket>();
-  return install(task, std::move(description));
+  return install(caller, std::move(description));
 }
 
-Answer<void> SimKernel::bind(Task& task, os::Fd fd, const std::string& path) {
-  const auto socket = socket_of(task, fd);
+Answer<void> SimKernel::bind(SimProcess& caller, os::Fd fd, const std::string& path) {
+  const auto socket = socket_of(caller, fd);
   if (!socket) {
     return refused(socket.error());
   }
@@ -67,20 +67,20 @@ Answer<void> SimKernel::bind(Task& task, os::Fd fd, const std::string& path) {
     return refused(ENAMETOOLONG);
   }
   // The node is made before the socket is looked at, and removed again: af_unix.c, unix_bind_bsd.
-  auto at = place_for_new(task, path);
+  auto at = entry_for_new(caller, path);
   if (!at) {
     return refused(at.error() == EEXIST ? EADDRINUSE : at.error());
   }
   if ((*socket)->address) {
     return refused(EINVAL);
   }
-  (*socket)->address = link(task, *at, os::FileKind::socket, 0777);
+  (*socket)->address = link(caller, *at, os::FileKind::socket, 0777);
   (*socket)->address->bound = *socket;
   return {};
 }
 
-Answer<void> SimKernel::listen(Task& task, os::Fd fd) {
-  const auto socket = socket_of(task, fd);
+Answer<void> SimKernel::listen(SimProcess& caller, os::Fd fd) {
+  const auto socket = socket_of(caller, fd);
   if (!socket) {
     return refused(socket.error());
   }
@@ -89,26 +89,26 @@ Answer<void> SimKernel::listen(Task& task, os::Fd fd) {
   }
   ++changes;
   (*socket)->state = Socket::State::listening;
-  (*socket)->here = {.pid = task.pid, .user = task.user};
+  (*socket)->here = {.pid = caller.pid, .user = caller.user};
   return {};
 }
 
-Answer<void> SimKernel::connect(Task& task, os::Fd fd, const std::string& path) {
-  const auto socket = socket_of(task, fd);
+Answer<void> SimKernel::connect(SimProcess& caller, os::Fd fd, const std::string& path) {
+  const auto socket = socket_of(caller, fd);
   if (!socket) {
     return refused(socket.error());
   }
   if (path.size() > path_size_max) {
     return refused(ENAMETOOLONG);
   }
-  const auto at = walk(task, path);
+  const auto at = walk(caller, path);
   if (!at) {
     return refused(at.error());
   }
   if (!at->found) {
     return refused(ENOENT);
   }
-  if (task.user != 0 && task.user != at->found->owner && (at->found->mode & 02U) == 0) {
+  if (caller.user != 0 && caller.user != at->found->owner && (at->found->mode & 02U) == 0) {
     return refused(EACCES);
   }
   const auto listener = at->found->bound.lock();
@@ -129,18 +129,18 @@ Answer<void> SimKernel::connect(Task& task, os::Fd fd, const std::string& path) 
   embryo->state = (*socket)->state = Socket::State::connected;
   embryo->peer = *socket;
   (*socket)->peer = embryo;
-  embryo->there = {.pid = task.pid, .user = task.user};
+  embryo->there = {.pid = caller.pid, .user = caller.user};
   (*socket)->there = listener->here;
   listener->waiting.push_back(std::move(embryo));
   return {};
 }
 
-Answer<os::Fd> SimKernel::accept(Task& task, os::Fd fd) {
-  const auto socket = socket_of(task, fd);
+Answer<os::Fd> SimKernel::accept(SimProcess& caller, os::Fd fd) {
+  const auto socket = socket_of(caller, fd);
   if (!socket) {
     return refused(socket.error());
   }
-  if (!has_room(task)) {
+  if (!has_space(caller)) {
     return refused(EMFILE);
   }
   if ((*socket)->state != Socket::State::listening) {
@@ -156,14 +156,14 @@ Answer<os::Fd> SimKernel::accept(Task& task, os::Fd fd) {
   auto description = std::make_shared<Description>();
   description->kind = DescriptionKind::socket;
   description->socket = std::move(accepted);
-  return install(task, std::move(description));
+  return install(caller, std::move(description));
 }
 
-Answer<void> SimKernel::send(Task& task,
+Answer<void> SimKernel::send(SimProcess& caller,
                              os::Fd fd,
                              os::Bytes message,
                              std::span<const os::Fd> fds) {
-  const auto found = socket_of(task, fd);
+  const auto found = socket_of(caller, fd);
   if (!found) {
     return refused(found.error());
   }
@@ -181,7 +181,7 @@ Answer<void> SimKernel::send(Task& task,
     return refused(EINVAL);
   }
   for (const os::Fd passed : fds) {
-    packet.fds.push_back(description(task, passed));
+    packet.fds.push_back(description(caller, passed));
     if (!packet.fds.back()) {
       return refused(EBADF);
     }
@@ -203,8 +203,8 @@ Answer<void> SimKernel::send(Task& task,
   return {};
 }
 
-Answer<os::Received> SimKernel::receive(Task& task, os::Fd fd, os::Buffer into) {
-  const auto found = socket_of(task, fd);
+Answer<os::Received> SimKernel::receive(SimProcess& caller, os::Fd fd, os::Buffer into) {
+  const auto found = socket_of(caller, fd);
   if (!found) {
     return refused(found.error());
   }
@@ -229,7 +229,7 @@ Answer<os::Received> SimKernel::receive(Task& task, os::Fd fd, os::Buffer into) 
   received.size = copy_out(packet.bytes, into);
   received.truncated = received.size < packet.bytes.size();
   for (auto& passed : packet.fds) {
-    const auto here = install(task, passed);
+    const auto here = install(caller, passed);
     received.truncated = received.truncated || !here;
     if (!here) {
       break;
@@ -239,8 +239,8 @@ Answer<os::Received> SimKernel::receive(Task& task, os::Fd fd, os::Buffer into) 
   return received;
 }
 
-Answer<void> SimKernel::shut_down(Task& task, os::Fd fd) {
-  const auto socket = socket_of(task, fd);
+Answer<void> SimKernel::shut_down(SimProcess& caller, os::Fd fd) {
+  const auto socket = socket_of(caller, fd);
   if (!socket) {
     return refused(socket.error());
   }
@@ -252,8 +252,8 @@ Answer<void> SimKernel::shut_down(Task& task, os::Fd fd) {
   return {};
 }
 
-Answer<os::Peer> SimKernel::peer_of(Task& task, os::Fd fd) {
-  const auto socket = socket_of(task, fd);
+Answer<os::Peer> SimKernel::peer_of(SimProcess& caller, os::Fd fd) {
+  const auto socket = socket_of(caller, fd);
   if (!socket) {
     return refused(socket.error());
   }

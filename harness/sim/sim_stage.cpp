@@ -27,7 +27,7 @@ Status SimStage::start(const std::string& role) {
     refute("the scenario has every role that it starts", role);
     return failure(std::errc::no_such_file_or_directory, role, Call::spawn);
   }
-  const auto parent = run_.machine.kernel.find(member_.system->task().pid);
+  const auto parent = run_.machine.kernel.find(member_.system->process().pid);
   run_.machine.boot(parent, {.entry = role, .arguments = {tree}, .fds = {}, .blocked = {}});
   return ok();
 }
@@ -45,7 +45,7 @@ bool SimStage::await(const std::string& signal) {
   if (is_said()) {
     return true;
   }
-  Awaiting mine{.actor = run_.machine.scheduler.current(), .task = &member_.system->task()};
+  Awaiting mine{.actor = run_.machine.scheduler.current(), .process = &member_.system->process()};
   const std::function<bool()> heard = [&] { return mine.in_vain || is_said(); };
   run_.awaiting.push_back(&mine);
   run_.machine.scheduler.wait_until(heard, std::nullopt, "await");
@@ -71,7 +71,7 @@ Result<std::string> SimStage::receive(const std::string& signal) {
 void SimStage::deliver(const std::string& role, os::Signal signal) {
   for (const Member* each : run_.by_index) {
     if (each->plays(role) && each != &member_) {
-      run_.machine.kernel.deliver(each->system->task(), signal);
+      run_.machine.kernel.deliver(each->system->process(), signal);
     }
   }
 }
@@ -82,8 +82,8 @@ void SimStage::stop(const std::string& role) {
 
 bool SimStage::resume(const std::string& role) {
   const bool any = std::ranges::any_of(run_.by_index, [&](const Member* each) {
-    const Task& task = each->system->task();
-    return each->plays(role) && task.stopped && task.life == Task::Life::running;
+    const SimProcess& process = each->system->process();
+    return each->plays(role) && process.stopped && process.life == SimProcess::Life::running;
   });
   deliver(role, os::Signal::resume);
   return any;
@@ -97,9 +97,9 @@ void SimStage::kill(const std::string& role) {
 
 void SimStage::interrupt_all() {
   for (const Member* each : run_.by_index) {
-    Task& task = each->system->task();
-    task.sent.insert(os::Signal::interrupt);
-    run_.machine.kernel.deliver(task, os::Signal::interrupt);
+    SimProcess& process = each->system->process();
+    process.sent.insert(os::Signal::interrupt);
+    run_.machine.kernel.deliver(process, os::Signal::interrupt);
   }
   run_.machine.scheduler.mind_death();
   run_.machine.scheduler.bury_the_doomed();
@@ -107,13 +107,13 @@ void SimStage::interrupt_all() {
 
 std::size_t SimStage::processes(const std::string& role) {
   return static_cast<std::size_t>(std::ranges::count_if(run_.by_index, [&](const Member* each) {
-    const Task& task = each->system->task();
-    return each->plays(role) && task.life == Task::Life::running && !task.doomed;
+    const SimProcess& process = each->system->process();
+    return each->plays(role) && process.life == SimProcess::Life::running && !process.doomed;
   }));
 }
 
 bool SimStage::is_undisturbed() const noexcept {
-  return !run_.gates.has_fired();
+  return !run_.interceptors.has_fired();
 }
 
 void SimStage::refute(const std::string& claim, const std::string& seen) {

@@ -1,8 +1,8 @@
-// Bytes of files in the simulated kernel: at which offset they are read and written, and the room
+// Bytes of files in the simulated kernel: at which offset they are read and written, and the space
 // that they take.
 //
-// The order of checks is that of fs/read_write.c, fs/sync.c and fs/open.c in Linux; what takes room
-// is as in mm/shmem.c.
+// The order of checks is that of fs/read_write.c, fs/sync.c and fs/open.c in Linux; what takes
+// space is as in mm/shmem.c.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -22,13 +22,13 @@ constexpr std::uint64_t tmpfs_magic = 0x01021994;
 constexpr std::uint64_t ext4_magic = 0xef53;
 
 /// What is open, if it has offsets; it is looked at after the offset.
-Answer<std::shared_ptr<Description>> file_with_offsets(const Task& task,
+Answer<std::shared_ptr<Description>> file_with_offsets(const SimProcess& caller,
                                                        os::Fd fd,
                                                        std::uint64_t offset) {
   if (offset > offset_max) {
     return refused(EINVAL);
   }
-  auto open = SimKernel::description(task, fd);
+  auto open = SimKernel::description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
@@ -62,7 +62,7 @@ Answer<void> may_have_holes(const Description& open) {
 
 }  // namespace
 
-/// How many of the bytes there is room for; their pages are taken.
+/// How many of the bytes there is space for; their pages are taken.
 std::size_t SimKernel::take_pages(Inode& inode, std::uint64_t offset, std::size_t size) {
   if (inode.device != first_device) {
     return size;
@@ -90,17 +90,17 @@ void SimKernel::give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t
   }
 }
 
-Answer<std::size_t> SimKernel::put(const Task& task,
+Answer<std::size_t> SimKernel::put(const SimProcess& caller,
                                    Inode& inode,
                                    os::Bytes bytes,
                                    std::uint64_t offset) {
   if (bytes.empty()) {
     return 0;
   }
-  if (offset >= task.file_size_max) {
+  if (offset >= caller.file_size_max) {
     return refused(EFBIG);
   }
-  const std::size_t wanted = std::min<std::uint64_t>(bytes.size(), task.file_size_max - offset);
+  const std::size_t wanted = std::min<std::uint64_t>(bytes.size(), caller.file_size_max - offset);
   if (offset + wanted > inode.bytes.capacity() && !inode.pinned.expired()) {
     return refused(ENOSPC);
   }
@@ -113,11 +113,11 @@ Answer<std::size_t> SimKernel::put(const Task& task,
   return size;
 }
 
-Answer<std::size_t> SimKernel::write_at(Task& task,
+Answer<std::size_t> SimKernel::write_at(SimProcess& caller,
                                         os::Fd fd,
                                         os::Bytes bytes,
                                         std::uint64_t offset) {
-  const auto found = file_with_offsets(task, fd, offset);
+  const auto found = file_with_offsets(caller, fd, offset);
   if (!found) {
     return refused(found.error());
   }
@@ -129,14 +129,14 @@ Answer<std::size_t> SimKernel::write_at(Task& task,
     return refused(EINVAL);
   }
   // Linux appends whatever the offset says. pwrite(2), BUGS.
-  return put(task, *open.inode, bytes, open.append ? open.inode->bytes.size() : offset);
+  return put(caller, *open.inode, bytes, open.append ? open.inode->bytes.size() : offset);
 }
 
-Answer<std::size_t> SimKernel::read_at(Task& task,
+Answer<std::size_t> SimKernel::read_at(SimProcess& caller,
                                        os::Fd fd,
                                        os::Buffer into,
                                        std::uint64_t offset) {
-  const auto found = file_with_offsets(task, fd, offset);
+  const auto found = file_with_offsets(caller, fd, offset);
   if (!found) {
     return refused(found.error());
   }
@@ -151,8 +151,8 @@ Answer<std::size_t> SimKernel::read_at(Task& task,
   return copy_out(bytes.substr(std::min<std::uint64_t>(offset, bytes.size())), into);
 }
 
-Answer<void> SimKernel::sync(Task& task, os::Fd fd) {
-  const auto open = description(task, fd);
+Answer<void> SimKernel::sync(SimProcess& caller, os::Fd fd) {
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
@@ -160,11 +160,11 @@ Answer<void> SimKernel::sync(Task& task, os::Fd fd) {
   return open->kind == DescriptionKind::file ? Answer<void>() : refused(EINVAL);
 }
 
-Answer<void> SimKernel::punch_hole(Task& task,
+Answer<void> SimKernel::punch_hole(SimProcess& caller,
                                    os::Fd fd,
                                    std::uint64_t offset,
                                    std::uint64_t size) {
-  const auto open = description(task, fd);
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
@@ -191,11 +191,12 @@ Answer<void> SimKernel::punch_hole(Task& task,
   return {};
 }
 
-Answer<SimKernel::Walk> SimKernel::walk_through(const Task& task, const std::string& path) const {
-  auto at = walk(task, path);
+Answer<SimKernel::Walk> SimKernel::walk_through(const SimProcess& caller,
+                                                const std::string& path) const {
+  auto at = walk(caller, path);
   int links = 0;
   while (at && at->found && at->found->kind == os::FileKind::symlink) {
-    if (auto followed = follow(task, *at, links); !followed) {
+    if (auto followed = follow(caller, *at, links); !followed) {
       return refused(followed.error());
     }
   }
@@ -205,8 +206,8 @@ Answer<SimKernel::Walk> SimKernel::walk_through(const Task& task, const std::str
   return at;
 }
 
-Answer<std::uint64_t> SimKernel::free_space(Task& task, const std::string& path) const {
-  const auto at = walk_through(task, path);
+Answer<std::uint64_t> SimKernel::free_space(SimProcess& caller, const std::string& path) const {
+  const auto at = walk_through(caller, path);
   if (!at) {
     return refused(at.error());
   }
@@ -216,8 +217,8 @@ Answer<std::uint64_t> SimKernel::free_space(Task& task, const std::string& path)
   return std::min<std::uint64_t>(limits.bytes - std::min(limits.bytes, bytes_), offset_max);
 }
 
-Answer<std::uint64_t> SimKernel::file_system(Task& task, const std::string& path) const {
-  const auto at = walk_through(task, path);
+Answer<std::uint64_t> SimKernel::file_system(SimProcess& caller, const std::string& path) const {
+  const auto at = walk_through(caller, path);
   if (!at) {
     return refused(at.error());
   }

@@ -41,16 +41,16 @@ struct Events {
 
 Events events_of(const Socket& socket, const SimLimits& limits) {
   const bool waiting = !socket.inbox.empty() || !socket.waiting.empty();
-  const bool room = socket.cost * 4 <= limits.socket_buffer;
+  const bool space = socket.cost * 4 <= limits.socket_buffer;
   switch (socket.state) {
     case Socket::State::fresh:
       return {.in = socket.shut, .out = true, .over = true};
     case Socket::State::listening:
-      return {.in = waiting || socket.shut, .out = room, .over = socket.shut};
+      return {.in = waiting || socket.shut, .out = space, .over = socket.shut};
     case Socket::State::connected:
       break;
   }
-  return {.in = waiting || socket.shut, .out = room, .over = socket.shut || socket.error != 0};
+  return {.in = waiting || socket.shut, .out = space, .over = socket.shut || socket.error != 0};
 }
 
 Events events_of(const Description& open, const SimLimits& limits) {
@@ -65,9 +65,9 @@ Events events_of(const Description& open, const SimLimits& limits) {
               .over = open.pipe->readers == 0};
     case DescriptionKind::process: {
       // POLLHUP when it is reaped: Linux 6.9.
-      const Task::Life life = open.task->life;
-      const bool reaped = life == Task::Life::reaped;
-      return {.in = reaped || life == Task::Life::zombie, .out = false, .over = reaped};
+      const SimProcess::Life life = open.process->life;
+      const bool reaped = life == SimProcess::Life::reaped;
+      return {.in = reaped || life == SimProcess::Life::zombie, .out = false, .over = reaped};
     }
     case DescriptionKind::file:
     case DescriptionKind::stream:
@@ -93,8 +93,8 @@ Description::~Description() {
   }
 }
 
-Answer<std::size_t> SimKernel::read(Task& task, os::Fd fd, os::Buffer into) {
-  const auto open = description(task, fd);
+Answer<std::size_t> SimKernel::read(SimProcess& caller, os::Fd fd, os::Buffer into) {
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
@@ -116,7 +116,7 @@ Answer<std::size_t> SimKernel::read(Task& task, os::Fd fd, os::Buffer into) {
     case DescriptionKind::stream:
       return 0;
     case DescriptionKind::socket: {
-      const auto received = receive(task, fd, into);
+      const auto received = receive(caller, fd, into);
       return received ? Answer<std::size_t>(received->size) : refused(received.error());
     }
     case DescriptionKind::process:
@@ -149,8 +149,8 @@ Answer<std::size_t> SimKernel::write_pipe(Pipe& pipe, os::Bytes bytes) {
   return total == 0 ? refused(EAGAIN) : Answer<std::size_t>(total);
 }
 
-Answer<std::size_t> SimKernel::write(Task& task, os::Fd fd, os::Bytes bytes) {
-  const auto open = description(task, fd);
+Answer<std::size_t> SimKernel::write(SimProcess& caller, os::Fd fd, os::Bytes bytes) {
+  const auto open = description(caller, fd);
   if (!open) {
     return refused(EBADF);
   }
@@ -163,7 +163,7 @@ Answer<std::size_t> SimKernel::write(Task& task, os::Fd fd, os::Bytes bytes) {
         return 0;  // Not even to the end.
       }
       const std::uint64_t offset = open->append ? open->inode->bytes.size() : open->offset;
-      const auto size = put(task, *open->inode, bytes, offset);
+      const auto size = put(caller, *open->inode, bytes, offset);
       if (size) {
         open->offset = offset + *size;
       }
@@ -178,7 +178,7 @@ Answer<std::size_t> SimKernel::write(Task& task, os::Fd fd, os::Bytes bytes) {
       standard_error += text_of(bytes);
       return bytes.size();
     case DescriptionKind::socket: {
-      const auto sent = send(task, fd, bytes, {});
+      const auto sent = send(caller, fd, bytes, {});
       return sent ? Answer<std::size_t>(bytes.size()) : refused(sent.error());
     }
     case DescriptionKind::process:
@@ -187,8 +187,8 @@ Answer<std::size_t> SimKernel::write(Task& task, os::Fd fd, os::Bytes bytes) {
   return refused(EINVAL);
 }
 
-Answer<os::PipeEnds> SimKernel::make_pipe(Task& task) {
-  if (!has_room(task, 2)) {
+Answer<os::PipeEnds> SimKernel::make_pipe(SimProcess& caller) {
+  if (!has_space(caller, 2)) {
     return refused(EMFILE);
   }
   const auto pipe = std::make_shared<Pipe>();
@@ -197,20 +197,20 @@ Answer<os::PipeEnds> SimKernel::make_pipe(Task& task) {
     description->kind = kind;
     description->pipe = pipe;
     ++(kind == DescriptionKind::pipe_read ? pipe->readers : pipe->writers);
-    return *install(task, std::move(description));
+    return *install(caller, std::move(description));
   };
   const os::Fd read_end = end(DescriptionKind::pipe_read);
   return os::PipeEnds{.read = read_end, .write = end(DescriptionKind::pipe_write)};
 }
 
-std::size_t SimKernel::look(const Task& task, std::span<os::PollItem> items) const {
+std::size_t SimKernel::look(const SimProcess& caller, std::span<os::PollItem> items) const {
   std::size_t ready = 0;
   for (os::PollItem& item : items) {
     item.readable = item.writable = item.hung_up = false;
     if (item.fd == os::Fd::none) {
       continue;
     }
-    if (const Description* open = find(task, item.fd); open != nullptr) {
+    if (const Description* open = find(caller, item.fd); open != nullptr) {
       look_at(*open, limits, item);
     } else {
       item.hung_up = true;
@@ -220,9 +220,9 @@ std::size_t SimKernel::look(const Task& task, std::span<os::PollItem> items) con
   return ready;
 }
 
-bool SimKernel::is_ready(const Task& task, std::span<const os::PollItem> items) const {
+bool SimKernel::is_ready(const SimProcess& caller, std::span<const os::PollItem> items) const {
   return std::any_of(items.begin(), items.end(), [&](os::PollItem item) {
-    return look(task, std::span(&item, 1)) > 0;
+    return look(caller, std::span(&item, 1)) > 0;
   });
 }
 

@@ -41,7 +41,7 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
     static_cast<void>(lastref::sweep(system, {}));
     return 0;
   }
-  Member& member = *run.member_of(system.task());
+  Member& member = *run.member_of(system.process());
   int code = 0;
   if (member.part == nullptr) {
     code = tracker::run(*member.os, options.arguments);
@@ -69,7 +69,7 @@ void prepare(SimRun& run, const SimOptions& options) {
   run.machine.live = [&run](sim::SimOs& os, const os::SpawnOptions& how) {
     return live(run, os, how);
   };
-  const auto maker = run.machine.kernel.make_task(nullptr, "world");
+  const auto maker = run.machine.kernel.make_process(nullptr, "world");
   maker->umask = 0;
   maker->environment["LASTREF_RUNTIME_FOLDER"] = sim::runtime_folder;
   maker->environment["TMPDIR"] = sim::spare_folder_of_run;
@@ -116,7 +116,7 @@ std::vector<std::string> left(const SimRun& run) {
 
 /// The next start, which sweeps.
 void start_again(SimRun& run) {
-  run.gates.observing = true;
+  run.interceptors.observing = true;
   run.machine.kernel.free_storage();
   run.machine.scheduler.steps_max = ~std::uint64_t{0};
   run.machine.boot(run.maker, {.entry = next_start, .arguments = {}, .fds = {}, .blocked = {}});
@@ -172,7 +172,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
 
   const sim::ArenaPause outlives_the_run;
   Outcome outcome = outcome_of(evidence);
-  outcome.reached = run->gates.reached;
+  outcome.reached = run->interceptors.reached;
   outcome.choices = copy(choices.answers());
   outcome.options = copy(choices.options());
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view suffix = ".patch";
 constexpr std::string_view before = "--- a/";
-constexpr std::string_view room = "impl/";
+constexpr std::string_view patched_folder = "impl/";
 /// Names become words of commands.
 constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyz0123456789_";
 
@@ -81,7 +81,7 @@ Result<Mutant> parse_mutant(std::string name, std::string_view text) {
       continue;
     }
     const std::string_view file = line.substr(before.size());
-    if (!file.starts_with(room) || file.find("..") != std::string_view::npos) {
+    if (!file.starts_with(patched_folder) || file.find("..") != std::string_view::npos) {
       return failure(std::errc::invalid_argument,
                      mutant.name + ": changes what is not in impl: " + std::string(file));
     }

@@ -87,9 +87,9 @@ constexpr std::array<std::string_view, 6> definitions = {
     "TEST(", "TEST_F(", "TEST_P(", "TYPED_TEST(", "RC_GTEST_PROP(", "RC_GTEST_FIXTURE_PROP("};
 constexpr std::string_view spaces = " \n";
 
-bool reads_like_a_row(std::string_view word) {
-  return word.size() > 1 && word.front() >= 'A' && word.front() <= 'Z' &&
-         word.find_first_not_of("0123456789", 1) == std::string_view::npos;
+bool reads_like_a_row(std::string_view token) {
+  return token.size() > 1 && token.front() >= 'A' && token.front() <= 'Z' &&
+         token.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 /// What stands before `end`, without spaces around it. `text` loses it, and the end.
@@ -138,8 +138,8 @@ std::vector<std::string> rows_of_test(std::string_view name) {
   std::vector<std::string> rows;
   take_until(name, '_');
   while (!name.empty()) {
-    if (const std::string_view word = take_until(name, '_'); reads_like_a_row(word)) {
-      rows.emplace_back(word);
+    if (const std::string_view token = take_until(name, '_'); reads_like_a_row(token)) {
+      rows.emplace_back(token);
     }
   }
   return rows;

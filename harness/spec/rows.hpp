@@ -1,6 +1,6 @@
 // Rows: what the specification numbers, and who shows each of it.
 //
-// A row is shown by three parts: tests, which have its id as a word of their names ("..._T9",
+// A row is shown by three parts: tests, which have its id as a token of their names ("..._T9",
 // "..._T3_T9"); scenarios, which list it; and mutants, which break it, and which a test or a
 // scenario of the same row has to see. An ambient of the gate, in which every scenario shows the
 // row, is as good as a scenario of it. A row that is not built yet is in the table all the same, so

@@ -76,17 +76,17 @@ void ElementStream::read_runs(os::Buffer into, std::size_t count) {
 std::size_t ElementStream::read(os::Buffer into) {
   std::size_t size = 0;
   while (size < into.size() && left_ > 0) {
-    const os::Buffer room = into.subspan(size);
+    const os::Buffer space = into.subspan(size);
     std::size_t count = 0;
-    if (taken_ == 0 && !axes_.empty() && room.size() >= run_) {
+    if (taken_ == 0 && !axes_.empty() && space.size() >= run_) {
       const std::size_t runs =
-          std::min(room.size() / run_, axes_.back().length - axes_.back().index);
-      read_runs(room, runs);
+          std::min(space.size() / run_, axes_.back().length - axes_.back().index);
+      read_runs(space, runs);
       count = runs * run_;
       advance(runs);
     } else {
-      count = std::min(room.size(), run_ - taken_);
-      std::memcpy(room.data(), at_ + taken_, count);
+      count = std::min(space.size(), run_ - taken_);
+      std::memcpy(space.data(), at_ + taken_, count);
       taken_ += count;
       if (taken_ == run_) {
         taken_ = 0;

@@ -7,7 +7,7 @@
 #include <lastref/memory.hpp>
 
 #include "impl/array/own_file.hpp"
-#include "impl/array/place_path.hpp"
+#include "impl/array/path_of.hpp"
 #include "impl/os/about.hpp"
 
 namespace lastref {
@@ -18,7 +18,7 @@ constexpr std::uint64_t file_size_max = std::numeric_limits<std::int64_t>::max()
 
 struct ModeRow {
   MapMode mode;
-  std::string_view word;
+  std::string_view name;
   os::MapKind kind;
 };
 
@@ -65,22 +65,22 @@ Result<Identity> reach(os::Os& os, os::Fd fd, const MapFileOptions& options) {
   return identity;
 }
 
-Result<os::UniqueFd> open_for(os::Os& os, const os::Place& place, MapMode mode) {
+Result<os::UniqueFd> open_for(os::Os& os, const os::PathAt& where, MapMode mode) {
   if (mode != MapMode::create) {
-    return os::open_file(os, place, {.write = mode == MapMode::read_write});
+    return os::open_file(os, where, {.write = mode == MapMode::read_write});
   }
-  LASTREF_CHECK(os::discard(os, place));
-  return os::open_file(os, place, {.write = true, .create = true});
+  LASTREF_CHECK(os::discard(os, where));
+  return os::open_file(os, where, {.write = true, .create = true});
 }
 
 }  // namespace
 
-std::string_view word_of(MapMode mode) noexcept {
-  return row_of(mode).word;
+std::string_view name_of(MapMode mode) noexcept {
+  return row_of(mode).name;
 }
 
-std::optional<MapMode> map_mode_of(std::string_view word) noexcept {
-  const auto found = std::ranges::find(modes, word, &ModeRow::word);
+std::optional<MapMode> map_mode_of(std::string_view name) noexcept {
+  const auto found = std::ranges::find(modes, name, &ModeRow::name);
   return found == modes.end() ? std::nullopt : std::optional(found->mode);
 }
 
@@ -162,14 +162,14 @@ Result<MemoryRef> Memory::map_open(os::Os& os,
   return MemoryRef(std::move(memory));
 }
 
-Result<MemoryRef> Memory::map_file(os::Os& os, const os::Place& place, MapFileOptions options) {
+Result<MemoryRef> Memory::map_file(os::Os& os, const os::PathAt& where, MapFileOptions options) {
   const MapMode mode = options.mode;
-  LASTREF_CHECK(check_end(options));  // Before a file makes room for a new one.
-  LASTREF_TRY(path, array::path_of(os, place));
-  LASTREF_TRY(file, open_for(os, place, mode));
+  LASTREF_CHECK(check_end(options));  // Before a file makes space for a new one.
+  LASTREF_TRY(path, array::path_of(os, where));
+  LASTREF_TRY(file, open_for(os, where, mode));
   auto memory = map_open(os, file.get(), std::move(path), std::move(options));
   if (!memory && mode == MapMode::create) {
-    array::discard_own_quietly(os, file.get(), place);
+    array::discard_own_quietly(os, file.get(), where);
   }
   return memory;
 }

@@ -7,7 +7,7 @@
 #include "impl/array/elements.hpp"
 #include "impl/array/npy_start.hpp"
 #include "impl/array/own_file.hpp"
-#include "impl/array/place_path.hpp"
+#include "impl/array/path_of.hpp"
 #include "impl/os/about.hpp"
 
 namespace lastref {
@@ -106,14 +106,14 @@ Result<Array> read_npy(os::Os& os, os::Fd fd) {
 }
 
 Result<Array> map_npy(os::Os& os,
-                      const os::Place& place,
+                      const os::PathAt& where,
                       MapMode mode,
                       std::function<void()> when_unmapped) {
   if (mode == MapMode::create) {
     return failure(std::errc::invalid_argument, "a new file has no header yet: see create_npy");
   }
-  LASTREF_TRY(path, array::path_of(os, place));
-  LASTREF_TRY(file, os::open_file(os, place, {.write = mode == MapMode::read_write}));
+  LASTREF_TRY(path, array::path_of(os, where));
+  LASTREF_TRY(file, os::open_file(os, where, {.write = mode == MapMode::read_write}));
   LASTREF_TRY(header, os::about(path, read_npy_header(os, file.get())));
   LASTREF_CHECK(os::about(path, check_elements(os, file.get(), header)));
   LASTREF_TRY(memory,
@@ -128,15 +128,15 @@ Result<Array> map_npy(os::Os& os,
 }
 
 Result<Array> create_npy(
-    os::Os& os, const os::Place& place, const DType& dtype, const Shape& shape, Order order) {
+    os::Os& os, const os::PathAt& where, const DType& dtype, const Shape& shape, Order order) {
   LASTREF_TRY(bytes, npy_header(dtype, shape, order));
   LASTREF_TRY(header, parse_npy_header(bytes));
-  LASTREF_TRY(path, array::path_of(os, place));
-  LASTREF_CHECK(os::discard(os, place));
-  LASTREF_TRY(file, os::open_file(os, place, {.write = true, .create = true}));
+  LASTREF_TRY(path, array::path_of(os, where));
+  LASTREF_CHECK(os::discard(os, where));
+  LASTREF_TRY(file, os::open_file(os, where, {.write = true, .create = true}));
   auto memory = fill_new(os, file.get(), std::move(path), bytes, header.nbytes);
   if (!memory) {
-    array::discard_own_quietly(os, file.get(), place);
+    array::discard_own_quietly(os, file.get(), where);
     return failure(std::move(memory).error());
   }
   return Array::over(std::move(*memory), layout_of(header));

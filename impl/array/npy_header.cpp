@@ -21,7 +21,7 @@ using Kind = Literal::Kind;
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t short_text_size_max = 65535;
-/// Digits of the longest axis that numpy leaves room for, so that it can append in place.
+/// Digits of the longest axis that numpy leaves space for, so that it can append in place.
 constexpr std::size_t growth_digits = 21;
 
 tl::unexpected<Error> malformed(const char* reason) {

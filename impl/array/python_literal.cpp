@@ -18,7 +18,7 @@ bool is_digit(char letter) noexcept {
   return letter >= '0' && letter <= '9';
 }
 
-bool is_word(char letter) noexcept {
+bool is_of_identifier(char letter) noexcept {
   return is_digit(letter) || (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
          letter == '_';
 }
@@ -91,12 +91,12 @@ class Parser {
       case '-':
         return number();
       default:
-        return is_digit(rest_.front()) ? number() : word();
+        return is_digit(rest_.front()) ? number() : identifier();
     }
   }
 
-  Result<Literal> word() {
-    const auto end = std::ranges::find_if_not(rest_, is_word);
+  Result<Literal> identifier() {
+    const auto end = std::ranges::find_if_not(rest_, is_of_identifier);
     const std::string_view found = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
     rest_.remove_prefix(found.size());
     if (found == "None") {
@@ -133,7 +133,7 @@ class Parser {
     if (rest_.starts_with('L')) {  // Python 2 wrote its long numbers so.
       rest_.remove_prefix(1);
     }
-    if (!rest_.empty() && (is_word(rest_.front()) || rest_.front() == '.')) {
+    if (!rest_.empty() && (is_of_identifier(rest_.front()) || rest_.front() == '.')) {
       return malformed("not a decimal number");
     }
     return literal;

@@ -75,13 +75,13 @@ bool Call::may_end() const {
          (failure_ || (is_exhausted_ && unfinished_ == 0 && !is_telling_ && tales_.empty()));
 }
 
-bool Call::has_room() const {
+bool Call::has_space() const {
   return !failure_ && !is_over_ && !is_exhausted_ &&
          (!options_.pre_dispatch || on_their_way_ / n_jobs_ < *options_.pre_dispatch);
 }
 
 bool Call::is_to_send() const {
-  return has_room() && !is_dispatching_;
+  return has_space() && !is_dispatching_;
 }
 
 bool Call::is_to_tell() const {
@@ -113,7 +113,7 @@ bool Call::has_failed() const {
 
 bool Call::may_send() {
   const os::Held held(*monitor_);
-  return has_room();
+  return has_space();
 }
 
 /// False if there was nothing to send, or it could not be sent.
@@ -312,7 +312,7 @@ void Call::tell() {
       return;
     }
   }
-  Progress progress;
+  CallProgress progress;
   while (next_progress(progress)) {
     if (auto thrown = thrown_by(
             [&] {
@@ -332,7 +332,7 @@ void Call::tell() {
 }
 
 /// False if there is nothing to tell: then nobody tells any more.
-bool Call::next_progress(Progress& progress) {
+bool Call::next_progress(CallProgress& progress) {
   const os::Held held(*monitor_);
   if (failure_ || is_over_) {
     tales_.clear();

@@ -72,12 +72,12 @@ class Call final : public Deferred {
   void tell();
   bool is_wanted();
   void go_on();
-  bool next_progress(Progress& progress);
+  bool next_progress(CallProgress& progress);
   bool has_failed() const;
 
   // With the monitor held.
   bool may_end() const;
-  bool has_room() const;
+  bool has_space() const;
   bool is_to_send() const;
   bool is_to_tell() const;
   bool is_caller_wanted() const;

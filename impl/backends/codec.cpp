@@ -135,13 +135,13 @@ Result<std::vector<Array>> take_arrays(Unpacker& unpacker, const Rebuild& rebuil
 class Decoder {
  public:
   Decoder(Unpacker& unpacker, const std::vector<Array>& arrays) noexcept
-      : unpacker_(unpacker), arrays_(arrays), room_(unpacker.left()) {}
+      : unpacker_(unpacker), arrays_(arrays), space_(unpacker.left()) {}
 
   List take_all(std::size_t depth = 0) {
     List list;
     const std::size_t count = unpacker_.count();
-    const std::size_t reserved = std::min(count, room_);
-    room_ -= reserved;
+    const std::size_t reserved = std::min(count, space_);
+    space_ -= reserved;
     list.reserve(reserved);
     while (list.size() < count && !unpacker_.failed()) {
       list.push_back(take(depth));
@@ -216,9 +216,9 @@ class Decoder {
 
   Unpacker& unpacker_;
   const std::vector<Array>& arrays_;
-  /// values, that may still be made room for: each takes a byte or more, but lists in lists may all
-  /// claim the same bytes.
-  std::size_t room_;
+  /// values, that may still be made space for: each takes a byte or more, but lists in lists may
+  /// all claim the same bytes.
+  std::size_t space_;
 };
 
 struct EncodeFailure {

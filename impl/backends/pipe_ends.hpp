@@ -71,7 +71,7 @@ class Outbox {
   /// To be flushed. `numbers` is what the body starts with.
   void post(Kind kind, const os::Packed& numbers, os::Packed body);
 
-  /// Writes as much as there is room for.
+  /// Writes as much as there is space for.
   ///
   /// Errors          what write said, but would-block, which is none.
   Status flush();

@@ -65,7 +65,7 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
   job->number = next_number_++;
   queue_.push_back(job);
   hand_out();
-  // Whoever leads has to wait for room, or not so long for a death; or nobody listens.
+  // Whoever leads has to wait for space, or not so long for a death; or nobody listens.
   if (is_busy() || (hearers_[leader_].is_away && (!queue_.empty() || !is_brief))) {
     wake_server();
   }
@@ -148,8 +148,8 @@ void ProcessPool::hand_out() {
   while (!queue_.empty()) {
     WorkerProcess* free = nullptr;
     for (const auto& worker : group_.workers()) {
-      const std::size_t room = worker->is_brief ? brief_at_a_time : 1;
-      if (worker->in_flight.size() < room && !worker->is_retired &&
+      const std::size_t space = worker->is_brief ? brief_at_a_time : 1;
+      if (worker->in_flight.size() < space && !worker->is_retired &&
           (free == nullptr || worker->in_flight.size() < free->in_flight.size())) {
         free = worker.get();
       }

@@ -1,9 +1,9 @@
 // process_pool: batches in worker processes.
 //
 // One thread of the parent hears all workers; whoever has a batch sends it himself, if there is a
-// worker to take it and room in its pipe. No call here ever waits for a worker but the poll of that
-// thread, and no two workers share a pipe or a lock: one that dies, stops or goes mad leaves the
-// others as they were.
+// worker to take it and space in its pipe. No call here ever waits for a worker but the poll of
+// that thread, and no two workers share a pipe or a lock: one that dies, stops or goes mad leaves
+// the others as they were.
 //
 // There are two such threads, the hearers, one of which leads: it moves bytes, sees deaths and says
 // which jobs are over. The other one stands by. It makes results of what takes time to be read, and

@@ -132,7 +132,7 @@ std::string describe(const Failure& failure) {
 Outcome<Value> call_safely(const Functions& functions,
                            const TaskContext& context,
                            const Task& task,
-                           PlaceInBatch place) {
+                           PositionInBatch position) {
   const TaskFunction* function = functions.find(task.function);
   if (function == nullptr) {
     return failed({.code = std::errc::function_not_supported, .subject = task.function});
@@ -147,9 +147,9 @@ Outcome<Value> call_safely(const Functions& functions,
   } catch (...) {
     thrown = backends::caught();
   }
-  const std::string number = place.of == 1 ? std::string()
-                                           : "task " + std::to_string(place.number) + " of " +
-                                                 std::to_string(place.of) + ", ";
+  const std::string number = position.of == 1 ? std::string()
+                                              : "task " + std::to_string(position.number) + " of " +
+                                                    std::to_string(position.of) + ", ";
   return caught_at(
       std::move(thrown),
       number + task.function + ", in process " + std::to_string(context.session.os->process_id()));

@@ -10,8 +10,8 @@
 
 #include "impl/cache/copy.hpp"
 #include "impl/cache/owner.hpp"
-#include "impl/cache/room.hpp"
 #include "impl/cache/snapshot.hpp"
+#include "impl/cache/space.hpp"
 #include "impl/cache/sweep.hpp"
 
 namespace lastref {
@@ -153,8 +153,8 @@ class CacheOfOne final : public Cache {
       return false;
     }
     const Status stored = store_->put(slot, value);
-    if (!stored && cache::is_out_of_room(stored.error())) {
-      owner_.warn_of_room(slot, value.size());
+    if (!stored && cache::is_out_of_space(stored.error())) {
+      owner_.warn_of_space(slot, value.size());
       return false;
     }
     LASTREF_CHECK(stored);

@@ -22,7 +22,7 @@ inline constexpr std::uint64_t word_size = sizeof(std::uint64_t);
 inline constexpr std::uint64_t record_alignment = 16;
 inline constexpr std::uint64_t record_head_size = 16;
 /// Beyond what any file has, and sums of two such numbers fit.
-inline constexpr std::uint64_t place_max = std::uint64_t{1} << 62U;
+inline constexpr std::uint64_t offset_max = std::uint64_t{1} << 62U;
 
 constexpr std::uint64_t round_up(std::uint64_t size) noexcept {
   return (size + record_alignment - 1) / record_alignment * record_alignment;
@@ -41,8 +41,8 @@ constexpr std::uint64_t record_size(std::uint64_t value_size) noexcept {
 }
 
 /// Whether a record may start there.
-constexpr bool is_place(std::uint64_t at, std::uint64_t length) noexcept {
-  return at % record_alignment == 0 && at >= records_at(length) && at <= place_max;
+constexpr bool is_offset(std::uint64_t at, std::uint64_t length) noexcept {
+  return at % record_alignment == 0 && at >= records_at(length) && at <= offset_max;
 }
 
 /// What is before a value. Two words: each has 16 bits of the slot above 48 of its own number.
@@ -57,7 +57,7 @@ inline constexpr unsigned slot_bits = 16;
 inline constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
 inline constexpr std::uint64_t value_size_max = number_mask;
 
-/// `into` has room for record_head_size bytes.
+/// `into` has space for record_head_size bytes.
 inline void pack(const RecordHead& head, std::byte* into) noexcept {
   constexpr std::uint64_t low_slot = (std::uint64_t{1} << slot_bits) - 1;
   const std::uint64_t first = head.size | (head.slot & low_slot) << number_bits;

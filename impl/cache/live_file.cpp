@@ -8,7 +8,7 @@
 
 #include "impl/cache/copy.hpp"
 #include "impl/cache/layout.hpp"
-#include "impl/cache/room.hpp"
+#include "impl/cache/space.hpp"
 #include "impl/cache/words.hpp"
 #include "impl/os/wire.hpp"
 
@@ -26,13 +26,15 @@ tl::unexpected<Error> malformed(const char* reason) {
 }
 
 constexpr std::uint64_t durable_flag = 1;
-constexpr unsigned words_place_shift = 8;
+constexpr unsigned words_folder_shift = 8;
 
-constexpr std::uint64_t flags_of(bool is_durable, std::uint64_t words_place) noexcept {
-  return (is_durable ? durable_flag : 0) | words_place << words_place_shift;
+constexpr std::uint64_t flags_of(bool is_durable, std::uint64_t words_folder_number) noexcept {
+  return (is_durable ? durable_flag : 0) | words_folder_number << words_folder_shift;
 }
 
-os::Packed packed_head(const LiveShape& shape, std::uint64_t words_place, std::string_view id) {
+os::Packed packed_head(const LiveShape& shape,
+                       std::uint64_t words_folder_number,
+                       std::string_view id) {
   os::Packed head;
   const os::Bytes start = os::bytes_of(live_magic);
   head.assign(start.begin(), start.end());
@@ -40,7 +42,7 @@ os::Packed packed_head(const LiveShape& shape, std::uint64_t words_place, std::s
   os::put(head, std::uint32_t{0});
   os::put(head, shape.length);
   os::put(head, shape.size_limit);
-  os::put(head, flags_of(shape.is_durable, words_place));
+  os::put(head, flags_of(shape.is_durable, words_folder_number));
   const os::Bytes id_bytes = os::bytes_of(id);
   head.insert(head.end(), id_bytes.begin(), id_bytes.end());
   head.resize(end_at);
@@ -52,7 +54,7 @@ os::Packed packed_head(const LiveShape& shape, std::uint64_t words_place, std::s
 
 struct LiveFile::Reach {
   std::shared_ptr<const os::UniqueMap> map;
-  std::atomic<std::uint64_t> end;  // Records that end here or before have been given room.
+  std::atomic<std::uint64_t> end;  // Records that end here or before have been given space.
   Reach* older = nullptr;
 
   os::Bytes bytes() const noexcept { return map->get(); }
@@ -98,7 +100,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::create(os::Os& os,
                                                    Files files,
                                                    const LiveShape& shape) {
   LASTREF_TRY(id, os::random_hex(os));
-  const os::Packed head = packed_head(shape, files.words_place, id);
+  const os::Packed head = packed_head(shape, files.words_folder_number, id);
   // First what says what it is.
   LASTREF_CHECK(os::write_all_at(os, files.values.get(), head, 0));
   if (files.words) {
@@ -130,9 +132,9 @@ Result<LiveFile::Head> LiveFile::read_head(os::Os& os, os::Fd file) {
   head.shape.size_limit = unpacker.number<std::uint64_t>();
   const auto flags = unpacker.number<std::uint64_t>();
   head.shape.is_durable = (flags & durable_flag) != 0;
-  head.words_place = flags >> words_place_shift;
-  if (head.words_place > word_places.size() ||
-      flags != flags_of(head.shape.is_durable, head.words_place)) {
+  head.words_folder_number = flags >> words_folder_shift;
+  if (head.words_folder_number > word_folders.size() ||
+      flags != flags_of(head.shape.is_durable, head.words_folder_number)) {
     return malformed("flags that nobody knows");
   }
   const os::Bytes id = unpacker.rest();
@@ -145,13 +147,14 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
                                                  os::UniqueFd file,
                                                  const OpenWords& open_words) {
   LASTREF_TRY(head, read_head(os, file.get()));
-  Files files{.values = std::move(file), .words = {}, .words_place = head.words_place};
+  Files files{
+      .values = std::move(file), .words = {}, .words_folder_number = head.words_folder_number};
   std::uint64_t words_size = head.file_size;
-  if (head.words_place != 0) {
+  if (head.words_folder_number != 0) {
     if (!open_words) {
       return malformed("words that are somewhere else");
     }
-    LASTREF_TRY(words, open_words(head.words_place));
+    LASTREF_TRY(words, open_words(head.words_folder_number));
     LASTREF_TRY(other, read_head(os, words.get()));
     if (other.id != head.id || other.shape != head.shape) {
       return malformed("words of another cache");
@@ -165,7 +168,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
   }
   LASTREF_TRY(live, map_head(os, std::move(files), shape, std::move(head.id)));
   // Where a put would write over the slots.
-  if (!is_place(live->end_word().load(), shape.length)) {
+  if (!is_offset(live->end_word().load(), shape.length)) {
     return malformed("an end that is none");
   }
   return live;
@@ -221,10 +224,10 @@ Put LiveFile::refuse(std::uint64_t found) noexcept {
 }
 
 /// Where a record of `size` bytes goes; nothing if that is beyond what any file has.
-std::optional<std::uint64_t> LiveFile::take_room(std::uint64_t size) noexcept {
+std::optional<std::uint64_t> LiveFile::take_space(std::uint64_t size) noexcept {
   os::SharedWord end = end_word();
   for (std::uint64_t at = end.load();;) {
-    if (at > place_max || size > place_max) {
+    if (at > offset_max || size > offset_max) {
       freeze();  // An outsider has moved the end.
       return std::nullopt;
     }
@@ -248,9 +251,9 @@ Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Byte
   return os::write_all_at(os_, file_.get(), value, at + record_head_size);
 }
 
-/// The bytes first, as long as the room is ours, so that a full disk is not full of what nobody
-/// has. If others have taken room behind it, it is dead space.
-void LiveFile::give_room_back(std::uint64_t at, std::uint64_t size) noexcept {
+/// The bytes first, as long as the space is ours, so that a full disk is not full of what nobody
+/// has. If others have taken space behind it, it is dead space.
+void LiveFile::give_space_back(std::uint64_t at, std::uint64_t size) noexcept {
   static_cast<void>(os::retry_interrupted([&] { return os_.punch_hole(file_.get(), at, size); }));
   std::uint64_t end = at + size;
   end_word().change(end, at);
@@ -316,7 +319,7 @@ Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
     return refuse(before);
   }
   if (value.size() > value_size_max) {
-    return Put::no_room;  // No file system has so much.
+    return Put::no_space;  // No file system has so much.
   }
   const std::uint64_t size = record_size(value.size());
   Count count;
@@ -328,7 +331,7 @@ Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
     }
     count = now;
   }
-  const std::optional<std::uint64_t> at = take_room(size);
+  const std::optional<std::uint64_t> at = take_space(size);
   if (!at) {
     return Put::frozen;
   }
@@ -336,7 +339,7 @@ Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
   return write_and_publish(*at, head, value, count.last);
 }
 
-/// In the room that was taken, which is given back if the record is not to be seen.
+/// In the space that was taken, which is given back if the record is not to be seen.
 Result<Put> LiveFile::write_and_publish(std::uint64_t at,
                                         const RecordHead& head,
                                         os::Bytes value,
@@ -351,9 +354,9 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
     written = count_record(at, head, last, refused);
   }
   if (!written || refused) {
-    give_room_back(at, size);
-    if (refused || is_out_of_room(written.error())) {
-      return refused.value_or(Put::no_room);
+    give_space_back(at, size);
+    if (refused || is_out_of_space(written.error())) {
+      return refused.value_or(Put::no_space);
     }
     return failure(std::move(written).error());
   }
@@ -361,7 +364,7 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
   if (!slot_word(head.slot).change(found, at) && found != at) {
     // What is counted stays where it is: whoever comes next looks at it.
     if (shape_.size_limit == 0) {
-      give_room_back(at, size);
+      give_space_back(at, size);
     }
     return refuse(found);
   }
@@ -410,7 +413,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
 
 /// A map with the head of a record, which may be an outsider's.
 Result<const LiveFile::Reach*> LiveFile::reach_head(std::uint64_t at) {
-  if (!is_place(at, shape_.length)) {
+  if (!is_offset(at, shape_.length)) {
     return malformed("a slot that points at no record");
   }
   return reach(at + record_head_size);
@@ -460,7 +463,7 @@ Result<std::optional<std::vector<std::byte>>> LiveFile::read(std::uint64_t slot)
   }
   // Read again, for nobody promises that the eight bytes were read in one go: now they are written.
   LASTREF_TRY(at, read_slot(slot));
-  if (!is_place(at, shape_.length)) {
+  if (!is_offset(at, shape_.length)) {
     return malformed("a slot that points at no record");
   }
   LASTREF_TRY(status, os_.status(file_.get()));

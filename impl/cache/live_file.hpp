@@ -10,19 +10,19 @@
 //   256  the slots, 8 bytes each: 0, or 1 if it is sealed, or where its record starts
 //   then the records, each at a multiple of 16: size, number of the slot, count, the value
 // End, last, frozen and slots are words that processes race on; each is changed in one step. Where
-// a store may need room they are in a file of their own, with the same head, and a hole is in their
-// place: see words.hpp.
+// a store may need space they are in a file of their own, with the same head, and a hole is in
+// their place: see words.hpp.
 //
 // The order of writes, and what a kill after each leaves:
-// 1. The end moves (compare and exchange): the room is ours. Left: dead space, never served.
+// 1. The end moves (compare and exchange): the space is ours. Left: dead space, never served.
 // 2. The record is written by write(2), which says ENOSPC where a store would be SIGBUS. Left: the
 //    same, with some bytes in it.
 // 3. If it is durable, the record is synced. Left: the same.
-// 4. If there is a limit, the record is counted: the last goes to its place (compare and exchange).
-//    Left: a value that whoever puts next puts into its slot.
-// 5. The slot goes from 0 to the record's place (compare and exchange): all see the value, and all
+// 4. If there is a limit, the record is counted: the last goes to its offset (compare and
+//    exchange). Left: a value that whoever puts next puts into its slot.
+// 5. The slot goes from 0 to the record's offset (compare and exchange): all see the value, and all
 //    of it, for the exchange releases what came before. Of two writers one gets it, and the other
-//    gives its room back.
+//    gives its space back.
 // 6. If it is durable, the slot is synced.
 // A slot never changes again, so a reader needs to look at it once. To freeze a cache is to take
 // its empty slots from 0 to 1: a writer who is at 3 then gets false, and what was counted before is
@@ -30,16 +30,16 @@
 // before he says false: when the first writer is refused, none that is under way can succeed.
 //
 // The limit is on what is counted: the head, the slots and the records that have a slot, each once.
-// Dead space is not: what a put without room, a lost race or a kill leaves behind takes room on the
-// disk (a hole is made in it, where the file system can), and none of the limit. So the count must
-// change with the slot in one step, whoever dies in between. It is not a number that can be added
-// to and then be owed for ever: each record has in its head what was counted before it, and "the
-// last" says which record that is. Whoever moves it
+// Dead space is not: what a put without space, a lost race or a kill leaves behind takes space on
+// the disk (a hole is made in it, where the file system can), and none of the limit. So the count
+// must change with the slot in one step, whoever dies in between. It is not a number that can be
+// added to and then be owed for ever: each record has in its head what was counted before it, and
+// "the last" says which record that is. Whoever moves it
 // - has put the record that was last into its slot, should its own writer not have done so yet;
 // - has seen after that, with the last still the same, that its own slot is empty and that there is
-//   room: so no slot is counted twice, and a limit of 20,000 values takes 20,000 of them.
+//   space: so no slot is counted twice, and a limit of 20,000 values takes 20,000 of them.
 // If the last has moved meanwhile it is all done again, with a new count in the record's head,
-// which nobody looks at as long as it is not the last. A place that was counted is never given
+// which nobody looks at as long as it is not the last. An offset that was counted is never given
 // back, so the last never has the same value again.
 #pragma once
 
@@ -73,7 +73,7 @@ enum class Put : std::uint8_t {
   stored,
   present,  ///< Somebody was faster, now or long ago.
   frozen,
-  no_room,  ///< The file system has none, or the file may not be so long.
+  no_space,  ///< The file system has none, or the file may not be so long.
 };
 
 /// All methods but create and open may be called from any thread of any process that has it.
@@ -82,11 +82,11 @@ class LiveFile {
   /// Open for writing.
   struct Files {
     os::UniqueFd values;
-    os::UniqueFd words = {};        ///< None if they are with the values; else zeros, when made.
-    std::uint64_t words_place = 0;  ///< See words.hpp.
+    os::UniqueFd words = {};  ///< None if they are with the values; else zeros, when made.
+    std::uint64_t words_folder_number = 0;  ///< See words.hpp.
   };
-  /// The file of words that is in the place.
-  using OpenWords = std::function<Result<os::UniqueFd>(std::uint64_t place)>;
+  /// The file of words that is in that folder.
+  using OpenWords = std::function<Result<os::UniqueFd>(std::uint64_t folder_number)>;
 
   /// Fills new files.
   ///
@@ -151,7 +151,7 @@ class LiveFile {
   /// What the first bytes say.
   struct Head {
     LiveShape shape;
-    std::uint64_t words_place = 0;
+    std::uint64_t words_folder_number = 0;
     std::string id;
     std::uint64_t file_size = 0;
   };
@@ -170,9 +170,9 @@ class LiveFile {
 
   /// Why a slot that was found like that takes no value.
   Put refuse(std::uint64_t found) noexcept;
-  std::optional<std::uint64_t> take_room(std::uint64_t size) noexcept;
+  std::optional<std::uint64_t> take_space(std::uint64_t size) noexcept;
   Status write_record(std::uint64_t at, const RecordHead& head, os::Bytes value) noexcept;
-  void give_room_back(std::uint64_t at, std::uint64_t size) noexcept;
+  void give_space_back(std::uint64_t at, std::uint64_t size) noexcept;
   Result<Count> count();
   Result<Count> count_before(std::uint64_t slot, std::uint64_t size, std::optional<Put>& refused);
   Status count_record(std::uint64_t at,

@@ -129,8 +129,8 @@ class SharedFileCache final : public MultiprocessFileCache {
       return cache::about(std::move(done).error(), path_of(live_handle_));
     }
     const cache::Put outcome = *done;
-    if (outcome == cache::Put::no_room) {
-      owner_.warn_of_room(slot, value.size());
+    if (outcome == cache::Put::no_space) {
+      owner_.warn_of_space(slot, value.size());
     }
     return outcome == cache::Put::stored;
   }
@@ -307,11 +307,11 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
   cache::LiveFile::Files files{.values = own.take_open()};
   std::optional<cache::OwnFile> own_words;
   LASTREF_TRY(kind, os.file_system(folder));
-  if (!cache::keeps_room(kind)) {
+  if (!cache::keeps_space(kind)) {
     LASTREF_TRY(words,
                 cache::make_words(os, references, own.base(), cache::head_end(numbers.length)));
     files.words = std::move(words.file);
-    files.words_place = words.place;
+    files.words_folder_number = words.folder_number;
     own_words.emplace(std::move(words.own));
   }
   auto created = cache::LiveFile::create(os,
@@ -342,8 +342,8 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
     attached->open_loaded(std::move(snapshot), parsed.path);
     return attached;
   }
-  const auto open_words = [&](std::uint64_t place) {
-    return open_own(os, cache::words_path(place, base_of(parsed.path)), /*write=*/true);
+  const auto open_words = [&](std::uint64_t folder_number) {
+    return open_own(os, cache::words_path(folder_number, base_of(parsed.path)), /*write=*/true);
   };
   LASTREF_TRY(live, cache::LiveFile::open(os, std::move(file), open_words));
   if (live->id() != parsed.id) {

@@ -1,6 +1,6 @@
 #include "impl/cache/owner.hpp"
 
-#include "impl/cache/room.hpp"
+#include "impl/cache/space.hpp"
 
 namespace lastref::cache {
 
@@ -47,11 +47,11 @@ void Owner::tell(const std::string& what) const {
   }
 }
 
-void Owner::warn_of_room(std::uint64_t slot, std::size_t size) noexcept {
+void Owner::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
   if (!has_warned_.exchange(true)) {
     const std::string where = options_.folder ? " in " + *options_.folder : "";
     os::report_quietly(os_,
-                       "lastref cache: no room for the " + std::to_string(size) +
+                       "lastref cache: no space for the " + std::to_string(size) +
                            " bytes of slot " + std::to_string(slot) + where + "; going on without");
   }
 }

@@ -12,7 +12,7 @@
 
 #include <lastref/cache.hpp>
 
-#include "impl/cache/place.hpp"
+#include "impl/cache/own_file.hpp"
 
 namespace lastref::cache {
 
@@ -53,7 +53,7 @@ class Owner {
   /// Of a verbose cache.
   void tell(const std::string& what) const;
   /// The first time only.
-  void warn_of_room(std::uint64_t slot, std::size_t size) noexcept;
+  void warn_of_space(std::uint64_t slot, std::size_t size) noexcept;
 
   /// preserve, of a cache that is open, after check_process: `freeze` comes when nothing is in the
   /// way.

@@ -107,8 +107,8 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   const std::string base = name.substr(0, name.size() - std::string_view(lock_ending).size());
   LASTREF_CHECK(remove_live(os, folder + '/' + base + live_ending));
   LASTREF_CHECK(remove_own(os, folder + '/' + base + part_ending));
-  for (std::uint64_t place = 1; place <= word_places.size(); ++place) {
-    LASTREF_CHECK(remove_own(os, words_path(place, base)));
+  for (std::uint64_t folder_number = 1; folder_number <= word_folders.size(); ++folder_number) {
+    LASTREF_CHECK(remove_own(os, words_path(folder_number, base)));
   }
   return os::discard(os, path);
 }

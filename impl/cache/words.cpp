@@ -13,26 +13,26 @@ namespace {
 /// In one place.
 Result<Words> make_words_in(os::Os& os,
                             const std::shared_ptr<References>& references,
-                            std::uint64_t place,
+                            std::uint64_t folder_number,
                             const std::string& base,
                             std::uint64_t size) {
-  const std::string folder = word_places[place - 1];
+  const std::string folder = word_folders[folder_number - 1];
   LASTREF_TRY(kind, os.file_system(folder));
-  if (!keeps_room(kind)) {
-    return failure(std::errc::not_supported, folder + " (a store there may need room)");
+  if (!keeps_space(kind)) {
+    return failure(std::errc::not_supported, folder + " (a store there may need space)");
   }
   LASTREF_CHECK(os::check_is_safe(os, folder));
-  LASTREF_TRY(own, OwnFile::make_at(os, references, words_path(place, base)));
+  LASTREF_TRY(own, OwnFile::make_at(os, references, words_path(folder_number, base)));
   os::UniqueFd file = own.take_open();
   if (Status written = write_zeros(os, file.get(), 0, size); !written) {
     return about(std::move(written).error(), own.path());
   }
-  return Words{.own = std::move(own), .file = std::move(file), .place = place};
+  return Words{.own = std::move(own), .file = std::move(file), .folder_number = folder_number};
 }
 
 }  // namespace
 
-bool keeps_room(std::uint64_t file_system) noexcept {
+bool keeps_space(std::uint64_t file_system) noexcept {
   constexpr std::array<std::uint64_t, 4> good = {
       0x01021994,  // tmpfs
       0xef53,      // ext2, ext3, ext4
@@ -42,18 +42,18 @@ bool keeps_room(std::uint64_t file_system) noexcept {
   return std::ranges::find(good, file_system) != good.end();
 }
 
-std::string words_path(std::uint64_t place, const std::string& base) {
-  return std::string(word_places[place - 1]) + "/lastref-" + base + ".words";
+std::string words_path(std::uint64_t folder_number, const std::string& base) {
+  return std::string(word_folders[folder_number - 1]) + "/lastref-" + base + ".words";
 }
 
 Result<Words> make_words(os::Os& os,
                          const std::shared_ptr<References>& references,
                          const std::string& base,
                          std::uint64_t size) {
-  std::string said = "the slots of a cache, which need a file system that keeps its room";
+  std::string said = "the slots of a cache, which need a file system that keeps its space";
   std::errc code{};
-  for (std::uint64_t place = 1; place <= word_places.size(); ++place) {
-    auto made = make_words_in(os, references, place, base, size);
+  for (std::uint64_t folder_number = 1; folder_number <= word_folders.size(); ++folder_number) {
+    auto made = make_words_in(os, references, folder_number, base, size);
     if (made) {
       return made;
     }

@@ -238,7 +238,7 @@ int pidfd_open(pid_t pid) noexcept {
 void start_child(Birth& birth) noexcept {
   const auto spawn = birth.is_searched ? ::posix_spawnp : ::posix_spawn;
   birth.error = spawn(
-      &birth.pid, birth.program, birth.actions, birth.attributes, birth.words, birth.variables);
+      &birth.pid, birth.program, birth.actions, birth.attributes, birth.arguments, birth.variables);
   if (birth.error != 0) {
     return;
   }

@@ -35,7 +35,7 @@ struct Birth {
   bool is_searched = false;  ///< on PATH
   const posix_spawn_file_actions_t* actions = nullptr;
   const posix_spawnattr_t* attributes = nullptr;
-  char* const* words = nullptr;
+  char* const* arguments = nullptr;
   char* const* variables = nullptr;
   bool many_fds = false;  ///< Heeded for nobody's children alone: A can change what they get.
 

@@ -154,20 +154,20 @@ std::vector<FolderEntry> entries_of(Fd folder, Bytes buffer) {
 
 }  // namespace
 
-Result<Fd> KernelOs::open(const Place& place, const OpenOptions& options) noexcept {
+Result<Fd> KernelOs::open(const PathAt& where, const OpenOptions& options) noexcept {
   int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   flags |= options.write ? O_RDWR : O_RDONLY;
   flags |= options.create ? O_CREAT | O_EXCL : 0;
   flags |= options.append ? O_APPEND : 0;
   flags |= options.folder ? O_DIRECTORY : 0;
-  if (!is_path(place.path)) {
-    return failed(Call::open, place.path);
+  if (!is_path(where.path)) {
+    return failed(Call::open, where.path);
   }
   const StandardNumbers kept;
   const int fd = above_standard(
-      ::openat(number(place.folder), place.path.c_str(), flags, mode_t{options.mode}));
+      ::openat(number(where.folder), where.path.c_str(), flags, mode_t{options.mode}));
   if (fd < 0) {
-    return failed(Call::open, place.path);
+    return failed(Call::open, where.path);
   }
   return Fd{fd};
 }
@@ -238,24 +238,24 @@ Result<FileStatus> KernelOs::status(Fd fd) noexcept {
   return status_from(status);
 }
 
-Result<FileStatus> KernelOs::status_at(const Place& place) noexcept {
+Result<FileStatus> KernelOs::status_at(const PathAt& where) noexcept {
   struct statx status {};
-  if (!is_path(place.path) ||
-      ::statx(number(place.folder), place.path.c_str(), AT_SYMLINK_NOFOLLOW, asked, &status) < 0) {
-    return failed(Call::status_at, place.path);
+  if (!is_path(where.path) ||
+      ::statx(number(where.folder), where.path.c_str(), AT_SYMLINK_NOFOLLOW, asked, &status) < 0) {
+    return failed(Call::status_at, where.path);
   }
   return status_from(status);
 }
 
-Status KernelOs::unlink(const Place& place) noexcept {
-  if (!is_path(place.path)) {
-    return failed(Call::unlink, place.path);
+Status KernelOs::unlink(const PathAt& where) noexcept {
+  if (!is_path(where.path)) {
+    return failed(Call::unlink, where.path);
   }
   return status_of(
-      ::unlinkat(number(place.folder), place.path.c_str(), 0), Call::unlink, place.path);
+      ::unlinkat(number(where.folder), where.path.c_str(), 0), Call::unlink, where.path);
 }
 
-Status KernelOs::rename(const Place& from, const Place& to) noexcept {
+Status KernelOs::rename(const PathAt& from, const PathAt& to) noexcept {
   if (!is_path(from.path) || !is_path(to.path)) {
     return failed(Call::rename, to.path);
   }
@@ -265,7 +265,7 @@ Status KernelOs::rename(const Place& from, const Place& to) noexcept {
       to.path);
 }
 
-Status KernelOs::rename_new(const Place& from, const Place& to) noexcept {
+Status KernelOs::rename_new(const PathAt& from, const PathAt& to) noexcept {
   if (!is_path(from.path) || !is_path(to.path)) {
     return failed(Call::rename_new, to.path);
   }
@@ -278,22 +278,22 @@ Status KernelOs::rename_new(const Place& from, const Place& to) noexcept {
                    to.path);
 }
 
-Status KernelOs::make_folder(const Place& place, std::uint32_t mode) noexcept {
-  if (!is_path(place.path)) {
-    return failed(Call::make_folder, place.path);
+Status KernelOs::make_folder(const PathAt& where, std::uint32_t mode) noexcept {
+  if (!is_path(where.path)) {
+    return failed(Call::make_folder, where.path);
   }
-  return status_of(::mkdirat(number(place.folder), place.path.c_str(), mode_t{mode}),
+  return status_of(::mkdirat(number(where.folder), where.path.c_str(), mode_t{mode}),
                    Call::make_folder,
-                   place.path);
+                   where.path);
 }
 
-Status KernelOs::remove_folder(const Place& place) noexcept {
-  if (!is_path(place.path)) {
-    return failed(Call::remove_folder, place.path);
+Status KernelOs::remove_folder(const PathAt& where) noexcept {
+  if (!is_path(where.path)) {
+    return failed(Call::remove_folder, where.path);
   }
-  return status_of(::unlinkat(number(place.folder), place.path.c_str(), AT_REMOVEDIR),
+  return status_of(::unlinkat(number(where.folder), where.path.c_str(), AT_REMOVEDIR),
                    Call::remove_folder,
-                   place.path);
+                   where.path);
 }
 
 Result<std::vector<FolderEntry>> KernelOs::read_folder(Fd folder) noexcept {

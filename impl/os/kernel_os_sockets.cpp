@@ -19,7 +19,8 @@
 namespace lastref::os {
 namespace {
 
-/// Room for exactly fds_max descriptors: the count is even, so alignment adds no room for one more.
+/// Space for exactly fds_max descriptors: the count is even, so alignment adds no space for one
+/// more.
 struct alignas(cmsghdr) Control {
   std::array<std::byte, CMSG_SPACE(fds_max * sizeof(int))> bytes;
 };

@@ -146,12 +146,13 @@ class FdActions {
   int error_ = 0;
 };
 
-/// Words as exec wants them: pointers that are good as long as the words are, and a null behind.
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
+/// Strings as exec wants them: pointers that are good as long as the strings are, and a null
+/// behind.
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) {
-    pointers.push_back(word.data());
+  pointers.reserve(strings.size() + 1);
+  for (std::string& string : strings) {
+    pointers.push_back(string.data());
   }
   pointers.push_back(nullptr);
   return pointers;
@@ -161,21 +162,21 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 /// program's environment, which is that of whoever has called it, nothing.
 std::vector<std::string> environment_with(
     std::span<const std::pair<std::string, std::string>> added) {
-  std::vector<std::string> words;
+  std::vector<std::string> strings;
   if (is_privileged()) {
-    words.emplace_back("PATH=/usr/sbin:/usr/bin:/sbin:/bin");
+    strings.emplace_back("PATH=/usr/sbin:/usr/bin:/sbin:/bin");
   }
   for (char** at = is_privileged() ? nullptr : environ; at != nullptr && *at != nullptr; ++at) {
-    words.emplace_back(*at);
+    strings.emplace_back(*at);
   }
   for (const auto& [name, value] : added) {
     LASTREF_ASSERT(!name.empty());
     LASTREF_ASSERT(name.find('=') == std::string::npos);
     const std::string prefix = name + '=';
-    std::erase_if(words, [&](const std::string& word) { return word.starts_with(prefix); });
-    words.push_back(prefix + value);
+    std::erase_if(strings, [&](const std::string& string) { return string.starts_with(prefix); });
+    strings.push_back(prefix + value);
   }
-  return words;
+  return strings;
 }
 
 }  // namespace
@@ -190,8 +191,8 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
                    program + " (a set-user-id program starts only what has an absolute path)",
                    Call::spawn);
   }
-  std::vector<std::string> words = {"lastref", options.entry};
-  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  std::vector<std::string> strings = {"lastref", options.entry};
+  strings.insert(strings.end(), options.arguments.begin(), options.arguments.end());
   std::vector<std::string> variables = environment_with(options.environment);
 
   const StandardNumbers kept;
@@ -202,13 +203,13 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
   if (const int error = std::max(attributes.error(), actions.error()); error != 0) {
     return failure(std::errc{error}, program, Call::spawn);
   }
-  const std::vector<char*> word_pointers = pointers_to(words);
+  const std::vector<char*> argument_pointers = pointers_to(strings);
   const std::vector<char*> variable_pointers = pointers_to(variables);
   Birth birth{.program = program.c_str(),
               .is_searched = program.find('/') == std::string::npos,
               .actions = actions.get(),
               .attributes = attributes.get(),
-              .words = word_pointers.data(),
+              .arguments = argument_pointers.data(),
               .variables = variable_pointers.data(),
               .many_fds = options.many_fds};
   const bool is_childs_end_needed = options.end_wanted && !tells_how_nobodys_end();

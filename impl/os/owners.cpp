@@ -40,8 +40,8 @@ void cut_to(std::string& text, std::size_t most) {
   if (text.size() <= most) {
     return;
   }
-  constexpr std::size_t room_for_word = 64;
-  std::size_t kept = most - room_for_word;
+  constexpr std::size_t space_for_word = 64;
+  std::size_t kept = most - space_for_word;
   constexpr unsigned continues = 0x80;  // of UTF-8: 10xxxxxx
   while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0U) == continues) {
     --kept;
@@ -112,8 +112,8 @@ Status UniqueMap::unmap() noexcept {
   return mapped.empty() ? ok() : os_->unmap(mapped);
 }
 
-Result<UniqueFd> open_file(Os& os, const Place& place, const OpenOptions& options) noexcept {
-  LASTREF_TRY(fd, retry_interrupted([&] { return os.open(place, options); }));
+Result<UniqueFd> open_file(Os& os, const PathAt& where, const OpenOptions& options) noexcept {
+  LASTREF_TRY(fd, retry_interrupted([&] { return os.open(where, options); }));
   return UniqueFd(os, fd);
 }
 
@@ -172,8 +172,8 @@ Result<std::string> random_hex(Os& os) noexcept {
   return text;
 }
 
-Status discard(Os& os, const Place& place) noexcept {
-  Status removed = os.unlink(place);
+Status discard(Os& os, const PathAt& where) noexcept {
+  Status removed = os.unlink(where);
   if (failed_with(removed, std::errc::no_such_file_or_directory)) {
     return ok();
   }

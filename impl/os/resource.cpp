@@ -1,4 +1,4 @@
-// resource: the words for types, names as text, and which names can be carried.
+// resource: the names for types, names as text, and which names can be carried.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace lastref {
 namespace {
 
-constexpr std::array<std::string_view, resource_types> words = {
+constexpr std::array<std::string_view, resource_types> names = {
     "file", "folder", "semlock", "shm", "noop"};
 
 /// Bytes of a name that an error shows; the rest of an overlong one helps nobody.
@@ -28,23 +28,23 @@ Status refused(std::errc code, const Resource& resource) {
 
 }  // namespace
 
-std::string_view word_of(ResourceType type) noexcept {
+std::string_view name_of(ResourceType type) noexcept {
   const auto index = static_cast<std::size_t>(type);
-  LASTREF_ASSERT(index < words.size());
-  return words[index];
+  LASTREF_ASSERT(index < names.size());
+  return names[index];
 }
 
-std::optional<ResourceType> type_of(std::string_view word) noexcept {
-  const auto* const found = std::ranges::find(words, word);
-  if (found == words.end()) {
+std::optional<ResourceType> type_of(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(names, name);
+  if (found == names.end()) {
     return std::nullopt;
   }
-  return static_cast<ResourceType>(found - words.begin());
+  return static_cast<ResourceType>(found - names.begin());
 }
 
 std::string to_text(const Resource& resource) {
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string text(word_of(resource.type));
+  std::string text(name_of(resource.type));
   text += ':';
   for (const char c : resource.name) {
     if (reads_as_itself(c)) {

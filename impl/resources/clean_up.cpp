@@ -188,8 +188,8 @@ Status TemporaryResources::clean_temporary_resources(const std::optional<std::st
 Result<tracker::Swept> sweep(os::Os& os, const std::string& runtime_folder) {
   auto swept = tracker::sweep(os, runtime_folder);
   Status first = status_of(swept);
-  for (const std::string& place : temp_places(os)) {
-    const auto path = absolute_path(os, place);
+  for (const std::string& location : temp_locations(os)) {
+    const auto path = absolute_path(os, location);
     keep_first(first, status_of(path));
     if (path) {
       keep_first(first, remove_probes(os, *path));

@@ -62,9 +62,9 @@ class TemporaryResources::Visit {
 struct TemporaryResources::Context {
   std::string id;
   bool is_open = true;
-  bool has_file = false;  ///< Has had one: its place has proved itself.
+  bool has_file = false;  ///< Has had one: its location has proved itself.
   bool shared_memory_failed = false;
-  std::optional<TempFolder> place = {};
+  std::optional<TempFolder> location = {};
   std::shared_ptr<Folder> folder = {};
 };
 

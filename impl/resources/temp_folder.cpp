@@ -39,9 +39,9 @@ Status make_and_remove(os::Os& os, const std::string& path) {
 
 /// Whether a folder can be made there, and removed, and by nobody else.
 ///
-/// Errors          what the tracker said: of a place that is no use, none.
-Result<bool> probe(os::Os& os, const std::string& place, References* references) {
-  if (!os::check_is_safe(os, place)) {
+/// Errors          what the tracker said: of a location that is no use, none.
+Result<bool> probe(os::Os& os, const std::string& location, References* references) {
+  if (!os::check_is_safe(os, location)) {
     return false;
   }
   const auto chance = os::random_hex(os);
@@ -49,7 +49,7 @@ Result<bool> probe(os::Os& os, const std::string& place, References* references)
     return false;
   }
   const Resource folder{.type = ResourceType::folder,
-                        .name = join(place, std::string(probe_start) + *chance)};
+                        .name = join(location, std::string(probe_start) + *chance)};
   if (references != nullptr) {
     LASTREF_CHECK(references->register_name(folder));
   }
@@ -79,18 +79,18 @@ std::optional<std::string> named_by_a_variable(os::Os& os) {
 }
 
 /// Where Python's tempfile looks, in its order; the working folder comes last.
-std::vector<std::string> usual_places(os::Os& os) {
-  std::vector<std::string> places;
+std::vector<std::string> usual_locations(os::Os& os) {
+  std::vector<std::string> locations;
   for (const char* variable : {"TMPDIR", "TEMP", "TMP"}) {
     if (auto named = os.environment(variable); named && !named->empty()) {
-      places.push_back(*std::move(named));
+      locations.push_back(*std::move(named));
     }
   }
-  for (const char* place : {"/tmp", "/var/tmp", "/usr/tmp"}) {
-    places.emplace_back(place);
+  for (const char* location : {"/tmp", "/var/tmp", "/usr/tmp"}) {
+    locations.emplace_back(location);
   }
-  places.emplace_back(".");
-  return places;
+  locations.emplace_back(".");
+  return locations;
 }
 
 }  // namespace
@@ -134,8 +134,8 @@ Result<TempFolder> temp_dir(os::Os& os,
       return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
     }
   }
-  for (const std::string& place : usual_places(os)) {
-    const auto path = absolute_path(os, place);
+  for (const std::string& location : usual_locations(os)) {
+    const auto path = absolute_path(os, location);
     if (!path) {
       continue;
     }
@@ -148,14 +148,14 @@ Result<TempFolder> temp_dir(os::Os& os,
                  "no folder for temporary files; set LASTREF_TEMP_FOLDER");
 }
 
-std::vector<std::string> temp_places(os::Os& os) {
-  std::vector<std::string> places = usual_places(os);
-  places.insert(places.begin(), shared_memory_folder);
-  return places;
+std::vector<std::string> temp_locations(os::Os& os) {
+  std::vector<std::string> locations = usual_locations(os);
+  locations.insert(locations.begin(), shared_memory_folder);
+  return locations;
 }
 
-Status remove_probes(os::Os& os, const std::string& place) {
-  auto folder = os::open_file(os, place, {.folder = true});
+Status remove_probes(os::Os& os, const std::string& location) {
+  auto folder = os::open_file(os, location, {.folder = true});
   if (!folder) {
     const bool absent = folder.error().code == std::errc::no_such_file_or_directory;
     return absent ? ok() : status_of(folder);
@@ -170,7 +170,7 @@ Status remove_probes(os::Os& os, const std::string& place) {
         continue;
       }
       // Root may remove those of others, too; it is for them to say what they are worth.
-      const os::Place probe(folder->get(), entry.name);
+      const os::PathAt probe(folder->get(), entry.name);
       const auto status = os.status_at(probe);
       if (status && status->owner == os.user_id()) {
         // Only if it is empty: then it is worth nothing, even to one who lives.

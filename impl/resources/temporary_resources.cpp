@@ -132,7 +132,7 @@ Result<TemporaryResources::ContextPtr> TemporaryResources::current() {
 
 /// Where the folder of the context will be. Called with the monitor held, as all that follows.
 Status TemporaryResources::choose(Context& context) {
-  if (context.place) {
+  if (context.location) {
     return ok();
   }
   TempFolderOptions choice = options_.choice;
@@ -140,12 +140,12 @@ Status TemporaryResources::choose(Context& context) {
   choice.references = references_.get();
   const std::string name =
       "lastref_memmapping_folder_" + std::to_string(process_) + '_' + id_ + '_' + context.id;
-  LASTREF_TRY(place, temp_dir(os_, name, options_.root, choice));
-  context.place = std::move(place);
+  LASTREF_TRY(location, temp_dir(os_, name, options_.root, choice));
+  context.location = std::move(location);
   if (!options_.root && !std::exchange(has_swept_, true)) {
-    // What the dead left behind where they looked for a place, as we have just done.
+    // What the dead left behind where they looked for a location, as we have just done.
     static_cast<void>(
-        remove_probes(os_, context.place->path.substr(0, context.place->path.rfind('/'))));
+        remove_probes(os_, context.location->path.substr(0, context.location->path.rfind('/'))));
   }
   return ok();
 }
@@ -155,7 +155,7 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
   LASTREF_TRY(context, current());
   const os::Held held(*monitor_);
   LASTREF_CHECK(choose(*context));
-  return *context->place;
+  return *context->location;
 }
 
 /// Remembers a folder that was made. Who has a context a call for years has no more of them than
@@ -175,29 +175,29 @@ void TemporaryResources::remember(const std::string& folder) {
 
 /// Makes the folder and opens it. What is in the way is taken if it is as private as ours;
 /// `is_strange` says that it is not, nor an earlier life's that the tracker has yet to delete.
-Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& place,
+Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& location,
                                                                 bool& is_strange) {
   // What shared memory is mounted on is not for us to make.
-  Status made = place.use_shared_mem ? os_.make_folder(place.path, private_folder)
-                                     : os::make_with_parents(os_, place.path);
+  Status made = location.use_shared_mem ? os_.make_folder(location.path, private_folder)
+                                        : os::make_with_parents(os_, location.path);
   if (!made && made.error().code != std::errc::file_exists) {
     return failure(std::move(made).error());
   }
   if (made) {
-    remember(place.path);
+    remember(location.path);
   }
-  auto open = os::open_file(os_, place.path, {.folder = true});
+  auto open = os::open_file(os_, location.path, {.folder = true});
   Status usable = status_of(open);
   if (usable) {
-    usable = check_private(os_, open->get(), place.path);
+    usable = check_private(os_, open->get(), location.path);
   }
   if (usable) {
-    usable = os::check_parent(os_, place.path);
+    usable = os::check_parent(os_, location.path);
   }
   if (!usable) {
-    is_strange = !made && !made_.contains(place.path);
+    is_strange = !made && !made_.contains(location.path);
     if (made) {
-      static_cast<void>(os_.remove_folder(place.path));
+      static_cast<void>(os_.remove_folder(location.path));
     }
     return failure(std::move(usable).error());
   }
@@ -207,7 +207,7 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
 /// A context that was cleaned up and has come back gets the folder that was left to the exit.
 void TemporaryResources::take_back(Context& context) {
   const auto found = std::ranges::find_if(left_, [&](const auto& folder) {
-    return folder->resource.name == context.place->path && !folder->is_finalised;
+    return folder->resource.name == context.location->path && !folder->is_finalised;
   });
   if (found != left_.end()) {
     context.folder = *found;
@@ -216,17 +216,19 @@ void TemporaryResources::take_back(Context& context) {
   }
 }
 
-/// The folder of the context, made if need be. `at_place` says whether an error is the place's.
-Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_of(Context& context,
-                                                                                  bool& at_place) {
+/// The folder of the context, made if need be. `is_of_location` says whether an error is the
+/// location's.
+Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_of(
+    Context& context, bool& is_of_location) {
   LASTREF_CHECK(choose(context));
   if (!context.folder) {
     take_back(context);
   }
   std::shared_ptr<Folder> folder = context.folder;
   if (!folder) {
-    folder = std::make_shared<Folder>(Folder{
-        .resource = {.type = ResourceType::folder, .name = context.place->path}, .open = nullptr});
+    folder = std::make_shared<Folder>(
+        Folder{.resource = {.type = ResourceType::folder, .name = context.location->path},
+               .open = nullptr});
     LASTREF_CHECK(references_->register_name(folder->resource));
   }
   if (!folder->open) {
@@ -235,9 +237,9 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
     }
     bool is_strange = false;
-    auto open = enter(*context.place, is_strange);
+    auto open = enter(*context.location, is_strange);
     if (!open) {
-      at_place = true;
+      is_of_location = true;
       if (!context.folder && is_strange) {
         static_cast<void>(references_->forget(folder->resource));
       } else if (!context.folder) {
@@ -268,7 +270,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
 /// Begins the file under another name, and has it counted by its own one, as the one that it is:
 /// another file is never taken for it. `is_refused` says that it is the tracker who says no. Called
 /// with the monitor held: who lets go of the folder has its files counted by then.
-Result<os::UniqueFd> TemporaryResources::begin_file(const os::Place& part,
+Result<os::UniqueFd> TemporaryResources::begin_file(const os::PathAt& part,
                                                     const Resource& file,
                                                     bool& is_refused) {
   LASTREF_TRY(open, os::open_file(os_, part, {.write = true, .create = true}));
@@ -288,8 +290,8 @@ Result<os::UniqueFd> TemporaryResources::begin_file(const os::Place& part,
 
 /// Writes the file, and gives it its own name when it is complete.
 Status TemporaryResources::fill(os::UniqueFd file,
-                                const os::Place& part,
-                                const os::Place& whole,
+                                const os::PathAt& part,
+                                const os::PathAt& whole,
                                 const std::function<Status(os::Fd)>& write) {
   Status done = write(file.get());
   if (done) {
@@ -304,14 +306,14 @@ Status TemporaryResources::fill(os::UniqueFd file,
   return done;
 }
 
-void TemporaryResources::discard(const os::Place& part) {
+void TemporaryResources::discard(const os::PathAt& part) {
   if (const Status removed = os::discard(os_, part); !removed) {
     os::report_quietly(os_, "lastref: a part of a file stays: " + describe(removed.error()));
   }
 }
 
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
-    Context& context, const std::function<Status(os::Fd)>& write, bool& at_place) {
+    Context& context, const std::function<Status(os::Fd)>& write, bool& is_of_location) {
   LASTREF_TRY(chance, os::random_hex(os_));
   const std::string name =
       std::to_string(process_) + '-' + std::to_string(os_.thread_id()) + '-' + chance + ".npy";
@@ -319,7 +321,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   std::shared_ptr<os::UniqueFd> open;
   std::shared_ptr<const TemporaryFile> file;
   Result<os::UniqueFd> begun;
-  os::Place part(os::Fd::none, name + ".part");
+  os::PathAt part(os::Fd::none, name + ".part");
   bool is_refused = false;
   {
     const os::Held held(*monitor_);
@@ -329,7 +331,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     if (life_->is_at_exit) {
       return at_exit(context.id);
     }
-    LASTREF_TRY(made, folder_of(context, at_place));
+    LASTREF_TRY(made, folder_of(context, is_of_location));
     folder = std::move(made);
     open = folder->open;
     file = std::make_shared<const TemporaryFile>(folder->resource.name + '/' + name);
@@ -342,16 +344,16 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   if (!is_refused) {
     filled = os::about(file->path(), std::move(filled));
   }
-  at_place = !filled && !is_refused;
+  is_of_location = !filled && !is_refused;
   const os::Held held(*monitor_);
   if (filled && life_->is_at_exit) {
     static_cast<void>(os::discard(os_, {open->get(), name}));
     filled = at_exit(context.id);
   } else if (filled && context.folder != folder) {
-    // The context was cleaned up, or others have met an error here and chosen another place.
+    // The context was cleaned up, or others have met an error here and chosen another location.
     static_cast<void>(os::discard(os_, {open->get(), name}));
     filled = canceled(context.id);
-    at_place = context.is_open;
+    is_of_location = context.is_open;
   }
   if (!filled) {
     if (is_counted) {
@@ -369,10 +371,10 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   return file;
 }
 
-/// Lets go of a place that has failed. Called with the monitor held.
+/// Lets go of a location that has failed. Called with the monitor held.
 void TemporaryResources::abandon(Context& context) {
   context.shared_memory_failed = true;
-  context.place.reset();
+  context.location.reset();
   if (const std::shared_ptr<Folder> folder = std::exchange(context.folder, nullptr)) {
     static_cast<void>(let_go_of_folder(folder));
   }
@@ -387,27 +389,27 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     return context->shared_memory_failed;
   };
   for (int lives = 1;;) {
-    bool at_place = false;
+    bool is_of_location = false;
     const bool had_failed = has_failed();
-    auto file = attempt(*context, write, at_place);
-    if (file || !at_place) {
+    auto file = attempt(*context, write, is_of_location);
+    if (file || !is_of_location) {
       return file;
     }
     const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
     const os::Held held(*monitor_);
     if (context->shared_memory_failed != had_failed) {
-      continue;  // Others were faster to choose another place.
+      continue;  // Others were faster to choose another location.
     }
     if (is_gone && lives < lives_of_a_folder_max) {
       ++lives;
       continue;
     }
-    if (!context->place || !context->place->use_shared_mem) {
+    if (!context->location || !context->location->use_shared_mem) {
       return file;
     }
     if (context->has_file) {
       file.error().subject +=
-          std::string("; set ") + temp_folder_variables[0] + " to a folder with more room";
+          std::string("; set ") + temp_folder_variables[0] + " to a folder with more space";
       return file;
     }
     abandon(*context);

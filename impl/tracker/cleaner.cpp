@@ -287,8 +287,8 @@ void Cleaner::note(Job& job, const Status& status) {
   }
 }
 
-Status Cleaner::enter(Job& job, const os::Place& place, std::string name) {
-  LASTREF_TRY(folder, os::open_file(os_, place, {.folder = true}));
+Status Cleaner::enter(Job& job, const os::PathAt& where, std::string name) {
+  LASTREF_TRY(folder, os::open_file(os_, where, {.folder = true}));
   job.levels.push_back({.folder = std::move(folder), .name = std::move(name)});
   return ok();
 }
@@ -323,11 +323,11 @@ std::optional<Status> Cleaner::advance(Job& job) {
   if (!level.entries.empty()) {
     const os::FolderEntry entry = std::move(level.entries.front());
     level.entries.pop_front();
-    const os::Place place(level.folder.get(), entry.name);
+    const os::PathAt where(level.folder.get(), entry.name);
     const bool is_folder = entry.kind == os::FileKind::folder;
-    Status done = is_folder ? enter(job, place, entry.name) : os_.unlink(place);
+    Status done = is_folder ? enter(job, where, entry.name) : os_.unlink(where);
     // What may not be entered may still be empty.
-    if (is_folder && !done && is_refusal(done.error().code) && os_.remove_folder(place)) {
+    if (is_folder && !done && is_refusal(done.error().code) && os_.remove_folder(where)) {
       done = ok();
     }
     note(job, done);
@@ -346,9 +346,9 @@ std::optional<Status> Cleaner::advance(Job& job) {
   }
   const std::string name = level.name;
   job.levels.pop_back();
-  const os::Place place =
-      job.levels.empty() ? os::Place(name) : os::Place(job.levels.back().folder.get(), name);
-  Status removed = os_.remove_folder(place);
+  const os::PathAt where =
+      job.levels.empty() ? os::PathAt(name) : os::PathAt(job.levels.back().folder.get(), name);
+  Status removed = os_.remove_folder(where);
   if (!job.levels.empty()) {
     note(job, removed);
     return std::nullopt;

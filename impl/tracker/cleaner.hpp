@@ -108,7 +108,7 @@ class Cleaner {
   static bool is_meant(Job& job, const os::FileStatus& status);
   std::optional<Status> work_on_folder(Job& job, int& budget);
   std::optional<Status> advance(Job& job);
-  Status enter(Job& job, const os::Place& place, std::string name);
+  Status enter(Job& job, const os::PathAt& where, std::string name);
   Status remove(const Resource& resource);
   static void note(Job& job, const Status& status);
 

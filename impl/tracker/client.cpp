@@ -1,4 +1,4 @@
-// The doors of Client: what each word does to the state, and what a forked child does first.
+// The doors of Client: what each operation does to the state, and what a forked child does first.
 #include <utility>
 
 #include "impl/tracker/client_state.hpp"

@@ -32,7 +32,7 @@ Client::State::~State() {
     // The lock goes first: the tracker must not find a member that is leaving and wait for its
     // death.
     lock_.close_quietly();
-    if (link_ && !link_->wants_room()) {
+    if (link_ && !link_->wants_space()) {
       link_->post(encode({.verb = Verb::leave, .entries = {}}));
     }
     if (thread_) {
@@ -201,7 +201,7 @@ void Client::State::forget_everything() {
     stopping_ = false;
   }
   lock_.close_quietly();  // First, as in a leave.
-  if (link_ && !link_->wants_room()) {
+  if (link_ && !link_->wants_space()) {
     link_->post(encode({.verb = Verb::leave, .entries = {}}));
   }
   link_.reset();
@@ -264,7 +264,7 @@ void Client::State::announce() {
   if (message.again) {
     link_->post(encode({.verb = Verb::announce, .id = nonce_, .entries = {}}));
   }
-  if (!link_->wants_room()) {
+  if (!link_->wants_space()) {
     on_its_way_ = posted_;
   }
 }
@@ -275,7 +275,7 @@ void Client::State::post(const Message& message) {
     return;  // The announcement to come contains it.
   }
   link_->post(encode(message));
-  if (link_->broken() || link_->wants_room()) {
+  if (link_->broken() || link_->wants_space()) {
     wake();
   } else {
     on_its_way_ = posted_;

@@ -1,4 +1,5 @@
-// The I/O thread of a client: answers, room in the socket, and what to do when the tracker is gone.
+// The I/O thread of a client: answers, space in the socket, and what to do when the tracker is
+// gone.
 #include <array>
 
 #include "impl/tracker/client_state.hpp"
@@ -44,7 +45,7 @@ bool Client::State::wait(std::vector<os::PollItem>& items) {
     items[wake_item] = {.fd = wake_read_.get(), .want_read = true};
     items[link_item] = {.fd = link_ ? link_->fd() : os::Fd::none,
                         .want_read = true,
-                        .want_write = link_ && link_->wants_room()};
+                        .want_write = link_ && link_->wants_space()};
     items[tracker_item] = {.fd = tracker_.get(), .want_read = true};
     if (poll_failures_ > 0 || !link_) {
       timeout = pause_before_connecting_again;
@@ -90,7 +91,7 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
   }
   if (link_ && items[link_item].writable) {
     link_->flush();
-    if (!link_->wants_room()) {
+    if (!link_->wants_space()) {
       on_its_way_ = posted_;
       monitor_->notify_all();
     }

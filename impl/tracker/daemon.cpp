@@ -151,7 +151,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   for (const auto& [id, connection] : connections_) {
     items.push_back({.fd = connection.link.fd(),
                      .want_read = true,
-                     .want_write = connection.link.wants_room()});
+                     .want_write = connection.link.wants_space()});
     connections.push_back(id);
   }
   for (const auto& [id, member] : members_) {
@@ -281,10 +281,10 @@ void Daemon::look_for_locks() {
 /// A process has died. What it had sent comes first, then its references go. With more to read than
 /// a round allows, it stays readable and the next round goes on.
 void Daemon::remove_member(MemberId id) {
-  const auto last_words = std::ranges::find_if(
+  const auto last_messages = std::ranges::find_if(
       connections_, [id](const auto& item) { return item.second.member == id; });
-  if (last_words != connections_.end()) {
-    const ConnectionId connection = last_words->first;
+  if (last_messages != connections_.end()) {
+    const ConnectionId connection = last_messages->first;
     read_all(connection);
     if (!round_was_full_) {
       return;

@@ -1,4 +1,4 @@
-// Whom the tracker lets in, and what it says to those whom it has no room for. The loop is in
+// Whom the tracker lets in, and what it says to those whom it has no space for. The loop is in
 // daemon.cpp.
 #include "impl/tracker/daemon.hpp"
 
@@ -10,13 +10,13 @@ constexpr int aborted_max = 64;
 /// Accepting may fail so often in a row before the tracker gives up its life.
 constexpr int failures_max = 10;
 constexpr std::chrono::milliseconds pause_after_failure{50};
-/// For want of room it is tried again for so many pauses, ten seconds, while somebody is served.
-constexpr int want_of_room_max = 200;
+/// For want of space it is tried again for so many pauses, ten seconds, while somebody is served.
+constexpr int want_of_space_max = 200;
 /// So that a stranger cannot fill the disk that standard error goes to.
 constexpr std::uint64_t refusals_told_max = 10;
 
 /// What becomes better when others give something up.
-bool is_want_of_room(std::errc code) {
+bool is_want_of_space(std::errc code) {
   return code == std::errc::too_many_files_open ||
          code == std::errc::too_many_files_open_in_system || code == std::errc::no_buffer_space ||
          code == std::errc::not_enough_memory;
@@ -36,7 +36,7 @@ Status Daemon::accept_all() {
         accept_failures_ = 0;
         return ok();
       }
-      if (is_want_of_room(code) && refuse_one(code)) {
+      if (is_want_of_space(code) && refuse_one(code)) {
         accept_failures_ = 0;
         continue;
       }
@@ -59,7 +59,7 @@ Status Daemon::accept_all() {
   }
 }
 
-/// There is no room for a connection, but for one that is told so at once and closed. Whether that
+/// There is no space for a connection, but for one that is told so at once and closed. Whether that
 /// was done; who had not yet spoken comes again.
 bool Daemon::refuse_one(std::errc why) {
   if (!spare_) {
@@ -111,8 +111,8 @@ Status Daemon::put_off_accepting(const Error& why) {
     round_was_full_ = false;
     os::report_quietly(os_, "lastref tracker: nobody can be let in for now: " + describe(why));
   }
-  const bool can_wait = is_want_of_room(why.code) && !connections_.empty();
-  if (accept_failures_ >= (can_wait ? want_of_room_max : failures_max)) {
+  const bool can_wait = is_want_of_space(why.code) && !connections_.empty();
+  if (accept_failures_ >= (can_wait ? want_of_space_max : failures_max)) {
     return failure(why);
   }
   accept_again_ = os_.now() + pause_after_failure;

@@ -25,7 +25,7 @@ std::vector<std::string> Daemon::leavings() const {
   std::vector<std::string> lines;
   for (const auto& [type, of_type] : names) {
     std::string line = "lastref tracker: the last process of the tree left " +
-                       std::to_string(of_type.size()) + " " + std::string(word_of(type)) +
+                       std::to_string(of_type.size()) + " " + std::string(name_of(type)) +
                        (of_type.size() == 1 ? ":" : "s:");
     std::size_t told = 0;
     for (; told < of_type.size(); ++told) {

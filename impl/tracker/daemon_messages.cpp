@@ -275,7 +275,7 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
   }
   answer(connection, message.id);
   for (const Entry& entry : message.entries) {
-    if (connection.link.wants_room() || connection.link.broken()) {
+    if (connection.link.wants_space() || connection.link.broken()) {
       tombstones_.insert(entry.resource);
     } else if (!tombstones_.contains(entry.resource)) {
       clear_tombstone(entry.resource);
@@ -292,14 +292,14 @@ bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
   }
   Link& link = found->second.link;
   link.post(encode({.verb = Verb::forget, .entries = {{.resource = resource}}}));
-  return !link.wants_room() && !link.broken();
+  return !link.wants_space() && !link.broken();
 }
 
 /// Once everybody has announced and nobody has to be told any more.
 void Daemon::clear_tombstones() {
   const bool all_told =
       !tombstones_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
-        return item.second.link.wants_room();
+        return item.second.link.wants_space();
       });
   if (!all_told) {
     return;

@@ -20,7 +20,7 @@ constexpr std::uint64_t kept_max = std::uint64_t{64} * 1024;
 /// Names that are looked at to see whether a ledger can be cut.
 constexpr std::size_t looked_at_max = 16;
 
-/// FNV-1a over the record's place and content: http://www.isthe.com/chongo/tech/comp/fnv/
+/// FNV-1a over the record's position and content: http://www.isthe.com/chongo/tech/comp/fnv/
 std::uint64_t check_of(std::uint64_t offset, std::byte type, os::Bytes name) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325U;
   const auto mix = [&hash](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3U; };
@@ -93,15 +93,15 @@ Status Ledger::write_state(std::uint64_t offset, std::byte state) {
   return os::write_all_at(*os_, file_.get(), std::span(&state, 1), offset);
 }
 
-Result<Ledger> Ledger::open(os::Os& os, const os::Place& place) {
-  LASTREF_TRY(file, os::open_file(os, place, {.write = true}));
+Result<Ledger> Ledger::open(os::Os& os, const os::PathAt& where) {
+  LASTREF_TRY(file, os::open_file(os, where, {.write = true}));
   Ledger ledger(os, std::move(file));
   LASTREF_CHECK(ledger.load());
   return ledger;
 }
 
-Result<std::vector<Resource>> Ledger::names_at(os::Os& os, const os::Place& place) {
-  LASTREF_TRY(file, os::open_file(os, place, {}));
+Result<std::vector<Resource>> Ledger::names_at(os::Os& os, const os::PathAt& where) {
+  LASTREF_TRY(file, os::open_file(os, where, {}));
   Ledger ledger(os, std::move(file));
   ledger.is_read_only_ = true;
   LASTREF_CHECK(ledger.load());
@@ -126,7 +126,7 @@ Status Ledger::load() {
     LASTREF_CHECK(parse(bytes, goes_on));
     goes_on = goes_on && size == piece.size();
   }
-  // Room that was reserved and never used is as good as none: nothing there can be taken for part
+  // Space that was reserved and never used is as good as none: nothing there can be taken for part
   // of a record.
   while (bytes.size() == touched_ && touched_ > end_ && bytes.back() == nothing) {
     bytes.pop_back();

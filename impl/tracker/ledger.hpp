@@ -11,7 +11,7 @@
 // Ending a name is one byte in place, which needs no space. The place of a dead record is taken
 // again by a name of the same size: body first, then the one byte. So is the place of a record that
 // was cut short, which may have anything in its name: a 0 in front and one behind, then the one
-// byte. Where few names are left of many, the room behind them is given back. Counts are not here:
+// byte. Where few names are left of many, the space behind them is given back. Counts are not here:
 // they are announced by those who hold (T6). A name that was forgotten
 // stays on record until all who may still believe that they hold it have been told.
 #pragma once
@@ -35,12 +35,12 @@ class Ledger {
   ///
   /// Errors          what open, status, read or write_at said; permission_denied: another user
   ///                 wrote it, and would have us delete what it names.
-  static Result<Ledger> open(os::Os& os, const os::Place& place);
+  static Result<Ledger> open(os::Os& os, const os::PathAt& where);
 
   /// The names that are alive in a ledger which a live tracker may be writing.
   ///
   /// Errors          what open, status and read said; permission_denied: another user wrote it.
-  static Result<std::vector<Resource>> names_at(os::Os& os, const os::Place& place);
+  static Result<std::vector<Resource>> names_at(os::Os& os, const os::PathAt& where);
 
   /// Writes the name, and which thing has it, if that is known, unless it is there so. On an error
   /// it is not, or as it was; who is killed meanwhile may leave it with nothing said of its thing.

@@ -35,7 +35,7 @@ void Link::post(Packet packet, std::span<const os::Fd> fds) {
   }
   if (!queue_.empty() || !send(packet, fds)) {
     // Descriptors cannot wait in a queue: they may be closed by then. Only announcements carry
-    // some, and they are the first on a new connection, where there is room.
+    // some, and they are the first on a new connection, where there is space.
     broken_ = broken_ || !fds.empty();
     // Posting to a peer that is stopped is no fault of the socket's.
     fruitless_ = broken_ ? fruitless_ : 0;
@@ -101,7 +101,7 @@ Arrival Link::receive() {
   }
   if (arrived->truncated) {
     return spoil(packet,
-                 "with descriptors for which this process has no room (RLIMIT_NOFILE), or no use",
+                 "with descriptors for which this process has no space (RLIMIT_NOFILE), or no use",
                  std::errc::too_many_files_open);
   }
   Result<Message> message = decode(packet);

@@ -1,8 +1,8 @@
 // Link: one end of a connection that speaks the native protocol. Used by both sides.
 //
-// Sending never waits: what the socket does not take is queued, and the owner polls for room. A
+// Sending never waits: what the socket does not take is queued, and the owner polls for space. A
 // socket that keeps promising and not keeping (readable, but nothing to read; writable, but no
-// room) is given up as broken after a while, so that no fault turns a loop into a spin.
+// space) is given up as broken after a while, so that no fault turns a loop into a spin.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ class Link {
   Link(os::Os& os, os::UniqueFd socket) noexcept : os_(&os), socket_(std::move(socket)) {}
 
   os::Fd fd() const noexcept { return socket_.get(); }
-  bool wants_room() const noexcept { return !queue_.empty(); }
+  bool wants_space() const noexcept { return !queue_.empty(); }
   /// The other side is gone, or the socket is of no use any more.
   bool broken() const noexcept { return broken_; }
 
   /// Sends or queues. `fds` go with it only if nothing is queued; the caller keeps them.
   void post(Packet packet, std::span<const os::Fd> fds = {});
-  /// Sends what is queued, as far as there is room.
+  /// Sends what is queued, as far as there is space.
   void flush();
 
   /// What the other side had sent before sending to it failed can still be received, and nothing

@@ -165,7 +165,7 @@ void LokyTracker::clean_all() {
       report(os_,
              // What loky's users look for, and its tests.
              "resource_tracker: There appear to be " + std::to_string(counts.at(type)) +
-                 " leaked " + std::string(word_of(static_cast<ResourceType>(type))) +
+                 " leaked " + std::string(name_of(static_cast<ResourceType>(type))) +
                  " objects to clean up at shutdown:" + names.at(type));
     }
   }

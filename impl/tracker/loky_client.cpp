@@ -25,7 +25,7 @@ Status LokyClient::send(std::string_view command, const Resource& resource) {
     return failure(std::errc::filename_too_long, to_text(resource));
   }
   std::string line(command);
-  line += ":" + resource.name + ":" + std::string(word_of(resource.type)) + "\n";
+  line += ":" + resource.name + ":" + std::string(name_of(resource.type)) + "\n";
   for (os::Bytes left = os::bytes_of(line); !left.empty();) {
     const auto written = os::retry_interrupted([&] { return os_.write(pipe_, left); });
     if (written) {
@@ -35,8 +35,8 @@ Status LokyClient::send(std::string_view command, const Resource& resource) {
     if (written.error().code != std::errc::resource_unavailable_try_again) {
       return failure(written.error());
     }
-    std::array<os::PollItem, 1> room{{{.fd = pipe_, .want_write = true}}};
-    LASTREF_CHECK(os::retry_interrupted([&] { return os_.poll(room, std::nullopt); }));
+    std::array<os::PollItem, 1> space{{{.fd = pipe_, .want_write = true}}};
+    LASTREF_CHECK(os::retry_interrupted([&] { return os_.poll(space, std::nullopt); }));
   }
   return ok();
 }

@@ -75,7 +75,7 @@ void Registry::add(MemberId member, const Resource& resource, std::uint64_t coun
   const auto [holder, is_new] = entry.holders.try_emplace(member);
   if (is_new) {
     KnownList& held = held_by_[member];
-    holder->second.place = held.insert(held.end(), &known);
+    holder->second.position = held.insert(held.end(), &known);
   }
   holder->second.count += count;
   entry.total += count;
@@ -104,7 +104,7 @@ Released Registry::release(MemberId member, const Resource& resource, std::uint6
   const std::uint64_t taken = std::min(hold.count, count);
   hold.count -= taken;
   if (hold.count == 0) {
-    held_by_.at(member).erase(hold.place);
+    held_by_.at(member).erase(hold.position);
     entry.holders.erase(holder);
   }
   entry.total -= taken;
@@ -133,7 +133,7 @@ bool Registry::forget(const Resource& resource) {
     return false;
   }
   for (const auto& [member, hold] : found->second.holders) {
-    held_by_.at(member).erase(hold.place);
+    held_by_.at(member).erase(hold.position);
   }
   end(found);
   return true;

@@ -101,7 +101,7 @@ class Registry {
 
   struct Hold {
     std::uint64_t count = 0;
-    KnownList::iterator place;  ///< In what the holder holds.
+    KnownList::iterator position;  ///< In what the holder holds.
   };
   struct Entry {
     std::map<MemberId, Hold> holders;

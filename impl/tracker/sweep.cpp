@@ -52,8 +52,8 @@ Result<std::vector<TreePaths>> trees_in(os::Os& os, const std::string& runtime) 
 }
 
 /// Whether another user has taken the name of a runtime folder.
-bool is_anothers(os::Os& os, const std::string& place) {
-  const auto status = os.status_at(place);
+bool is_anothers(os::Os& os, const std::string& location) {
+  const auto status = os.status_at(location);
   return status && status->owner != os.user_id();
 }
 
@@ -72,12 +72,12 @@ bool is_alive(os::Os& os, const TreePaths& paths) {
 }
 
 /// What the live trees count that one may meet who cleans up behind `dead`: those beside it, and
-/// those in all places where trees may live, if it is in one of these.
+/// those in all locations where trees may live, if it is in one of these.
 Result<std::set<Resource>> names_of_the_living(os::Os& os, const TreePaths& dead) {
   std::vector<std::string> runtimes = {dead.folder.substr(0, dead.folder.rfind('/'))};
-  LASTREF_TRY(places, runtime_places(os, {}));
-  if (std::ranges::find(places, runtimes.front()) != places.end()) {
-    runtimes = places;
+  LASTREF_TRY(locations, runtime_locations(os, {}));
+  if (std::ranges::find(locations, runtimes.front()) != locations.end()) {
+    runtimes = locations;
   }
   std::set<Resource> names;
   for (const std::string& runtime : runtimes) {
@@ -271,19 +271,19 @@ Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcep
   return worst;
 }
 
-Result<Swept> sweep_places(os::Os& os,
-                           std::span<const std::string> places,
-                           bool minds_others) noexcept {
+Result<Swept> sweep_locations(os::Os& os,
+                              std::span<const std::string> locations,
+                              bool minds_others) noexcept {
   Swept swept;
   Status worst = ok();
   // All of them: a tree may live in the second best because the best was refused at the time.
-  for (const std::string& place : places) {
-    Status done = check_private(os, place);
+  for (const std::string& location : locations) {
+    Status done = check_private(os, location);
     if (done) {
-      done = sweep_trees(os, place, swept);
+      done = sweep_trees(os, location, swept);
       // Refused while any tree is left in it.
-      static_cast<void>(os.remove_folder(place));
-    } else if (!minds_others && is_anothers(os, place)) {
+      static_cast<void>(os.remove_folder(location));
+    } else if (!minds_others && is_anothers(os, location)) {
       continue;  // No tree of ours is in it.
     }
     if (!done && done.error().code != std::errc::no_such_file_or_directory) {
@@ -297,8 +297,8 @@ Result<Swept> sweep_places(os::Os& os,
 }
 
 Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept {
-  LASTREF_TRY(places, runtime_places(os, runtime_folder));
-  return sweep_places(os, places, /*minds_others=*/true);
+  LASTREF_TRY(locations, runtime_locations(os, runtime_folder));
+  return sweep_locations(os, locations, /*minds_others=*/true);
 }
 
 }  // namespace lastref::tracker

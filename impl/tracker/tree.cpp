@@ -16,7 +16,7 @@ constexpr std::uint64_t tracker_byte = 0;
 constexpr std::uint64_t root_byte = 1ULL << 32U;
 constexpr std::uint64_t first_member_byte = 1ULL << 33U;
 constexpr std::uint64_t member_bytes = 1ULL << 31U;
-/// bytes; so that a tree begins where there is room for its first names.
+/// bytes; so that a tree begins where there is space for its first names.
 constexpr std::size_t ledger_reserve = 4096;
 
 /// Made or found: a folder of ours that nobody else can enter.
@@ -82,8 +82,8 @@ Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
   }
   tree.lock = std::move(lock);
   LASTREF_TRY(ledger, os::open_file(os, tree.paths.ledger(), {.write = true, .create = true}));
-  constexpr std::array<std::byte, ledger_reserve> room{};
-  if (Status written = os::write_all(os, ledger.get(), room); !written) {
+  constexpr std::array<std::byte, ledger_reserve> space{};
+  if (Status written = os::write_all(os, ledger.get(), space); !written) {
     return failure(written.error().code, tree.paths.ledger(), written.error().call);
   }
   LASTREF_CHECK(ledger.close());
@@ -151,7 +151,7 @@ Status collect_members(
 
 }  // namespace
 
-Result<std::vector<std::string>> runtime_places(os::Os& os, const std::string& wanted) noexcept {
+Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string& wanted) noexcept {
   std::string only = wanted;
   if (only.empty()) {
     only = os.environment("LASTREF_RUNTIME_FOLDER").value_or("");
@@ -191,10 +191,10 @@ Status check_private(os::Os& os, const std::string& path) noexcept {
 }
 
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept {
-  LASTREF_TRY(places, runtime_places(os, wanted_runtime_folder));
+  LASTREF_TRY(locations, runtime_locations(os, wanted_runtime_folder));
   // What a sweep could not do now, a later one will; it is no reason not to start. Nor is it news
-  // that somebody else was first to take the name of a default place.
-  const auto swept = sweep_places(os, places, /*minds_others=*/places.size() == 1);
+  // that somebody else was first to take the name of a default location.
+  const auto swept = sweep_locations(os, locations, /*minds_others=*/locations.size() == 1);
   if (!swept || swept->kept > 0) {
     os::report_quietly(os,
                        "lastref: a dead tree is left to the next start: " +
@@ -202,8 +202,8 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
                                   : describe(swept.error())));
   }
   std::optional<Error> why;
-  for (const std::string& place : places) {
-    Result<OwnTree> tree = make_tree_in(os, place);
+  for (const std::string& location : locations) {
+    Result<OwnTree> tree = make_tree_in(os, location);
     if (tree) {
       return tree;
     }

@@ -38,19 +38,19 @@ struct OwnTree {
 /// bytes; a socket in a tree in it still has a path that the kernel takes.
 inline constexpr std::size_t runtime_size_max = 67;
 
-/// Where trees may live, the best place first; absolute.
+/// Where trees may live, the best location first; absolute.
 ///
 /// Errors          what working_folder said, for a relative one; filename_too_long.
-Result<std::vector<std::string>> runtime_places(os::Os& os, const std::string& wanted) noexcept;
+Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string& wanted) noexcept;
 
 /// Whether `path` is a folder of ours that nobody else can enter or replace, and no symlink.
 Status check_private(os::Os& os, const std::string& path) noexcept;
 
 /// Sweeps behind dead trees, then makes a tree below the first runtime folder that is usable and
-/// has room for it: 0700, ours, no symlink, made if need be. On an error nothing of it is left that
-/// could be removed.
+/// has space for it: 0700, ours, no symlink, made if need be. On an error nothing of it is left
+/// that could be removed.
 ///
-/// Errors          of the first place that is full, else of the last one tried, with its path.
+/// Errors          of the first location that is full, else of the last one tried, with its path.
 ///                 $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept;
 
@@ -89,8 +89,8 @@ Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcep
 /// `sweep` in these runtime folders. One that is another user's is an error only for who minds it.
 ///
 /// Errors          as sweep.
-Result<Swept> sweep_places(os::Os& os,
-                           std::span<const std::string> places,
-                           bool minds_others) noexcept;
+Result<Swept> sweep_locations(os::Os& os,
+                              std::span<const std::string> locations,
+                              bool minds_others) noexcept;
 
 }  // namespace lastref::tracker

@@ -17,9 +17,9 @@
 #include <lastref/temporary_resources.hpp>
 #include <lastref/tracker_client.hpp>
 
-#include "property_tests/attack/ground.hpp"
+#include "property_tests/attack/fixture.hpp"
+#include "property_tests/support/process_actions.hpp"
 #include "property_tests/support/process_group.hpp"
-#include "property_tests/support/process_words.hpp"
 
 namespace lastref {
 namespace {
@@ -28,10 +28,10 @@ using pretend::stranger_does;
 using testing::StartsWith;
 
 /// A manager with a real tracker.
-class StrangersFiles : public pretend::AttackGround {
+class FilesOfAnotherUser : public pretend::AttackFixture {
  protected:
   void SetUp() override {
-    AttackGround::SetUp();
+    AttackFixture::SetUp();
     pretend::adopt_orphans();
     client_ = tracker::Client::lead(os);
   }
@@ -40,7 +40,7 @@ class StrangersFiles : public pretend::AttackGround {
     manager_.reset();
     client_.reset();
     pretend::bury_all();
-    AttackGround::TearDown();
+    AttackFixture::TearDown();
   }
 
   void manage(const std::optional<std::string>& root = {}) {
@@ -96,7 +96,7 @@ const Planted planted[] = {
      std::errc::not_a_directory},
 };
 
-TEST_F(StrangersFiles, where_our_folder_shall_be_are_refused_and_stay_R13) {
+TEST_F(FilesOfAnotherUser, where_our_folder_shall_be_are_refused_and_stay_R13) {
   for (const Planted& row : planted) {
     SCOPED_TRACE(row.name);
     manage("/tmp");
@@ -110,7 +110,7 @@ TEST_F(StrangersFiles, where_our_folder_shall_be_are_refused_and_stay_R13) {
   }
 }
 
-TEST_F(StrangersFiles, on_shared_memory_make_us_go_elsewhere_R13_M1) {
+TEST_F(FilesOfAnotherUser, on_shared_memory_make_us_go_elsewhere_R13_M1) {
   for (const Planted& row : planted) {
     SCOPED_TRACE(row.name);
     manage();
@@ -125,7 +125,7 @@ TEST_F(StrangersFiles, on_shared_memory_make_us_go_elsewhere_R13_M1) {
   }
 }
 
-TEST_F(StrangersFiles, cannot_be_made_in_our_folder_nor_ours_be_read_or_linked_R13) {
+TEST_F(FilesOfAnotherUser, cannot_be_made_in_our_folder_nor_ours_be_read_or_linked_R13) {
   manage();
   const std::string path = publish().value();
   const std::string parent = folder();
@@ -138,7 +138,7 @@ TEST_F(StrangersFiles, cannot_be_made_in_our_folder_nor_ours_be_read_or_linked_R
   EXPECT_FALSE(stranger_does([&] { return os::KernelOs().open(parent, {}).has_value(); }));
 }
 
-TEST_F(StrangersFiles, below_a_folder_in_which_anybody_may_rename_nothing_is_made_R13) {
+TEST_F(FilesOfAnotherUser, below_a_folder_in_which_anybody_may_rename_nothing_is_made_R13) {
   ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0777));
   ASSERT_TRUE(stranger_does([] { return pretend::make_symlink("/tmp/link", "/tmp/pub"); }));
   guard("/tmp/pub");
@@ -151,7 +151,7 @@ TEST_F(StrangersFiles, below_a_folder_in_which_anybody_may_rename_nothing_is_mad
   }
 }
 
-TEST_F(StrangersFiles, put_where_our_folder_was_take_nothing_along_M3_M6) {
+TEST_F(FilesOfAnotherUser, put_where_our_folder_was_take_nothing_along_M3_M6) {
   // The parent is opened to all when we are in it.
   ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0700));
   manage("/tmp/pub");
@@ -171,7 +171,7 @@ TEST_F(StrangersFiles, put_where_our_folder_was_take_nothing_along_M3_M6) {
   EXPECT_NE(pretend::seen_at(path), path + ": nothing\n");
 }
 
-TEST_F(StrangersFiles, in_place_of_ours_among_those_counted_go_alone_T3_R13) {
+TEST_F(FilesOfAnotherUser, in_place_of_ours_among_those_counted_go_alone_T3_R13) {
   const std::vector<std::function<bool(const std::string&)>> plants = {
       [&](const auto& path) { return pretend::make_symlink(path, precious_file); },
       [&](const auto& path) { return pretend::make_symlink(path, precious); },
@@ -193,7 +193,7 @@ TEST_F(StrangersFiles, in_place_of_ours_among_those_counted_go_alone_T3_R13) {
   EXPECT_TRUE(client_->probe());
 }
 
-TEST_F(StrangersFiles, linked_to_precious_ones_lose_a_name_and_no_content_T3_R13) {
+TEST_F(FilesOfAnotherUser, linked_to_precious_ones_lose_a_name_and_no_content_T3_R13) {
   const Resource file{.type = ResourceType::file, .name = "/dev/shm/linked"};
   ASSERT_TRUE(client_->register_name(file));
   ASSERT_TRUE(pretend::make_hard_link(file.name, precious_file));
@@ -201,7 +201,7 @@ TEST_F(StrangersFiles, linked_to_precious_ones_lose_a_name_and_no_content_T3_R13
   wait_until_gone(file.name);
 }
 
-TEST_F(StrangersFiles, in_place_of_a_counted_folder_are_not_entered_T4_R13) {
+TEST_F(FilesOfAnotherUser, in_place_of_a_counted_folder_are_not_entered_T4_R13) {
   const Resource by_link{.type = ResourceType::folder, .name = "/tmp/link"};
   const Resource by_slashes{.type = ResourceType::folder, .name = "/tmp/slashes//"};
   const Resource by_fifo{.type = ResourceType::folder, .name = "/tmp/fifo"};
@@ -221,7 +221,7 @@ TEST_F(StrangersFiles, in_place_of_a_counted_folder_are_not_entered_T4_R13) {
   EXPECT_TRUE(client_->probe());
 }
 
-TEST_F(StrangersFiles, in_a_folder_that_is_deleted_are_not_followed_M6_T4) {
+TEST_F(FilesOfAnotherUser, in_a_folder_that_is_deleted_are_not_followed_M6_T4) {
   ASSERT_TRUE(pretend::make_folder("/tmp/ours", 0777));
   ASSERT_TRUE(stranger_does([&] {
     return pretend::make_symlink("/tmp/ours/file", precious_file) &&
@@ -235,7 +235,7 @@ TEST_F(StrangersFiles, in_a_folder_that_is_deleted_are_not_followed_M6_T4) {
   EXPECT_EQ(pretend::seen_at("/tmp/ours"), "/tmp/ours: nothing\n");
 }
 
-TEST_F(StrangersFiles, that_are_folders_and_become_symlinks_meanwhile_are_not_followed_M6_T4) {
+TEST_F(FilesOfAnotherUser, that_are_folders_and_become_symlinks_meanwhile_are_not_followed_M6_T4) {
   for (const bool is_top : {true, false}) {
     SCOPED_TRACE(is_top);
     ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0777));
@@ -245,7 +245,7 @@ TEST_F(StrangersFiles, that_are_folders_and_become_symlinks_meanwhile_are_not_fo
     bool was_swapped = false;
     // Top: entered, and then renamed. Below it: listed, and then swapped.
     os.when = is_top ? Call::open : Call::read_folder;
-    os.where = is_top ? swapped : "";
+    os.ambushed_path = is_top ? swapped : "";
     os.strike = [&] {
       was_swapped = stranger_does([&] {
         return pretend::move(swapped, "/tmp/pub/away") && pretend::make_symlink(swapped, precious);
@@ -257,7 +257,7 @@ TEST_F(StrangersFiles, that_are_folders_and_become_symlinks_meanwhile_are_not_fo
   }
 }
 
-TEST_F(StrangersFiles, that_are_no_files_are_not_mapped_and_keep_nobody_waiting_R8) {
+TEST_F(FilesOfAnotherUser, that_are_no_files_are_not_mapped_and_keep_nobody_waiting_R8) {
   ASSERT_TRUE(stranger_does([&] {
     return pretend::make_fifo("/tmp/fifo") && pretend::make_socket("/tmp/socket") &&
            pretend::make_symlink("/tmp/link", precious_file) &&
@@ -272,7 +272,7 @@ TEST_F(StrangersFiles, that_are_no_files_are_not_mapped_and_keep_nobody_waiting_
   }
 }
 
-TEST_F(StrangersFiles, in_the_way_of_a_new_map_are_replaced_and_not_written_to_R8) {
+TEST_F(FilesOfAnotherUser, in_the_way_of_a_new_map_are_replaced_and_not_written_to_R8) {
   ASSERT_TRUE(stranger_does([&] { return pretend::make_symlink("/tmp/new", precious_file); }));
   const auto made = create_npy(os, "/tmp/new", DType::parse("|u1").value(), {10});
   ASSERT_TRUE(made) << describe(made.error());

@@ -19,8 +19,8 @@ namespace {
 
 constexpr os::Fd teller{3};
 
-void tell(os::Os& os, std::string_view word) {
-  static_cast<void>(os::write_all(os, teller, os::bytes_of(word)));
+void tell(os::Os& os, std::string_view text) {
+  static_cast<void>(os::write_all(os, teller, os::bytes_of(text)));
 }
 
 /// {path of the socket}: says "+" when it listens, and "!" for each message. For ever.

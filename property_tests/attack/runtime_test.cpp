@@ -13,9 +13,9 @@
 #include <lastref/tracker_client.hpp>
 
 #include "impl/tracker/tree.hpp"
-#include "property_tests/attack/ground.hpp"
+#include "property_tests/attack/fixture.hpp"
+#include "property_tests/support/process_actions.hpp"
 #include "property_tests/support/process_group.hpp"
-#include "property_tests/support/process_words.hpp"
 
 namespace lastref {
 namespace {
@@ -88,11 +88,11 @@ const PlantedFolder planted_folders[] = {
      std::errc::not_a_directory},
 };
 
-class PlantedRuntime : public pretend::AttackGround,
+class PlantedRuntime : public pretend::AttackFixture,
                        public testing::WithParamInterface<PlantedFolder> {
  protected:
   void SetUp() override {
-    AttackGround::SetUp();
+    AttackFixture::SetUp();
     pretend::adopt_orphans();
   }
 
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(By,
                          testing::ValuesIn(planted_folders),
                          [](const auto& each) { return std::string(each.param.name); });
 
-using Runtime = pretend::AttackGround;
+using Runtime = pretend::AttackFixture;
 
 TEST_F(Runtime, of_a_stranger_with_a_dead_tree_that_names_a_precious_file_is_not_obeyed_M7) {
   const pretend::ForgedTree forged(os, precious_file);
@@ -177,7 +177,7 @@ TEST_F(Runtime, that_is_swapped_for_a_strangers_after_it_was_looked_at_is_not_ob
   ASSERT_TRUE(pretend::make_folder(runtime, 0700));
   bool swapped = false;
   os.when = Call::status_at;
-  os.where = runtime;
+  os.ambushed_path = runtime;
   os.strike = [&] {
     swapped = stranger_does([&] {
       return pretend::move("/tmp/pub/ours", "/tmp/pub/away") &&
@@ -255,16 +255,16 @@ TEST_F(Runtime, of_a_stranger_is_not_joined_T2) {
 
 TEST_F(Runtime, probes_of_a_stranger_stay_M1) {
   const std::string probe = "/lastref_probe_" + std::string(32, 'a');
-  for (const std::string place : {"/dev/shm", "/tmp"}) {
+  for (const std::string folder : {"/dev/shm", "/tmp"}) {
     ASSERT_TRUE(stranger_does([&] {
-      return pretend::make_folder(place + probe, 0755) &&
-             pretend::make_symlink(place + probe + "b", "/dev/shm/empty") &&
-             pretend::make_file(place + probe + "c", "his");
+      return pretend::make_folder(folder + probe, 0755) &&
+             pretend::make_symlink(folder + probe + "b", "/dev/shm/empty") &&
+             pretend::make_file(folder + probe + "c", "his");
     }));
-    guard(place + probe);
-    guard(place + probe + "b");
-    guard(place + probe + "c");
-    ASSERT_TRUE(pretend::make_folder(place + probe + "d", 0700));
+    guard(folder + probe);
+    guard(folder + probe + "b");
+    guard(folder + probe + "c");
+    ASSERT_TRUE(pretend::make_folder(folder + probe + "d", 0700));
   }
   ASSERT_TRUE(pretend::make_folder("/dev/shm/empty", 0700));
   guard("/dev/shm/empty");

@@ -12,7 +12,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "impl/tracker/codec.hpp"
-#include "property_tests/attack/ground.hpp"
+#include "property_tests/attack/fixture.hpp"
 #include "property_tests/support/process_group.hpp"
 #include "property_tests/support/waiting.hpp"
 
@@ -25,10 +25,10 @@ using tracker::Message;
 using tracker::Verb;
 
 /// A tree of ours that holds a file, and whose tracker runs.
-class StrangersWords : public pretend::AttackGround {
+class MessagesOfAnotherUser : public pretend::AttackFixture {
  protected:
   void SetUp() override {
-    AttackGround::SetUp();
+    AttackFixture::SetUp();
     if (IsSkipped() || HasFatalFailure()) {
       return;
     }
@@ -50,7 +50,7 @@ class StrangersWords : public pretend::AttackGround {
     if (client_) {
       EXPECT_TRUE(client_->probe());
       EXPECT_EQ(client_->counts().value(), before_);
-      AttackGround::TearDown();
+      AttackFixture::TearDown();
       client_.reset();
       pretend::bury_all();
       EXPECT_EQ(pretend::seen_at(held_.name), held_.name + ": nothing\n");
@@ -63,7 +63,7 @@ class StrangersWords : public pretend::AttackGround {
   }
 
   /// As whoever wants to be kind to a friend would do it.
-  void let_strangers_in() {
+  void let_other_users_in() {
     const std::string tree = socket_.substr(0, socket_.rfind('/'));
     ASSERT_TRUE(pretend::change_mode(tree.substr(0, tree.rfind('/')), 0755));
     ASSERT_TRUE(pretend::change_mode(tree, 0755));
@@ -106,7 +106,7 @@ std::vector<std::byte> packet(Verb verb, const std::vector<Resource>& resources 
   return tracker::encode(message);
 }
 
-TEST_F(StrangersWords, do_not_reach_the_socket_T2_R13) {
+TEST_F(MessagesOfAnotherUser, do_not_reach_the_socket_T2_R13) {
   EXPECT_TRUE(stranger_does([this] {
     os::KernelOs own;
     const auto socket = own.make_socket();
@@ -115,8 +115,8 @@ TEST_F(StrangersWords, do_not_reach_the_socket_T2_R13) {
   }));
 }
 
-TEST_F(StrangersWords, that_are_well_formed_are_not_obeyed_T2_R13) {
-  let_strangers_in();
+TEST_F(MessagesOfAnotherUser, that_are_well_formed_are_not_obeyed_T2_R13) {
+  let_other_users_in();
   const Resource letter{.type = ResourceType::file, .name = precious_file};
   const Resource folder{.type = ResourceType::folder, .name = precious};
   EXPECT_TRUE(stranger_does([&] {
@@ -133,8 +133,8 @@ TEST_F(StrangersWords, that_are_well_formed_are_not_obeyed_T2_R13) {
   EXPECT_TRUE(stranger_does([&] { return is_refused({packet(Verb::probe)}); }));
 }
 
-TEST_F(StrangersWords, that_are_malformed_end_nothing_but_themselves_T4_R13) {
-  let_strangers_in();
+TEST_F(MessagesOfAnotherUser, that_are_malformed_end_nothing_but_themselves_T4_R13) {
+  let_other_users_in();
   std::vector<std::byte> cut = packet(Verb::register_, {held_});
   cut.pop_back();
   std::vector<std::byte> unknown = packet(Verb::probe);
@@ -146,8 +146,8 @@ TEST_F(StrangersWords, that_are_malformed_end_nothing_but_themselves_T4_R13) {
   EXPECT_TRUE(stranger_does([&] { return is_refused({}); }));
 }
 
-TEST_F(StrangersWords, of_hundreds_leave_the_tracker_to_us_T2_R13) {
-  let_strangers_in();
+TEST_F(MessagesOfAnotherUser, of_hundreds_leave_the_tracker_to_us_T2_R13) {
+  let_other_users_in();
   EXPECT_TRUE(stranger_does([&] {
     for (int i = 0; i < 300; ++i) {
       if (!is_refused({packet(Verb::announce)})) {
@@ -169,7 +169,7 @@ std::string first_byte(os::Os& os, os::Fd fd) {
   return byte;
 }
 
-TEST_F(StrangersWords, in_place_of_the_trackers_are_not_heard_and_told_nothing_T2_R13) {
+TEST_F(MessagesOfAnotherUser, in_place_of_the_trackers_are_not_heard_and_told_nothing_T2_R13) {
   ASSERT_TRUE(pretend::move(socket_, "/dev/shm/away"));
   ASSERT_TRUE(pretend::make_folder("/dev/shm/his", 0777));
   const auto ends = os.make_pipe().value();

@@ -17,9 +17,9 @@ constexpr std::size_t growth_most = 1024;
 /// So many slots are asked for.
 constexpr std::uint64_t slots_most = 16;
 
-/// "<word>:<which>:<path>"; all empty if it has not two colons.
+/// "<kind>:<which>:<path>"; all empty if it has not two colons.
 struct Parts {
-  std::string_view word;
+  std::string_view kind;
   std::string_view which;
   std::string_view path;
 };
@@ -33,7 +33,7 @@ Parts parts_of(std::string_view text) {
   if (second == std::string_view::npos) {
     return {};
   }
-  return {.word = text.substr(0, first),
+  return {.kind = text.substr(0, first),
           .which = text.substr(first + 1, second - first - 1),
           .path = text.substr(second + 1)};
 }
@@ -43,14 +43,14 @@ std::string expect_handle(const MultiprocessFileCache& cache, const std::string&
   std::string again = cache.handle();
   const Parts asked = parts_of(text);
   const Parts given = parts_of(again);
-  expect(given.word == asked.word, "a handle is of the same kind");
+  expect(given.kind == asked.kind, "a handle is of the same kind");
   expect(given.path == asked.path, "a handle is of the same file");
   expect(asked.path.starts_with('/'), "a handle is the same wherever it is used");
-  if (asked.word == "live") {
+  if (asked.kind == "live") {
     expect(again == text, "a handle of a live cache is the same");
     return again;
   }
-  expect(asked.word == "preserved", "there are two kinds of handles");
+  expect(asked.kind == "preserved", "there are two kinds of handles");
   expect(given.which == std::to_string(cache.size()), "a handle has the number of slots");
   std::uint64_t length = 0;
   std::from_chars(asked.which.begin(), asked.which.end(), length);

@@ -1,6 +1,6 @@
-// command_line: what the program is told to do, by any words; no verb runs.
+// command_line: what the program is told to do, by any arguments; no verb runs.
 //
-// Each line of the input, or what ends with a zero, is a word behind the program's name.
+// Each line of the input, or what ends with a zero, is a argument behind the program's name.
 #include "harness/cli/command_line.hpp"
 
 #include <algorithm>
@@ -19,19 +19,19 @@ constexpr unsigned worlds_most = 64;
 constexpr int fd_most = 1 << 20;
 
 std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words = {"lastref"};
+  std::vector<std::string> arguments = {"lastref"};
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(std::string_view("\n\0", 2)), text.size());
-    words.emplace_back(text.substr(0, end));
+    arguments.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return words;
+  return arguments;
 }
 
 /// That the options of each verb are within the bounds that those who run it count on.
 class Bounds {
  public:
-  explicit Bounds(const std::vector<std::string>& words) : words_(words) {}
+  explicit Bounds(const std::vector<std::string>& arguments) : words_(arguments) {}
 
   void operator()(const harness::BenchOptions& options) const {
     expect_said(options.json);
@@ -101,8 +101,8 @@ class Bounds {
   static bool is_world(const std::string& name) { return name == "kernel" || name == "sim"; }
 
   void expect_said(const std::string& text) const {
-    const auto has_it = [&](const std::string& word) {
-      return word.find(text) != std::string::npos;
+    const auto has_it = [&](const std::string& argument) {
+      return argument.find(text) != std::string::npos;
     };
     expect(text.empty() || std::any_of(words_.begin() + 1, words_.end(), has_it),
            "what an option says was said");
@@ -111,8 +111,8 @@ class Bounds {
   const std::vector<std::string>& words_;
 };
 
-bool asks_for_help(const std::string& word) {
-  return word.starts_with("-h") || word.starts_with("--help");
+bool asks_for_help(const std::string& argument) {
+  return argument.starts_with("-h") || argument.starts_with("--help");
 }
 
 }  // namespace
@@ -120,11 +120,11 @@ bool asks_for_help(const std::string& word) {
 void check(os::Bytes input) {
   static harness::CommandLine command_line;  // To make one takes longer than to parse.
   const std::vector<std::string> texts = words_of(text_of(input));
-  std::vector<const char*> words;
+  std::vector<const char*> arguments;
   for (const std::string& text : texts) {
-    words.push_back(text.c_str());
+    arguments.push_back(text.c_str());
   }
-  const auto command = command_line.parse(words);
+  const auto command = command_line.parse(arguments);
   if (command) {
     const Bounds bounds(texts);
     std::visit(bounds, *command);

@@ -10,9 +10,9 @@ void check(os::Bytes input) {
     return;
   }
   const harness::Fault& fault = *read;
-  expect(!fault.point.role.empty(), "a fault has a role");
-  expect(!fault.point.place.empty(), "a fault has a place");
-  expect(fault.point.k > 0, "crossings are counted from 1");
+  expect(!fault.site.role.empty(), "a fault has a role");
+  expect(!fault.site.name.empty(), "a fault has a call or step");
+  expect(fault.site.k > 0, "crossings are counted from 1");
   expect((fault.error != 0) == harness::takes_error(fault.kind), "what fails has an errno");
   const std::string text = harness::to_text(fault);
   const auto again = harness::parse_fault(text);

@@ -34,9 +34,9 @@ const std::vector<std::byte>& FileOs::content() noexcept {
   return content_;
 }
 
-Result<os::Fd> FileOs::open(const os::Place& place, const os::OpenOptions& options) noexcept {
+Result<os::Fd> FileOs::open(const os::PathAt& where, const os::OpenOptions& options) noexcept {
   expect(!options.create && !options.folder, "a reader opens a file that is there");
-  opened.push_back(place.path);
+  opened.push_back(where.path);
   int fd = first_fd;
   while (positions_.contains(static_cast<os::Fd>(fd))) {
     ++fd;

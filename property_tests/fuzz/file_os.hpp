@@ -30,7 +30,7 @@ class FileOs final : public AbsentOs {
   /// Whether everything that was opened or mapped was given back.
   bool is_at_rest() const noexcept { return positions_.empty() && maps_.empty(); }
 
-  Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override;
+  Result<os::Fd> open(const os::PathAt& where, const os::OpenOptions& options) noexcept override;
   Status close(os::Fd fd) noexcept override;
   Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override;
   Result<std::size_t> read_at(os::Fd fd, os::Buffer into, std::uint64_t offset) noexcept override;

@@ -49,7 +49,7 @@ void enter(Ledger& ledger, const Resource& resource) {
   if (!ledger.contains(resource)) {
     wanted.names.insert(std::ranges::upper_bound(wanted.names, resource), resource);
   }
-  expect(ledger.enter(resource).has_value(), "there is room");
+  expect(ledger.enter(resource).has_value(), "there is space");
   expect(said_by(ledger) == wanted, "a name is entered");
 }
 

@@ -74,7 +74,7 @@ std::optional<Head> head_at(os::Bytes file, std::uint64_t length, std::uint64_t 
 struct Content {
   bool is_empty = true;
   std::optional<os::Bytes> value;  ///< If it is not empty; none if its record is none.
-  bool is_below_end = false;       ///< Where the room ends that was given to values.
+  bool is_below_end = false;       ///< Where the space ends that was given to values.
 };
 
 Content content_of(os::Bytes file, std::uint64_t length, std::uint64_t slot) {
@@ -165,7 +165,7 @@ void put(FileOs& os, LiveFile& live, std::uint64_t slot, const std::vector<std::
     expect(before == after || is_closed || is_last, "what is not stored changes no slot");
     expect(*outcome != Put::present || after > 1, "what is present was there");
     expect(*outcome != Put::frozen || live.is_frozen(), "full is frozen");
-    expect(*outcome == Put::no_room || os.written == written, "what is refused is not written");
+    expect(*outcome == Put::no_space || os.written == written, "what is refused is not written");
     return;
   }
   expect(before == 0, "only an empty slot takes a value");

@@ -7,7 +7,7 @@ namespace {
 
 std::string to_line(const tracker::LokyLine& line) {
   const std::string rest =
-      ':' + line.resource.name + ':' + std::string(word_of(line.resource.type));
+      ':' + line.resource.name + ':' + std::string(name_of(line.resource.type));
   switch (line.verb) {
     case tracker::LokyVerb::register_:
       return "REGISTER" + rest;

@@ -44,13 +44,13 @@ class PipeOs final : public AbsentOs {
     said += text_of(bytes);
     return bytes.size();
   }
-  Result<os::Fd> open(const os::Place& place, const os::OpenOptions& options) noexcept override {
+  Result<os::Fd> open(const os::PathAt& where, const os::OpenOptions& options) noexcept override {
     expect(options.folder, "clean-up opens folders alone");
-    ++cleaned[{.type = ResourceType::folder, .name = place.path}];
-    return failure(std::errc::no_such_file_or_directory, place.path);
+    ++cleaned[{.type = ResourceType::folder, .name = where.path}];
+    return failure(std::errc::no_such_file_or_directory, where.path);
   }
-  Status unlink(const os::Place& place) noexcept override {
-    ++cleaned[{.type = ResourceType::file, .name = place.path}];
+  Status unlink(const os::PathAt& where) noexcept override {
+    ++cleaned[{.type = ResourceType::file, .name = where.path}];
     return ok();
   }
   Status unlink_shm(const std::string& name) noexcept override {

@@ -37,7 +37,7 @@ class OwnFolder {
   fs::path path_;
 };
 
-const harness::Fault struck{.point = {.role = "root", .place = "open", .object = "a(b)#1", .k = 3},
+const harness::Fault struck{.site = {.role = "root", .name = "open", .object = "a(b)#1", .k = 3},
                             .kind = harness::FaultKind::shorten};
 constexpr std::string_view scenario = "family/a_sentence";
 
@@ -56,18 +56,18 @@ void check(os::Bytes input) {
     expect(fs::file_size(path) == input.size(), "a file of somebody else stays as it is");
     return;
   }
-  const auto places = first.places();
+  const auto places = first.reached();
   expect(places.empty() || !first.outdated(), "nothing is known of another build");
   first.add(scenario, struck);
-  first.add_place("a_place");
+  first.add_reached("a_call");
   first.flush();
   ProgressFile second;
   expect(second.open(path, build, why), "what was written is a progress file");
   expect(!second.outdated(), "it is of the same build");
   expect(second.has(scenario, struck), "what was added is known");
   auto wanted = places;
-  wanted.insert("a_place");
-  expect(second.places() == wanted, "places are kept, and no other is known");
+  wanted.insert("a_call");
+  expect(second.reached() == wanted, "places are kept, and no other is known");
 }
 
 }  // namespace lastref::fuzz

@@ -40,23 +40,24 @@ std::string read_to_end(os::Os& os, os::Fd fd) {
 LokyPeer::LokyPeer() : os_({.program = LASTREF_PYTHON}) {
   Pipe there(os_);
   Pipe back(os_);
-  Pipe words(os_);
-  const os::Child child = must(os_.spawn({.entry = LASTREF_LOKY_PEER,
-                                          .arguments = {},
-                                          .fds = {{.here = there.read.get(), .number_there = 3},
-                                                  {.here = back.write.get(), .number_there = 4},
-                                                  {.here = words.write.get(), .number_there = 5}},
-                                          .blocked = {}}));
+  Pipe messages(os_);
+  const os::Child child =
+      must(os_.spawn({.entry = LASTREF_LOKY_PEER,
+                      .arguments = {},
+                      .fds = {{.here = there.read.get(), .number_there = 3},
+                              {.here = back.write.get(), .number_there = 4},
+                              {.here = messages.write.get(), .number_there = 5}},
+                      .blocked = {}}));
   process_ = os::UniqueFd(os_, child.process);
   orders_ = std::move(there.write);
   answers_ = std::move(back.read);
-  said_ = std::move(words.read);
+  said_ = std::move(messages.read);
 }
 
-std::string LokyPeer::tell(const std::vector<std::string>& words) {
+std::string LokyPeer::tell(const std::vector<std::string>& messages) {
   std::string line;
-  for (const std::string& word : words) {
-    line += (line.empty() ? "" : "\t") + word;
+  for (const std::string& message : messages) {
+    line += (line.empty() ? "" : "\t") + message;
   }
   line += '\n';
   if (!os::write_all(os_, orders_.get(), os::bytes_of(line))) {

@@ -37,7 +37,7 @@ class TheirTracker {
  public:
   TheirTracker() {
     Pipe lines(os_);
-    Pipe words(os_);
+    Pipe messages(os_);
     const os::Child child = pretend::must(
         os_.spawn({.entry = "-c",
                    .arguments = {"import os; os.dup2(4, 2); os.close(4)\n"
@@ -45,11 +45,11 @@ class TheirTracker {
                                  "from joblib.externals.loky.backend.resource_tracker import main\n"
                                  "main(3)"},
                    .fds = {{.here = lines.read.get(), .number_there = 3},
-                           {.here = words.write.get(), .number_there = 4}},
+                           {.here = messages.write.get(), .number_there = 4}},
                    .blocked = {}}));
     process_ = os::UniqueFd(os_, child.process);
     pipe_ = std::move(lines.write);
-    said_ = std::move(words.read);
+    said_ = std::move(messages.read);
     client = std::make_shared<LokyClient>(os_, pipe_.get());
   }
 
@@ -118,7 +118,8 @@ TEST(OurClient, has_their_tracker_unlink_at_the_last_reference_and_clean_up_at_t
 TEST(OurClient, has_their_tracker_take_any_name_that_it_lets_through_T12) {
   FreshFolder folder;
   TheirTracker their;
-  std::vector<std::string> names = {"a:file", ":", "two words", "REGISTER:x:file", "\t", "a\x7f"};
+  std::vector<std::string> names = {
+      "a:file", ":", "two messages", "REGISTER:x:file", "\t", "a\x7f"};
   std::string deep = "deep";
   while (folder.path(deep).size() + 2 <= tracker::loky_name_size_max - 100) {
     deep += "/" + std::string(99, 'x');
@@ -202,7 +203,7 @@ TEST(OurClient, finds_the_counts_of_the_model_in_their_tracker_T3_T12) {
   TheirTracker their;
   int round = 0;
   EXPECT_TRUE(rc::check([&] {
-    const auto words = *rc::gen::container<std::vector<std::pair<char, int>>>(rc::gen::pair(
+    const auto messages = *rc::gen::container<std::vector<std::pair<char, int>>>(rc::gen::pair(
         rc::gen::weightedElement<char>({{6, 'r'}, {5, 'm'}, {1, 'u'}}), rc::gen::inRange(0, 3)));
     std::map<int, int> counts;
     std::map<int, bool> gone;
@@ -210,17 +211,18 @@ TEST(OurClient, finds_the_counts_of_the_model_in_their_tracker_T3_T12) {
     for (int name = 0; name < 3; ++name) {
       folder.write(prefix + std::to_string(name));
     }
-    for (const auto& [word, name] : words) {
+    for (const auto& [message, name] : messages) {
       const Resource file = file_in(folder, prefix + std::to_string(name));
       int& count = counts[name];
-      if (word == 'r') {
+      if (message == 'r') {
         RC_ASSERT(their.client->register_name(file).has_value());
         ++count;
       } else if (count > 0) {  // They print a page for each name that they do not know.
-        RC_ASSERT((word == 'm' ? their.client->maybe_unlink(file) : their.client->unregister(file))
-                      .has_value());
-        count = word == 'm' ? count - 1 : 0;
-        gone[name] = gone[name] || (word == 'm' && count == 0);
+        RC_ASSERT(
+            (message == 'm' ? their.client->maybe_unlink(file) : their.client->unregister(file))
+                .has_value());
+        count = message == 'm' ? count - 1 : 0;
+        gone[name] = gone[name] || (message == 'm' && count == 0);
       }
     }
     their.settle();

@@ -29,7 +29,7 @@ class TheirClient : public testing::Test {
  protected:
   TheirClient() { EXPECT_EQ(tell({"lead", "ours", LASTREF_PROGRAM, folder.path("said")}), "done"); }
 
-  std::string tell(const std::vector<std::string>& words) { return peer.tell(words); }
+  std::string tell(const std::vector<std::string>& messages) { return peer.tell(messages); }
 
   void settle() { EXPECT_EQ(tell({"settle", folder.path("sentinel")}), "done"); }
 
@@ -77,7 +77,7 @@ TEST_F(TheirClient, keeps_what_it_unregisters_whatever_the_count_T3_T12) {
 }
 
 TEST_F(TheirClient, has_names_with_colons_and_spaces_T12) {
-  const std::string names[] = {"a:file", ":", "REGISTER:x:file", "two words", "a: b", "C:\\a"};
+  const std::string names[] = {"a:file", ":", "REGISTER:x:file", "two messages", "a: b", "C:\\a"};
   for (const std::string& name : names) {
     folder.write(name);
     EXPECT_EQ(tell({"register", folder.path(name), "file"}), "done");
@@ -182,7 +182,7 @@ std::map<std::string, std::string> leaks_in(const std::string& said) {
   return leaks;
 }
 
-/// What a tracker made of some words, before and after the end of its pipe.
+/// What a tracker made of some messages, before and after the end of its pipe.
 struct Outcome {
   std::vector<std::string> before;
   std::vector<std::string> after;
@@ -197,7 +197,7 @@ void showValue(const Outcome& outcome, std::ostream& out) {
       << rc::toString(outcome.leaks) << " leaked and code " << outcome.code;
 }
 
-/// A word, and an index among the names.
+/// A message, and an index among the names.
 using Said = std::pair<std::string, std::size_t>;
 
 struct Name {
@@ -205,7 +205,7 @@ struct Name {
   std::string type;
 };
 
-Outcome outcome_of(LokyPeer& peer, const std::string& whose, const std::vector<Said>& words) {
+Outcome outcome_of(LokyPeer& peer, const std::string& whose, const std::vector<Said>& messages) {
   const FreshFolder folder;
   const Name names[] = {
       {"a", "file"}, {"b: c", "file"}, {"d", "folder"}, {"d/e", "folder"}, {"d/e/f", "file"}};
@@ -214,8 +214,8 @@ Outcome outcome_of(LokyPeer& peer, const std::string& whose, const std::vector<S
     folder.write(file);
   }
   peer.tell({"lead", whose, LASTREF_PROGRAM, folder.path("said")});
-  for (const auto& [word, index] : words) {
-    peer.tell({word, folder.path(names[index].path), names[index].type});
+  for (const auto& [message, index] : messages) {
+    peer.tell({message, folder.path(names[index].path), names[index].type});
   }
   peer.tell({"settle", folder.path("sentinel")});
   Outcome outcome;
@@ -232,13 +232,13 @@ Outcome outcome_of(LokyPeer& peer, const std::string& whose, const std::vector<S
 TEST(BothTrackers, make_the_same_of_any_words_of_their_client_T3_T4_T5_T12) {
   LokyPeer peer;
   EXPECT_TRUE(rc::check([&peer] {
-    const auto words = *rc::gen::container<std::vector<Said>>(
+    const auto messages = *rc::gen::container<std::vector<Said>>(
         rc::gen::pair(rc::gen::weightedElement<std::string>(
                           {{6, "register"}, {5, "maybe_unlink"}, {1, "unregister"}}),
                       rc::gen::inRange<std::size_t>(0, 5)));
-    const Outcome ours = outcome_of(peer, "ours", words);
+    const Outcome ours = outcome_of(peer, "ours", messages);
     RC_ASSERT(ours.code == "0");
-    RC_ASSERT(ours == outcome_of(peer, "theirs", words));
+    RC_ASSERT(ours == outcome_of(peer, "theirs", messages));
   }));
   peer.end();
 }

@@ -83,29 +83,33 @@ bool Counts::empty() const {
   return counts_.empty();
 }
 
-std::size_t Counts::said(const std::string& word, const std::string& path) const {
+std::size_t Counts::said(const std::string& operation, const std::string& path) const {
   const std::lock_guard held(guard_);
-  return static_cast<std::size_t>(std::ranges::count_if(
-      words_, [&](const Word& each) { return each.word == word && each.resource.name == path; }));
+  return static_cast<std::size_t>(std::ranges::count_if(operations_, [&](const Operation& each) {
+    return each.operation == operation && each.resource.name == path;
+  }));
 }
 
-std::size_t Counts::said(const std::string& word) const {
+std::size_t Counts::said(const std::string& operation) const {
   const std::lock_guard held(guard_);
-  return static_cast<std::size_t>(std::ranges::count(words_, word, &Word::word));
+  return static_cast<std::size_t>(
+      std::ranges::count(operations_, operation, &Operation::operation));
 }
 
-Status Counts::say(const std::string& holder, const std::string& word, const Resource& resource) {
+Status Counts::say(const std::string& holder,
+                   const std::string& operation,
+                   const Resource& resource) {
   if (before) {
-    before(word, resource.name);
+    before(operation, resource.name);
   }
   const std::lock_guard held(guard_);
   if (fails && (*fails)-- == 0) {
     fails.reset();
     return failure(std::errc::connection_refused, resource.name, Call::connect);
   }
-  words_.push_back({.word = word, .resource = resource});
+  operations_.push_back({.operation = operation, .resource = resource});
   const std::size_t before_it = count(resource);
-  if (word == "register") {
+  if (operation == "register") {
     if (before_it != 0) {
       misuse.push_back("registers what is counted: " + to_text(resource));
     }
@@ -114,13 +118,13 @@ Status Counts::say(const std::string& holder, const std::string& word, const Res
     return ok();
   }
   if (before_it == 0) {
-    misuse.push_back(word + "s what is not known: " + to_text(resource));
+    misuse.push_back(operation + "s what is not known: " + to_text(resource));
     return ok();
   }
   auto& holders = counts_[resource];
-  if (word == "hold") {
+  if (operation == "hold") {
     ++holders[holder];
-  } else if (word == "forget") {
+  } else if (operation == "forget") {
     counts_.erase(resource);
     clean_folders();
   } else if (!holders.contains(holder)) {

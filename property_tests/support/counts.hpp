@@ -31,14 +31,14 @@ class Counts {
   /// All that is counted, sorted; of one type.
   std::vector<std::string> names(ResourceType type) const;
   bool empty() const;
-  /// How often a word was said of a name.
-  std::size_t said(const std::string& word, const std::string& path) const;
-  std::size_t said(const std::string& word) const;
+  /// How often a operation was said of a name.
+  std::size_t said(const std::string& operation, const std::string& path) const;
+  std::size_t said(const std::string& operation) const;
 
   /// Where a path really is.
   std::function<std::string(const std::string&)> real;
-  /// Told of each word before it counts.
-  std::function<void(const std::string& word, const std::string& path)> before;
+  /// Told of each operation before it counts.
+  std::function<void(const std::string& operation, const std::string& path)> before;
   /// Which call from now fails, from 0.
   std::optional<std::size_t> fails = {};
   std::vector<std::string> misuse;
@@ -47,12 +47,12 @@ class Counts {
 
  private:
   class Party;
-  struct Word {
-    std::string word;
+  struct Operation {
+    std::string operation;
     Resource resource;
   };
 
-  Status say(const std::string& holder, const std::string& word, const Resource& resource);
+  Status say(const std::string& holder, const std::string& operation, const Resource& resource);
   std::size_t count(const Resource& resource) const;
   void clean(const Resource& resource);
   void clean_folders();
@@ -61,7 +61,7 @@ class Counts {
   mutable std::mutex guard_;
   std::map<Resource, std::map<std::string, std::size_t>> counts_;
   std::set<std::string> doomed_folders_;
-  std::vector<Word> words_;
+  std::vector<Operation> operations_;
 };
 
 }  // namespace lastref::pretend

@@ -15,8 +15,8 @@ inline void PrintTo(const Crossing& crossing, std::ostream* out) {
   *out << to_text(crossing);
 }
 
-inline void PrintTo(const Point& point, std::ostream* out) {
-  *out << to_text(point);
+inline void PrintTo(const Site& site, std::ostream* out) {
+  *out << to_text(site);
 }
 
 }  // namespace lastref::harness

@@ -132,7 +132,7 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
   Kernel kernel_{*this};
 
  private:
-  os::Place real_of(const os::Place& place) const { return {place.folder, real(place.path)}; }
+  os::PathAt real_of(const os::PathAt& where) const { return {where.folder, real(where.path)}; }
   std::string real_of(const std::string& path) const { return real(path); }
   template <typename Other>
   const Other& real_of(const Other& given) const {

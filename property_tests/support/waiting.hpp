@@ -11,7 +11,7 @@ namespace lastref::pretend {
 /// Errors          what poll said, but for interrupted.
 Status wait_until_readable(os::Os& os, os::Fd fd);
 
-/// Reads as many bytes as there is room for, however many reads that takes; false at the end.
+/// Reads as many bytes as there is space for, however many reads that takes; false at the end.
 bool read_all(os::Os& os, os::Fd fd, os::Buffer into);
 
 /// How a child that was spawned ended, when it has, from the pidfd that spawn gave.

@@ -46,7 +46,7 @@ struct CacheOptions {
   /// ~/.cache/lastref. A relative one is looked up when the cache is made.
   std::optional<std::string> folder = {};
   /// bytes; values that would make the file longer freeze the cache. What was not stored does not
-  /// count, though it may take room. 0 is no limit.
+  /// count, though it may take space. 0 is no limit.
   std::int64_t size_limit = 0;
   /// When `put` or `preserve` returns, all of it is on its device; a value is so before anybody
   /// sees it.
@@ -67,7 +67,7 @@ class Cache {
   virtual ~Cache() = default;
 
   /// True if the value is in its slot now. False if the slot has one, or the cache is frozen or
-  /// closed, or there is no room: of that one warning is said, and nothing has changed.
+  /// closed, or there is no space: of that one warning is said, and nothing has changed.
   ///
   /// Errors          result_out_of_range; operation_not_permitted: in a forked child, see above;
   ///                 bad_message: an outsider has written to the file; what writing said: nothing
@@ -126,14 +126,14 @@ class Cache {
 /// One file, any number of processes and threads; no lock.
 ///
 /// Values are written behind each other; a slot is one word that says where its value lies, 0 as
-/// long as there is none. `put` takes room (by moving the end), writes the value there, and then
-/// stores the place in the slot by one compare-and-exchange. So at whichever moment a process is
+/// long as there is none. `put` takes space (by moving the end), writes the value there, and then
+/// stores the offset in the slot by one compare-and-exchange. So at whichever moment a process is
 /// killed, a slot has no value or the whole of it; what it had not published is dead space. Whoever
-/// reads finds the place in the slot, and the value in a map: no system call once it is mapped.
+/// reads finds the offset in the slot, and the value in a map: no system call once it is mapped.
 ///
-/// On a file system where a store may need new room (btrfs, overlays and all but tmpfs, ext and
+/// On a file system where a store may need new space (btrfs, overlays and all but tmpfs, ext and
 /// xfs) the slots, 8 bytes each, are in a file of their own in /dev/shm, /tmp or /var/tmp: so none
-/// raises SIGBUS because there is no room.
+/// raises SIGBUS because there is no space.
 ///
 /// Limits          A file that an outsider makes shorter raises SIGBUS in get and view; see
 ///                 get_checked. Dead space is given back as far as the file system can make holes.
@@ -146,7 +146,7 @@ class MultiprocessFileCache : public Cache {
   /// Errors          invalid_argument: a length that is not positive, a negative limit;
   ///                 value_too_large: more than 2^28 slots, for their 2 GiB are written now;
   ///                 filename_too_long, with the limit; not_supported: the folder is on a network,
-  ///                 or on a file system where stores may need room, and so are all others where
+  ///                 or on a file system where stores may need space, and so are all others where
   ///                 slots may be (/dev/shm, /tmp, /var/tmp); permission_denied: others may put
   ///                 their own files in place of those in the folder; what the tracker's client or
   ///                 a call said. Nothing stays.

@@ -46,7 +46,7 @@ class KernelOs : public Os {
   /// what a program keeps in something static, and exit hooks. The options of the first call count.
   static KernelOs& of_process(KernelOptions options = {});
 
-  Result<Fd> open(const Place& place, const OpenOptions& options) noexcept override;
+  Result<Fd> open(const PathAt& where, const OpenOptions& options) noexcept override;
   Status close(Fd fd) noexcept override;
   Result<std::size_t> read(Fd fd, Buffer into) noexcept override;
   Result<std::size_t> read_at(Fd fd, Buffer into, std::uint64_t offset) noexcept override;
@@ -55,12 +55,12 @@ class KernelOs : public Os {
   Status sync(Fd fd) noexcept override;
   Status punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept override;
   Result<FileStatus> status(Fd fd) noexcept override;
-  Result<FileStatus> status_at(const Place& place) noexcept override;
-  Status unlink(const Place& place) noexcept override;
-  Status rename(const Place& from, const Place& to) noexcept override;
-  Status rename_new(const Place& from, const Place& to) noexcept override;
-  Status make_folder(const Place& place, std::uint32_t mode) noexcept override;
-  Status remove_folder(const Place& place) noexcept override;
+  Result<FileStatus> status_at(const PathAt& where) noexcept override;
+  Status unlink(const PathAt& where) noexcept override;
+  Status rename(const PathAt& from, const PathAt& to) noexcept override;
+  Status rename_new(const PathAt& from, const PathAt& to) noexcept override;
+  Status make_folder(const PathAt& where, std::uint32_t mode) noexcept override;
+  Status remove_folder(const PathAt& where) noexcept override;
   Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept override;
   Result<std::uint64_t> free_space(const std::string& path) noexcept override;
   Result<std::uint64_t> file_system(const std::string& path) noexcept override;

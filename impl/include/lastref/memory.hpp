@@ -30,8 +30,8 @@ enum class MapMode : std::uint8_t {
 };
 
 /// "r", "r+", "w+", "c"; and back.
-std::string_view word_of(MapMode mode) noexcept;
-std::optional<MapMode> map_mode_of(std::string_view word) noexcept;
+std::string_view name_of(MapMode mode) noexcept;
+std::optional<MapMode> map_mode_of(std::string_view name) noexcept;
 
 /// Which bytes of which file.
 struct FileMap {
@@ -99,7 +99,7 @@ class Memory {
   ///                 unlink; unmap when it goes.
   /// Limits          What "w+" and "r+" add are holes: a store that finds the file system full is
   ///                 SIGBUS.
-  static Result<MemoryRef> map_file(os::Os& os, const os::Place& place, MapFileOptions options);
+  static Result<MemoryRef> map_file(os::Os& os, const os::PathAt& where, MapFileOptions options);
 
   /// The same with a file that is open, and was opened as the mode asks: it is never made or
   /// removed. `path` is what `file()` will say.

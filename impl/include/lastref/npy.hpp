@@ -79,7 +79,7 @@ Result<Array> read_npy(os::Os& os, os::Fd fd);
 /// Crossings       working_folder for a relative path; open, read, status, map, close; unmap when
 ///                 the memory goes.
 Result<Array> map_npy(os::Os& os,
-                      const os::Place& place,
+                      const os::PathAt& where,
                       MapMode mode,
                       std::function<void()> when_unmapped = {});
 
@@ -92,7 +92,7 @@ Result<Array> map_npy(os::Os& os,
 ///                 close; on an error status_at; unmap when the memory goes.
 /// Limits          As of Memory::map_file.
 Result<Array> create_npy(os::Os& os,
-                         const os::Place& place,
+                         const os::PathAt& where,
                          const DType& dtype,
                          const Shape& shape,
                          Order order = Order::c);

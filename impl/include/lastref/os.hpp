@@ -45,15 +45,15 @@ using Pid = std::int32_t;
 enum class Fd : int { none = -1, standard_output = 1, standard_error = 2, current_folder = -100 };
 
 /// A path, relative to a folder that is already open.
-struct Place {
+struct PathAt {
   Fd folder = Fd::current_folder;
   std::string path;
 
   // NOLINTNEXTLINE(google-explicit-constructor): a plain path is the common case.
-  Place(std::string absolute) : path(std::move(absolute)) {}
+  PathAt(std::string absolute) : path(std::move(absolute)) {}
   // NOLINTNEXTLINE(google-explicit-constructor): so is a literal.
-  Place(const char* absolute) : path(absolute) {}
-  Place(Fd in, std::string name) : folder(in), path(std::move(name)) {}
+  PathAt(const char* absolute) : path(absolute) {}
+  PathAt(Fd in, std::string name) : folder(in), path(std::move(name)) {}
 };
 
 enum class FileKind : std::uint8_t { regular, folder, symlink, socket, other };
@@ -100,7 +100,7 @@ enum class MapKind : std::uint8_t {
 };
 
 /// A stretch of a file that becomes memory. One that ends behind the file's last page can be had,
-/// but a touch there is SIGBUS; so is a store for which the file system has no room.
+/// but a touch there is SIGBUS; so is a store for which the file system has no space.
 struct MapOptions {
   Fd file = Fd::none;        ///< None: zeros, whose name nobody knows.
   std::uint64_t offset = 0;  ///< A multiple of map_alignment.
@@ -250,8 +250,8 @@ class Os {
   Os& operator=(const Os&) = delete;
   virtual ~Os() = default;
 
-  // Files and folders. `read`, `write`: on pipes, would-block when there is nothing or no room.
-  virtual Result<Fd> open(const Place& place, const OpenOptions& options) noexcept = 0;
+  // Files and folders. `read`, `write`: on pipes, would-block when there is nothing or no space.
+  virtual Result<Fd> open(const PathAt& where, const OpenOptions& options) noexcept = 0;
   virtual Status close(Fd fd) noexcept = 0;
   virtual Result<std::size_t> read(Fd fd, Buffer into) noexcept = 0;
   /// Of a file, from `offset` on; where `read` goes on stays. None behind the end. pread(2).
@@ -267,18 +267,18 @@ class Os {
   /// operation_not_supported. fallocate(2), "Deallocating file space".
   virtual Status punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept = 0;
   virtual Result<FileStatus> status(Fd fd) noexcept = 0;
-  /// Of the place itself: a symlink is not followed.
-  virtual Result<FileStatus> status_at(const Place& place) noexcept = 0;
-  virtual Status unlink(const Place& place) noexcept = 0;
+  /// Of the path itself: a symlink is not followed.
+  virtual Result<FileStatus> status_at(const PathAt& where) noexcept = 0;
+  virtual Status unlink(const PathAt& where) noexcept = 0;
   /// In one step: at every instant the new name is what it was or what it becomes. A file that has
   /// it is replaced, an empty folder by a folder; a symlink is not followed at either end. An error
   /// names `to`.
-  virtual Status rename(const Place& from, const Place& to) noexcept = 0;
+  virtual Status rename(const PathAt& from, const PathAt& to) noexcept = 0;
   /// As rename, but nothing is replaced: file_exists if anything has the new name, be it the same
   /// file. Some file systems cannot do it: invalid_argument. renameat2(2), RENAME_NOREPLACE.
-  virtual Status rename_new(const Place& from, const Place& to) noexcept = 0;
-  virtual Status make_folder(const Place& place, std::uint32_t mode) noexcept = 0;
-  virtual Status remove_folder(const Place& place) noexcept = 0;
+  virtual Status rename_new(const PathAt& from, const PathAt& to) noexcept = 0;
+  virtual Status make_folder(const PathAt& where, std::uint32_t mode) noexcept = 0;
+  virtual Status remove_folder(const PathAt& where) noexcept = 0;
   /// The next entries of an open folder, without "." and ".."; none at its end. At least one and at
   /// most a few hundred at a time, so that nobody waits for a huge folder.
   virtual Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept = 0;

@@ -81,7 +81,7 @@ auto retry_interrupted(Attempt attempt) noexcept -> decltype(attempt()) {
 }
 
 /// open(2), owned, retried when interrupted.
-Result<UniqueFd> open_file(Os& os, const Place& place, const OpenOptions& options) noexcept;
+Result<UniqueFd> open_file(Os& os, const PathAt& where, const OpenOptions& options) noexcept;
 
 /// mmap(2), owned.
 Result<UniqueMap> map_memory(Os& os, const MapOptions& options) noexcept;
@@ -130,7 +130,7 @@ inline Identity identity_of(const FileStatus& status) noexcept {
 }
 
 /// Removes a name; gone is gone, whoever did it.
-Status discard(Os& os, const Place& place) noexcept;
+Status discard(Os& os, const PathAt& where) noexcept;
 
 /// The view of text as bytes.
 inline Bytes bytes_of(std::string_view text) noexcept {

@@ -34,7 +34,7 @@ using TaskSource = std::function<std::optional<Task>()>;
 enum class BackendKind : std::uint8_t { processes, threads, sequential };
 
 /// How far a call is.
-struct Progress {
+struct CallProgress {
   std::size_t dispatched = 0;  ///< tasks
   std::size_t completed = 0;   ///< tasks
   std::chrono::nanoseconds elapsed{};
@@ -51,7 +51,7 @@ struct ParallelOptions {
   TemporaryResourcesOptions temporary = {};
   int verbose = 0;  ///< 1 tells how far it is now and then, 10 also of batches.
   /// Called after each batch, by one thread at a time.
-  std::function<void(const Progress&)> progress = {};
+  std::function<void(const CallProgress&)> progress = {};
 };
 
 /// run and abort may be called from any thread.

@@ -12,7 +12,7 @@
 
 namespace lastref {
 
-/// What clean-up means for a name. The words are those of loky's tracker.
+/// What clean-up means for a name. The names are those of loky's tracker.
 enum class ResourceType : std::uint8_t {
   file,     ///< unlink
   folder,   ///< recursive delete, symlinks not followed
@@ -48,8 +48,8 @@ inline bool is_same(const Identity& one, const Identity& other) noexcept {
 }
 
 /// "file", "folder", "semlock", "shm", "noop"; and back.
-std::string_view word_of(ResourceType type) noexcept;
-std::optional<ResourceType> type_of(std::string_view word) noexcept;
+std::string_view name_of(ResourceType type) noexcept;
+std::optional<ResourceType> type_of(std::string_view name) noexcept;
 
 /// Whether its names are paths: those of files and folders.
 inline bool is_path(ResourceType type) noexcept {

@@ -130,7 +130,7 @@ inline tl::unexpected<Failure> failed(Error error) {
 }
 
 /// Which task of a batch it is, for people.
-struct PlaceInBatch {
+struct PositionInBatch {
   std::size_t number = 1;
   std::size_t of = 1;
 };
@@ -143,7 +143,7 @@ struct PlaceInBatch {
 Outcome<Value> call_safely(const Functions& functions,
                            const TaskContext& context,
                            const Task& task,
-                           PlaceInBatch place = {});
+                           PositionInBatch position = {});
 
 /// A whole batch, up to its first failure. The arguments of a task go when it has run. `after_each`
 /// is called before that, whatever came of it.

@@ -32,7 +32,7 @@ struct TempFolderOptions {
   std::uint64_t shared_memory_min = 2'000'000'000;
   /// False once it has failed.
   bool try_shared_memory = true;
-  /// Who is told of the folder that is made to try a place, so that it goes with us if we are
+  /// Who is told of the folder that is made to try a location, so that it goes with us if we are
   /// killed meanwhile; none: it stays for remove_probes.
   References* references = nullptr;
 };
@@ -72,12 +72,12 @@ bool is_on_shared_memory(const std::string& path) noexcept;
 /// Source          joblib disk.py, delete_folder.
 Status delete_folder(os::Os& os, const std::string& path, bool allow_non_empty);
 
-/// Removes the folders that a killed process of ours has left while it looked for a place.
+/// Removes the folders that a killed process of ours has left while it looked for a location.
 ///
-/// Errors          what opening or reading `place` said; that it is not there is none.
-Status remove_probes(os::Os& os, const std::string& place);
+/// Errors          what opening or reading `location` said; that it is not there is none.
+Status remove_probes(os::Os& os, const std::string& location);
 
-/// The places where temp_dir looks by itself, shared memory first, as they are named.
-std::vector<std::string> temp_places(os::Os& os);
+/// The locations where temp_dir looks by itself, shared memory first, as they are named.
+std::vector<std::string> temp_locations(os::Os& os);
 
 }  // namespace lastref

@@ -183,8 +183,8 @@ class TemporaryResources {
   // With the monitor held.
   Status choose(Context& context);
   void take_back(Context& context);
-  Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& at_place);
-  Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& place, bool& is_strange);
+  Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& is_of_location);
+  Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& location, bool& is_strange);
   void abandon(Context& context);
   void remember(const std::string& folder);
   std::unique_ptr<os::ExitHook> finalise_at_exit(const std::shared_ptr<Folder>& folder);
@@ -198,13 +198,13 @@ class TemporaryResources {
   // Without it.
   Result<std::shared_ptr<const TemporaryFile>> attempt(Context& context,
                                                        const std::function<Status(os::Fd)>& write,
-                                                       bool& at_place);
-  Result<os::UniqueFd> begin_file(const os::Place& part, const Resource& file, bool& is_refused);
+                                                       bool& is_of_location);
+  Result<os::UniqueFd> begin_file(const os::PathAt& part, const Resource& file, bool& is_refused);
   Status fill(os::UniqueFd file,
-              const os::Place& part,
-              const os::Place& whole,
+              const os::PathAt& part,
+              const os::PathAt& whole,
               const std::function<Status(os::Fd)>& write);
-  void discard(const os::Place& part);
+  void discard(const os::PathAt& part);
 
   os::Os& os_;
   std::shared_ptr<References> references_;
@@ -223,7 +223,7 @@ class TemporaryResources {
 };
 
 /// Cleans up behind every tree that was killed whole, folders of arrays included, and behind those
-/// who were killed while they looked for a place. Never touches what a live process has.
+/// who were killed while they looked for a location. Never touches what a live process has.
 ///
 /// Errors          as tracker::sweep, after all else was done.
 Result<tracker::Swept> sweep(os::Os& os, const std::string& runtime_folder);

@@ -34,8 +34,8 @@ struct Swept {
   std::size_t alive = 0;  ///< trees with a live process, left alone
 };
 
-/// Cleans up behind every tree below `runtime_folder` (empty: below each place of RootOptions) that
-/// has no process left. Never touches a live one.
+/// Cleans up behind every tree below `runtime_folder` (empty: below each location of RootOptions)
+/// that has no process left. Never touches a live one.
 ///
 /// Errors          what looking at, opening or reading a runtime folder said, after the other one
 ///                 was swept all the same; its absence is none. permission_denied, not_a_directory:

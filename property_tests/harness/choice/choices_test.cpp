@@ -23,7 +23,7 @@ std::string order_of_steps(Choices& choices, int first, int second) {
   std::string order;
   const auto start = [&](char name, int steps) {
     machine.scheduler.start(
-        machine.kernel.make_task(nullptr, std::string(1, name)), true, [=, &order, &machine] {
+        machine.kernel.make_process(nullptr, std::string(1, name)), true, [=, &order, &machine] {
           for (int step = 0; step < steps; ++step) {
             if (step > 0) {
               machine.scheduler.ask();

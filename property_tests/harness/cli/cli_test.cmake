@@ -1,4 +1,4 @@
-# cli_test: runs the program with the words of each row, and looks at its exit code and what it
+# cli_test: runs the program with the arguments of each row, and looks at its exit code and what it
 # said.
 cmake_minimum_required(VERSION 3.25)
 

@@ -81,13 +81,13 @@ class GateProcess : public testing::Test {
   ~GateProcess() override { fs::remove_all(folder_); }
 
  protected:
-  /// `prepare` in the new process. The words may end in more commands for a shell.
-  void start(const std::string& words, const std::function<bool()>& prepare) {
+  /// `prepare` in the new process. The arguments may end in more commands for a shell.
+  void start(const std::string& arguments, const std::function<bool()>& prepare) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    const std::string then = words.find(';') == std::string::npos ? "exec " : "";
+    const std::string then = arguments.find(';') == std::string::npos ? "exec " : "";
     const std::string command =
-        "exec 2>&1; cd /; " + then + (folder_ / "lastref").string() + " gate " + words;
+        "exec 2>&1; cd /; " + then + (folder_ / "lastref").string() + " gate " + arguments;
     pid_ = ::fork();
     ASSERT_GE(pid_, 0);
     if (pid_ == 0) {
@@ -103,10 +103,10 @@ class GateProcess : public testing::Test {
     said_by_it_ = ends[0];
   }
   /// Reads until it has said this; for ever, if it never does.
-  void read_until(const std::string& word) {
-    while (said_.find(word) == std::string::npos && read_more()) {
+  void read_until(const std::string& text) {
+    while (said_.find(text) == std::string::npos && read_more()) {
     }
-    ASSERT_THAT(said_, HasSubstr(word));
+    ASSERT_THAT(said_, HasSubstr(text));
   }
   /// Returns its exit status when it and everything that it started have ended.
   int wait() {
@@ -118,8 +118,8 @@ class GateProcess : public testing::Test {
     pretend::bury_all();
     return status;
   }
-  int exit_of(const std::string& words, const std::function<bool()>& prepare) {
-    start(words, prepare);
+  int exit_of(const std::string& arguments, const std::function<bool()>& prepare) {
+    start(arguments, prepare);
     const int status = wait();
     EXPECT_TRUE(WIFEXITED(status)) << said_;
     return WEXITSTATUS(status);
@@ -196,7 +196,7 @@ TEST_F(GateProcess, runs_all_in_the_ambients_of_a_row_that_nobody_else_shows) {
   EXPECT_THAT(said_, HasSubstr("(0 clean, 0 matrix, "));
 }
 
-/// Of the words that say how to go on.
+/// Of the arguments that say how to go on.
 std::string file_to_resume(const std::string& said) {
   const std::string option = " --resume ";
   const std::size_t at = said.find(option);

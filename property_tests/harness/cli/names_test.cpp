@@ -53,7 +53,7 @@ RC_GTEST_PROP(NameProperties, a_pattern_without_signs_matches_itself_alone, ()) 
   RC_ASSERT(matches(one, other) == (one == other));
 }
 
-/// Whether so many insertions, deletions and changes make one word of the other.
+/// Whether so many insertions, deletions and changes make one wanted of the other.
 bool are_near(std::string_view one, std::string_view other, std::size_t mistakes) {
   if (one.empty() || other.empty()) {
     return std::max(one.size(), other.size()) <= mistakes;
@@ -72,17 +72,17 @@ RC_GTEST_PROP(NameProperties, a_name_is_suggested_if_few_mistakes_make_it_of_the
   // Short ones, for what are_near does triples with each mistake.
   const auto letters =
       rc::gen::resize(12, rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab"))));
-  const std::string word = *rc::gen::nonEmpty(letters);
-  std::string name = word;
+  const std::string wanted = *rc::gen::nonEmpty(letters);
+  std::string name = wanted;
   for (int mistakes = *rc::gen::inRange(0, 7); mistakes > 0; --mistakes) {
     const auto at = *rc::gen::inRange<std::size_t>(0, name.size() + 1);
     name.replace(at, *rc::gen::inRange<std::size_t>(0, 2), *rc::gen::element<std::string>("", "c"));
   }
-  const std::size_t size = std::max(word.size(), name.size());
+  const std::size_t size = std::max(wanted.size(), name.size());
   const std::size_t most = std::min(std::max(size / 3, std::size_t{2}), size - 1);
-  const bool is_near = name.find(word) != std::string::npos || are_near(word, name, most);
+  const bool is_near = name.find(wanted) != std::string::npos || are_near(wanted, name, most);
   RC_CLASSIFY(is_near);
-  RC_ASSERT(nearest(word, std::vector{name}).empty() == !is_near);
+  RC_ASSERT(nearest(wanted, std::vector{name}).empty() == !is_near);
 }
 
 const std::vector<std::string> verbs = {"gate", "list", "replay", "sweep", "tracker"};

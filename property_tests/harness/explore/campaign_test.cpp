@@ -454,14 +454,14 @@ TEST_F(CampaignTest, does_not_take_a_line_that_was_cut_for_a_place) {
   {
     ProgressFile first;
     ASSERT_TRUE(first.open(path(), 1, why)) << why;
-    first.add_place("open");
-    first.add_place("unlink");
+    first.add_reached("open");
+    first.add_reached("unlink");
   }
   std::filesystem::resize_file(path(), std::filesystem::file_size(path()) - 3);
   for (int gate = 0; gate < 2; ++gate) {
     ProgressFile later;
     ASSERT_TRUE(later.open(path(), 1, why)) << why;
-    EXPECT_EQ(later.places(), std::set<std::string>{"open"});
+    EXPECT_EQ(later.reached(), std::set<std::string>{"open"});
   }
 }
 

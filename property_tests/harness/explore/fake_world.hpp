@@ -21,7 +21,7 @@ class FakeWorld final : public World {
     plans.push_back(plan);
     Outcome outcome = run_(scenario, plan);
     for (const Crossing& crossing : outcome.crossings) {
-      outcome.reached.set(point_named(crossing.point.place));
+      outcome.reached.set(point_named(crossing.site.name));
     }
     return outcome;
   }
@@ -36,8 +36,8 @@ inline Scenario named(const std::string& name) {
   return {.name = name, .sentence = "It holds.", .rows = {"T1"}, .roles = {}};
 }
 
-inline Crossing crossing_of(const std::string& place, std::uint32_t k = 1) {
-  return {.point = {.role = "root", .place = place, .object = "", .k = k}};
+inline Crossing crossing_of(const std::string& call, std::uint32_t k = 1) {
+  return {.site = {.role = "root", .name = call, .object = "", .k = k}};
 }
 
 /// Crosses these, all faults strike, nothing is wrong.

@@ -14,10 +14,10 @@ namespace lastref::harness {
 namespace {
 
 Crossing crossing(const std::string& role,
-                  const std::string& place,
+                  const std::string& call,
                   const std::string& object,
                   std::uint32_t k = 1) {
-  return {.point = {.role = role, .place = place, .object = object, .k = k}};
+  return {.site = {.role = role, .name = call, .object = object, .k = k}};
 }
 
 Crossing waited(Crossing made) {
@@ -122,11 +122,11 @@ std::vector<Crossing> some_crossings(std::uint32_t seed, std::size_t size) {
   std::vector<Crossing> made;
   for (std::size_t i = 0; i < size; ++i) {
     const std::size_t row = below(call_rows().size() + step_rows().size());
-    const std::string_view place = row < call_rows().size()
-                                       ? call_rows()[row].method
-                                       : step_rows()[row - call_rows().size()].name;
+    const std::string_view name = row < call_rows().size()
+                                      ? call_rows()[row].method
+                                      : step_rows()[row - call_rows().size()].name;
     Crossing one = crossing(roles[below(3)],
-                            std::string(place),
+                            std::string(name),
                             objects[below(3)],
                             static_cast<std::uint32_t>(1 + below(3)));
     one.waited = below(2) == 0;
@@ -148,7 +148,7 @@ RC_GTEST_PROP(MatrixProperties, plans_each_fault_once_at_points_of_the_clean_run
   const auto clean = some_crossings(seed, *rc::gen::inRange<std::size_t>(0, 40));
   std::vector<Fault> matrix = matrix_of(clean);
   for (const Fault& fault : matrix) {
-    const bool crossed = std::ranges::find(clean, fault.point, &Crossing::point) != clean.end();
+    const bool crossed = std::ranges::find(clean, fault.site, &Crossing::site) != clean.end();
     RC_ASSERT(crossed);
   }
   std::ranges::sort(matrix);

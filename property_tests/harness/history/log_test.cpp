@@ -29,7 +29,7 @@ using oracle::never;
 using oracle::Operation;
 using oracle::OperationKind;
 using oracle::Refusals;
-using pretend::WritersGround;
+using pretend::WritersFixture;
 
 namespace {
 
@@ -39,9 +39,9 @@ std::span<std::byte> bytes_of(const SharedMemory& memory, std::uint32_t operatio
 
 class HistoryLogTest : public testing::Test {
  protected:
-  static constexpr std::uint32_t room = 8;
-  SharedMemory memory_{HistoryLog::size_for(room)};
-  HistoryLog log_{bytes_of(memory_, room)};
+  static constexpr std::uint32_t space = 8;
+  SharedMemory memory_{HistoryLog::size_for(space)};
+  HistoryLog log_{bytes_of(memory_, space)};
 };
 
 TEST_F(HistoryLogTest, tells_each_operation_with_its_moments_and_how_it_came_back) {
@@ -69,17 +69,17 @@ TEST_F(HistoryLogTest, tells_each_operation_with_its_moments_and_how_it_came_bac
 
 TEST_F(HistoryLogTest, another_over_the_same_memory_goes_on_where_the_first_one_is) {
   log_.invoke({"a", OperationKind::get, 3, 0}).saw(std::nullopt);
-  HistoryLog other(bytes_of(memory_, room));
+  HistoryLog other(bytes_of(memory_, space));
   other.invoke({"b", OperationKind::get, 3, 0}).saw(std::nullopt);
   EXPECT_EQ(oracle::to_text(*log_.history(Refusals::when_frozen)),
             "refusals when_frozen\n[0..1] a get 3 = nothing\n[2..3] b get 3 = nothing\n");
 }
 
 TEST_F(HistoryLogTest, that_is_full_gives_no_history) {
-  for (std::uint32_t at = 0; at < room; ++at) {
+  for (std::uint32_t at = 0; at < space; ++at) {
     log_.invoke({"a", OperationKind::get, 3, 0}).saw(std::nullopt);
   }
-  EXPECT_EQ(log_.history(Refusals::when_frozen)->operations.size(), room);
+  EXPECT_EQ(log_.history(Refusals::when_frozen)->operations.size(), space);
   log_.invoke({"a", OperationKind::get, 3, 0}).saw(0xaa);
   const auto history = log_.history(Refusals::when_frozen);
   ASSERT_FALSE(history);
@@ -112,8 +112,8 @@ class WritersTest : public testing::Test {
   }
 
   os::KernelOs os_{{.program = "/proc/self/exe"}};
-  pretend::SharedFile shared_{os_, WritersGround::size()};
-  WritersGround ground_{shared_.memory()};
+  pretend::SharedFile shared_{os_, WritersFixture::size()};
+  WritersFixture fixture_{shared_.memory()};
 };
 
 std::size_t count_pending(const History& history) {
@@ -140,18 +140,18 @@ TEST_F(WritersTest, threads_and_processes_write_one_history_whoever_is_killed) {
   const os::UniqueFd good = spawn("good", 1, "returns");
   const os::UniqueFd before = spawn("before", 2, "before");
   const os::UniqueFd after = spawn("after", 3, "after");
-  std::thread first([&] { write_some(ground_, "thread_1", 4, 500); });
-  std::thread second([&] { write_some(ground_, "thread_2", 5, 500); });
+  std::thread first([&] { write_some(fixture_, "thread_1", 4, 500); });
+  std::thread second([&] { write_some(fixture_, "thread_2", 5, 500); });
   first.join();
   second.join();
   EXPECT_EQ(wait_for(good), returned);
   EXPECT_EQ(wait_for(before), killed);
   EXPECT_EQ(wait_for(after), killed);
-  constexpr std::uint64_t slot_of_the_dead = pretend::slots_of_ground - 1;
-  const auto asked = ground_.log().invoke({"root", OperationKind::get, slot_of_the_dead, 0});
-  asked.saw(ground_.get(slot_of_the_dead));
+  constexpr std::uint64_t slot_of_the_dead = pretend::slots_of_fixture - 1;
+  const auto asked = fixture_.log().invoke({"root", OperationKind::get, slot_of_the_dead, 0});
+  asked.saw(fixture_.get(slot_of_the_dead));
 
-  const auto history = ground_.log().history(Refusals::when_frozen);
+  const auto history = fixture_.log().history(Refusals::when_frozen);
   ASSERT_TRUE(history);
   EXPECT_EQ(history->operations.size(), 5U * 500U + 3U);
   EXPECT_EQ(history->actors.size(), 6U);
@@ -164,15 +164,15 @@ TEST_F(WritersTest, threads_and_processes_write_one_history_whoever_is_killed) {
 
 TEST_F(WritersTest, a_process_killed_from_outside_leaves_a_lawful_history) {
   for (int round = 0; round < 8; ++round) {
-    const std::uint64_t before = ground_.counted();
+    const std::uint64_t before = fixture_.counted();
     const os::UniqueFd writer = spawn("writer_" + std::to_string(round), round * 2, "goes_on");
-    while (ground_.counted() < before + 600) {
+    while (fixture_.counted() < before + 600) {
       std::this_thread::yield();
     }
     EXPECT_TRUE(os_.signal_process(writer.get(), os::Signal::kill));
     EXPECT_EQ(wait_for(writer), killed);
   }
-  const auto history = ground_.log().history(Refusals::when_frozen);
+  const auto history = fixture_.log().history(Refusals::when_frozen);
   ASSERT_TRUE(history);
   EXPECT_LE(count_pending(*history), 8U);
   expect_exact_moments(*history);
@@ -181,10 +181,10 @@ TEST_F(WritersTest, a_process_killed_from_outside_leaves_a_lawful_history) {
 
 TEST_F(WritersTest, a_cache_that_forgets_is_found_out_by_what_its_users_wrote) {
   for (const std::string actor : {"one", "two"}) {
-    const auto asked = ground_.log().invoke({actor, OperationKind::put, 3, 0xaa});
+    const auto asked = fixture_.log().invoke({actor, OperationKind::put, 3, 0xaa});
     asked.answered(/*yes=*/true);
   }
-  const auto history = ground_.log().history(Refusals::when_frozen);
+  const auto history = fixture_.log().history(Refusals::when_frozen);
   ASSERT_TRUE(history);
   EXPECT_THAT(linearizable(*history),
               testing::ElementsAre(testing::Field(

@@ -106,7 +106,7 @@ TEST_P(WrongHistoryText, is_refused_with_its_line_and_what_is_wrong_with_it) {
 }
 
 const WrongLine wrong_lines[] = {
-    {"words", "worker_1 put 3 0xa = true", Mistake::no_moments},
+    {"tokens", "worker_1 put 3 0xa = true", Mistake::no_moments},
     {"open_bracket", "[1..2 a get 3 = nothing", Mistake::no_moments},
     {"one_moment", "[1] a get 3 = nothing", Mistake::no_moments},
     {"no_invocation", "[..2] a get 3 = nothing", Mistake::no_moments},
@@ -136,8 +136,8 @@ const WrongLine wrong_lines[] = {
     {"another_ending", "[1..2] a put 3 0xa = maybe", Mistake::no_ending},
     {"no_ending", "[1..2] a put 3 0xa =", Mistake::no_ending},
     {"a_freeze_of_a_slot", "[1..2] a freeze 3 = true", Mistake::no_ending},
-    {"goes_on", "[1..2] a put 3 0xa = true or so", Mistake::words_left_over},
-    {"goes_on_for_ever", "[1..] a put 3 0xa true", Mistake::words_left_over},
+    {"goes_on", "[1..2] a put 3 0xa = true or so", Mistake::text_left_over},
+    {"goes_on_for_ever", "[1..] a put 3 0xa true", Mistake::text_left_over},
     {"late_refusals", "refusals when_frozen", Mistake::late_refusals},
 };
 
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(HistoryText,
                          testing::ValuesIn(wrong_lines),
                          [](const auto& each) { return each.param.name; });
 
-TEST(HistoryTextOfRefusals, has_one_of_three_words_and_one_line) {
+TEST(HistoryTextOfRefusals, has_one_of_three_tokens_and_one_line) {
   EXPECT_EQ(parse_history("refusals\n").error(), (Misreading{1, Mistake::no_refusals}));
   EXPECT_EQ(parse_history("refusals never\n").error(), (Misreading{1, Mistake::no_refusals}));
   EXPECT_EQ(parse_history("refusals at_a_limit\nrefusals at_a_limit").error(),

@@ -17,14 +17,14 @@
 
 namespace lastref::pretend {
 
-inline constexpr std::uint32_t slots_of_ground = 16;
-inline constexpr std::uint32_t operations_of_ground = 1U << 16U;
+inline constexpr std::uint32_t slots_of_fixture = 16;
+inline constexpr std::uint32_t operations_of_fixture = 1U << 16U;
 
 /// Slots, a count of operations that have returned, and a log, in memory that is zero at first.
-class WritersGround {
+class WritersFixture {
  public:
   static std::size_t size() noexcept;
-  explicit WritersGround(std::span<std::byte> memory) noexcept;
+  explicit WritersFixture(std::span<std::byte> memory) noexcept;
 
   harness::HistoryLog& log() noexcept { return log_; }
   std::optional<std::uint64_t> get(std::uint64_t slot) noexcept;
@@ -39,9 +39,9 @@ class WritersGround {
 };
 
 /// So many gets and puts, of values that nobody else puts.
-void write_some(WritersGround& ground, std::string_view actor, std::uint64_t seed, int count);
+void write_some(WritersFixture& fixture, std::string_view actor, std::uint64_t seed, int count);
 
-/// What a process does that was spawned with the ground's descriptor as its 3.
+/// What a process does that was spawned with the fixture's descriptor as its 3.
 inline constexpr std::string_view writer_entry = "history_writer";
 /// {actor, seed, end}: writes, and then
 ///   "returns"; or is killed in a put "before" or "after" it takes effect; or "goes_on" until it is

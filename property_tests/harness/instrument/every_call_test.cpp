@@ -41,8 +41,8 @@ TEST(EveryCall, takes_fewer_bytes_only_where_its_row_says_so) {
 }
 
 TEST(About, is_the_last_path_and_else_the_descriptor) {
-  const os::Place from = "/from";
-  const os::Place to = "/to";
+  const os::PathAt from = "/from";
+  const os::PathAt to = "/to";
   const std::string socket = "/socket";
   EXPECT_EQ(about(from, to).path(), "/to");
   EXPECT_EQ(about(os::Fd{4}, socket).path(), "/socket");

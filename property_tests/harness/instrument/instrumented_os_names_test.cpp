@@ -18,8 +18,8 @@ namespace {
 
 TEST(InstrumentedOsNames, what_is_open_has_a_name_until_it_is_closed) {
   os::KernelOs kernel;
-  Gate gate;
-  InstrumentedOs os(kernel, gate);
+  Interceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
   const auto pipe = os.make_pipe();
   const auto folder = os.open("/tmp/", {.folder = true});
   ASSERT_TRUE(pipe);
@@ -34,8 +34,8 @@ TEST(InstrumentedOsNames, what_is_open_has_a_name_until_it_is_closed) {
 
 TEST(InstrumentedOsNames, what_is_mapped_has_a_name_until_it_is_unmapped) {
   os::KernelOs kernel;
-  Gate gate;
-  InstrumentedOs os(kernel, gate);
+  Interceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
   const auto program = os.open("/bin/true", {});
   ASSERT_TRUE(program);
   const auto file = os.map({.file = *program, .size = 16});
@@ -53,11 +53,11 @@ TEST(InstrumentedOsNames, what_is_mapped_has_a_name_until_it_is_unmapped) {
 }
 
 /// Keeps what its crossings were about.
-class NamingGate final : public Gate {
+class NamingInterceptor final : public Interceptor {
  public:
-  Passage before(const Approach& approach) noexcept override {
-    objects.emplace_back(approach.object);
-    texts.emplace_back(approach.text);
+  Injection before(const PendingCall& pending_call) noexcept override {
+    objects.emplace_back(pending_call.object);
+    texts.emplace_back(pending_call.text);
     return {};
   }
 
@@ -68,7 +68,7 @@ class NamingGate final : public Gate {
 /// A way to rename, and its row.
 struct Renaming {
   Call call;
-  Status (os::Os::*rename)(const os::Place& from, const os::Place& to) noexcept;
+  Status (os::Os::*rename)(const os::PathAt& from, const os::PathAt& to) noexcept;
 };
 
 void PrintTo(const Renaming& renaming, std::ostream* out) {
@@ -92,8 +92,8 @@ class InstrumentedRenames : public testing::TestWithParam<Renaming> {
   // Other tests run beside this one.
   const std::string base_ =
       testing::TempDir() + "instrumented_os_names_test_" + std::to_string(kernel_.process_id());
-  NamingGate gate_;
-  InstrumentedOs os_{kernel_, gate_};
+  NamingInterceptor interceptor_;
+  InstrumentedOs os_{kernel_, interceptor_};
 };
 
 constexpr Renaming renamings[] = {{Call::rename, &os::Os::rename},
@@ -108,15 +108,15 @@ TEST_P(InstrumentedRenames, are_about_their_target_and_what_is_below_moves_along
   const auto file = os_.open({*folder, "file"}, {.write = true, .create = true});
   ASSERT_TRUE(file);
   EXPECT_TRUE(rename("a", "b"));
-  EXPECT_EQ(gate_.objects.back(), "b");
-  EXPECT_EQ(gate_.texts.back(), path_of("b"));
+  EXPECT_EQ(interceptor_.objects.back(), "b");
+  EXPECT_EQ(interceptor_.texts.back(), path_of("b"));
   EXPECT_TRUE(os_.close(*file));
-  EXPECT_EQ(gate_.objects.back(), "file");
-  EXPECT_EQ(gate_.texts.back(), path_of("b/file"));
+  EXPECT_EQ(interceptor_.objects.back(), "file");
+  EXPECT_EQ(interceptor_.texts.back(), path_of("b/file"));
   EXPECT_TRUE(os_.unlink({*folder, "file"}));
-  EXPECT_EQ(gate_.texts.back(), path_of("b/file"));
+  EXPECT_EQ(interceptor_.texts.back(), path_of("b/file"));
   EXPECT_TRUE(os_.close(*folder));
-  EXPECT_EQ(gate_.objects.back(), "a");
+  EXPECT_EQ(interceptor_.objects.back(), "a");
   EXPECT_TRUE(kernel_.remove_folder(path_of("b")));
 }
 
@@ -136,7 +136,7 @@ TEST_P(InstrumentedRenames, leave_the_old_state_when_they_fail) {
   }
   EXPECT_FALSE(rename("a", "full"));
   EXPECT_TRUE(os_.status(*folder));
-  EXPECT_EQ(gate_.texts.back(), path_of("a"));
+  EXPECT_EQ(interceptor_.texts.back(), path_of("a"));
   EXPECT_TRUE(os_.close(*folder));
   for (const char* const name : {"full/below", "full", "a"}) {
     EXPECT_TRUE(kernel_.remove_folder(path_of(name)));
@@ -145,19 +145,19 @@ TEST_P(InstrumentedRenames, leave_the_old_state_when_they_fail) {
 
 TEST(InstrumentedOsNames, what_is_done_to_a_file_is_about_the_file) {
   os::KernelOs kernel;
-  NamingGate gate;
-  InstrumentedOs os(kernel, gate);
+  NamingInterceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
   const auto program = os.open("/bin/true", {});
   ASSERT_TRUE(program);
-  gate.objects.clear();
-  gate.texts.clear();
+  interceptor.objects.clear();
+  interceptor.texts.clear();
   std::array<std::byte, 4> bytes{};
   EXPECT_EQ(os.read_at(*program, bytes, 0), bytes.size());
   EXPECT_TRUE(os.sync(*program));
   EXPECT_FALSE(os.punch_hole(*program, 0, 1)) << "it may not be written";
   EXPECT_TRUE(os.file_system("/bin/true"));
-  EXPECT_EQ(gate.objects, std::vector<std::string>(4, "true"));
-  EXPECT_EQ(gate.texts, std::vector<std::string>(4, "/bin/true"));
+  EXPECT_EQ(interceptor.objects, std::vector<std::string>(4, "true"));
+  EXPECT_EQ(interceptor.texts, std::vector<std::string>(4, "/bin/true"));
   EXPECT_TRUE(os.close(*program));
 }
 

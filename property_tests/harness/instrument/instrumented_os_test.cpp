@@ -1,5 +1,5 @@
-// instrumented_os_test: every call goes through the gate twice and through its point once, and
-// fails as its row says.
+// instrumented_os_test: every call goes through the interceptor twice and through its point once,
+// and fails as its row says.
 #include "harness/instrument/instrumented_os.hpp"
 
 #include <algorithm>
@@ -22,14 +22,14 @@ namespace lastref::harness {
 namespace {
 
 /// Writes down what passes, and answers what it is told to.
-class RecordingGate final : public Gate {
+class RecordingInterceptor final : public Interceptor {
  public:
-  Passage before(const Approach& approach) noexcept override {
-    befores_.push_back(approach.call);
-    return passage;
+  Injection before(const PendingCall& pending_call) noexcept override {
+    befores_.push_back(pending_call.call);
+    return injection;
   }
-  void after(const Approach& approach, const Return& how) noexcept override {
-    afters_.push_back(approach.call);
+  void after(const PendingCall& pending_call, const CallResult& how) noexcept override {
+    afters_.push_back(pending_call.call);
     last = how;
   }
 
@@ -37,8 +37,8 @@ class RecordingGate final : public Gate {
   auto befores(Call call) const { return std::ranges::count(befores_, call); }
   auto afters(Call call) const { return std::ranges::count(afters_, call); }
 
-  Passage passage;
-  Return last;
+  Injection injection;
+  CallResult last;
 
  private:
   std::vector<Call> befores_;
@@ -58,15 +58,15 @@ class InstrumentedOsTest : public testing::TestWithParam<Call> {
   auto made() const { return std::ranges::count(inner_.told, GetParam()); }
 
   pretend::ToldOs inner_;
-  RecordingGate gate_;
-  InstrumentedOs os_{inner_, gate_};
+  RecordingInterceptor interceptor_;
+  InstrumentedOs os_{inner_, interceptor_};
 };
 
-TEST_P(InstrumentedOsTest, a_call_passes_the_gate_before_and_after) {
+TEST_P(InstrumentedOsTest, a_call_passes_the_interceptor_before_and_after) {
   static_cast<void>(perform());
-  EXPECT_EQ(gate_.befores(GetParam()), 1);
-  EXPECT_EQ(gate_.afters(GetParam()), 1);
-  EXPECT_EQ(gate_.passed(), 1U);
+  EXPECT_EQ(interceptor_.befores(GetParam()), 1);
+  EXPECT_EQ(interceptor_.afters(GetParam()), 1);
+  EXPECT_EQ(interceptor_.passed(), 1U);
   EXPECT_EQ(made(), GetParam() == Call::thread_id ? 0 : 1);
 }
 
@@ -76,18 +76,19 @@ TEST_P(InstrumentedOsTest, its_point_is_reached_and_gives_each_errno_of_its_row)
     const Status answer = perform();
     ASSERT_FALSE(answer);
     EXPECT_EQ(static_cast<int>(answer.error().code), error);
-    EXPECT_EQ(gate_.last.error, error);
+    EXPECT_EQ(interceptor_.last.error, error);
     // That a thing is not there may be the plain truth.
     EXPECT_EQ(answer.error().injected,
               !is_made_all_the_same(GetParam(), error) || GetParam() == Call::close);
-    EXPECT_EQ(gate_.last.injected, answer.error().injected);
+    EXPECT_EQ(interceptor_.last.injected, answer.error().injected);
   }
 }
 
-TEST_P(InstrumentedOsTest, a_failure_by_wish_of_the_gate_is_made_only_where_that_is_the_truth) {
+TEST_P(InstrumentedOsTest,
+       a_failure_by_wish_of_the_interceptor_is_made_only_where_that_is_the_truth) {
   std::ptrdiff_t truths = 0;
   for (const int error : row_of(GetParam()).errnos) {
-    gate_.passage.error = error;
+    interceptor_.injection.error = error;
     truths += is_made_all_the_same(GetParam(), error) ? 1 : 0;
     const Status answer = perform();
     ASSERT_FALSE(answer);
@@ -115,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(every_row,
 
 TEST(InstrumentedOsTest, what_cannot_fail_is_told_as_it_is) {
   os::KernelOs kernel;
-  RecordingGate gate;
-  InstrumentedOs os(kernel, gate);
+  RecordingInterceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
   EXPECT_EQ(os.process_id(), kernel.process_id());
   EXPECT_EQ(os.user_id(), kernel.user_id());
   EXPECT_EQ(os.thread_id(), kernel.thread_id());
@@ -127,9 +128,9 @@ TEST(InstrumentedOsTest, what_cannot_fail_is_told_as_it_is) {
 
 TEST(InstrumentedOsTest, a_shortened_write_takes_half_of_the_bytes_but_at_least_one) {
   os::KernelOs kernel;
-  RecordingGate gate;
-  InstrumentedOs os(kernel, gate);
-  gate.passage.shorten = true;
+  RecordingInterceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
+  interceptor.injection.shorten = true;
   const auto pipe = kernel.make_pipe();
   ASSERT_TRUE(pipe);
   std::array<std::byte, 9> bytes{};
@@ -142,8 +143,8 @@ TEST(InstrumentedOsTest, a_shortened_write_takes_half_of_the_bytes_but_at_least_
 
 TEST(InstrumentedOsTest, what_is_at_an_offset_is_shortened_there) {
   os::KernelOs kernel;
-  RecordingGate gate;
-  InstrumentedOs os(kernel, gate);
+  RecordingInterceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
   const std::string path = testing::TempDir() + "instrumented_os_test_offsets";
   const auto file = kernel.open(path, {.write = true, .create = true});
   ASSERT_TRUE(file);
@@ -152,7 +153,7 @@ TEST(InstrumentedOsTest, what_is_at_an_offset_is_shortened_there) {
   std::array<std::byte, 5> bytes{};
   EXPECT_EQ(os.read_at(*file, bytes, 4), std::size_t{5});
   EXPECT_EQ(bytes[0], std::byte{'4'});
-  gate.passage.shorten = true;
+  interceptor.injection.shorten = true;
   EXPECT_EQ(os.read_at(*file, bytes, 7), std::size_t{2});
   EXPECT_EQ(bytes[0], std::byte{'7'});
   EXPECT_EQ(bytes[2], std::byte{'6'});
@@ -162,8 +163,8 @@ TEST(InstrumentedOsTest, what_is_at_an_offset_is_shortened_there) {
 
 TEST(InstrumentedOsTest, actions_for_the_end_run_when_it_is_told_of_the_end) {
   os::KernelOs kernel;
-  RecordingGate gate;
-  InstrumentedOs os(kernel, gate);
+  RecordingInterceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
   std::string said;
   const auto first = os.at_exit([&] { said += "first "; });
   auto taken_back = os.at_exit([&] { said += "taken back "; });
@@ -177,7 +178,7 @@ TEST(InstrumentedOsTest, actions_for_the_end_run_when_it_is_told_of_the_end) {
   os.run_exit_hooks();
   EXPECT_EQ(said, "last late first ");
   // No row: nobody was asked.
-  EXPECT_EQ(gate.befores(Call::process_id), 0);
+  EXPECT_EQ(interceptor.befores(Call::process_id), 0);
 }
 
 }  // namespace

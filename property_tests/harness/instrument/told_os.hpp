@@ -53,7 +53,7 @@ class ToldOs final : public harness::EveryCall<ToldOs> {
 
 template <typename Given>
 std::remove_cvref_t<Given> something() {
-  if constexpr (std::is_same_v<std::remove_cvref_t<Given>, os::Place>) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<Given>, os::PathAt>) {
     return "/nowhere";
   } else {
     return {};

@@ -14,7 +14,7 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::uint32_t room_for = 4000;
+constexpr std::uint32_t space_for = 4000;
 
 std::string text_of(std::uint16_t writer, std::uint32_t k) {
   std::string text("writer ");
@@ -36,8 +36,8 @@ bool is_whole(const Record& record) {
 
 class JournalTest : public testing::Test {
  protected:
-  SharedMemory memory_{Journal::size_for(room_for)};
-  Journal journal_{memory_.get(), room_for};
+  SharedMemory memory_{Journal::size_for(space_for)};
+  Journal journal_{memory_.get(), space_for};
 };
 
 TEST_F(JournalTest, records_come_back_in_order) {
@@ -66,16 +66,16 @@ TEST_F(JournalTest, what_was_never_published_is_passed_over) {
 }
 
 TEST_F(JournalTest, a_full_journal_takes_no_more) {
-  for (std::uint32_t k = 0; k < room_for; ++k) {
+  for (std::uint32_t k = 0; k < space_for; ++k) {
     Journal::publish(*journal_.claim());
   }
   EXPECT_EQ(journal_.claim(), nullptr);
-  EXPECT_EQ(journal_.size(), room_for);
-  EXPECT_EQ(journal_.settle().size(), room_for);
+  EXPECT_EQ(journal_.size(), space_for);
+  EXPECT_EQ(journal_.settle().size(), space_for);
 }
 
-TEST_F(JournalTest, after_a_reset_it_is_empty_and_has_all_its_room) {
-  for (std::uint32_t k = 0; k < room_for; ++k) {
+TEST_F(JournalTest, after_a_reset_it_is_empty_and_has_all_its_space) {
+  for (std::uint32_t k = 0; k < space_for; ++k) {
     Journal::publish(*journal_.claim());
   }
   journal_.reset();

@@ -67,7 +67,7 @@ Status await_nobody(Stage& stage) {
     stage.refute("strangers", std::to_string(stage.processes("stranger")));
     return ok();
   }));
-  stage.refute("strangers after a word", std::to_string(stage.processes("stranger")));
+  stage.refute("strangers after an operation", std::to_string(stage.processes("stranger")));
   return ok();
 }
 
@@ -116,7 +116,7 @@ TEST_F(Ambients, are_what_they_say) {
   // SIGHUP is 1, SIGCHLD is 17.
   EXPECT_THAT(in("deaf")["root ignored"], testing::EndsWith("10001"));
   EXPECT_EQ(in("stranger", 1)["strangers"], "0");
-  EXPECT_EQ(in("stranger", 1)["strangers after a word"], "1");
+  EXPECT_EQ(in("stranger", 1)["strangers after an operation"], "1");
 }
 
 TEST_F(Ambients, of_a_pid_namespace_begins_and_ends_with_process_1) {
@@ -153,12 +153,12 @@ TEST_F(Ambients, have_names_that_differ) {
 }  // namespace
 }  // namespace lastref::harness
 
-int main(int count, char** words) {
-  const std::span<const char* const> all(words, static_cast<std::size_t>(count));
-  if (all.size() > 1 && std::string_view(all[1]) == lastref::harness::born_word) {
+int main(int count, char** arguments) {
+  const std::span<const char* const> all(arguments, static_cast<std::size_t>(count));
+  if (all.size() > 1 && std::string_view(all[1]) == lastref::harness::born_argument) {
     return lastref::harness::become_process_of_run(
         all.subspan(2), lastref::harness::toys(), lastref::harness::product_entries());
   }
-  testing::InitGoogleTest(&count, words);
+  testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();
 }

@@ -340,15 +340,15 @@ TEST_F(KernelWorldTest, a_hundred_enumerations_of_a_clean_run_agree) {
 
 TEST_F(KernelWorldTest, points_name_role_call_and_object) {
   const Outcome outcome = enumerate("echo");
-  std::vector<std::string> points;
+  std::vector<std::string> sites;
   for (const Crossing& crossing : outcome.crossings) {
-    points.push_back(to_text(crossing.point));
+    sites.push_back(to_text(crossing.site));
   }
-  EXPECT_THAT(points, Contains("root/bind(socket)#1"));
-  EXPECT_THAT(points, Contains("root/spawn(tracker)#1"));
-  EXPECT_THAT(points, Contains("tracker/receive(conn:client)#1"));
-  EXPECT_THAT(points, Contains("client/send(tracker)#1"));
-  EXPECT_THAT(points, Contains("root/close(process:tracker)#1"));
+  EXPECT_THAT(sites, Contains("root/bind(socket)#1"));
+  EXPECT_THAT(sites, Contains("root/spawn(tracker)#1"));
+  EXPECT_THAT(sites, Contains("tracker/receive(conn:client)#1"));
+  EXPECT_THAT(sites, Contains("client/send(tracker)#1"));
+  EXPECT_THAT(sites, Contains("root/close(process:tracker)#1"));
 }
 
 TEST_F(KernelWorldTest, a_call_that_waited_says_so) {
@@ -362,7 +362,7 @@ TEST_F(KernelWorldTest, a_kill_at_any_point_ends_the_run_without_a_hang) {
     for (const FaultKind kind : {FaultKind::kill_before, FaultKind::kill_after}) {
       for (const bool whole_tree : {false, true}) {
         Plan plan;
-        plan.faults.push_back({.point = crossing.point, .kind = kind, .whole_tree = whole_tree});
+        plan.faults.push_back({.site = crossing.site, .kind = kind, .whole_tree = whole_tree});
         const Outcome outcome = run("echo", plan);
         EXPECT_EQ(outcome.faults_fired, 1U) << to_text(plan.faults.front());
         EXPECT_GE(outcome.kills, 1U) << to_text(plan.faults.front());
@@ -388,10 +388,10 @@ TEST_F(KernelWorldTest, an_error_comes_once_or_for_ever) {
   plan.wants_crossings = true;
   std::size_t writes = 0;
   for (const Crossing& crossing : run("write", plan).crossings) {
-    if (crossing.point.place == "write") {
+    if (crossing.site.name == "write") {
       ++writes;
-      EXPECT_EQ(crossing.error, ENOSPC) << to_text(crossing.point);
-      EXPECT_TRUE(crossing.injected) << to_text(crossing.point);
+      EXPECT_EQ(crossing.error, ENOSPC) << to_text(crossing.site);
+      EXPECT_TRUE(crossing.injected) << to_text(crossing.site);
     }
   }
   EXPECT_EQ(writes, 2U) << "to the file, and to standard error about that";
@@ -404,7 +404,7 @@ TEST_F(KernelWorldTest, a_shortened_write_is_half_of_it) {
   const Outcome outcome = run("write", plan);
   EXPECT_THAT(outcome.findings, IsEmpty());
   EXPECT_THAT(outcome.crossings,
-              Contains(Field(&Crossing::point, (Point{"root", "write", "file", 2}))));
+              Contains(Field(&Crossing::site, (Site{"root", "write", "file", 2}))));
 }
 
 TEST_F(KernelWorldTest, an_interrupt_kills_whoever_minds_it_and_changes_nothing_for_others_T1) {

@@ -38,10 +38,10 @@ class Story {
     return fact(process, fact::born, "root", pid);
   }
   Story& fact(std::uint16_t process,
-              std::string_view place,
+              std::string_view name,
               std::string_view text,
               std::int64_t value = 0) {
-    Record& record = add(process, RecordKind::fact, place);
+    Record& record = add(process, RecordKind::fact, name);
     record.text.assign(text);
     record.value = value;
     return *this;
@@ -49,18 +49,21 @@ class Story {
   Story& died(std::uint16_t process, std::string_view how) {
     return fact(process, fact::died, how);
   }
-  Story& begins(std::uint16_t process, const char* word, const char* text = a_bin) {
-    add(process, RecordKind::operation_begin, word).text.assign(text);
+  Story& begins(std::uint16_t process, const char* operation, const char* text = a_bin) {
+    add(process, RecordKind::operation_begin, operation).text.assign(text);
     return *this;
   }
-  Story& ends(std::uint16_t process, const char* word, const char* text = a_bin, int error = 0) {
-    Record& record = add(process, RecordKind::operation_end, word);
+  Story& ends(std::uint16_t process,
+              const char* operation,
+              const char* text = a_bin,
+              int error = 0) {
+    Record& record = add(process, RecordKind::operation_end, operation);
     record.text.assign(text);
     record.error = error;
     return *this;
   }
-  Story& says(std::uint16_t process, const char* word, const char* text = a_bin) {
-    return begins(process, word, text).ends(process, word, text);
+  Story& says(std::uint16_t process, const char* operation, const char* text = a_bin) {
+    return begins(process, operation, text).ends(process, operation, text);
   }
   /// A call that came back.
   Story& crossed(std::uint16_t process, Call call, const char* text, int error = 0) {
@@ -99,14 +102,14 @@ class Story {
   const std::vector<Record>& records() const { return records_; }
 
  private:
-  Record& add(std::uint16_t process, RecordKind kind, std::string_view place) {
+  Record& add(std::uint16_t process, RecordKind kind, std::string_view name) {
     Record& record = records_.emplace_back();
     record.published = 1;
     record.seq = static_cast<std::uint32_t>(records_.size() - 1);
     record.process = process;
     record.kind = kind;
     record.role.assign(roles_[process]);
-    record.place.assign(place);
+    record.name.assign(name);
     return record;
   }
 

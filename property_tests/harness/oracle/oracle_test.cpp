@@ -275,7 +275,7 @@ TEST(Crossings, are_a_begin_and_its_end_or_no_end_at_all) {
   std::vector<Record> records(3);
   for (Record& record : records) {
     record.role.assign("root");
-    record.place.assign("open");
+    record.name.assign("open");
     record.object.assign("a.bin");
     record.k = 1;
     record.kind = RecordKind::begin;
@@ -289,7 +289,7 @@ TEST(Crossings, are_a_begin_and_its_end_or_no_end_at_all) {
   EXPECT_EQ(crossings[0].error, ENOENT);
   EXPECT_TRUE(crossings[0].waited);
   EXPECT_EQ(crossings[1].error, -1);
-  EXPECT_EQ(crossings[1].point, (Point{"root", "open", "a.bin", 2}));
+  EXPECT_EQ(crossings[1].site, (Site{"root", "open", "a.bin", 2}));
 }
 
 TEST(Crossings, that_only_the_world_caused_do_not_count) {

@@ -31,17 +31,17 @@ Report report_of_two() {
   report.scenarios = {{.name = "family/one", .sentence = "It holds.", .rows = {"T1"}},
                       {.name = "other/two", .sentence = "It holds too.", .rows = {"T9"}}};
   for (ScenarioReport& scenario : report.scenarios) {
-    scenario.points = 1;
+    scenario.sites = 1;
     scenario.matrix = {.total = 3, .executed = 2};
     scenario.runs = 4;
   }
   for (const FaultKind kind : {FaultKind::kill_before, FaultKind::kill_after}) {
     for (const char* role : {"root", "tracker", "client_a"}) {
       Fault fault;
-      fault.point = {.role = role, .place = "now", .object = ""};
+      fault.site = {.role = role, .name = "now", .object = ""};
       fault.kind = kind;
       report.matrix.plan(fault);
-      if (kind == FaultKind::kill_after || fault.point.role == "root") {
+      if (kind == FaultKind::kill_after || fault.site.role == "root") {
         report.matrix.execute(fault);
       }
     }
@@ -268,7 +268,7 @@ TEST(ReplayCommand, says_all_that_decides_the_run) {
   plan.choices = {1, 0, 2};
   plan.seed = 7;
   Fault fault;
-  fault.point = {.role = "root", .place = "unlink", .object = "it's"};
+  fault.site = {.role = "root", .name = "unlink", .object = "it's"};
   plan.faults = {fault};
   EXPECT_EQ(replay_command("family/one", plan, "sim"),
             "lastref replay family/one --fault 'root/unlink(it'\\''s)#1 kill_before' "

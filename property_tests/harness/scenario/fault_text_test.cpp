@@ -24,10 +24,10 @@ std::vector<int> errors_of_table() {
 rc::Gen<Fault> faults() {
   return rc::gen::exec([] {
     Fault fault;
-    fault.point.role = *rc::gen::element<std::string>("root", "tracker", "tracker#2", "client_a");
-    fault.point.place = *rc::gen::element<std::string>("unlink", "open", "tracker_doomed");
-    fault.point.object = *rc::gen::arbitrary<std::string>();
-    fault.point.k = *rc::gen::positive<std::uint32_t>();
+    fault.site.role = *rc::gen::element<std::string>("root", "tracker", "tracker#2", "client_a");
+    fault.site.name = *rc::gen::element<std::string>("unlink", "open", "tracker_doomed");
+    fault.site.object = *rc::gen::arbitrary<std::string>();
+    fault.site.k = *rc::gen::positive<std::uint32_t>();
     fault.kind = *rc::gen::element(FaultKind::kill_before,
                                    FaultKind::kill_after,
                                    FaultKind::kill_blocked,

@@ -19,8 +19,8 @@ using testing::Not;
 
 constexpr std::uint64_t page = 4096;
 
-/// How many bytes a new file takes until there is no room; it is removed again.
-std::size_t room_for(Stage& stage, const std::string& path, std::size_t wanted) {
+/// How many bytes a new file takes until there is no space; it is removed again.
+std::size_t space_for(Stage& stage, const std::string& path, std::size_t wanted) {
   os::Os& os = stage.os();
   auto file = os::open_file(os, path, {.write = true, .create = true});
   if (!file) {
@@ -56,7 +56,7 @@ Status environment_root(Stage& stage) {
   const auto status = os.status_at(stage.spare_folder());
   expect(stage, status && status->mode == 01777, "the spare folder is everybody's");
   expect(stage, stage.outside().list(stage.spare_folder()).empty(), "the spare folder is empty");
-  expect(stage, room_for(stage, stage.spare_folder() + "/file", 10) == 10, "it takes files");
+  expect(stage, space_for(stage, stage.spare_folder() + "/file", 10) == 10, "it takes files");
   return ok();
 }
 
@@ -79,8 +79,8 @@ Status storage_root(Stage& stage) {
   if (!stage.limits().storage(2 * page, 3)) {
     stage.refute("storage can be limited", "it cannot");
   }
-  expect(stage, room_for(stage, path, 5 * page) == 2 * page, "two pages are two pages");
-  expect(stage, room_for(stage, shm, 2 * page) == 2 * page, "and again");
+  expect(stage, space_for(stage, path, 5 * page) == 2 * page, "two pages are two pages");
+  expect(stage, space_for(stage, shm, 2 * page) == 2 * page, "and again");
   const auto make = [&](const char* name) {
     return stage.os().make_folder(stage.folder() + name, 0700).has_value();
   };
@@ -88,7 +88,7 @@ Status storage_root(Stage& stage) {
   expect(stage, !make("/4"), "and not four");
   stage.limits().free_storage();
   expect(stage, make("/4"), "there are inodes again");
-  expect(stage, room_for(stage, path, 5 * page) == 5 * page, "there is room again");
+  expect(stage, space_for(stage, path, 5 * page) == 5 * page, "there is space again");
   expect(stage, stage.limits().storage(1, 0), "it can be limited again");
   const Status refused = stage.os().make_folder(stage.folder() + "/5", 0700);
   expect(
@@ -96,9 +96,9 @@ Status storage_root(Stage& stage) {
   for (const char* name : {"/1", "/2", "/3", "/4"}) {
     static_cast<void>(stage.os().remove_folder(stage.folder() + name));
   }
-  expect(stage, room_for(stage, path, 2 * page) == page, "part of a page is a page");
+  expect(stage, space_for(stage, path, 2 * page) == page, "part of a page is a page");
   expect(stage, stage.limits().storage(0, 9), "it can be limited again");
-  expect(stage, room_for(stage, path, 1) == 0, "none is none");
+  expect(stage, space_for(stage, path, 1) == 0, "none is none");
   return ok();
 }
 
@@ -108,7 +108,7 @@ Status hole_root(Stage& stage) {
   auto file = os::open_file(os, path, {.write = true, .create = true});
   stage.limits().storage(page, 9);
   const auto far = os.write_at(file->get(), os::bytes_of("x"), 9 * page);
-  expect(stage, far.has_value(), "what is not written takes no room");
+  expect(stage, far.has_value(), "what is not written takes no space");
   const auto near = os.write_at(file->get(), os::bytes_of("x"), 0);
   expect(stage, !near && near.error().code == std::errc::no_space_on_device, "the page is used");
   expect(stage, os.write_at(file->get(), os::bytes_of("y"), 9 * page + 1).has_value(), "up");
@@ -130,7 +130,7 @@ Status selfish_root(Stage& stage) {
 Status after_root(Stage& stage) {
   const auto status = stage.os().status_at("/dev/shm");
   expect(stage, status && status->mode == 01777, "/dev/shm is everybody's");
-  expect(stage, room_for(stage, "/dev/shm/file", 9 * page) == 9 * page, "there is room");
+  expect(stage, space_for(stage, "/dev/shm/file", 9 * page) == 9 * page, "there is space");
   return ok();
 }
 
@@ -164,7 +164,7 @@ Status file_size_child(Stage& stage) {
   stage.await("go");
   const std::string path = stage.folder() + "/" + stage.role();
   const std::size_t size = stage.role() == "limited" ? 100 : 150;
-  expect(stage, room_for(stage, path, 150) == size, "a limit is for those started later");
+  expect(stage, space_for(stage, path, 150) == size, "a limit is for those started later");
   stage.tell(stage.role() + " is done");
   return ok();
 }
@@ -314,7 +314,7 @@ TEST_P(StageOutside, limits_and_modes_end_with_the_run_even_if_it_is_killed) {
   }
   for (const FaultKind kind : {FaultKind::pause, FaultKind::kill_before}) {
     const Plan plan{
-        .faults = {{.point = {"root", "now", "", 1}, .kind = kind}}, .choices = {}, .seed = {}};
+        .faults = {{.site = {"root", "now", "", 1}, .kind = kind}}, .choices = {}, .seed = {}};
     const Outcome outcome = run("selfish", plan);
     EXPECT_EQ(outcome.faults_fired, 1U);
     EXPECT_EQ(outcome.leftovers, 1U);

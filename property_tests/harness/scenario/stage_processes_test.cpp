@@ -12,7 +12,7 @@
 
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
-#include "harness/instrument/gate.hpp"
+#include "harness/instrument/interceptor.hpp"
 #include "property_tests/harness/scenario/stage_worlds.hpp"
 
 namespace lastref::harness {
@@ -369,14 +369,14 @@ TEST_P(StageProcesses, an_entry_that_is_a_role_is_started_with_all_that_it_was_g
 }
 
 TEST_P(StageProcesses, points_of_a_started_role_have_its_name_and_its_parents_that_of_the_entry) {
-  std::vector<std::string> points;
+  std::vector<std::string> sites;
   for (const Crossing& crossing : enumerate("entries").crossings) {
-    points.push_back(to_text(crossing.point));
+    sites.push_back(to_text(crossing.site));
   }
-  EXPECT_THAT(points, Contains("root/spawn(worker)#2"));
-  EXPECT_THAT(points, Contains("root/wait_child(process:worker_2)#1"));
-  EXPECT_THAT(points, Contains("worker_2/write(passed)#1"));
-  EXPECT_THAT(points, Contains("worker#2/close(passed)#1"));
+  EXPECT_THAT(sites, Contains("root/spawn(worker)#2"));
+  EXPECT_THAT(sites, Contains("root/wait_child(process:worker_2)#1"));
+  EXPECT_THAT(sites, Contains("worker_2/write(passed)#1"));
+  EXPECT_THAT(sites, Contains("worker#2/close(passed)#1"));
 }
 
 TEST_P(StageProcesses, a_run_has_two_processors_whatever_the_machine_has) {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/explore/exhaustive.hpp"
-#include "harness/kernel/segment.hpp"
+#include "harness/kernel/control_block.hpp"
 #include "property_tests/harness/scenario/stage_worlds.hpp"
 
 namespace lastref::harness {

@@ -18,21 +18,25 @@ constexpr std::uint32_t other = 1002;
 
 class SimFiles : public testing::Test {
  protected:
-  std::shared_ptr<Task> task_of(std::uint32_t user) {
-    auto task = kernel_.make_task(nullptr, "user");
-    task->user = user;
-    task->umask = 0;
-    return task;
+  std::shared_ptr<SimProcess> process_of(std::uint32_t user) {
+    auto process = kernel_.make_process(nullptr, "user");
+    process->user = user;
+    process->umask = 0;
+    return process;
   }
-  void create(const std::shared_ptr<Task>& task, const std::string& path, std::string_view text) {
-    const auto fd = kernel_.open(*task, path, {.write = true, .create = true});
+  void create(const std::shared_ptr<SimProcess>& process,
+              const std::string& path,
+              std::string_view text) {
+    const auto fd = kernel_.open(*process, path, {.write = true, .create = true});
     ASSERT_TRUE(fd);
-    EXPECT_TRUE(kernel_.write(*task, *fd, os::bytes_of(text)));
-    EXPECT_TRUE(kernel_.close(*task, *fd));
+    EXPECT_TRUE(kernel_.write(*process, *fd, os::bytes_of(text)));
+    EXPECT_TRUE(kernel_.close(*process, *fd));
   }
   /// The errno, or 0.
-  int rename(const std::shared_ptr<Task>& task, const std::string& from, const std::string& to) {
-    const auto renamed = kernel_.rename(*task, from, to);
+  int rename(const std::shared_ptr<SimProcess>& process,
+             const std::string& from,
+             const std::string& to) {
+    const auto renamed = kernel_.rename(*process, from, to);
     return renamed ? 0 : renamed.error();
   }
   int rename_new(const std::string& from, const std::string& to) {
@@ -46,9 +50,9 @@ class SimFiles : public testing::Test {
   std::uint64_t free_space() { return kernel_.free_space(*root_, "/tmp").value_or(0); }
 
   SimKernel kernel_;
-  std::shared_ptr<Task> root_ = task_of(0);
-  std::shared_ptr<Task> one_ = task_of(one);
-  std::shared_ptr<Task> other_ = task_of(other);
+  std::shared_ptr<SimProcess> root_ = process_of(0);
+  std::shared_ptr<SimProcess> one_ = process_of(one);
+  std::shared_ptr<SimProcess> other_ = process_of(other);
 };
 
 TEST_F(SimFiles, in_a_sticky_folder_nobody_renames_or_replaces_what_is_anothers) {
@@ -147,7 +151,7 @@ TEST_F(SimFiles, a_hole_gives_back_the_whole_pages_in_it_and_a_write_takes_them_
   EXPECT_EQ(free_space(), before);
 }
 
-TEST_F(SimFiles, what_is_punched_out_is_room_for_others) {
+TEST_F(SimFiles, what_is_punched_out_is_space_for_others) {
   constexpr std::uint64_t page = 4096;
   kernel_.limits.bytes = 2 * page;
   const auto fd = kernel_.open(*root_, "/tmp/a", {.write = true, .create = true});

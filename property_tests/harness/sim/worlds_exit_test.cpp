@@ -67,7 +67,7 @@ const Scenario& of_entry() {
 std::size_t unlinks(const Outcome& outcome) {
   return static_cast<std::size_t>(
       std::ranges::count_if(outcome.crossings, [](const Crossing& crossing) {
-        return crossing.point.place == "unlink" && crossing.error == 0;
+        return crossing.site.name == "unlink" && crossing.error == 0;
       }));
 }
 

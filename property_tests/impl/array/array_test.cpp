@@ -1,4 +1,4 @@
-// array_test: arrays and their views, against a model that knows every element by its place.
+// array_test: arrays and their views, against a model that knows every element by its position.
 #include <algorithm>
 #include <limits>
 #include <numeric>

@@ -31,15 +31,15 @@ class MemoryTest : public testing::Test {
 
   pretend::FreshFolder folder_;
   os::KernelOs os_;
-  os::Place place_ = folder_.path("a");
+  os::PathAt place_ = folder_.path("a");
 };
 
 TEST(MapMode, has_numpys_words) {
   for (const MapMode mode :
        {MapMode::read, MapMode::read_write, MapMode::create, MapMode::copy_on_write}) {
-    EXPECT_EQ(map_mode_of(word_of(mode)), mode);
+    EXPECT_EQ(map_mode_of(name_of(mode)), mode);
   }
-  EXPECT_EQ(word_of(MapMode::create), "w+");
+  EXPECT_EQ(name_of(MapMode::create), "w+");
   EXPECT_EQ(map_mode_of("rw"), std::nullopt);
 }
 

@@ -282,18 +282,18 @@ TEST(NpyFile, tells_once_when_it_is_unmapped_R7) {
 }
 
 /// Fails the n-th crossing, which may be none, and counts them.
-class FailingGate final : public harness::Gate {
+class FailingInterceptor final : public harness::Interceptor {
  public:
-  explicit FailingGate(std::size_t index = ~std::size_t{0}, int error = 0) noexcept
+  explicit FailingInterceptor(std::size_t index = ~std::size_t{0}, int error = 0) noexcept
       : index_(index), error_(error) {}
 
-  harness::Passage before(const harness::Approach& approach) noexcept override {
-    harness::Passage passage;
+  harness::Injection before(const harness::PendingCall& pending_call) noexcept override {
+    harness::Injection injection;
     if (crossed.size() == index_) {
-      passage.error = error_;
+      injection.error = error_;
     }
-    crossed.push_back(approach.call);
-    return passage;
+    crossed.push_back(pending_call.call);
+    return injection;
   }
 
   std::vector<Call> crossed;
@@ -346,7 +346,7 @@ TEST_P(NpyFaults, any_call_may_fail_with_any_of_its_errnos_and_nothing_is_left_R
   const FreshFolder folder;
   os::KernelOs kernel;
   ASSERT_TRUE(write_to(kernel, folder.path("old.npy"), patterned("<i4", {3})));
-  FailingGate counting;
+  FailingInterceptor counting;
   {
     harness::InstrumentedOs os(kernel, counting);
     ASSERT_TRUE(deed.act(os, folder.path()));
@@ -358,7 +358,7 @@ TEST_P(NpyFaults, any_call_may_fail_with_any_of_its_errnos_and_nothing_is_left_R
     const Call call = counting.crossed[index];
     for (const int error : row_of(call).errnos) {
       SCOPED_TRACE(std::string(name_of(call)) + " fails with " + std::to_string(error));
-      FailingGate failing(index, error);
+      FailingInterceptor failing(index, error);
       harness::InstrumentedOs os(kernel, failing);
       const Status done = deed.act(os, folder.path());
       ++runs;

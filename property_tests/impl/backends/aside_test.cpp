@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -35,19 +35,19 @@ class Late final : public Deferred {
 
 class Aside : public testing::Test {
  protected:
-  Aside() { must(backend->configure(ground.options(2))); }
+  Aside() { must(backend->configure(fixture.options(2))); }
   ~Aside() override { EXPECT_TRUE(backend->terminate()); }
 
   /// Sends what waits for the mark of its name; it may be sent first.
   FuturePtr send(const std::string& name, std::vector<Value> rest, std::function<void()> then) {
-    std::vector<Value> arguments = {ground.mark(name)};
+    std::vector<Value> arguments = {fixture.mark(name)};
     arguments.insert(arguments.end(), rest.begin(), rest.end());
     return must_be(
         backend->apply_brief({{"wait_for", arguments}}, [then](BatchOutcome&) { then(); }));
   }
 
-  Ground ground;
-  std::shared_ptr<ParallelBackend> backend = ground.make(BackendKind::processes);
+  Fixture fixture;
+  std::shared_ptr<ParallelBackend> backend = fixture.make(BackendKind::processes);
   std::shared_ptr<Late> late = std::make_shared<Late>(*backend);
   std::atomic<bool> has_tried = false;
   std::atomic<bool> could = true;
@@ -57,14 +57,14 @@ TEST_F(Aside, who_is_kept_by_who_stepped_aside_catches_up_E13) {
   const auto first_one = std::make_shared<Late>(*backend);
   const auto first = send("first", {}, [&] {
     EXPECT_TRUE(backend->step_aside(/*waits=*/true, *first_one));
-    ground.make_mark("second");
+    fixture.make_mark("second");
     until([&] { return has_tried.load(); });
   });
   const auto second = send("second", {}, [&] {
     could = backend->step_aside(/*waits=*/true, *late);
     has_tried = true;
   });
-  ground.make_mark("first");
+  fixture.make_mark("first");
   until([&] { return late->times > 0; });
   EXPECT_FALSE(could);
   EXPECT_TRUE(late->could());
@@ -75,7 +75,7 @@ TEST_F(Aside, who_is_kept_by_who_stepped_aside_catches_up_E13) {
 
 TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
   const auto first = send("first", {ByteString(told_later, std::byte{7})}, [&] {
-    ground.make_mark("second");
+    fixture.make_mark("second");
     until([&] { return has_tried.load(); });
   });
   const auto second = send("second", {}, [&] {
@@ -83,7 +83,7 @@ TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
     could = backend->step_aside(/*waits=*/true, *late) || backend->step_aside(true, *late);
     has_tried = true;
   });
-  ground.make_mark("first");
+  fixture.make_mark("first");
   until([&] { return late->times > 0; });
   EXPECT_FALSE(could);
   EXPECT_TRUE(late->could());
@@ -95,7 +95,7 @@ TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
 TEST_F(Aside, who_has_gone_does_not_catch_up_E13) {
   const auto first = send("first", {}, [&] {
     EXPECT_TRUE(backend->step_aside(/*waits=*/true, *late));
-    ground.make_mark("second");
+    fixture.make_mark("second");
     until([&] { return has_tried.load(); });
   });
   const auto second = send("second", {}, [&] {
@@ -104,7 +104,7 @@ TEST_F(Aside, who_has_gone_does_not_catch_up_E13) {
     gone.reset();
     has_tried = true;
   });
-  ground.make_mark("first");
+  fixture.make_mark("first");
   until([&] { return late->times > 0; });
   EXPECT_FALSE(could);
   EXPECT_TRUE(first->get() && second->get());

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
-#include "property_tests/impl/reducers/send_ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/impl/reducers/send_fixture.hpp"
 #include "property_tests/support/array_generators.hpp"
 
 namespace lastref {
@@ -257,29 +257,29 @@ TEST(Codec, what_many_tasks_share_is_reduced_and_rebuilt_once_B5) {
 }
 
 TEST(Codec, nothing_is_on_its_way_if_something_cannot_be_sent_B5) {
-  pretend::SendGround ground;
+  pretend::SendFixture fixture;
   const Array mapped = pretend::patterned(1000);
   const Array objects = must(Array::zeros(pretend::dtype_of("|O"), {2}));
-  const auto reduce = [&](const Array& array) { return ground.forward->reduce(array); };
+  const auto reduce = [&](const Array& array) { return fixture.forward->reduce(array); };
   {
     const auto sent = must(encode(List{mapped}, reduce));
     ASSERT_EQ(sent.sent.size(), 1U);
-    EXPECT_EQ(ground.counts.names(ResourceType::file).size(), 1U);
+    EXPECT_EQ(fixture.counts.names(ResourceType::file).size(), 1U);
   }
-  const std::string path = ground.counts.names(ResourceType::file).at(0);
-  const std::size_t kept = ground.counts.of(path);
+  const std::string path = fixture.counts.names(ResourceType::file).at(0);
+  const std::size_t kept = fixture.counts.of(path);
   const List unsendable[] = {{mapped, objects},
                              {mapped, nested(depth_max + 1, false)},
                              {List{mapped, Map{{"x", objects}}}}};
   for (const List& list : unsendable) {
     EXPECT_FALSE(encode(list, reduce).has_value());
-    EXPECT_EQ(ground.counts.of(path), kept);
+    EXPECT_EQ(fixture.counts.of(path), kept);
     EXPECT_FALSE(encode(Batch{{"f", {mapped}}, {"g", list}}, reduce).has_value());
-    EXPECT_EQ(ground.counts.of(path), kept);
+    EXPECT_EQ(fixture.counts.of(path), kept);
   }
-  ground.end();
-  EXPECT_TRUE(ground.counts.empty());
-  EXPECT_THAT(ground.counts.misuse, testing::IsEmpty());
+  fixture.end();
+  EXPECT_TRUE(fixture.counts.empty());
+  EXPECT_THAT(fixture.counts.misuse, testing::IsEmpty());
 }
 
 TEST(Codec, a_reducer_that_fails_is_heard_B5) {

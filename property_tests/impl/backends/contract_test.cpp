@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
 using pretend::code_of;
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -20,8 +20,8 @@ class BackendContract : public testing::TestWithParam<BackendKind> {
  protected:
   bool has_pool() const { return GetParam() != BackendKind::sequential; }
 
-  Ground ground;
-  std::shared_ptr<ParallelBackend> backend = ground.make(GetParam());
+  Fixture fixture;
+  std::shared_ptr<ParallelBackend> backend = fixture.make(GetParam());
 };
 
 INSTANTIATE_TEST_SUITE_P(Every,
@@ -40,7 +40,7 @@ Batch squares(std::int64_t from, std::int64_t to) {
 }
 
 TEST_P(BackendContract, each_batch_has_its_results_in_order_and_calls_back_once_B1) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   constexpr int batches = 40;
   std::atomic<int> calls = 0;
   std::vector<FuturePtr> futures;
@@ -57,12 +57,12 @@ TEST_P(BackendContract, each_batch_has_its_results_in_order_and_calls_back_once_
 }
 
 TEST_P(BackendContract, an_empty_batch_and_no_callback_are_fine_B1) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   EXPECT_EQ(must_be(must_be(backend->apply_async({}, {}))->get()), List{});
 }
 
 TEST_P(BackendContract, a_callback_may_take_the_results_B1) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   List taken;
   const FuturePtr future = must_be(backend->apply_async(
       squares(3, 5), [&](BatchOutcome& outcome) { taken = std::move(outcome).value(); }));
@@ -71,7 +71,7 @@ TEST_P(BackendContract, a_callback_may_take_the_results_B1) {
 }
 
 TEST_P(BackendContract, a_callback_may_send_more_B1) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   std::atomic<int> left = 20;
   std::atomic<int> done = 0;
   std::function<void(BatchOutcome&)> again = [&](BatchOutcome&) {
@@ -85,9 +85,9 @@ TEST_P(BackendContract, a_callback_may_send_more_B1) {
 }
 
 TEST_P(BackendContract, many_threads_get_the_same_outcome_B1) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   const bool waits = has_pool();
-  const Batch batch = {waits ? Task{"wait_for", {ground.mark("go"), 5}} : Task{"echo", {5}}};
+  const Batch batch = {waits ? Task{"wait_for", {fixture.mark("go"), 5}} : Task{"echo", {5}}};
   const FuturePtr future = must_be(backend->apply_async(batch, {}));
   EXPECT_EQ(future->is_ready(), !waits);
   std::atomic<int> right = 0;
@@ -95,14 +95,14 @@ TEST_P(BackendContract, many_threads_get_the_same_outcome_B1) {
   for (int number = 0; number < 4; ++number) {
     threads.emplace_back([&] { right += future->get() == BatchOutcome(List{List{5}}) ? 1 : 0; });
   }
-  ground.make_mark("go");
+  fixture.make_mark("go");
   threads.clear();
   EXPECT_EQ(right, 4);
   EXPECT_TRUE(future->is_ready());
 }
 
 TEST_P(BackendContract, the_first_failure_of_a_batch_is_its_outcome_B1_B7) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   const Batch batch = {
       {"square", {2}}, {"refuse", {"here"}}, {"throw_standard", {"not heard"}}, {"square", {3}}};
   const FuturePtr future = must_be(backend->apply_async(batch, {}));
@@ -118,7 +118,7 @@ TEST_P(BackendContract, a_pool_that_is_not_configured_takes_nothing_B1) {
     const auto before = backend->apply_async(squares(0, 1), [&](BatchOutcome&) { called = true; });
     EXPECT_EQ(code_of(before), std::errc::operation_not_permitted);
     EXPECT_FALSE(backend->is_ready());
-    must(backend->configure(ground.options(2)));
+    must(backend->configure(fixture.options(2)));
     EXPECT_TRUE(backend->is_ready());
     EXPECT_TRUE(backend->terminate().has_value());
     EXPECT_EQ(code_of(backend->apply_async(squares(0, 1), {})), std::errc::operation_not_permitted);
@@ -129,10 +129,10 @@ TEST_P(BackendContract, a_pool_that_is_not_configured_takes_nothing_B1) {
 }
 
 TEST_P(BackendContract, no_jobs_are_an_error_and_leave_it_unready_B2_B3) {
-  EXPECT_EQ(backend->configure(ground.options(0)).error().code, std::errc::invalid_argument);
+  EXPECT_EQ(backend->configure(fixture.options(0)).error().code, std::errc::invalid_argument);
   EXPECT_EQ(backend->effective_n_jobs(0).error().code, std::errc::invalid_argument);
   EXPECT_EQ(backend->is_ready(), !has_pool());
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   EXPECT_EQ(must_be(must_be(backend->apply_async(squares(2, 3), {}))->get()), List{4});
 }
 
@@ -145,26 +145,26 @@ TEST_P(BackendContract, what_is_on_its_way_when_it_ends_fails_once_each_B1_B8) {
   if (!has_pool()) {
     return;
   }
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   std::atomic<int> canceled = 0;
   std::atomic<int> calls = 0;
   std::vector<FuturePtr> futures;
   for (int number = 0; number < 6; ++number) {
     const std::string name = std::to_string(number);
     futures.push_back(must_be(backend->apply_async(
-        {{"mark_and_wait", {ground.mark(name), ground.mark("go")}}}, [&](BatchOutcome& outcome) {
+        {{"mark_and_wait", {fixture.mark(name), fixture.mark("go")}}}, [&](BatchOutcome& outcome) {
           ++calls;
           canceled += code_of(outcome) == std::errc::operation_canceled ? 1 : 0;
         })));
   }
-  ground.wait_for_mark("0");
-  ground.wait_for_mark("1");
-  const std::size_t before = ground.folder.names().size();
+  fixture.wait_for_mark("0");
+  fixture.wait_for_mark("1");
+  const std::size_t before = fixture.folder.names().size();
   std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
   if (GetParam() == BackendKind::threads) {
     // What runs is waited for; what waits is not begun.
     until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
-    ground.make_mark("go");
+    fixture.make_mark("go");
   }
   ending.join();
   EXPECT_EQ(calls, 6);
@@ -172,20 +172,20 @@ TEST_P(BackendContract, what_is_on_its_way_when_it_ends_fails_once_each_B1_B8) {
   for (const FuturePtr& future : futures) {
     EXPECT_TRUE(future->is_ready());
   }
-  ground.make_mark("go");
-  EXPECT_EQ(ground.folder.names().size(), before + 1);
+  fixture.make_mark("go");
+  EXPECT_EQ(fixture.folder.names().size(), before + 1);
 }
 
 TEST_P(BackendContract, a_callback_that_would_end_its_own_backend_is_told_so_B1) {
   if (!has_pool()) {
     return;
   }
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   std::vector<std::errc> codes;
   const FuturePtr future = must_be(backend->apply_async(squares(1, 2), [&](BatchOutcome&) {
     codes = {backend->terminate().error().code,
              backend->abort_everything(/*ensure_ready=*/true).error().code,
-             backend->configure(ground.options(2)).error().code};
+             backend->configure(fixture.options(2)).error().code};
   }));
   EXPECT_TRUE(future->get().has_value());
   EXPECT_THAT(codes, testing::Each(std::errc::resource_deadlock_would_occur));
@@ -196,7 +196,7 @@ TEST_P(BackendContract, so_is_a_callback_of_what_was_canceled_B1) {
   if (!has_pool()) {
     return;
   }
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   std::atomic<int> told = 0;
   const auto end_it = [&](BatchOutcome& outcome) {
     if (!outcome) {
@@ -206,23 +206,23 @@ TEST_P(BackendContract, so_is_a_callback_of_what_was_canceled_B1) {
     }
   };
   for (int number = 0; number < 4; ++number) {
-    const Task task = {"mark_and_wait", {ground.mark(std::to_string(number)), ground.mark("go")}};
+    const Task task = {"mark_and_wait", {fixture.mark(std::to_string(number)), fixture.mark("go")}};
     must_be(backend->apply_async({task}, end_it));
   }
-  ground.wait_for_mark("0");
-  ground.wait_for_mark("1");
+  fixture.wait_for_mark("0");
+  fixture.wait_for_mark("1");
   std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
   if (GetParam() == BackendKind::threads) {
     // What runs in them is waited for, and not before the end has begun.
     until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
-    ground.make_mark("go");
+    fixture.make_mark("go");
   }
   ending.join();
   EXPECT_GE(told, 2);
 }
 
 TEST_P(BackendContract, an_abort_leaves_it_ready_or_not_as_was_wanted_B8) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   const auto again = must(backend->abort_everything(/*ensure_ready=*/true));
   EXPECT_EQ(again.n_jobs, has_pool() ? 2U : 1U);
   EXPECT_TRUE(backend->is_ready());
@@ -234,7 +234,7 @@ TEST_P(BackendContract, an_abort_leaves_it_ready_or_not_as_was_wanted_B8) {
 }
 
 TEST_P(BackendContract, threads_that_abort_at_once_all_get_an_answer_and_one_pool_B8) {
-  must(backend->configure(ground.options(2)));
+  must(backend->configure(fixture.options(2)));
   for (int round = 0; round < 3; ++round) {
     for (int number = 0; number < 4; ++number) {
       must_be(backend->apply_async(squares(0, 1), {}));
@@ -248,13 +248,13 @@ TEST_P(BackendContract, threads_that_abort_at_once_all_get_an_answer_and_one_poo
     must(backend->abort_everything(/*ensure_ready=*/true));
     threads.clear();
     EXPECT_EQ(answers, 3);
-    must(backend->configure(ground.options(2)));
+    must(backend->configure(fixture.options(2)));
   }
 }
 
 TEST_P(BackendContract, it_may_be_configured_again_and_again_B1) {
   for (const int n_jobs : {2, 3, 2}) {
-    const Configured made = must(backend->configure(ground.options(n_jobs)));
+    const Configured made = must(backend->configure(fixture.options(n_jobs)));
     EXPECT_EQ(made.n_jobs, has_pool() ? static_cast<unsigned>(n_jobs) : 1U);
     EXPECT_EQ(made.fallback, nullptr);
     EXPECT_EQ(must_be(must_be(backend->apply_async(squares(2, 3), {}))->get()), List{4});
@@ -265,11 +265,11 @@ TEST_P(BackendContract, destroyed_with_work_on_its_way_it_fails_that_B1) {
   if (!has_pool()) {
     return;
   }
-  must(backend->configure(ground.options(2)));
-  ground.make_mark("go");
+  must(backend->configure(fixture.options(2)));
+  fixture.make_mark("go");
   std::vector<FuturePtr> futures;
   for (int number = 0; number < 20; ++number) {
-    futures.push_back(must_be(backend->apply_async({{"wait_for", {ground.mark("go")}}}, {})));
+    futures.push_back(must_be(backend->apply_async({{"wait_for", {fixture.mark("go")}}}, {})));
   }
   backend.reset();
   for (const FuturePtr& future : futures) {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 #include "property_tests/support/process_group.hpp"
 
 namespace lastref {
@@ -13,7 +13,7 @@ namespace {
 
 using pretend::array_of;
 using pretend::belongings;
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -75,7 +75,7 @@ class Workers : public testing::Test {
  protected:
   FuturePtr send(Batch batch) { return must_be(backend->apply_async(std::move(batch), {})); }
   List run(Batch batch) { return must_be(send(std::move(batch))->get()); }
-  void configure(int n_jobs = 2) { must(backend->configure(ground.options(n_jobs))); }
+  void configure(int n_jobs = 2) { must(backend->configure(fixture.options(n_jobs))); }
   /// The pids of two workers, each of which has answered while the other was at work.
   std::set<os::Pid> workers() {
     std::set<os::Pid> all = pretend::children();
@@ -93,19 +93,19 @@ class Workers : public testing::Test {
     EXPECT_EQ(run({{"square", {3}}}), List{9});
   }
 
-  Ground ground;
-  std::string tree = must(ground.session.tree());  // Its tracker is there before the workers.
+  Fixture fixture;
+  std::string tree = must(fixture.session.tree());  // Its tracker is there before the workers.
   std::set<os::Pid> before = pretend::children();
-  std::shared_ptr<ParallelBackend> backend = ground.make(BackendKind::processes);
+  std::shared_ptr<ParallelBackend> backend = fixture.make(BackendKind::processes);
 };
 
 TEST_F(Workers, killed_in_a_task_fail_all_that_is_pending_at_once_B9) {
   configure();
-  const FuturePtr one = send({{"mark_and_hang", {ground.mark("one"), array_of(huge)}}});
-  const FuturePtr two = send({{"mark_and_hang", {ground.mark("two")}}});
+  const FuturePtr one = send({{"mark_and_hang", {fixture.mark("one"), array_of(huge)}}});
+  const FuturePtr two = send({{"mark_and_hang", {fixture.mark("two")}}});
   const FuturePtr three = send({{"square", {1}}});
-  ground.wait_for_mark("one");
-  ground.wait_for_mark("two");
+  fixture.wait_for_mark("one");
+  fixture.wait_for_mark("two");
   const os::Pid victim = *workers().begin();
   pretend::send_signal(victim, sigkill);
   for (const FuturePtr& future : {one, two, three}) {
@@ -119,7 +119,7 @@ TEST_F(Workers, killed_in_a_task_fail_all_that_is_pending_at_once_B9) {
   EXPECT_EQ(std::get<TerminatedWorker>(late.error()).pid, victim);
   // What the dead held is reclaimed, and the array's own file with the pool.
   goes_on();
-  until([&] { return ground.files().empty(); });
+  until([&] { return fixture.files().empty(); });
 }
 
 TEST_F(Workers, that_kill_themselves_or_leave_are_told_apart_B9) {
@@ -160,23 +160,23 @@ TEST_F(Workers, that_die_after_their_results_have_given_them_B9) {
 
 TEST(LastWords, of_a_worker_count_when_it_is_known_to_be_dead_B9) {
   LastWordsOs os;
-  Ground ground;
-  ground.session = Session::lead(os);
+  Fixture fixture;
+  fixture.session = Session::lead(os);
   {
-    const auto backend = ground.make(BackendKind::processes);
-    must(backend->configure(ground.options(2)));
+    const auto backend = fixture.make(BackendKind::processes);
+    must(backend->configure(fixture.options(2)));
     os.is_armed = true;
     const FuturePtr good = must_be(backend->apply_async({{"make_bytes", {1000}}}, {}));
     EXPECT_EQ(must_be(good->get()), List{ByteString(1000, std::byte{7})});
     EXPECT_FALSE(os.is_armed);
   }
-  ground.session = {};
+  fixture.session = {};
 }
 
 TEST_F(Workers, that_are_stopped_do_not_stop_an_abort_B8) {
   configure();
-  const FuturePtr busy = send({{"mark_and_hang", {ground.mark("busy")}}});
-  ground.wait_for_mark("busy");
+  const FuturePtr busy = send({{"mark_and_hang", {fixture.mark("busy")}}});
+  fixture.wait_for_mark("busy");
   for (const os::Pid worker : workers()) {
     pretend::send_signal(worker, sigstop);
     pretend::wait_until_stopped(worker);
@@ -199,10 +199,10 @@ TEST_F(Workers, take_and_give_more_than_a_pipe_holds_B5) {
 
 TEST_F(Workers, that_die_under_a_job_that_no_pipe_holds_fail_it_B9) {
   configure();
-  std::vector<FuturePtr> futures = {send({{"mark_and_hang", {ground.mark("one")}}}),
-                                    send({{"mark_and_hang", {ground.mark("two")}}})};
-  ground.wait_for_mark("one");
-  ground.wait_for_mark("two");
+  std::vector<FuturePtr> futures = {send({{"mark_and_hang", {fixture.mark("one")}}}),
+                                    send({{"mark_and_hang", {fixture.mark("two")}}})};
+  fixture.wait_for_mark("one");
+  fixture.wait_for_mark("two");
   for (int number = 0; number < 4; ++number) {
     futures.push_back(send({{"size_of_bytes", {ByteString(huge)}}}));
   }
@@ -235,12 +235,12 @@ TEST_F(Workers, results_do_not_wait_for_the_next_job_B5) {
       early.push_back(send({{"make_bytes", {200'000}}}));
     }
     for (int number = 0; number < 2; ++number) {
-      late.push_back(send({{"wait_for", {ground.mark(name)}}}));
+      late.push_back(send({{"wait_for", {fixture.mark(name)}}}));
     }
     for (const FuturePtr& future : early) {
       EXPECT_TRUE(future->get().has_value());
     }
-    ground.make_mark(name);
+    fixture.make_mark(name);
     for (const FuturePtr& future : late) {
       EXPECT_TRUE(future->get().has_value());
     }
@@ -249,39 +249,39 @@ TEST_F(Workers, results_do_not_wait_for_the_next_job_B5) {
 
 TEST_F(Workers, that_fork_and_return_twice_answer_once_and_run_the_rest_once_B5) {
   configure();
-  const std::string path = ground.mark("lines");
+  const std::string path = fixture.mark("lines");
   EXPECT_EQ(run({{"fork_and_return", {}}, {"append", {path}}, {"append", {path}}}),
             (List{"original", Value(), Value()}));
   EXPECT_EQ(run({{"square", {3}}}), List{9});
   EXPECT_TRUE(backend->terminate().has_value());
   backend.reset();
-  ground.session = {};
+  fixture.session = {};
   pretend::bury_all();
-  EXPECT_EQ(ground.folder.read("marks/lines"), "xx");
+  EXPECT_EQ(fixture.folder.read("marks/lines"), "xx");
 }
 
 TEST_F(Workers, that_leave_a_daemon_with_their_descriptors_end_all_the_same_B5_B9) {
   configure();
-  EXPECT_EQ(run({{"daemonise", {ground.mark("enough")}}}), List{Value()});
+  EXPECT_EQ(run({{"daemonise", {fixture.mark("enough")}}}), List{Value()});
   EXPECT_EQ(run({{"square", {3}}}), List{9});
-  terminated(send({{"daemonise", {ground.mark("enough")}}, {"leave_with", {5}}}));
+  terminated(send({{"daemonise", {fixture.mark("enough")}}, {"leave_with", {5}}}));
   configure();
-  run({{"daemonise", {ground.mark("enough")}}});
+  run({{"daemonise", {fixture.mark("enough")}}});
   EXPECT_TRUE(backend->terminate().has_value());
-  ground.make_mark("enough");
+  fixture.make_mark("enough");
 }
 
 TEST_F(Workers, that_are_idle_leave_by_themselves_whatever_they_have_forked_B5_B8) {
   KillsOs counting;
-  Session session = ground.session;
+  Session session = fixture.session;
   session.os = &counting;
-  backend = std::make_shared<ProcessBackend>(session, ground.functions);
+  backend = std::make_shared<ProcessBackend>(session, fixture.functions);
   configure();
-  run({{"daemonise", {ground.mark("enough")}}});
+  run({{"daemonise", {fixture.mark("enough")}}});
   run({{"keep", {array_of(huge)}}});
   EXPECT_TRUE(backend->terminate().has_value());
   EXPECT_EQ(counting.kills, 0);
-  ground.make_mark("enough");
+  fixture.make_mark("enough");
   backend.reset();
 }
 
@@ -321,21 +321,22 @@ TEST_F(Workers, leave_nothing_behind_B5_B8) {
     EXPECT_EQ(pretend::children(), had.children);
     until([&] { return belongings() == had; });
     configure(3);
-    send({{"mark_and_hang", {ground.mark("runs" + std::to_string(round)), array_of(huge)}}});
-    ground.wait_for_mark("runs" + std::to_string(round));
+    send({{"mark_and_hang", {fixture.mark("runs" + std::to_string(round)), array_of(huge)}}});
+    fixture.wait_for_mark("runs" + std::to_string(round));
     must(backend->abort_everything(/*ensure_ready=*/false));
     EXPECT_EQ(pretend::children(), had.children);
     until([&] { return belongings() == had; });
-    until([&] { return ground.files().empty(); });
+    until([&] { return fixture.files().empty(); });
   }
   backend.reset();
-  ground.session = {};
+  fixture.session = {};
   pretend::bury_all();  // The tracker goes by itself.
   EXPECT_FALSE(pretend::has_children());
 }
 
 TEST_F(Workers, of_a_parallel_that_die_fail_the_call_and_not_the_next_B9_B10) {
-  Parallel parallel(ground.session, ground.functions, ground.parallel(BackendKind::processes, 2));
+  Parallel parallel(
+      fixture.session, fixture.functions, fixture.parallel(BackendKind::processes, 2));
   for (int round = 0; round < 3; ++round) {
     const auto outcome = parallel.run(
         {{"square", {1}}, {"sum", {array_of(huge)}}, {"signal_self", {sigkill}}, {"square", {2}}});
@@ -343,7 +344,7 @@ TEST_F(Workers, of_a_parallel_that_die_fail_the_call_and_not_the_next_B9_B10) {
     EXPECT_EQ(std::get<TerminatedWorker>(outcome.error()).signal(), sigkill);
     EXPECT_EQ(workers(), std::set<os::Pid>());
     EXPECT_EQ(must_be(parallel.run({{"sum", {array_of(huge)}}})), List{huge});
-    until([&] { return ground.files().empty(); });
+    until([&] { return fixture.files().empty(); });
   }
   for (const os::Pid worker : workers()) {
     pretend::send_signal(worker, sigkill);

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "impl/backends/pipe_ends.hpp"
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 #include "property_tests/support/process_group.hpp"
 
 namespace lastref {
@@ -18,7 +18,7 @@ using backends::Inbox;
 using backends::Kind;
 using backends::Outbox;
 using pretend::code_of;
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 
@@ -43,7 +43,7 @@ class CountsKillsOs final : public os::KernelOs {
 
 class Embedded : public testing::TestWithParam<BackendKind> {
  protected:
-  Ground ground;
+  Fixture fixture;
 };
 INSTANTIATE_TEST_SUITE_P(Every,
                          Embedded,
@@ -53,13 +53,13 @@ INSTANTIATE_TEST_SUITE_P(Every,
                          testing::PrintToStringParamName());
 
 TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
-  auto parallel =
-      std::make_unique<Parallel>(ground.session, ground.functions, ground.parallel(GetParam(), 2));
+  auto parallel = std::make_unique<Parallel>(
+      fixture.session, fixture.functions, fixture.parallel(GetParam(), 2));
   must_be(parallel->run({{"square", {3}}}));
-  auto backend = ground.make(GetParam());
-  must(backend->configure(ground.options(2)));
+  auto backend = fixture.make(GetParam());
+  must(backend->configure(fixture.options(2)));
   const bool waits = GetParam() != BackendKind::sequential;
-  const Task task = waits ? Task{"wait_for", {ground.mark("go"), 5}} : Task{"echo", {5}};
+  const Task task = waits ? Task{"wait_for", {fixture.mark("go"), 5}} : Task{"echo", {5}};
   const FuturePtr future = must_be(backend->apply_async({task}, {}));
   const os::Pid copy = pretend::run_in_copy([&]() -> int {
     parallel->abort();
@@ -73,7 +73,7 @@ TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
     ::_exit(is_told && is_future_told ? 0 : 1);
   });
   EXPECT_EQ(pretend::exit_code_of(copy), 0);
-  ground.make_mark("go");
+  fixture.make_mark("go");
   EXPECT_EQ(must_be(future->get()), List{List{5}});
   EXPECT_EQ(must_be(parallel->run({{"square", {3}}})), List{9});
 }
@@ -83,7 +83,7 @@ TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_na
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer bears no thread in a copy of a process that has some";
 #endif
-  const auto calls = [](Ground& own) {
+  const auto calls = [](Fixture& own) {
     Parallel parallel(own.session, own.functions, own.parallel(GetParam(), 2));
     EXPECT_EQ(must_be(parallel.run({{"square", {3}}, {"sum", {pretend::array_of(100'000)}}})),
               (List{9, 100'000}));
@@ -91,13 +91,13 @@ TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_na
   const auto outer = pretend::run_as_first_process([&] {
     EXPECT_EQ(::getpid(), 1);
     {
-      Ground mine;
+      Fixture mine;
       Parallel parallel(mine.session, mine.functions, mine.parallel(GetParam(), 2));
       must_be(parallel.run({{"square", {3}}}));
       const auto inner = pretend::run_as_first_process([&] {
         EXPECT_EQ(::getpid(), 1);
         EXPECT_EQ(code_of(parallel.run({{"square", {3}}})), std::errc::operation_not_permitted);
-        Ground own;
+        Fixture own;
         calls(own);
         return HasFailure() ? 1 : 0;
       });
@@ -117,7 +117,7 @@ TEST_P(Embedded, calls_leave_no_memory_behind_E12) {
   if (GetParam() == BackendKind::processes) {
     return;  // What travels by files is another test's.
   }
-  Parallel parallel(ground.session, ground.functions, ground.parallel(GetParam(), 2));
+  Parallel parallel(fixture.session, fixture.functions, fixture.parallel(GetParam(), 2));
   const auto call = [&](int times) {
     for (; times > 0; --times) {
       must_be(parallel.run({{"square", {3}}, {"square", {4}}}));
@@ -131,18 +131,18 @@ TEST_P(Embedded, calls_leave_no_memory_behind_E12) {
 
 TEST(Strangers, forked_from_the_caller_do_not_delay_the_end_of_a_pool_E8) {
   CountsKillsOs os;
-  Ground ground;
-  Session session = ground.session;
+  Fixture fixture;
+  Session session = fixture.session;
   session.os = &os;
   {
-    ProcessBackend backend(session, ground.functions);
-    must(backend.configure(ground.options(2)));
+    ProcessBackend backend(session, fixture.functions);
+    must(backend.configure(fixture.options(2)));
     must_be(must_be(backend.apply_async({{"square", {3}}}, {}))->get());
-    pretend::daemonise_until(ground.mark("enough"));
+    pretend::daemonise_until(fixture.mark("enough"));
     EXPECT_TRUE(backend.terminate().has_value());
     EXPECT_EQ(os.kills, 0);
   }
-  ground.make_mark("enough");
+  fixture.make_mark("enough");
 }
 
 TEST(Inboxes, give_the_memory_of_large_messages_back_E12) {

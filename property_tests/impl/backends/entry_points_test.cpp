@@ -13,7 +13,7 @@
 
 #include "impl/backends/pipe_ends.hpp"
 #include "impl/os/wire.hpp"
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 #include "property_tests/support/waiting.hpp"
 
 namespace lastref {
@@ -95,10 +95,10 @@ TEST(EntryPoints, of_a_tracker_that_cannot_have_its_tree_say_so_T1) {
 }
 
 /// How a worker ends whose parent says this and then no more.
-os::ChildExit end_of_worker_told(pretend::Ground& ground,
+os::ChildExit end_of_worker_told(pretend::Fixture& fixture,
                                  os::Bytes bytes,
                                  const std::string& tree) {
-  os::Os& os = ground.os;
+  os::Os& os = fixture.os;
   const os::PipeEnds jobs = must(os.make_pipe());
   const os::UniqueFd jobs_there(os, jobs.read);
   os::UniqueFd jobs_here(os, jobs.write);
@@ -122,9 +122,9 @@ os::ChildExit end_of_worker_told(pretend::Ground& ground,
 }
 
 TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
-  pretend::Ground ground;
-  const std::string tree = must(ground.session.tree());
-  EXPECT_EQ(end_of_worker_told(ground, {}, tree), (os::ChildExit{.code = 0}));
+  pretend::Fixture fixture;
+  const std::string tree = must(fixture.session.tree());
+  EXPECT_EQ(end_of_worker_told(fixture, {}, tree), (os::ChildExit{.code = 0}));
   const auto message = [](std::uint64_t size, std::uint8_t kind) {
     os::Packed packed;
     os::put(packed, size);
@@ -138,7 +138,7 @@ TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
                                    std::pair(message(1, results), "a message that is no job"),
                                    std::pair(message(1, job), "cut short")}) {
     testing::internal::CaptureStderr();
-    EXPECT_EQ(end_of_worker_told(ground, bytes, tree), (os::ChildExit{.code = 2})) << why;
+    EXPECT_EQ(end_of_worker_told(fixture, bytes, tree), (os::ChildExit{.code = 2})) << why;
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 AllOf(HasSubstr("lastref worker: gave up: "), HasSubstr(why)));
   }
@@ -147,8 +147,8 @@ TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
   os::put(both, std::uint64_t{1});
   const os::Packed nonsense = message(0, job);
   both.insert(both.end(), nonsense.begin(), nonsense.end());
-  EXPECT_EQ(end_of_worker_told(ground, both, tree), (os::ChildExit{.code = 2}));
-  EXPECT_EQ(end_of_worker_told(ground, {}, tree + "_of_nobody"), (os::ChildExit{.code = 2}));
+  EXPECT_EQ(end_of_worker_told(fixture, both, tree), (os::ChildExit{.code = 2}));
+  EXPECT_EQ(end_of_worker_told(fixture, {}, tree + "_of_nobody"), (os::ChildExit{.code = 2}));
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
 using pretend::array_of;
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -23,19 +23,19 @@ class Files : public testing::Test {
   /// The task that has made the mark "last" waits for "gone", which comes when no file is left.
   std::jthread let_the_last_go_on() {
     return std::jthread([this] {
-      ground.wait_for_mark("last");
-      until([&] { return ground.files().empty(); });
-      ground.make_mark("gone");
+      fixture.wait_for_mark("last");
+      until([&] { return fixture.files().empty(); });
+      fixture.make_mark("gone");
     });
   }
 
-  Ground ground;
-  ParallelOptions options = ground.parallel(BackendKind::processes, 2);
+  Fixture fixture;
+  ParallelOptions options = fixture.parallel(BackendKind::processes, 2);
 };
 
 TEST_F(Files, of_a_stream_of_arrays_are_a_handful_at_a_time_B10) {
   options.batch_size = 1;
-  Parallel parallel(ground.session, ground.functions, options);
+  Parallel parallel(fixture.session, fixture.functions, options);
   std::size_t most = 0;
   int made = 0;
   const List sums = must_be(parallel.run([&]() -> std::optional<Task> {
@@ -43,8 +43,8 @@ TEST_F(Files, of_a_stream_of_arrays_are_a_handful_at_a_time_B10) {
       return std::nullopt;
     }
     // What was done is let go of by the tracker, which may be behind.
-    until([&] { return ground.files().size() <= 8; });
-    most = std::max(most, ground.files().size());
+    until([&] { return fixture.files().size() <= 8; });
+    most = std::max(most, fixture.files().size());
     Task task = {"sum"};
     task.arguments.emplace_back(array_of(large, ++made));
     return task;
@@ -52,17 +52,17 @@ TEST_F(Files, of_a_stream_of_arrays_are_a_handful_at_a_time_B10) {
   ASSERT_EQ(sums.size(), 50U);
   EXPECT_EQ(sums[49], Value(50 * large));
   EXPECT_GE(most, 1U);
-  until([&] { return ground.files().empty(); });
+  until([&] { return fixture.files().empty(); });
 }
 
 TEST_F(Files, of_an_array_that_is_kept_go_with_its_last_task_B10) {
   options.batch_size = 1;
-  Parallel parallel(ground.session, ground.functions, options);
+  Parallel parallel(fixture.session, fixture.functions, options);
   const Array kept = array_of(large);
   // The last task runs as long as the file is there.
   const std::jthread watcher = let_the_last_go_on();
   const List results =
-      must_be(parallel.run({{"mark_and_wait", {ground.mark("last"), ground.mark("gone"), 5}},
+      must_be(parallel.run({{"mark_and_wait", {fixture.mark("last"), fixture.mark("gone"), 5}},
                             {"sum", {kept}},
                             {"sum", {kept}}}));
   EXPECT_EQ(results, (List{List{5}, large, large}));
@@ -71,52 +71,52 @@ TEST_F(Files, of_an_array_that_is_kept_go_with_its_last_task_B10) {
 TEST_F(Files, of_an_array_that_is_kept_go_when_no_task_is_to_come_B10) {
   options.batch_size = 1;
   options.pre_dispatch = 1;
-  Parallel parallel(ground.session, ground.functions, options);
+  Parallel parallel(fixture.session, fixture.functions, options);
   const Array kept = array_of(large);
   // Its last task is done before the source has said that it has no more.
   const std::jthread watcher = let_the_last_go_on();
   std::vector<Task> tasks(6, Task{"echo", {1}});
   tasks.front() = {"sum", {kept}};
-  tasks.back() = {"mark_and_wait", {ground.mark("last"), ground.mark("gone"), 5}};
+  tasks.back() = {"mark_and_wait", {fixture.mark("last"), fixture.mark("gone"), 5}};
   EXPECT_EQ(must_be(parallel.run(std::move(tasks))).back(), Value(List{5}));
 }
 
 TEST_F(Files, of_an_array_for_many_tasks_are_one_as_long_as_they_last_B10) {
   options.batch_size = 2;
-  Parallel parallel(ground.session, ground.functions, options);
+  Parallel parallel(fixture.session, fixture.functions, options);
   const Array shared = array_of(large);
   for (int calls = 0; calls < 3; ++calls) {
     EXPECT_EQ(must_be(parallel.run(std::vector<Task>(40, Task{"sum", {shared}}))),
               List(40, Value(large)));
-    until([&] { return ground.files().empty(); });
+    until([&] { return fixture.files().empty(); });
   }
 }
 
 TEST_F(Files, of_a_call_that_fails_are_gone_with_it_B10) {
-  Parallel parallel(ground.session, ground.functions, options);
+  Parallel parallel(fixture.session, fixture.functions, options);
   const Array kept = array_of(large);
   for (int calls = 0; calls < 3; ++calls) {
     EXPECT_FALSE(parallel.run({{"sum", {kept}}, {"refuse", {""}}, {"sum", {kept}}}).has_value());
-    until([&] { return ground.files().empty(); });
+    until([&] { return fixture.files().empty(); });
     EXPECT_EQ(must_be(parallel.run({{"is_mapped", {kept}}})), List{true});
   }
 }
 
 TEST_F(Files, of_a_call_that_nobody_leads_go_at_its_end_B10) {
-  const auto backend = ground.make(BackendKind::processes);
-  must(backend->configure(ground.options(2)));
+  const auto backend = fixture.make(BackendKind::processes);
+  must(backend->configure(fixture.options(2)));
   const Array kept = array_of(large);
   for (int calls = 0; calls < 3; ++calls) {
     ASSERT_TRUE(backend->start_call());
     EXPECT_EQ(must_be(must_be(backend->apply_async({{"sum", {kept}}}, {}))->get()), List{large});
-    EXPECT_FALSE(ground.files().empty());
+    EXPECT_FALSE(fixture.files().empty());
     ASSERT_TRUE(backend->stop_call());
-    until([&] { return ground.files().empty(); });
+    until([&] { return fixture.files().empty(); });
   }
 }
 
 TEST_F(Files, are_of_the_elements_as_they_were_at_the_call_B10) {
-  Parallel parallel(ground.session, ground.functions, options);
+  Parallel parallel(fixture.session, fixture.functions, options);
   const Array kept = array_of(large);
   EXPECT_EQ(must_be(parallel.run({{"sum", {kept}}})), List{large});
   // Nothing of one call is in the next: what was changed in between is sent anew.

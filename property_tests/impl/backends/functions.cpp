@@ -12,7 +12,7 @@
 #include <lastref/worker.hpp>
 
 #include "property_tests/support/array_model.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 
 namespace lastref::pretend {
 namespace {

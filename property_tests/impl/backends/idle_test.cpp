@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 #include "property_tests/support/process_group.hpp"
 
 namespace lastref {
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr int sigkill = 9;
 
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -67,19 +67,19 @@ TEST(Idle, pool_and_tracker_make_no_system_call_B5) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the sanitizer has a thread of its own, which wakes by itself";
 #endif
-  Ground ground;
-  const auto backend = ground.make(BackendKind::processes);
-  must(backend->configure(ground.options(2)));
+  Fixture fixture;
+  const auto backend = fixture.make(BackendKind::processes);
+  must(backend->configure(fixture.options(2)));
   EXPECT_EQ(must_be(must_be(backend->apply_async({{"sum", {pretend::array_of(5000)}}}, {}))->get()),
             List{5000});
   // Each waits for the other, so that both workers have come to their end of starting.
   const auto one = must_be(
-      backend->apply_async({{"mark_and_wait", {ground.mark("one"), ground.mark("two"), 1}}}, {}));
+      backend->apply_async({{"mark_and_wait", {fixture.mark("one"), fixture.mark("two"), 1}}}, {}));
   const auto two = must_be(
-      backend->apply_async({{"mark_and_wait", {ground.mark("two"), ground.mark("one"), 2}}}, {}));
+      backend->apply_async({{"mark_and_wait", {fixture.mark("two"), fixture.mark("one"), 2}}}, {}));
   EXPECT_EQ(must_be(one->get()), List{List{1}});
   EXPECT_EQ(must_be(two->get()), List{List{2}});
-  std::vector<fs::path> all = threads_of("self", std::to_string(ground.os.process_id()));
+  std::vector<fs::path> all = threads_of("self", std::to_string(fixture.os.process_id()));
   EXPECT_GE(all.size(), 1U);
   for (const os::Pid child : pretend::children()) {
     const auto its = threads_of(std::to_string(child));
@@ -115,14 +115,14 @@ char state_of(os::Pid pid) {
 }
 
 TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
-  Ground ground;
-  ground.session = {};
-  const auto parent = must(ground.os.spawn(
-      {.entry = "parent", .arguments = {ground.folder.path()}, .fds = {}, .blocked = {}}));
-  const os::UniqueFd process(ground.os, parent.process);
-  ground.wait_for_mark("one");
-  ground.wait_for_mark("two");
-  ground.wait_for_mark("stranger");
+  Fixture fixture;
+  fixture.session = {};
+  const auto parent = must(fixture.os.spawn(
+      {.entry = "parent", .arguments = {fixture.folder.path()}, .fds = {}, .blocked = {}}));
+  const os::UniqueFd process(fixture.os, parent.process);
+  fixture.wait_for_mark("one");
+  fixture.wait_for_mark("two");
+  fixture.wait_for_mark("stranger");
   std::set<os::Pid> workers;
   os::Pid stranger = 0;
   // What is started is nobody's child but this process's, which adopts it; a fork is its maker's.

@@ -8,9 +8,9 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/worker.hpp>
 
+#include "property_tests/impl/backends/fixture.hpp"
 #include "property_tests/impl/backends/functions.hpp"
-#include "property_tests/impl/backends/ground.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 
 namespace {
 

@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
 using pretend::code_of;
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must_be;
 using pretend::until;
 
@@ -38,13 +38,13 @@ std::optional<std::size_t> maybe(std::size_t below) {
 }
 
 RC_GTEST_PROP(ParallelProperties, results_are_in_the_order_of_the_tasks_B10, ()) {
-  Ground ground;
+  Fixture fixture;
   const auto kind = *rc::gen::weightedElement<BackendKind>(
       {{1, BackendKind::processes}, {4, BackendKind::threads}, {2, BackendKind::sequential}});
-  ParallelOptions options = ground.parallel(kind, *rc::gen::inRange(1, 4));
+  ParallelOptions options = fixture.parallel(kind, *rc::gen::inRange(1, 4));
   options.batch_size = maybe(8);
   options.pre_dispatch = maybe(5);
-  Parallel parallel(ground.session, ground.functions, options);
+  Parallel parallel(fixture.session, fixture.functions, options);
   for (int calls = *rc::gen::inRange(1, 4); calls > 0; --calls) {
     const auto count = *rc::gen::inRange<std::int64_t>(0, 120);
     RC_ASSERT(Value(must_be(parallel.run(squares(count)))) == Value(squared(count)));
@@ -52,9 +52,9 @@ RC_GTEST_PROP(ParallelProperties, results_are_in_the_order_of_the_tasks_B10, ())
 }
 
 RC_GTEST_PROP(ParallelProperties, a_source_is_never_further_ahead_than_allowed_B10, ()) {
-  Ground ground;
+  Fixture fixture;
   ParallelOptions options =
-      ground.parallel(*rc::gen::element(BackendKind::threads, BackendKind::sequential), 3);
+      fixture.parallel(*rc::gen::element(BackendKind::threads, BackendKind::sequential), 3);
   const std::size_t jobs = options.backend == BackendKind::sequential ? 1 : 3;
   options.batch_size = *rc::gen::inRange<std::size_t>(1, 6);
   options.pre_dispatch = *rc::gen::inRange<std::size_t>(1, 4);
@@ -70,7 +70,7 @@ RC_GTEST_PROP(ParallelProperties, a_source_is_never_further_ahead_than_allowed_B
   const std::size_t allowed = *options.batch_size * *options.pre_dispatch * jobs;
   std::size_t asked = 0;
   std::size_t most = 0;
-  Parallel parallel(ground.session, functions, options);
+  Parallel parallel(fixture.session, functions, options);
   must_be(parallel.run([&]() -> std::optional<Task> {
     most = std::max(most, ++asked - completed);
     return asked <= 100 ? std::optional(Task{"count"}) : std::nullopt;
@@ -80,11 +80,11 @@ RC_GTEST_PROP(ParallelProperties, a_source_is_never_further_ahead_than_allowed_B
 
 class ParallelTest : public testing::TestWithParam<BackendKind> {
  protected:
-  Parallel make(ParallelOptions options) { return {ground.session, ground.functions, options}; }
-  ParallelOptions options(int n_jobs = 2) { return ground.parallel(GetParam(), n_jobs); }
+  Parallel make(ParallelOptions options) { return {fixture.session, fixture.functions, options}; }
+  ParallelOptions options(int n_jobs = 2) { return fixture.parallel(GetParam(), n_jobs); }
   bool is_pool() const { return GetParam() != BackendKind::sequential; }
 
-  Ground ground;
+  Fixture fixture;
 };
 INSTANTIATE_TEST_SUITE_P(Every,
                          ParallelTest,
@@ -101,13 +101,13 @@ TEST_P(ParallelTest, a_source_is_asked_no_more_than_allowed_while_nothing_is_don
   wanted.batch_size = 3;
   wanted.pre_dispatch = 2;
   std::atomic<int> asked = 0;
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   std::optional<Outcome<List>> outcome;
   std::jthread caller([&] {
     // A process pool may be started by the first thread alone.
     if (GetParam() == BackendKind::threads) {
       outcome = parallel.run([&]() -> std::optional<Task> {
-        return ++asked <= 40 ? std::optional(Task{"wait_for", {ground.mark("go")}}) : std::nullopt;
+        return ++asked <= 40 ? std::optional(Task{"wait_for", {fixture.mark("go")}}) : std::nullopt;
       });
     }
   });
@@ -115,7 +115,7 @@ TEST_P(ParallelTest, a_source_is_asked_no_more_than_allowed_while_nothing_is_don
     until([&] { return asked >= 12; });
     EXPECT_EQ(asked, 12);
   }
-  ground.make_mark("go");
+  fixture.make_mark("go");
   caller.join();
   if (GetParam() == BackendKind::threads) {
     EXPECT_EQ(must_be(*outcome).size(), 40U);
@@ -126,7 +126,7 @@ TEST_P(ParallelTest, the_first_failure_is_the_outcome_and_aborts_the_rest_B10) {
   ParallelOptions wanted = options();
   wanted.batch_size = 1;
   int asked = 0;
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     return ++asked == 5 ? Task{"refuse", {"five"}} : Task{"square", {1}};
   });
@@ -135,7 +135,7 @@ TEST_P(ParallelTest, the_first_failure_is_the_outcome_and_aborts_the_rest_B10) {
 }
 
 TEST_P(ParallelTest, a_source_that_throws_is_the_failure_B10) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     if (++asked == 4) {
@@ -154,13 +154,13 @@ TEST_P(ParallelTest, a_source_that_throws_is_the_failure_B10) {
 TEST_P(ParallelTest, an_abort_is_the_failure_and_the_next_call_begins_clean_B10) {
   ParallelOptions wanted = options();
   Parallel* running = nullptr;
-  wanted.progress = [&](const Progress& progress) {
+  wanted.progress = [&](const CallProgress& progress) {
     if (progress.completed >= 10 && running != nullptr) {
       running->abort();
     }
   };
   wanted.batch_size = 1;
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   parallel.abort();  // Nothing is on its way.
   running = &parallel;
   const auto outcome = parallel.run([]() { return std::optional(Task{"square", {1}}); });
@@ -171,7 +171,7 @@ TEST_P(ParallelTest, an_abort_is_the_failure_and_the_next_call_begins_clean_B10)
 
 TEST_P(ParallelTest, wrong_options_are_told_and_the_source_is_not_asked_B10) {
   const auto code = [&](ParallelOptions wanted) {
-    return code_of(Parallel(ground.session, ground.functions, wanted).run([&]() {
+    return code_of(Parallel(fixture.session, fixture.functions, wanted).run([&]() {
       ADD_FAILURE() << "was asked";
       return std::optional<Task>();
     }));
@@ -189,10 +189,10 @@ TEST_P(ParallelTest, the_largest_options_mean_all_there_are_B10) {
   for (const std::size_t most : {SIZE_MAX, SIZE_MAX / 2 + 1}) {
     ParallelOptions wanted = options();
     wanted.pre_dispatch = most;
-    EXPECT_EQ(must_be(Parallel(ground.session, ground.functions, wanted).run(squares(20))),
+    EXPECT_EQ(must_be(Parallel(fixture.session, fixture.functions, wanted).run(squares(20))),
               squared(20));
     wanted.batch_size = most;
-    EXPECT_EQ(must_be(Parallel(ground.session, ground.functions, wanted).run(squares(20))),
+    EXPECT_EQ(must_be(Parallel(fixture.session, fixture.functions, wanted).run(squares(20))),
               squared(20));
   }
 }
@@ -203,7 +203,7 @@ TEST_P(ParallelTest, progress_is_told_once_a_batch_by_one_thread_and_never_goes_
   std::atomic<int> inside = 0;
   std::atomic<bool> is_running = true;
   std::vector<std::size_t> told;
-  wanted.progress = [&](const Progress& progress) {
+  wanted.progress = [&](const CallProgress& progress) {
     EXPECT_EQ(++inside, 1);
     EXPECT_TRUE(is_running);
     EXPECT_GE(progress.dispatched, progress.completed);
@@ -211,7 +211,7 @@ TEST_P(ParallelTest, progress_is_told_once_a_batch_by_one_thread_and_never_goes_
     std::this_thread::yield();
     --inside;
   };
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   for (int calls = 0; calls < 20; ++calls) {
     told.clear();
     is_running = true;
@@ -239,7 +239,7 @@ TEST_P(ParallelTest, verbose_ones_tell_how_far_they_are_at_twice_as_many_each_ti
 }
 
 TEST_P(ParallelTest, a_call_in_a_call_is_refused_B10) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     EXPECT_EQ(code_of(parallel.run(squares(1))), std::errc::device_or_resource_busy);
@@ -249,24 +249,24 @@ TEST_P(ParallelTest, a_call_in_a_call_is_refused_B10) {
 }
 
 TEST_P(ParallelTest, a_call_beside_a_call_is_refused_and_does_no_harm_B10) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   std::atomic<bool> began = false;
   std::jthread other([&] {
     until([&] { return began.load(); });
     EXPECT_EQ(code_of(parallel.run(squares(3))), std::errc::device_or_resource_busy);
-    ground.make_mark("refused");
+    fixture.make_mark("refused");
   });
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     began = true;
-    ground.wait_for_mark("refused");
+    fixture.wait_for_mark("refused");
     return ++asked <= 3 ? std::optional(Task{"square", {2}}) : std::nullopt;
   });
   EXPECT_EQ(must_be(outcome), (List{4, 4, 4}));
 }
 
 TEST_P(ParallelTest, no_tasks_have_no_results_B10) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   EXPECT_EQ(must_be(parallel.run(std::vector<Task>())), List());
   EXPECT_EQ(must_be(parallel.run({{"square", {3}}})), List{9});
 }
@@ -276,7 +276,7 @@ TEST_P(ParallelTest, a_hundred_thousand_tiny_tasks_are_done_B10) {
   if (GetParam() == BackendKind::threads) {
     wanted.batch_size = 100;
   }
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   constexpr std::int64_t count = 100'000;
   EXPECT_TRUE(must_be(parallel.run(squares(count))) == squared(count));
 }
@@ -284,7 +284,7 @@ TEST_P(ParallelTest, a_hundred_thousand_tiny_tasks_are_done_B10) {
 TEST_P(ParallelTest, a_source_is_not_asked_again_after_its_end_B10) {
   ParallelOptions wanted = options();
   bool ended = false;
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   int asked = 0;
   must_be(parallel.run([&]() -> std::optional<Task> {
     EXPECT_FALSE(ended);
@@ -294,11 +294,12 @@ TEST_P(ParallelTest, a_source_is_not_asked_again_after_its_end_B10) {
 }
 
 TEST(Parallels, in_two_threads_do_not_meet_B10) {
-  Ground ground;
+  Fixture fixture;
   std::vector<std::jthread> threads;
   for (int number = 0; number < 2; ++number) {
     threads.emplace_back([&] {
-      Parallel parallel(ground.session, ground.functions, ground.parallel(BackendKind::threads, 2));
+      Parallel parallel(
+          fixture.session, fixture.functions, fixture.parallel(BackendKind::threads, 2));
       for (int calls = 0; calls < 20; ++calls) {
         EXPECT_EQ(must_be(parallel.run(squares(50))), squared(50));
       }
@@ -352,23 +353,23 @@ class Noting final : public ParallelBackend {
 };
 
 TEST(Parallels, ask_a_backend_for_a_size_only_if_they_have_none_B6_B10) {
-  Ground ground;
-  const auto backend = std::make_shared<Noting>(ground.session, ground.functions);
-  Parallel fixed(ground.session, backend, {.batch_size = 5});
+  Fixture fixture;
+  const auto backend = std::make_shared<Noting>(fixture.session, fixture.functions);
+  Parallel fixed(fixture.session, backend, {.batch_size = 5});
   must_be(fixed.run(squares(20)));
   EXPECT_EQ(backend->sizes, 0);
   EXPECT_EQ(backend->sent, 4);
   EXPECT_EQ(backend->tasks, 20U);
-  Parallel automatic(ground.session, backend, {});
+  Parallel automatic(fixture.session, backend, {});
   must_be(automatic.run(squares(20)));
   EXPECT_GE(backend->sizes, 5);
   EXPECT_EQ(backend->sent, 9);
 }
 
 TEST(Parallels, send_nothing_after_a_source_has_failed_B10) {
-  Ground ground;
-  const auto backend = std::make_shared<Noting>(ground.session, ground.functions);
-  Parallel parallel(ground.session, backend, {.batch_size = 5});
+  Fixture fixture;
+  const auto backend = std::make_shared<Noting>(fixture.session, fixture.functions);
+  Parallel parallel(fixture.session, backend, {.batch_size = 5});
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     if (++asked == 8) {
@@ -382,9 +383,9 @@ TEST(Parallels, send_nothing_after_a_source_has_failed_B10) {
 }
 
 TEST(Parallels, configure_once_and_begin_and_end_each_call_B10) {
-  Ground ground;
-  const auto backend = std::make_shared<Noting>(ground.session, ground.functions);
-  Parallel parallel(ground.session, backend, {});
+  Fixture fixture;
+  const auto backend = std::make_shared<Noting>(fixture.session, fixture.functions);
+  Parallel parallel(fixture.session, backend, {});
   must_be(parallel.run(squares(3)));
   must_be(parallel.run(squares(3)));
   EXPECT_EQ(backend->aborts, 0);

@@ -8,50 +8,50 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using testing::SizeIs;
 
-std::set<std::string> trees_in(const Ground& ground) {
+std::set<std::string> trees_in(const Fixture& fixture) {
   std::set<std::string> trees;
-  for (const auto& entry : std::filesystem::directory_iterator(ground.folder.path("runtime"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(fixture.folder.path("runtime"))) {
     trees.insert(entry.path().string());
   }
   return trees;
 }
 
 TEST(Sessions, of_one_process_are_one_with_one_tracker_E3_T1) {
-  Ground ground;
+  Fixture fixture;
   std::vector<std::unique_ptr<Parallel>> parallels;
   for (int i = 0; i < 5; ++i) {
     parallels.push_back(std::make_unique<Parallel>(
-        Session::lead(ground.os), ground.functions, ParallelOptions{.n_jobs = 2}));
+        Session::lead(fixture.os), fixture.functions, ParallelOptions{.n_jobs = 2}));
     const auto results = parallels.back()->run({Task{"echo", {i}}});
     ASSERT_TRUE(results) << describe(results.error());
-    EXPECT_THAT(trees_in(ground), SizeIs(1));
+    EXPECT_THAT(trees_in(fixture), SizeIs(1));
   }
 }
 
 TEST(Sessions, that_begin_when_the_last_has_ended_are_new_E3) {
-  Ground ground;
-  const std::string first = must(ground.session.tree());
-  ground.session = {};
-  ground.session = Session::lead(ground.os);
-  EXPECT_NE(must(ground.session.tree()), first);
+  Fixture fixture;
+  const std::string first = must(fixture.session.tree());
+  fixture.session = {};
+  fixture.session = Session::lead(fixture.os);
+  EXPECT_NE(must(fixture.session.tree()), first);
 }
 
 TEST(Sessions, of_a_worker_are_in_the_tree_of_its_parent_E3_T1) {
-  Ground ground;
-  Parallel parallel(ground.session, ground.functions, {.n_jobs = 2});
+  Fixture fixture;
+  Parallel parallel(fixture.session, fixture.functions, {.n_jobs = 2});
   const auto results = parallel.run({Task{"lead_a_tree", {}}, Task{"lead_a_tree", {}}});
   ASSERT_TRUE(results) << describe(results.error());
   for (const Value& each : *results) {
-    EXPECT_EQ(must(each.as<std::string>()), must(ground.session.tree()));
+    EXPECT_EQ(must(each.as<std::string>()), must(fixture.session.tree()));
   }
 }
 

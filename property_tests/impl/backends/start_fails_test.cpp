@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
 using pretend::belongings;
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -76,16 +76,16 @@ INSTANTIATE_TEST_SUITE_P(Every,
                          testing::PrintToStringParamName());
 
 TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
-  Ground ground;
+  Fixture fixture;
   FailingOs failing;
-  must(ground.session.tree());
-  Session session = ground.session;
+  must(fixture.session.tree());
+  Session session = fixture.session;
   session.os = &failing;
   std::shared_ptr<ParallelBackend> backend;
   if (GetParam() == BackendKind::threads) {
-    backend = std::make_shared<ThreadingBackend>(session, ground.functions);
+    backend = std::make_shared<ThreadingBackend>(session, fixture.functions);
   } else {
-    backend = std::make_shared<ProcessBackend>(session, ground.functions);
+    backend = std::make_shared<ProcessBackend>(session, fixture.functions);
   }
   const auto had = belongings();
   std::size_t failures = 0;
@@ -93,7 +93,7 @@ TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
   for (std::size_t k = 0, crossed = 1; k < crossed; ++k) {
     for (std::size_t n = 0; n < errnos_max; ++n) {
       failing.fail(k, n);
-      const auto made = backend->configure(ground.options(3));
+      const auto made = backend->configure(fixture.options(3));
       failing.fails_at = std::nullopt;
       crossed = std::max(crossed, failing.crossed);
       if (failing.failed == Call::none) {
@@ -120,23 +120,23 @@ TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
   }
   std::cout << failures << " starts failed\n";
   EXPECT_GE(failures, GetParam() == BackendKind::threads ? 3U : 20U);
-  must(backend->configure(ground.options(3)));
+  must(backend->configure(fixture.options(3)));
   EXPECT_EQ(must_be(must_be(backend->apply_async({{"square", {3}}}, {}))->get()), List{9});
 }
 
 TEST_P(StartFails, with_a_pool_that_worked_before_and_leaves_nothing_of_that_B5) {
-  Ground ground;
+  Fixture fixture;
   FailingOs failing;
-  must(ground.session.tree());
-  Session session = ground.session;
+  must(fixture.session.tree());
+  Session session = fixture.session;
   session.os = &failing;
-  ThreadingBackend threads(session, ground.functions);
-  ProcessBackend processes(session, ground.functions);
+  ThreadingBackend threads(session, fixture.functions);
+  ProcessBackend processes(session, fixture.functions);
   ParallelBackend& backend = GetParam() == BackendKind::threads
                                  ? static_cast<ParallelBackend&>(threads)
                                  : static_cast<ParallelBackend&>(processes);
   const auto had = belongings();
-  must(backend.configure(ground.options(2)));
+  must(backend.configure(fixture.options(2)));
   const Array kept = pretend::array_of(5000);
   EXPECT_EQ(must_be(must_be(backend.apply_async({{"sum", {kept}}}, {}))->get()), List{5000});
   for (std::size_t k = 0; k < 200; ++k) {
@@ -149,22 +149,22 @@ TEST_P(StartFails, with_a_pool_that_worked_before_and_leaves_nothing_of_that_B5)
   failing.fails_at = std::nullopt;
   EXPECT_FALSE(backend.is_ready());
   until([&] { return belongings() == had; });
-  until([&] { return ground.files().empty(); });
+  until([&] { return fixture.files().empty(); });
   EXPECT_EQ(must(backend.abort_everything(/*ensure_ready=*/true)).n_jobs, 2U);
   EXPECT_EQ(must_be(must_be(backend.apply_async({{"sum", {kept}}}, {}))->get()), List{5000});
 }
 
 TEST(StartFailsToo, without_a_tree_and_leaves_nothing_B5) {
-  Ground ground;
-  Session session = ground.session;
+  Fixture fixture;
+  Session session = fixture.session;
   session.tree = []() -> Result<std::string> {
     return failure(std::errc::no_space_on_device, "no tree");
   };
-  ProcessBackend backend(session, ground.functions);
+  ProcessBackend backend(session, fixture.functions);
   const auto had = belongings();
-  EXPECT_EQ(backend.configure(ground.options(2)).error().code, std::errc::no_space_on_device);
+  EXPECT_EQ(backend.configure(fixture.options(2)).error().code, std::errc::no_space_on_device);
   EXPECT_EQ(belongings(), had);
-  Parallel parallel(session, ground.functions, ground.parallel(BackendKind::processes, 2));
+  Parallel parallel(session, fixture.functions, fixture.parallel(BackendKind::processes, 2));
   EXPECT_EQ(pretend::code_of(parallel.run({{"square", {1}}})), std::errc::no_space_on_device);
   EXPECT_EQ(belongings(), had);
 }

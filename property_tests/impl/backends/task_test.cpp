@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using testing::HasSubstr;
@@ -49,7 +49,7 @@ TEST(Failures, are_told_in_one_line_B7_B9) {
 class SafeFunction : public testing::TestWithParam<BackendKind> {
  protected:
   Failure failure_of(const Batch& batch) {
-    must(backend->configure(ground.options(2)));
+    must(backend->configure(fixture.options(2)));
     const FuturePtr future = must_be(backend->apply_async(batch, {}));
     EXPECT_FALSE(future->get().has_value());
     EXPECT_EQ(must_be(must_be(backend->apply_async({{"square", {3}}}, {}))->get()), List{9});
@@ -60,8 +60,8 @@ class SafeFunction : public testing::TestWithParam<BackendKind> {
   }
   bool is_here() const { return GetParam() != BackendKind::processes; }
 
-  Ground ground;
-  std::shared_ptr<ParallelBackend> backend = ground.make(GetParam());
+  Fixture fixture;
+  std::shared_ptr<ParallelBackend> backend = fixture.make(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(Every,
                          SafeFunction,
@@ -74,7 +74,7 @@ TEST_P(SafeFunction, a_standard_exception_has_its_type_message_and_place_B7) {
   const auto thrown = thrown_by({{"throw_standard", {"far out"}}});
   EXPECT_EQ(thrown.type, "std::out_of_range");
   EXPECT_EQ(thrown.message, "far out");
-  const std::string here = "throw_standard, in process " + std::to_string(ground.os.process_id());
+  const std::string here = "throw_standard, in process " + std::to_string(fixture.os.process_id());
   EXPECT_EQ(thrown.where == here, is_here()) << thrown.where;
   EXPECT_TRUE(thrown.where.starts_with("throw_standard, in process ")) << thrown.where;
 }

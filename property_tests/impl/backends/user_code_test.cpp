@@ -10,14 +10,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/backends/ground.hpp"
+#include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
 namespace {
 
 using pretend::belongings;
 using pretend::code_of;
-using pretend::Ground;
+using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -44,7 +44,7 @@ class UserCode : public testing::TestWithParam<BackendKind> {
  protected:
   bool has_pool() const { return GetParam() != BackendKind::sequential; }
   ParallelOptions options() const {
-    ParallelOptions wanted = ground.parallel(GetParam(), 2);
+    ParallelOptions wanted = fixture.parallel(GetParam(), 2);
     wanted.batch_size = 1;
     return wanted;
   }
@@ -56,7 +56,7 @@ class UserCode : public testing::TestWithParam<BackendKind> {
     return thrown == nullptr ? "" : thrown->type;
   }
 
-  Ground ground;
+  Fixture fixture;
 };
 
 INSTANTIATE_TEST_SUITE_P(Every,
@@ -70,10 +70,10 @@ TEST_P(UserCode, a_source_may_wait_for_an_earlier_result_E13) {
   constexpr int most = 12;
   std::atomic<int> completed = 0;
   ParallelOptions wanted = options();
-  wanted.progress = [&](const Progress& progress) {
+  wanted.progress = [&](const CallProgress& progress) {
     completed = static_cast<int>(progress.completed);
   };
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     // The first fill what may be on its way; who asks for more has results to tell of.
@@ -89,14 +89,14 @@ TEST_P(UserCode, progress_that_waits_keeps_no_results_waiting_E13) {
   }
   ParallelOptions wanted = options();
   std::atomic<bool> is_first = true;
-  wanted.progress = [&](const Progress&) {
+  wanted.progress = [&](const CallProgress&) {
     if (is_first.exchange(false)) {
-      until([&] { return ground.has_mark("last"); });
+      until([&] { return fixture.has_mark("last"); });
     }
   };
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   std::vector<Task> tasks = squares(20);
-  tasks.push_back({"mark", {ground.mark("last")}});
+  tasks.push_back({"mark", {fixture.mark("last")}});
   EXPECT_EQ(must_be(parallel.run(tasks)).size(), 21U);
 }
 
@@ -104,7 +104,7 @@ TEST_P(UserCode, progress_that_throws_fails_its_call_and_no_other_E13) {
   for (const int kind : {0, 1, 2, 3}) {
     std::atomic<bool> throws = true;
     ParallelOptions wanted = options();
-    wanted.progress = [&](const Progress&) {
+    wanted.progress = [&](const CallProgress&) {
       if (throws) {
         switch (kind) {
           case 0:
@@ -118,7 +118,7 @@ TEST_P(UserCode, progress_that_throws_fails_its_call_and_no_other_E13) {
         }
       }
     };
-    Parallel parallel(ground.session, ground.functions, wanted);
+    Parallel parallel(fixture.session, fixture.functions, wanted);
     const auto outcome = parallel.run(squares(6));
     ASSERT_FALSE(outcome.has_value());
     const auto* thrown = std::get_if<TransportableException>(&outcome.error());
@@ -130,7 +130,7 @@ TEST_P(UserCode, progress_that_throws_fails_its_call_and_no_other_E13) {
 }
 
 TEST_P(UserCode, a_source_that_throws_without_a_word_fails_its_call_alone_E13) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   int asked = 0;
   const auto source = [&]() -> std::optional<Task> {
     if (++asked == 6) {
@@ -143,7 +143,7 @@ TEST_P(UserCode, a_source_that_throws_without_a_word_fails_its_call_alone_E13) {
 }
 
 TEST_P(UserCode, a_source_without_memory_fails_its_call_alone_E10_E13) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   int asked = 0;
   const auto source = [&]() -> std::optional<Task> {
     if (++asked == 6) {
@@ -156,7 +156,7 @@ TEST_P(UserCode, a_source_without_memory_fails_its_call_alone_E10_E13) {
 }
 
 TEST_P(UserCode, a_task_that_throws_without_a_word_fails_its_call_alone_E13) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   EXPECT_THAT(type_of(parallel.run({{"square", {3}}, {"throw_silent", {}}})),
               testing::HasSubstr("Silent"));
   EXPECT_EQ(code_of(parallel.run({{"square", {3}}, {"throw_no_memory", {}}})),
@@ -165,8 +165,8 @@ TEST_P(UserCode, a_task_that_throws_without_a_word_fails_its_call_alone_E13) {
 }
 
 TEST_P(UserCode, a_callback_that_throws_fails_its_batch_alone_E13) {
-  const auto backend = ground.make(GetParam());
-  must(backend->configure(ground.options(2)));
+  const auto backend = fixture.make(GetParam());
+  must(backend->configure(fixture.options(2)));
   for (const bool is_silent : {true, false}) {
     const FuturePtr bad =
         must_be(backend->apply_async({{"square", {3}}}, [&](BatchOutcome&) -> void {
@@ -211,8 +211,8 @@ TEST_P(UserCode, an_abort_counts_from_the_moment_that_run_was_called_E13) {
    private:
     std::shared_ptr<ParallelBackend> inner_;
   };
-  const auto slow = std::make_shared<Slow>(ground.make(GetParam()));
-  Parallel parallel(ground.session, slow, options());
+  const auto slow = std::make_shared<Slow>(fixture.make(GetParam()));
+  Parallel parallel(fixture.session, slow, options());
   slow->parallel = &parallel;
   EXPECT_EQ(code_of(parallel.run(squares(6))), std::errc::operation_canceled);
   slow->parallel = nullptr;
@@ -229,23 +229,23 @@ class Served : public testing::Test {
     return all;
   }
   ParallelOptions options() const {
-    ParallelOptions wanted = ground.parallel(BackendKind::processes, 2);
+    ParallelOptions wanted = fixture.parallel(BackendKind::processes, 2);
     wanted.batch_size = 1;
     return wanted;
   }
-  void configure() { must(backend->configure(ground.options(2))); }
+  void configure() { must(backend->configure(fixture.options(2))); }
   FuturePtr send(Task task, Callback callback = {}) {
     return must_be(backend->apply_async({std::move(task)}, std::move(callback)));
   }
 
-  Ground ground;
-  std::string tree = must(ground.session.tree());  // Its tracker is there before the workers.
+  Fixture fixture;
+  std::string tree = must(fixture.session.tree());  // Its tracker is there before the workers.
   std::set<os::Pid> before = pretend::children();
-  std::shared_ptr<ParallelBackend> backend = ground.make(BackendKind::processes);
+  std::shared_ptr<ParallelBackend> backend = fixture.make(BackendKind::processes);
 };
 
 TEST_F(Served, is_a_death_while_a_source_waits_E13_B9) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     if (++asked == 7) {
@@ -259,7 +259,7 @@ TEST_F(Served, is_a_death_while_a_source_waits_E13_B9) {
 }
 
 TEST_F(Served, is_an_abort_while_a_source_waits_E13) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
     if (++asked == 7) {
@@ -276,13 +276,13 @@ TEST_F(Served, is_an_abort_while_progress_waits_E13) {
   ParallelOptions wanted = options();
   Parallel* running = nullptr;
   std::atomic<bool> is_first = true;
-  wanted.progress = [&](const Progress&) {
+  wanted.progress = [&](const CallProgress&) {
     if (is_first.exchange(false)) {
       running->abort();
       until([&] { return workers().empty(); });
     }
   };
-  Parallel parallel(ground.session, ground.functions, wanted);
+  Parallel parallel(fixture.session, fixture.functions, wanted);
   running = &parallel;
   EXPECT_EQ(code_of(parallel.run(std::vector<Task>(9, Task{"square", {3}}))),
             std::errc::operation_canceled);
@@ -293,17 +293,17 @@ TEST_F(Served, are_other_batches_and_deaths_while_a_callback_waits_E13_B9) {
   configure();
   FuturePtr second;
   FuturePtr third;
-  const FuturePtr first = send({"wait_for", {ground.mark("sent")}}, [&](BatchOutcome&) {
-    ground.make_mark("called");
+  const FuturePtr first = send({"wait_for", {fixture.mark("sent")}}, [&](BatchOutcome&) {
+    fixture.make_mark("called");
     until([&] { return second->is_ready() && second->get().has_value(); });
     pretend::send_signal(*workers().begin(), sigkill);
     until([&] { return third->is_ready(); });
     EXPECT_TRUE(std::holds_alternative<TerminatedWorker>(third->get().error()));
     until([&] { return workers().empty(); });
   });
-  second = send({"wait_for", {ground.mark("called")}}, [](BatchOutcome&) {});
-  third = send({"mark_and_hang", {ground.mark("hangs")}});
-  ground.make_mark("sent");
+  second = send({"wait_for", {fixture.mark("called")}}, [](BatchOutcome&) {});
+  third = send({"mark_and_hang", {fixture.mark("hangs")}});
+  fixture.make_mark("sent");
   EXPECT_TRUE(first->get().has_value());
   EXPECT_FALSE(backend->is_ready());
 }
@@ -341,12 +341,12 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13) {
 }
 
 TEST_F(Served, by_processes_alone_are_those_who_had_processes_E13_B5) {
-  Parallel parallel(ground.session, ground.functions, options());
+  Parallel parallel(fixture.session, fixture.functions, options());
   EXPECT_FALSE(parallel.run({{"signal_self", {sigkill}}}).has_value());
   List pids;
   std::jthread([&] { pids = must_be(parallel.run({{"pid", {}}, {"pid", {}}})); }).join();
   ASSERT_EQ(pids.size(), 2U);
-  EXPECT_THAT(pids, testing::Each(testing::Ne(Value(ground.os.process_id()))));
+  EXPECT_THAT(pids, testing::Each(testing::Ne(Value(fixture.os.process_id()))));
 }
 
 TEST_F(Served, by_the_other_worker_are_jobs_behind_a_long_one_B5) {
@@ -355,8 +355,8 @@ TEST_F(Served, by_the_other_worker_are_jobs_behind_a_long_one_B5) {
   for (int number = 0; number < 8; ++number) {
     send({"square", {3}})->get();
   }
-  const FuturePtr busy = send({"mark_and_wait", {ground.mark("busy"), ground.mark("go")}});
-  ground.wait_for_mark("busy");
+  const FuturePtr busy = send({"mark_and_wait", {fixture.mark("busy"), fixture.mark("go")}});
+  fixture.wait_for_mark("busy");
   constexpr int count = 7;
   for (int number = 0; number < count; ++number) {
     brief.push_back(send({"square", {3}}));
@@ -366,7 +366,7 @@ TEST_F(Served, by_the_other_worker_are_jobs_behind_a_long_one_B5) {
     return std::ranges::count_if(brief, [](const auto& each) { return each->is_ready(); }) >=
            count - 1;
   });
-  ground.make_mark("go");
+  fixture.make_mark("go");
   for (const FuturePtr& each : brief) {
     EXPECT_EQ(must_be(each->get()), List{9});
   }

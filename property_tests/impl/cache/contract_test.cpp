@@ -9,12 +9,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::CacheKind;
 using pretend::code_of;
 using pretend::get;
@@ -29,9 +29,9 @@ using testing::Not;
 
 class CacheContract : public testing::TestWithParam<CacheKind> {
  protected:
-  std::unique_ptr<Cache> make(std::int64_t length) { return ground_.make(GetParam(), length); }
+  std::unique_ptr<Cache> make(std::int64_t length) { return fixture_.make(GetParam(), length); }
 
-  CacheGround ground_;
+  CacheFixture fixture_;
 };
 
 INSTANTIATE_TEST_SUITE_P(On,
@@ -84,26 +84,26 @@ TEST_P(CacheContract, a_frozen_cache_says_no_before_it_looks_at_the_slot_C2_C7) 
   ASSERT_TRUE(must(cache->preserve("kept", false)));
   EXPECT_FALSE(must(cache->put(7, {})));
   EXPECT_EQ(code_of(cache->get(7)), std::errc::result_out_of_range);
-  ground_.folder.remove("kept");
+  fixture_.folder.remove("kept");
 }
 
 TEST_P(CacheContract, lengths_and_limits_that_make_no_sense_are_typed_errors_C2) {
   for (const std::int64_t length : {std::int64_t{0}, std::int64_t{-1}}) {
-    EXPECT_EQ(code_of(ground_.try_make(GetParam(), length, ground_.options())),
+    EXPECT_EQ(code_of(fixture_.try_make(GetParam(), length, fixture_.options())),
               std::errc::invalid_argument);
   }
-  EXPECT_EQ(code_of(ground_.try_make(
-                GetParam(), std::numeric_limits<std::int64_t>::max(), ground_.options())),
+  EXPECT_EQ(code_of(fixture_.try_make(
+                GetParam(), std::numeric_limits<std::int64_t>::max(), fixture_.options())),
             std::errc::value_too_large);
-  CacheOptions options = ground_.options();
+  CacheOptions options = fixture_.options();
   options.size_limit = -1;
-  EXPECT_EQ(code_of(ground_.try_make(GetParam(), 1, options)), std::errc::invalid_argument);
+  EXPECT_EQ(code_of(fixture_.try_make(GetParam(), 1, options)), std::errc::invalid_argument);
 }
 
 TEST_P(CacheContract, beyond_the_limit_it_is_frozen_and_read_on_C5) {
-  CacheOptions options = ground_.options();
+  CacheOptions options = fixture_.options();
   options.size_limit = 2000;
-  const auto cache = must(ground_.try_make(GetParam(), 8, options));
+  const auto cache = must(fixture_.try_make(GetParam(), 8, options));
   const std::string value(500, 'a');
   EXPECT_TRUE(put(*cache, 0, value));
   EXPECT_FALSE(put(*cache, 1, std::string(2001, 'b')));
@@ -125,7 +125,7 @@ TEST_P(CacheContract, what_one_preserves_each_of_them_loads_C7_C8) {
   }
   for (const CacheKind kind : pretend::cache_kinds) {
     SCOPED_TRACE(pretend::name_of(kind));
-    const auto loaded = ground_.make(kind, 4);
+    const auto loaded = fixture_.make(kind, 4);
     ASSERT_TRUE(put(*loaded, 2, "before"));
     ASSERT_TRUE(must(loaded->preload("kept")));
     EXPECT_EQ(get_all_ways(*loaded, 0), "");
@@ -136,37 +136,37 @@ TEST_P(CacheContract, what_one_preserves_each_of_them_loads_C7_C8) {
     EXPECT_FALSE(must(loaded->preload("kept")));
     // And preserves it once more, byte for byte.
     ASSERT_TRUE(must(loaded->preserve("again", true)));
-    EXPECT_EQ(ground_.folder.read("again"), ground_.folder.read("kept"));
+    EXPECT_EQ(fixture_.folder.read("again"), fixture_.folder.read("kept"));
   }
-  EXPECT_THAT(ground_.folder.names(), ElementsAre("again", "kept"));
-  ground_.folder.remove("again");
-  ground_.folder.remove("kept");
+  EXPECT_THAT(fixture_.folder.names(), ElementsAre("again", "kept"));
+  fixture_.folder.remove("again");
+  fixture_.folder.remove("kept");
 }
 
 TEST_P(CacheContract, preserve_leaves_a_name_alone_unless_it_is_told_to_C7) {
-  ground_.folder.write("kept", "somebody else's");
+  fixture_.folder.write("kept", "somebody else's");
   const auto cache = make(1);
   EXPECT_FALSE(must(cache->preserve("kept", false)));
-  EXPECT_EQ(ground_.folder.read("kept"), "somebody else's");
+  EXPECT_EQ(fixture_.folder.read("kept"), "somebody else's");
   // It was there from the start, so the cache goes on.
   EXPECT_TRUE(put(*cache, 0, "zero"));
   EXPECT_TRUE(must(cache->preserve("kept", true)));
-  EXPECT_THAT(ground_.folder.read("kept"), EndsWith("zero"));
-  ground_.folder.remove("kept");
+  EXPECT_THAT(fixture_.folder.read("kept"), EndsWith("zero"));
+  fixture_.folder.remove("kept");
 }
 
 TEST_P(CacheContract, a_name_that_comes_meanwhile_is_left_alone_C7) {
   const auto cache = make(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
-  ground_.os.director = [&](const pretend::Crossing& crossed) -> std::optional<std::errc> {
+  fixture_.os.director = [&](const pretend::Crossing& crossed) -> std::optional<std::errc> {
     if (crossed.call == Call::rename_new) {
-      ground_.folder.write("kept", "somebody else's");
+      fixture_.folder.write("kept", "somebody else's");
     }
     return std::nullopt;
   };
   EXPECT_FALSE(must(cache->preserve("kept", false)));
-  EXPECT_EQ(ground_.folder.read("kept"), "somebody else's");
-  ground_.folder.remove("kept");
+  EXPECT_EQ(fixture_.folder.read("kept"), "somebody else's");
+  fixture_.folder.remove("kept");
 }
 
 TEST_P(CacheContract, only_names_of_files_are_preserved_and_loaded_C7) {
@@ -187,11 +187,11 @@ TEST_P(CacheContract, only_names_of_files_are_preserved_and_loaded_C7) {
 
 TEST_P(CacheContract, another_process_neither_preserves_nor_loads_C7) {
   const auto cache = make(1);
-  const os::Pid own = ground_.os.pid;
-  ground_.os.pid = own + 1;
+  const os::Pid own = fixture_.os.pid;
+  fixture_.os.pid = own + 1;
   EXPECT_EQ(code_of(cache->preserve("kept", false)), std::errc::operation_not_permitted);
   EXPECT_EQ(code_of(cache->preload("kept")), std::errc::operation_not_permitted);
-  ground_.os.pid = own;
+  fixture_.os.pid = own;
 }
 
 TEST_P(CacheContract, a_preserved_file_that_is_hostile_is_refused_and_changes_nothing_C7) {
@@ -199,15 +199,15 @@ TEST_P(CacheContract, a_preserved_file_that_is_hostile_is_refused_and_changes_no
   ASSERT_TRUE(put(*cache, 0, "zero"));
   const std::string entries(32, '\0');
   for (const std::string& bytes : {std::string(), std::string(31, '\0'), entries}) {
-    ground_.folder.write("bad", bytes);
+    fixture_.folder.write("bad", bytes);
     EXPECT_EQ(code_of(cache->preload("bad")), std::errc::bad_message) << bytes.size();
     EXPECT_EQ(get_all_ways(*cache, 0), "zero");
     EXPECT_TRUE(cache->size() == 2 && !must(cache->put(0, {})));
   }
-  ground_.folder.remove("bad");
-  ground_.folder.make_folder("bad");
+  fixture_.folder.remove("bad");
+  fixture_.folder.make_folder("bad");
   EXPECT_EQ(code_of(cache->preload("bad")), std::errc::bad_message);
-  ground_.folder.remove("bad");
+  fixture_.folder.remove("bad");
   EXPECT_TRUE(put(*cache, 1, "one"));
 }
 
@@ -217,40 +217,40 @@ TEST_P(CacheContract, a_preserved_file_is_there_whole_or_not_at_all_C7) {
       SCOPED_TRACE(at);
       const auto cache = make(2);
       ASSERT_TRUE(put(*cache, 0, "zero"));
-      const std::size_t before = ground_.os.crossings.size();
-      ground_.os.director = pretend::fail_kth(at, code);
+      const std::size_t before = fixture_.os.crossings.size();
+      fixture_.os.director = pretend::fail_kth(at, code);
       const auto preserved = cache->preserve("kept", false);
-      const std::size_t crossed = ground_.os.crossings.size() - before;
-      ground_.os.director = nullptr;
-      EXPECT_EQ(ground_.folder.exists("kept"), preserved && *preserved);
-      for (const std::string& name : ground_.folder.names()) {
+      const std::size_t crossed = fixture_.os.crossings.size() - before;
+      fixture_.os.director = nullptr;
+      EXPECT_EQ(fixture_.folder.exists("kept"), preserved && *preserved);
+      for (const std::string& name : fixture_.folder.names()) {
         EXPECT_THAT(name, Not(EndsWith(".part")));
       }
       EXPECT_EQ(get(*cache, 0), "zero");
       ASSERT_TRUE(must(cache->preserve("kept", true)));
-      ground_.folder.remove("kept");
+      fixture_.folder.remove("kept");
       if (crossed <= at) {
         break;
       }
     }
   }
-  EXPECT_TRUE(ground_.counts.empty());
+  EXPECT_TRUE(fixture_.counts.empty());
 }
 
-TEST_P(CacheContract, where_there_is_no_room_one_warning_is_said_and_nothing_changes_C5) {
+TEST_P(CacheContract, where_there_is_no_space_one_warning_is_said_and_nothing_changes_C5) {
   if (GetParam() == CacheKind::memory) {
     GTEST_SKIP() << "has no file";
   }
   for (const std::errc code : {std::errc::no_space_on_device, std::errc::file_too_large}) {
-    ground_.os.said.clear();
+    fixture_.os.said.clear();
     const auto cache = make(3);
-    ground_.os.director = pretend::fail_kth(0, code, Call::write_at);
+    fixture_.os.director = pretend::fail_kth(0, code, Call::write_at);
     EXPECT_FALSE(put(*cache, 0, "zero"));
-    ground_.os.director = pretend::fail_kth(0, code, Call::write_at);
+    fixture_.os.director = pretend::fail_kth(0, code, Call::write_at);
     EXPECT_FALSE(put(*cache, 1, "one"));
-    ground_.os.director = nullptr;
-    EXPECT_THAT(ground_.os.said, HasSubstr("no room for the 4 bytes of slot 0"));
-    EXPECT_THAT(ground_.os.said, Not(HasSubstr("slot 1")));
+    fixture_.os.director = nullptr;
+    EXPECT_THAT(fixture_.os.said, HasSubstr("no space for the 4 bytes of slot 0"));
+    EXPECT_THAT(fixture_.os.said, Not(HasSubstr("slot 1")));
     EXPECT_EQ(get_all_ways(*cache, 0), std::nullopt);
     // The disk frees.
     EXPECT_TRUE(put(*cache, 0, "zero"));
@@ -265,9 +265,9 @@ TEST_P(CacheContract, another_error_of_writing_is_told_and_nothing_changes_C4) {
     GTEST_SKIP() << "has no file";
   }
   const auto cache = make(2);
-  ground_.os.director = pretend::fail_kth(0, std::errc::io_error, Call::write_at);
+  fixture_.os.director = pretend::fail_kth(0, std::errc::io_error, Call::write_at);
   EXPECT_EQ(code_of(cache->put(0, os::bytes_of("zero"))), std::errc::io_error);
-  ground_.os.director = nullptr;
+  fixture_.os.director = nullptr;
   EXPECT_EQ(get_all_ways(*cache, 0), std::nullopt);
   EXPECT_TRUE(put(*cache, 0, "zero"));
   EXPECT_EQ(get_all_ways(*cache, 0), "zero");
@@ -288,16 +288,16 @@ TEST_P(CacheContract, nothing_is_left_when_it_cannot_be_made_C6) {
                                         std::pair(std::errc::permission_denied, true)}) {
     for (std::size_t at = 0;; ++at) {
       SCOPED_TRACE(at);
-      const std::size_t before = ground_.os.crossings.size();
-      ground_.os.director = fail_making(at, code, no_unlink);
-      auto cache = ground_.try_make(GetParam(), 4, ground_.options());
-      const std::size_t crossed = ground_.os.crossings.size() - before;
-      ground_.os.director = nullptr;
+      const std::size_t before = fixture_.os.crossings.size();
+      fixture_.os.director = fail_making(at, code, no_unlink);
+      auto cache = fixture_.try_make(GetParam(), 4, fixture_.options());
+      const std::size_t crossed = fixture_.os.crossings.size() - before;
+      fixture_.os.director = nullptr;
       if (!cache) {
         ++failed;
         EXPECT_EQ(cache.error().code, code);
-        EXPECT_THAT(ground_.folder.names(), IsEmpty());
-        EXPECT_TRUE(ground_.counts.empty());
+        EXPECT_THAT(fixture_.folder.names(), IsEmpty());
+        EXPECT_TRUE(fixture_.counts.empty());
       } else {
         ASSERT_TRUE((*cache)->close());
       }
@@ -307,17 +307,17 @@ TEST_P(CacheContract, nothing_is_left_when_it_cannot_be_made_C6) {
     }
   }
   EXPECT_TRUE(failed > 0 || GetParam() == CacheKind::memory);
-  EXPECT_THAT(ground_.folder.names(), IsEmpty());
+  EXPECT_THAT(fixture_.folder.names(), IsEmpty());
 }
 
 TEST_P(CacheContract, says_what_it_does_if_it_is_asked_to) {
-  CacheOptions options = ground_.options();
+  CacheOptions options = fixture_.options();
   options.is_verbose = true;
-  const auto cache = must(ground_.try_make(GetParam(), 1, options));
+  const auto cache = must(fixture_.try_make(GetParam(), 1, options));
   ASSERT_TRUE(must(cache->preserve("kept", false)));
-  EXPECT_THAT(ground_.os.said, HasSubstr("lastref cache: preserved as "));
+  EXPECT_THAT(fixture_.os.said, HasSubstr("lastref cache: preserved as "));
   EXPECT_FALSE(must(cache->preload("kept")));
-  ground_.folder.remove("kept");
+  fixture_.folder.remove("kept");
 }
 
 TEST_P(CacheContract, a_view_outlives_the_cache) {
@@ -332,9 +332,9 @@ TEST_P(CacheContract, a_view_outlives_the_cache) {
 RC_GTEST_PROP(Cache, does_what_a_map_does_C2_C8, ()) {
   const auto kind = *rc::gen::elementOf(
       std::vector<CacheKind>(std::begin(pretend::cache_kinds), std::end(pretend::cache_kinds)));
-  CacheGround ground;
+  CacheFixture fixture;
   const auto length = *rc::gen::inRange<std::int64_t>(1, 20);
-  auto cache = ground.make(kind, length);
+  auto cache = fixture.make(kind, length);
   std::map<std::uint64_t, std::string> model;
   const auto check = [&] {
     for (std::uint64_t slot = 0; slot < cache->size(); ++slot) {
@@ -359,10 +359,10 @@ RC_GTEST_PROP(Cache, does_what_a_map_does_C2_C8, ()) {
   RC_ASSERT(must(cache->preserve("kept", true)));
   const auto other = *rc::gen::elementOf(
       std::vector<CacheKind>(std::begin(pretend::cache_kinds), std::end(pretend::cache_kinds)));
-  cache = ground.make(other, length);
+  cache = fixture.make(other, length);
   RC_ASSERT(must(cache->preload("kept")));
   check();
-  ground.folder.remove("kept");
+  fixture.folder.remove("kept");
 }
 
 }  // namespace

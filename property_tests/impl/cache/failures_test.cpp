@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::CacheKind;
 using pretend::must;
 using pretend::text_of;
@@ -24,11 +24,11 @@ constexpr std::int64_t slots = 4;
 class Life {
  public:
   /// `code` is all that may be told.
-  Life(CacheGround& ground, CacheKind kind, CacheOptions options, std::errc code)
-      : ground_(ground), kind_(kind), options_(std::move(options)), code_(code) {}
+  Life(CacheFixture& fixture, CacheKind kind, CacheOptions options, std::errc code)
+      : fixture_(fixture), kind_(kind), options_(std::move(options)), code_(code) {}
 
   void live() {
-    auto made = ground_.try_make(kind_, slots, options_);
+    auto made = fixture_.try_make(kind_, slots, options_);
     if (!made) {
       expect_known(made.error());
       return;
@@ -73,7 +73,7 @@ class Life {
     if (shared == nullptr) {
       return;
     }
-    const auto attached = MultiprocessFileCache::attach(ground_.os, shared->handle());
+    const auto attached = MultiprocessFileCache::attach(fixture_.os, shared->handle());
     if (attached) {
       look(**attached);
     } else {
@@ -82,7 +82,7 @@ class Life {
   }
 
   void load() {
-    const auto other = ground_.try_make(kind_, slots, options_);
+    const auto other = fixture_.try_make(kind_, slots, options_);
     if (!other) {
       expect_known(other.error());
       return;
@@ -120,7 +120,7 @@ class Life {
 
   void expect_known(const Error& error) const { EXPECT_EQ(error.code, code_) << describe(error); }
 
-  CacheGround& ground_;
+  CacheFixture& fixture_;
   CacheKind kind_;
   CacheOptions options_;
   std::errc code_;
@@ -151,25 +151,25 @@ pretend::DirectedOs::Director fail_if_reached(std::size_t at, bool& reached) {
 void live_with_each(CacheKind kind,
                     const CacheOptions& options,
                     std::errc code,
-                    const std::function<void(CacheGround&, std::size_t)>& fail_at,
-                    const std::function<bool(CacheGround&)>& was_reached) {
+                    const std::function<void(CacheFixture&, std::size_t)>& fail_at,
+                    const std::function<bool(CacheFixture&)>& was_reached) {
   std::size_t at = 0;
   for (bool is_over = false; !is_over; ++at) {
     SCOPED_TRACE(at);
-    CacheGround ground;
+    CacheFixture fixture;
     CacheOptions here = options;
-    here.folder = ground.folder.path("deep/er");
-    fail_at(ground, at);
-    Life(ground, kind, here, code).live();
-    is_over = !was_reached(ground);
-    ground.os.director = nullptr;
-    ground.counts.fails.reset();
-    ground.folder.remove("deep/er/kept");
+    here.folder = fixture.folder.path("deep/er");
+    fail_at(fixture, at);
+    Life(fixture, kind, here, code).live();
+    is_over = !was_reached(fixture);
+    fixture.os.director = nullptr;
+    fixture.counts.fails.reset();
+    fixture.folder.remove("deep/er/kept");
     for (const char* made : {"deep/er", "deep"}) {
       // Nothing else is in it.
-      static_cast<void>(ground.os.remove_folder(ground.folder.path(made)));
+      static_cast<void>(fixture.os.remove_folder(fixture.folder.path(made)));
     }
-    EXPECT_THAT(ground.folder.names(), testing::IsEmpty());
+    EXPECT_THAT(fixture.folder.names(), testing::IsEmpty());
     if (testing::Test::HasFailure()) {
       return;
     }
@@ -184,11 +184,11 @@ TEST_P(CacheFailures, of_each_call_once_are_told_and_nothing_is_wrong_or_left_C4
         GetParam(),
         {.is_durable = is_durable},
         std::errc::io_error,
-        [&](CacheGround& ground, std::size_t at) {
-          ground.os.director = fail_if_reached(at, reached);
+        [&](CacheFixture& fixture, std::size_t at) {
+          fixture.os.director = fail_if_reached(at, reached);
         },
-        [&](CacheGround& ground) {
-          EXPECT_TRUE(ground.counts.empty());
+        [&](CacheFixture& fixture) {
+          EXPECT_TRUE(fixture.counts.empty());
           return reached;
         });
   }
@@ -199,17 +199,17 @@ TEST_P(CacheFailures, of_each_call_that_preserves_large_values_leave_no_file_C7)
   bool reached = true;
   for (std::size_t at = 0; reached; ++at) {
     SCOPED_TRACE(at);
-    CacheGround ground;
-    const auto cache = ground.make(GetParam(), slots);
+    CacheFixture fixture;
+    const auto cache = fixture.make(GetParam(), slots);
     ASSERT_TRUE(must(cache->put(0, os::bytes_of("small"))));
     ASSERT_TRUE(must(cache->put(1, os::bytes_of(large))));
-    ground.os.director = fail_if_reached(at, reached);
+    fixture.os.director = fail_if_reached(at, reached);
     const auto preserved = cache->preserve("kept", false);
-    ground.os.director = nullptr;
+    fixture.os.director = nullptr;
     EXPECT_TRUE(preserved || (reached && preserved.error().code == std::errc::io_error));
-    EXPECT_EQ(ground.folder.exists("kept"), preserved.has_value());
+    EXPECT_EQ(fixture.folder.exists("kept"), preserved.has_value());
     EXPECT_TRUE(cache->close());
-    ground.folder.remove("kept");
+    fixture.folder.remove("kept");
   }
 }
 
@@ -218,8 +218,8 @@ TEST_P(CacheFailures, of_each_word_to_the_tracker_leave_no_file_C6) {
       GetParam(),
       {},
       std::errc::connection_refused,
-      [](CacheGround& ground, std::size_t at) { ground.counts.fails = at; },
-      [](CacheGround& ground) { return !ground.counts.fails; });
+      [](CacheFixture& fixture, std::size_t at) { fixture.counts.fails = at; },
+      [](CacheFixture& fixture) { return !fixture.counts.fails; });
 }
 
 }  // namespace

@@ -8,14 +8,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/impl/cache/forked.hpp"
 #include "property_tests/impl/cache/moments.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::Crossing;
 using pretend::get;
 using pretend::get_all_ways;
@@ -24,9 +24,9 @@ using pretend::put;
 
 constexpr std::size_t value_size = 112;
 
-/// With room for so many values of that size.
-CacheOptions room_for(const CacheGround& ground, std::int64_t length, std::int64_t values) {
-  CacheOptions options = ground.options();
+/// With space for so many values of that size.
+CacheOptions space_for(const CacheFixture& fixture, std::int64_t length, std::int64_t values) {
+  CacheOptions options = fixture.options();
   const std::int64_t head = (256 + 8 * length + 15) / 16 * 16;
   options.size_limit = head + values * static_cast<std::int64_t>(16 + value_size);
   return options;
@@ -40,9 +40,9 @@ std::string value_of(std::uint64_t slot, char writer) {
 
 TEST(ManyLimit, of_exactly_all_values_is_not_met_by_processes_that_race_for_each_C5) {
   constexpr std::int64_t length = 20'000;
-  CacheGround ground;
+  CacheFixture fixture;
   const auto cache = must(MultiprocessFileCache::make(
-      ground.os, ground.party, length, room_for(ground, length, length)));
+      fixture.os, fixture.party, length, space_for(fixture, length, length)));
   const auto put_all = [&](char writer) {
     pretend::DirectedOs os;
     const auto mine = must(MultiprocessFileCache::attach(os, cache->handle()));
@@ -64,19 +64,19 @@ TEST(ManyLimit, of_exactly_all_values_is_not_met_by_processes_that_race_for_each
   EXPECT_EQ(there, static_cast<std::size_t>(length));
 }
 
-TEST(ManyLimit, is_not_met_by_puts_that_found_no_room_C5) {
-  CacheGround ground;
+TEST(ManyLimit, is_not_met_by_puts_that_found_no_space_C5) {
+  CacheFixture fixture;
   const auto cache =
-      must(MultiprocessFileCache::make(ground.os, ground.party, 3, room_for(ground, 3, 3)));
+      must(MultiprocessFileCache::make(fixture.os, fixture.party, 3, space_for(fixture, 3, 3)));
   ASSERT_TRUE(put(*cache, 0, value_of(0, 'a')));
   for (int times = 0; times < 100; ++times) {
-    ground.os.director = pretend::fail_kth(0, std::errc::no_space_on_device, Call::write_at);
+    fixture.os.director = pretend::fail_kth(0, std::errc::no_space_on_device, Call::write_at);
     EXPECT_FALSE(put(*cache, 1, value_of(1, 'a')));
   }
-  // Somebody takes room behind it meanwhile, so that it cannot be given back.
+  // Somebody takes space behind it meanwhile, so that it cannot be given back.
   pretend::DirectedOs other_os;
   const auto other = must(MultiprocessFileCache::attach(other_os, cache->handle()));
-  ground.os.director = [&](const Crossing& crossed) -> std::optional<std::errc> {
+  fixture.os.director = [&](const Crossing& crossed) -> std::optional<std::errc> {
     if (crossed.call != Call::write_at) {
       return std::nullopt;
     }
@@ -84,26 +84,27 @@ TEST(ManyLimit, is_not_met_by_puts_that_found_no_room_C5) {
     return std::errc::no_space_on_device;
   };
   EXPECT_FALSE(put(*cache, 1, value_of(1, 'a')));
-  ground.os.director = nullptr;
+  fixture.os.director = nullptr;
   EXPECT_TRUE(put(*cache, 1, value_of(1, 'a')));
   for (std::uint64_t slot = 0; slot < 3; ++slot) {
     EXPECT_EQ(get_all_ways(*cache, slot), value_of(slot, 'a'));
   }
 }
 
-/// Two objects of one cache with room for one value of two.
+/// Two objects of one cache with space for one value of two.
 struct Tight {
   Tight() {
-    made = must(MultiprocessFileCache::make(ground.os, ground.party, 2, room_for(ground, 2, 1)));
+    made =
+        must(MultiprocessFileCache::make(fixture.os, fixture.party, 2, space_for(fixture, 2, 1)));
     attached = must(MultiprocessFileCache::attach(other_os, made->handle()));
   }
-  CacheGround ground;
+  CacheFixture fixture;
   pretend::DirectedOs other_os;
   std::unique_ptr<MultiprocessFileCache> made;
   std::unique_ptr<MultiprocessFileCache> attached;
 };
 
-TEST(ManyLimit, with_room_for_one_value_has_one_wherever_two_meet_C5) {
+TEST(ManyLimit, with_space_for_one_value_has_one_wherever_two_meet_C5) {
   for (const std::uint64_t other_slot : {0U, 1U}) {
     std::unique_ptr<Tight> tight;
     bool won = false;
@@ -113,7 +114,7 @@ TEST(ManyLimit, with_room_for_one_value_has_one_wherever_two_meet_C5) {
       SCOPED_TRACE(n);
       tight = std::make_unique<Tight>();
       const bool came = pretend::at_moment(
-          tight->ground.os,
+          tight->fixture.os,
           n,
           [&] { won = put(*tight->made, 0, value_of(0, 'a')); },
           [&] { other_won = put(*tight->attached, other_slot, value_of(other_slot, 'b')); });
@@ -132,15 +133,15 @@ TEST(ManyLimit, with_room_for_one_value_has_one_wherever_two_meet_C5) {
 
 TEST(ManyLimit, is_not_eaten_by_who_was_killed_at_whatever_moment_C5) {
   constexpr std::int64_t length = 60;
-  CacheGround ground;
+  CacheFixture fixture;
   const auto cache = must(MultiprocessFileCache::make(
-      ground.os, ground.party, length, room_for(ground, length, length)));
+      fixture.os, fixture.party, length, space_for(fixture, length, length)));
   std::size_t died = 0;
   std::uint64_t n = 0;
   for (bool was_killed = true; was_killed; ++n) {
     const pretend::ForkedEnd end = pretend::run_forked([&] {
       static_cast<void>(pretend::at_moment(
-          ground.os,
+          fixture.os,
           n,
           [&] { static_cast<void>(put(*cache, n, value_of(n, 'k'))); },
           [] { pretend::die(); }));
@@ -160,22 +161,22 @@ TEST(ManyLimit, is_not_eaten_by_who_was_killed_at_whatever_moment_C5) {
 }
 
 TEST(ManyLimit, is_not_met_by_what_an_outsider_says_was_counted_C7) {
-  CacheGround ground;
+  CacheFixture fixture;
   const auto cache =
-      must(MultiprocessFileCache::make(ground.os, ground.party, 3, room_for(ground, 3, 3)));
+      must(MultiprocessFileCache::make(fixture.os, fixture.party, 3, space_for(fixture, 3, 3)));
   ASSERT_TRUE(put(*cache, 0, value_of(0, 'a')));
   constexpr std::uint64_t last_at = 136;
   const std::string path = cache->handle().substr(cache->handle().find('/'));
-  const auto file = must(os::open_file(ground.os, path, {.write = true}));
-  for (const std::uint64_t place : {std::uint64_t{1},
-                                    std::uint64_t{16},
-                                    std::uint64_t{288 + 8},
-                                    std::uint64_t{1} << 40U,
-                                    std::uint64_t{1} << 62U,
-                                    ~std::uint64_t{0}}) {
-    SCOPED_TRACE(place);
+  const auto file = must(os::open_file(fixture.os, path, {.write = true}));
+  for (const std::uint64_t offset : {std::uint64_t{1},
+                                     std::uint64_t{16},
+                                     std::uint64_t{288 + 8},
+                                     std::uint64_t{1} << 40U,
+                                     std::uint64_t{1} << 62U,
+                                     ~std::uint64_t{0}}) {
+    SCOPED_TRACE(offset);
     ASSERT_TRUE(
-        os::write_all_at(ground.os, file.get(), std::as_bytes(std::span(&place, 1)), last_at));
+        os::write_all_at(fixture.os, file.get(), std::as_bytes(std::span(&offset, 1)), last_at));
     EXPECT_EQ(pretend::code_of(cache->put(1, os::bytes_of("one"))), std::errc::bad_message);
   }
 }

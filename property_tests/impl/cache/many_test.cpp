@@ -9,14 +9,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/impl/cache/forked.hpp"
 #include "property_tests/impl/cache/moments.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::code_of;
 using pretend::Crossing;
 using pretend::get;
@@ -34,12 +34,12 @@ using Value = std::optional<std::string>;
 /// Two objects of one cache: the one that made it, and one that has attached it.
 struct Two {
   explicit Two(std::int64_t length, CacheOptions options = {}) {
-    options.folder = ground.folder.path();
-    made = must(MultiprocessFileCache::make(ground.os, ground.party, length, options));
+    options.folder = fixture.folder.path();
+    made = must(MultiprocessFileCache::make(fixture.os, fixture.party, length, options));
     attached = must(MultiprocessFileCache::attach(other_os, made->handle()));
   }
 
-  CacheGround ground;
+  CacheFixture fixture;
   pretend::DirectedOs other_os;
   std::unique_ptr<MultiprocessFileCache> made;
   std::unique_ptr<MultiprocessFileCache> attached;
@@ -74,7 +74,7 @@ TEST(ManyWriters, of_one_slot_have_one_winner_whose_value_is_whole_C3_C4) {
     bool other_won = false;
     Value seen;
     at_each_moment(
-        two.ground.os,
+        two.fixture.os,
         [&](std::size_t n) { slot = n; },
         [&] { won = put(*two.made, slot, here); },
         [&] {
@@ -97,7 +97,7 @@ TEST(ManyWriters, of_different_slots_do_not_meet_C3_C4) {
   Two two(400);
   std::uint64_t slot = 0;
   at_each_moment(
-      two.ground.os,
+      two.fixture.os,
       [&](std::size_t n) { slot = 2 * n; },
       [&] { EXPECT_TRUE(put(*two.made, slot, "here " + std::to_string(slot))); },
       [&] { EXPECT_TRUE(put(*two.attached, slot + 1, "there " + std::to_string(slot))); },
@@ -110,8 +110,8 @@ TEST(ManyWriters, of_different_slots_do_not_meet_C3_C4) {
 
 TEST(ManyWriters, killed_at_any_moment_leave_no_value_or_all_of_it_C3_C4) {
   const std::string value(longer_than_copied, 'v');
-  CacheGround ground;
-  const auto cache = ground.make_many(200);
+  CacheFixture fixture;
+  const auto cache = fixture.make_many(200);
   std::size_t died = 0;
   for (std::uint64_t n = 0;; ++n) {
     const pretend::ForkedEnd end = pretend::run_forked([&] {
@@ -121,11 +121,11 @@ TEST(ManyWriters, killed_at_any_moment_leave_no_value_or_all_of_it_C3_C4) {
           pretend::die();
         }
       };
-      ground.os.director = [&](const Crossing&) -> std::optional<std::errc> {
+      fixture.os.director = [&](const Crossing&) -> std::optional<std::errc> {
         count();
         return std::nullopt;
       };
-      ground.os.at_step = [&](Step) { count(); };
+      fixture.os.at_step = [&](Step) { count(); };
       return put(*cache, n, value);
     });
     const Value found = get_all_ways(*cache, n);
@@ -149,7 +149,7 @@ TEST(ManyWriters, who_preserves_has_what_was_counted_and_no_more_C7) {
   at_each_moment(
       two.other_os,
       [&](std::size_t n) {
-        two.made = two.ground.make_many(2);
+        two.made = two.fixture.make_many(2);
         two.attached = must(MultiprocessFileCache::attach(two.other_os, two.made->handle()));
         ASSERT_TRUE(put(*two.made, 0, "zero" + std::to_string(n)));
       },
@@ -159,13 +159,13 @@ TEST(ManyWriters, who_preserves_has_what_was_counted_and_no_more_C7) {
         if (!came) {
           ASSERT_TRUE(must(two.made->preserve("kept", true)));
         }
-        const auto loaded = two.ground.make(pretend::CacheKind::memory, 2);
+        const auto loaded = two.fixture.make(pretend::CacheKind::memory, 2);
         ASSERT_TRUE(must(loaded->preload("kept")));
         EXPECT_EQ(get(*loaded, 1), stored ? Value("one") : Value());
         EXPECT_EQ(get(*two.made, 1), stored ? Value("one") : Value());
         EXPECT_EQ(get(*two.attached, 1), stored ? Value("one") : Value());
       });
-  two.ground.folder.remove("kept");
+  two.fixture.folder.remove("kept");
 }
 
 TEST(ManyWriters, all_see_that_it_is_frozen_C5) {
@@ -184,11 +184,11 @@ TEST(ManyWriters, under_way_do_not_outlive_the_first_that_the_limit_refuses_C5) 
   bool won = false;
   Value seen;
   at_each_moment(
-      two.ground.os,
+      two.fixture.os,
       [&](std::size_t) {
         CacheOptions options = limited;
-        options.folder = two.ground.folder.path();
-        two.made = must(MultiprocessFileCache::make(two.ground.os, two.ground.party, 2, options));
+        options.folder = two.fixture.folder.path();
+        two.made = must(MultiprocessFileCache::make(two.fixture.os, two.fixture.party, 2, options));
         two.attached = must(MultiprocessFileCache::attach(two.other_os, two.made->handle()));
       },
       [&] { won = put(*two.made, 0, "zero"); },
@@ -210,7 +210,8 @@ TEST(ManyWriters, never_make_the_file_longer_than_its_limit_C5) {
     put(slot % 2 == 0 ? *two.made : *two.attached, slot, std::string(50, 'x'));
   }
   EXPECT_LE(
-      must(two.ground.os.status_at(two.ground.folder.path(two.ground.folder.names().front()))).size,
+      must(two.fixture.os.status_at(two.fixture.folder.path(two.fixture.folder.names().front())))
+          .size,
       static_cast<std::uint64_t>(limit));
   EXPECT_EQ(get(*two.attached, 0), std::string(50, 'x'));
 }
@@ -221,38 +222,38 @@ TEST(ManyWriters, who_loads_freezes_those_who_have_the_old_file_C7) {
   ASSERT_TRUE(must(two.made->preserve("kept", false)));
   Two next(2);
   ASSERT_TRUE(put(*next.attached, 0, "new"));
-  std::filesystem::copy(two.ground.folder.path("kept"), next.ground.folder.path("kept"));
+  std::filesystem::copy(two.fixture.folder.path("kept"), next.fixture.folder.path("kept"));
   ASSERT_TRUE(must(next.made->preload("kept")));
   EXPECT_EQ(get_all_ways(*next.made, 0), "old");
   // They keep what they have mapped, and the file has no name any more.
   EXPECT_EQ(get_all_ways(*next.attached, 0), "new");
   EXPECT_FALSE(put(*next.attached, 1, "late"));
-  EXPECT_THAT(next.ground.folder.names(), ElementsAre("kept"));
-  EXPECT_TRUE(next.ground.counts.empty());
+  EXPECT_THAT(next.fixture.folder.names(), ElementsAre("kept"));
+  EXPECT_TRUE(next.fixture.counts.empty());
   // What it has loaded can be attached too.
   const auto attached = must(MultiprocessFileCache::attach(next.other_os, next.made->handle()));
   EXPECT_EQ(get_all_ways(*attached, 0), "old");
   EXPECT_EQ(get_all_ways(*attached, 1), Value());
   EXPECT_FALSE(put(*attached, 1, "late"));
-  next.ground.folder.remove("kept");
-  two.ground.folder.remove("kept");
+  next.fixture.folder.remove("kept");
+  two.fixture.folder.remove("kept");
 }
 
 TEST(ManyWriters, sync_a_durable_value_before_it_is_seen_and_its_slot_before_they_return_C9) {
   Two two(1, {.is_durable = true});
   std::vector<Value> seen;
-  two.ground.os.crossings.clear();
-  two.ground.os.after = [&](const Crossing& crossed) {
+  two.fixture.os.crossings.clear();
+  two.fixture.os.after = [&](const Crossing& crossed) {
     if (crossed.call == Call::sync) {
       seen.push_back(get(*two.attached, 0));
     }
   };
   ASSERT_TRUE(put(*two.made, 0, "zero"));
-  two.ground.os.after = nullptr;
+  two.fixture.os.after = nullptr;
   EXPECT_THAT(seen, ElementsAre(Value(), Value("zero")));
-  ASSERT_GE(two.ground.os.crossings.size(), 3U);
-  EXPECT_EQ(two.ground.os.crossings[0].call, Call::write_at);
-  EXPECT_EQ(two.ground.os.crossings[1].call, Call::sync);
+  ASSERT_GE(two.fixture.os.crossings.size(), 3U);
+  EXPECT_EQ(two.fixture.os.crossings[0].call, Call::write_at);
+  EXPECT_EQ(two.fixture.os.crossings[1].call, Call::sync);
   // Whoever attaches it is durable too.
   two.other_os.crossings.clear();
   Two other(1, {.is_durable = true});
@@ -264,33 +265,33 @@ TEST(ManyWriters, sync_nothing_unless_they_are_asked_to_C9) {
   Two two(1);
   ASSERT_TRUE(put(*two.made, 0, "zero"));
   ASSERT_TRUE(must(two.made->preserve("kept", false)));
-  EXPECT_EQ(two.ground.os.count_of(Call::sync), 0U);
-  two.ground.folder.remove("kept");
+  EXPECT_EQ(two.fixture.os.count_of(Call::sync), 0U);
+  two.fixture.folder.remove("kept");
 }
 
 TEST(ManyWriters, tell_of_a_sync_that_fails_C9) {
   for (const std::size_t k : {0U, 1U}) {
     Two two(1, {.is_durable = true});
-    two.ground.os.director = pretend::fail_kth(k, std::errc::io_error, Call::sync);
+    two.fixture.os.director = pretend::fail_kth(k, std::errc::io_error, Call::sync);
     EXPECT_EQ(code_of(two.made->put(0, os::bytes_of("zero"))), std::errc::io_error);
-    two.ground.os.director = nullptr;
+    two.fixture.os.director = nullptr;
     EXPECT_EQ(get(*two.attached, 0), k == 0 ? Value() : Value("zero"));
   }
 }
 
-TEST(ManyWriters, who_find_no_room_give_back_what_they_took_C5) {
+TEST(ManyWriters, who_find_no_space_give_back_what_they_took_C5) {
   Two two(4);
   const std::string value(longer_than_copied, 'v');
-  const std::string path = two.ground.folder.path(two.ground.folder.names().front());
+  const std::string path = two.fixture.folder.path(two.fixture.folder.names().front());
   ASSERT_TRUE(put(*two.made, 0, value));
-  const auto before = must(two.ground.os.status_at(path)).size;
+  const auto before = must(two.fixture.os.status_at(path)).size;
   // The head of the record is written, its value is not.
-  two.ground.os.director = pretend::fail_kth(1, std::errc::no_space_on_device, Call::write_at);
+  two.fixture.os.director = pretend::fail_kth(1, std::errc::no_space_on_device, Call::write_at);
   EXPECT_FALSE(put(*two.made, 1, value));
-  two.ground.os.director = nullptr;
-  EXPECT_EQ(two.ground.os.count_of(Call::punch_hole), 1U);
+  two.fixture.os.director = nullptr;
+  EXPECT_EQ(two.fixture.os.count_of(Call::punch_hole), 1U);
   ASSERT_TRUE(put(*two.attached, 2, value));
-  const auto after = must(two.ground.os.status_at(path)).size;
+  const auto after = must(two.fixture.os.status_at(path)).size;
   EXPECT_LT(after, before + longer_than_copied + 64);
   EXPECT_EQ(get_all_ways(*two.made, 2), value);
 }
@@ -328,85 +329,85 @@ TEST(ManyReaders, map_a_growing_file_as_often_as_it_doubles_C1) {
 }
 
 TEST(ManyFile, goes_with_the_process_that_made_it_alone_C6) {
-  CacheGround ground;
-  auto cache = ground.make_many(1);
+  CacheFixture fixture;
+  auto cache = fixture.make_many(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
-  ASSERT_THAT(ground.folder.names(), SizeIs(2));
-  EXPECT_THAT(ground.counts.names(ResourceType::file), SizeIs(2));
+  ASSERT_THAT(fixture.folder.names(), SizeIs(2));
+  EXPECT_THAT(fixture.counts.names(ResourceType::file), SizeIs(2));
   const std::string handle = cache->handle();
   {
     pretend::DirectedOs other;
     const auto attached = must(MultiprocessFileCache::attach(other, handle));
     ASSERT_TRUE(attached->close());
   }
-  EXPECT_THAT(ground.folder.names(), SizeIs(2));
+  EXPECT_THAT(fixture.folder.names(), SizeIs(2));
   // A forked child has a copy of the object, and ends it.
   const pretend::ForkedEnd end = pretend::run_forked([&] {
-    ground.os.pid = ground.os.real_pid();
+    fixture.os.pid = fixture.os.real_pid();
     const bool is_right = get(*cache, 0) == "zero" && cache->close() && !put(*cache, 0, "late");
     cache.reset();
     return is_right;
   });
   EXPECT_TRUE(end.said);
-  EXPECT_THAT(ground.folder.names(), SizeIs(2));
+  EXPECT_THAT(fixture.folder.names(), SizeIs(2));
   EXPECT_EQ(get(*cache, 0), "zero");
   cache.reset();
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
-  EXPECT_TRUE(ground.counts.empty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
+  EXPECT_TRUE(fixture.counts.empty());
 }
 
 TEST(ManyFile, has_its_name_counted_before_it_is_there_C6) {
-  CacheGround ground;
+  CacheFixture fixture;
   std::vector<std::string> before_open;
-  ground.os.director = [&](const Crossing& crossed) -> std::optional<std::errc> {
-    if (crossed.call == Call::open && crossed.subject.starts_with(ground.folder.path() + '/')) {
-      EXPECT_THAT(ground.counts.names(ResourceType::file), testing::Contains(crossed.subject));
-      before_open = ground.counts.names(ResourceType::file);
+  fixture.os.director = [&](const Crossing& crossed) -> std::optional<std::errc> {
+    if (crossed.call == Call::open && crossed.subject.starts_with(fixture.folder.path() + '/')) {
+      EXPECT_THAT(fixture.counts.names(ResourceType::file), testing::Contains(crossed.subject));
+      before_open = fixture.counts.names(ResourceType::file);
     }
     return std::nullopt;
   };
-  const auto cache = ground.make_many(1);
-  ground.os.director = nullptr;
+  const auto cache = fixture.make_many(1);
+  fixture.os.director = nullptr;
   EXPECT_THAT(before_open, SizeIs(2));
 }
 
 TEST(ManyFile, is_private_from_its_first_instant_C2) {
-  CacheGround ground;
+  CacheFixture fixture;
   CacheOptions options;
-  options.folder = ground.folder.path("new/folder");
-  auto cache = must(MultiprocessFileCache::make(ground.os, ground.party, 1, options));
-  EXPECT_EQ(must(ground.os.status_at(ground.folder.path("new"))).mode, 0700U);
-  EXPECT_EQ(must(ground.os.status_at(ground.folder.path("new/folder"))).mode, 0700U);
-  for (const std::string& name : ground.folder.names()) {
+  options.folder = fixture.folder.path("new/folder");
+  auto cache = must(MultiprocessFileCache::make(fixture.os, fixture.party, 1, options));
+  EXPECT_EQ(must(fixture.os.status_at(fixture.folder.path("new"))).mode, 0700U);
+  EXPECT_EQ(must(fixture.os.status_at(fixture.folder.path("new/folder"))).mode, 0700U);
+  for (const std::string& name : fixture.folder.names()) {
     if (name.ends_with(".cache")) {
-      EXPECT_EQ(must(ground.os.status_at(ground.folder.path(name))).mode, 0600U);
+      EXPECT_EQ(must(fixture.os.status_at(fixture.folder.path(name))).mode, 0600U);
     }
   }
   cache.reset();
-  ground.folder.remove("new/folder");
-  ground.folder.remove("new");
+  fixture.folder.remove("new/folder");
+  fixture.folder.remove("new");
 }
 
 TEST(ManyFile, of_somebody_else_in_its_place_is_left_alone_C6) {
-  CacheGround ground;
-  auto cache = ground.make_many(1);
-  const std::string name = ground.folder.names().front();
-  ground.folder.remove(name);
-  ground.folder.write(name, "precious");
+  CacheFixture fixture;
+  auto cache = fixture.make_many(1);
+  const std::string name = fixture.folder.names().front();
+  fixture.folder.remove(name);
+  fixture.folder.write(name, "precious");
   cache.reset();
-  EXPECT_EQ(ground.folder.read(name), "precious");
-  EXPECT_TRUE(ground.counts.empty());
-  ground.folder.remove(name);
+  EXPECT_EQ(fixture.folder.read(name), "precious");
+  EXPECT_TRUE(fixture.counts.empty());
+  fixture.folder.remove(name);
 }
 
 TEST(ManyFile, that_cannot_be_removed_is_left_to_the_tracker_C6) {
-  CacheGround ground;
-  auto cache = ground.make_many(1);
-  ground.os.director = pretend::fail_kth(0, std::errc::permission_denied, Call::unlink);
+  CacheFixture fixture;
+  auto cache = fixture.make_many(1);
+  fixture.os.director = pretend::fail_kth(0, std::errc::permission_denied, Call::unlink);
   EXPECT_EQ(cache->close().error().code, std::errc::permission_denied);
-  ground.os.director = nullptr;
+  fixture.os.director = nullptr;
   // Which has done it when the name's last reference went.
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
 }
 
 }  // namespace

@@ -14,14 +14,14 @@
 #include <rapidcheck/gtest.h>
 
 #include "impl/cache/snapshot.hpp"
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/support/directed_os.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::CacheKind;
 using pretend::code_of;
 using pretend::get;
@@ -33,11 +33,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(Handle, of_anything_else_is_a_typed_error_C1) {
-  CacheGround ground;
-  auto cache = ground.make_many(1);
+  CacheFixture fixture;
+  auto cache = fixture.make_many(1);
   const std::string handle = cache->handle();
   const auto attach = [&](const std::string& text) {
-    return code_of(MultiprocessFileCache::attach(ground.os, text));
+    return code_of(MultiprocessFileCache::attach(fixture.os, text));
   };
   for (const std::string& text : {std::string(),
                                   std::string("live"),
@@ -50,22 +50,22 @@ TEST(Handle, of_anything_else_is_a_typed_error_C1) {
                                   std::string("preserved:99999999999999999999:/tmp")}) {
     EXPECT_EQ(attach(text), std::errc::invalid_argument) << text;
   }
-  EXPECT_EQ(attach("live:id:" + ground.folder.path("nothing")),
+  EXPECT_EQ(attach("live:id:" + fixture.folder.path("nothing")),
             std::errc::no_such_file_or_directory);
   EXPECT_EQ(attach("live:" + std::string(32, '0') + ':' +
-                   ground.folder.path(ground.folder.names().front())),
+                   fixture.folder.path(fixture.folder.names().front())),
             std::errc::bad_message);
-  ground.folder.link("link", handle.substr(handle.find('/')));
-  EXPECT_EQ(attach("live:id:" + ground.folder.path("link")),
+  fixture.folder.link("link", handle.substr(handle.find('/')));
+  EXPECT_EQ(attach("live:id:" + fixture.folder.path("link")),
             std::errc::too_many_symbolic_link_levels);
-  ground.folder.remove("link");
-  ASSERT_TRUE(pretend::make_fifo(ground.folder.path("fifo")));
-  EXPECT_EQ(attach("live:id:" + ground.folder.path("fifo")), std::errc::bad_message);
-  ground.folder.remove("fifo");
-  const auto user = ground.os.user;
-  ground.os.user = user + 1;
+  fixture.folder.remove("link");
+  ASSERT_TRUE(pretend::make_fifo(fixture.folder.path("fifo")));
+  EXPECT_EQ(attach("live:id:" + fixture.folder.path("fifo")), std::errc::bad_message);
+  fixture.folder.remove("fifo");
+  const auto user = fixture.os.user;
+  fixture.os.user = user + 1;
   EXPECT_EQ(attach(handle), std::errc::permission_denied);
-  ground.os.user = user;
+  fixture.os.user = user;
   EXPECT_EQ(attach(handle), std::errc{});
   cache->close();
   EXPECT_EQ(attach(handle), std::errc::no_such_file_or_directory);
@@ -81,8 +81,8 @@ void expect_all_ways_notice(Cache& cache, std::uint64_t slot) {
 /// The bytes of the one file in the folder, to be changed by an outsider.
 class Outsider {
  public:
-  explicit Outsider(const CacheGround& ground)
-      : path_(ground.folder.path(ground.folder.names().front())) {}
+  explicit Outsider(const CacheFixture& fixture)
+      : path_(fixture.folder.path(fixture.folder.names().front())) {}
 
   std::uint64_t word(std::uint64_t at) const {
     std::ifstream file(path_, std::ios::binary);
@@ -106,24 +106,24 @@ constexpr std::uint64_t end_at = 128;
 constexpr std::uint64_t slots_at = 256;
 
 TEST(Outsider, who_writes_to_the_file_is_noticed_and_nobody_crashes_C7) {
-  CacheGround ground;
-  const auto cache = ground.make_many(4);
+  CacheFixture fixture;
+  const auto cache = fixture.make_many(4);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   ASSERT_TRUE(put(*cache, 1, "one"));
-  const Outsider outsider(ground);
+  const Outsider outsider(fixture);
   const std::uint64_t end = outsider.word(end_at);
   const std::uint64_t zero = outsider.word(slots_at);
   const std::uint64_t huge = std::uint64_t{1} << 62U;
-  for (const std::uint64_t place : {std::uint64_t{2},
-                                    std::uint64_t{16},
-                                    zero + 1,
-                                    zero + 8,
-                                    end,
-                                    end + 1'000'000,
-                                    huge,
-                                    ~std::uint64_t{0}}) {
-    SCOPED_TRACE(place);
-    outsider.set_word(slots_at, place);
+  for (const std::uint64_t offset : {std::uint64_t{2},
+                                     std::uint64_t{16},
+                                     zero + 1,
+                                     zero + 8,
+                                     end,
+                                     end + 1'000'000,
+                                     huge,
+                                     ~std::uint64_t{0}}) {
+    SCOPED_TRACE(offset);
+    outsider.set_word(slots_at, offset);
     expect_all_ways_notice(*cache, 0);
   }
   // The other's record.
@@ -146,11 +146,11 @@ TEST(Outsider, who_writes_to_the_file_is_noticed_and_nobody_crashes_C7) {
 }
 
 TEST(Outsider, who_moves_the_end_behind_that_of_the_file_is_noticed_and_nobody_crashes_C7) {
-  CacheGround ground;
-  const auto cache = ground.make_many(4);
+  CacheFixture fixture;
+  const auto cache = fixture.make_many(4);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   ASSERT_TRUE(put(*cache, 1, "one"));
-  const Outsider outsider(ground);
+  const Outsider outsider(fixture);
   const std::uint64_t one = outsider.word(slots_at + 8);
   constexpr std::uint64_t far = std::uint64_t{1} << 30U;
   constexpr std::uint64_t of_slot_one = std::uint64_t{1} << 48U;
@@ -168,20 +168,20 @@ TEST(Outsider, who_moves_the_end_behind_that_of_the_file_is_noticed_and_nobody_c
 }
 
 TEST(Outsider, who_writes_to_the_file_is_noticed_when_it_is_preserved_C7) {
-  CacheGround ground;
-  const auto cache = ground.make_many(4);
+  CacheFixture fixture;
+  const auto cache = fixture.make_many(4);
   ASSERT_TRUE(put(*cache, 0, "zero"));
-  Outsider(ground).set_word(slots_at, 2);
+  Outsider(fixture).set_word(slots_at, 2);
   EXPECT_EQ(code_of(cache->preserve("kept", false)), std::errc::bad_message);
-  EXPECT_THAT(ground.folder.names(), testing::SizeIs(2)) << "the live file and its lock";
+  EXPECT_THAT(fixture.folder.names(), testing::SizeIs(2)) << "the live file and its lock";
 }
 
 TEST(CacheFolder, of_a_process_that_is_nowhere_has_no_name_C1) {
-  CacheGround ground;
+  CacheFixture fixture;
   const pretend::Nowhere nowhere;
-  CacheOptions options = ground.options();
+  CacheOptions options = fixture.options();
   options.folder = "relative";
-  EXPECT_EQ(code_of(ground.try_make(CacheKind::many, 1, options)),
+  EXPECT_EQ(code_of(fixture.try_make(CacheKind::many, 1, options)),
             std::errc::no_such_file_or_directory);
 }
 
@@ -189,10 +189,10 @@ TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "needs an operator new that throws: a sanitizer's ends the program";
 #endif
-  CacheGround ground;
-  const auto cache = ground.make_many(1);
+  CacheFixture fixture;
+  const auto cache = fixture.make_many(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
-  const Outsider outsider(ground);
+  const Outsider outsider(fixture);
   pretend::DirectedOs os;
   os.size = ~std::uint64_t{0};
   const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
@@ -201,26 +201,26 @@ TEST(Outsider, who_writes_of_more_than_there_is_memory_for_is_a_typed_error_C7) 
 }
 
 TEST(Snapshots, of_more_slots_than_there_is_memory_for_or_cut_short_are_a_typed_error_C7) {
-  CacheGround ground;
-  ground.folder.write("file", std::string(40, '\0'));
+  CacheFixture fixture;
+  fixture.folder.write("file", std::string(40, '\0'));
   pretend::DirectedOs os;
   os.size = ~std::uint64_t{0};
   const auto load = [&](std::uint64_t length) {
-    return code_of(
-        cache::Snapshot::load(os, must(os::open_file(os, ground.folder.path("file"), {})), length));
+    return code_of(cache::Snapshot::load(
+        os, must(os::open_file(os, fixture.folder.path("file"), {})), length));
   };
   EXPECT_EQ(load(std::uint64_t{1} << 59U), std::errc::bad_message);
   EXPECT_EQ(load(3), std::errc::bad_message);
-  ground.folder.remove("file");
+  fixture.folder.remove("file");
 }
 
 TEST(Outsider, who_cuts_the_file_off_is_survived_by_get_checked_C7) {
-  CacheGround ground;
-  const auto cache = ground.make_many(4);
+  CacheFixture fixture;
+  const auto cache = fixture.make_many(4);
   const std::string value(10'000, 'x');
   ASSERT_TRUE(put(*cache, 0, "zero"));
   ASSERT_TRUE(put(*cache, 1, value));
-  const Outsider outsider(ground);
+  const Outsider outsider(fixture);
   outsider.cut(slots_at + 4 * 8 + 16 + 32 + 5000);
   EXPECT_EQ(text_of(must(cache->get_checked(0))), "zero");
   EXPECT_EQ(code_of(cache->get_checked(1)), std::errc::bad_message);
@@ -229,16 +229,16 @@ TEST(Outsider, who_cuts_the_file_off_is_survived_by_get_checked_C7) {
   EXPECT_EQ(code_of(cache->get_checked(1)), std::errc::bad_message);
   outsider.cut(0);
   EXPECT_EQ(code_of(cache->get_checked(0)), std::errc::bad_message);
-  EXPECT_EQ(code_of(MultiprocessFileCache::attach(ground.os, cache->handle())),
+  EXPECT_EQ(code_of(MultiprocessFileCache::attach(fixture.os, cache->handle())),
             std::errc::bad_message);
 }
 
 TEST(Outsider, who_writes_to_the_head_is_noticed_by_whoever_attaches_C7) {
-  CacheGround ground;
-  const auto cache = ground.make_many(4);
-  const Outsider outsider(ground);
+  CacheFixture fixture;
+  const auto cache = fixture.make_many(4);
+  const Outsider outsider(fixture);
   const auto attach = [&] {
-    return code_of(MultiprocessFileCache::attach(ground.os, cache->handle()));
+    return code_of(MultiprocessFileCache::attach(fixture.os, cache->handle()));
   };
   for (const auto& [at, value] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 1},
@@ -277,18 +277,18 @@ std::string file_of(const std::vector<Entry>& entries, const std::string& values
 }
 
 /// What loading it says, and the code.
-Result<std::unique_ptr<cache::Snapshot>> load(CacheGround& ground,
+Result<std::unique_ptr<cache::Snapshot>> load(CacheFixture& fixture,
                                               const std::string& bytes,
                                               std::uint64_t length) {
-  ground.folder.write("loaded", bytes);
-  auto file = must(os::open_file(ground.os, ground.folder.path("loaded"), {}));
-  ground.folder.remove("loaded");
-  return cache::Snapshot::load(ground.os, std::move(file), length);
+  fixture.folder.write("loaded", bytes);
+  auto file = must(os::open_file(fixture.os, fixture.folder.path("loaded"), {}));
+  fixture.folder.remove("loaded");
+  return cache::Snapshot::load(fixture.os, std::move(file), length);
 }
 
 TEST(Snapshot, takes_what_pfio_writes_C7) {
-  CacheGround ground;
-  const auto snapshot = must(load(ground, file_of({{48, 3}, {0, -1}, {51, 0}}, "abc"), 3));
+  CacheFixture fixture;
+  const auto snapshot = must(load(fixture, file_of({{48, 3}, {0, -1}, {51, 0}}, "abc"), 3));
   EXPECT_EQ(text_of(must(snapshot->view(0))), "abc");
   EXPECT_EQ(text_of(must(snapshot->view(1))), std::nullopt);
   EXPECT_EQ(text_of(must(snapshot->view(2))), "");
@@ -309,9 +309,9 @@ TEST(Snapshot, refuses_each_entry_that_points_elsewhere_C7) {
       {{~std::uint64_t{0}, most}, "behind the end"},
       {{static_cast<std::uint64_t>(most), most}, "behind the end"}};
   for (const auto& [entry, reason] : bad) {
-    CacheGround ground;
-    const auto first = load(ground, file_of({entry, {}}, "abc"), 2);
-    const auto second = load(ground, file_of({{32, 3}, entry}, "abc"), 2);
+    CacheFixture fixture;
+    const auto first = load(fixture, file_of({entry, {}}, "abc"), 2);
+    const auto second = load(fixture, file_of({{32, 3}, entry}, "abc"), 2);
     ASSERT_FALSE(first);
     ASSERT_FALSE(second);
     EXPECT_EQ(first.error().code, std::errc::bad_message);
@@ -321,10 +321,10 @@ TEST(Snapshot, refuses_each_entry_that_points_elsewhere_C7) {
 }
 
 TEST(Snapshot, of_another_length_is_refused_where_that_can_be_seen_C7) {
-  CacheGround ground;
-  EXPECT_EQ(code_of(load(ground, file_of({{32, 3}, {}}, "abc"), 3)), std::errc::bad_message);
-  EXPECT_EQ(code_of(load(ground, file_of({{16, 3}}, "abc"), 4)), std::errc::bad_message);
-  EXPECT_EQ(code_of(load(ground, "", std::uint64_t{1} << 60U)), std::errc::bad_message);
+  CacheFixture fixture;
+  EXPECT_EQ(code_of(load(fixture, file_of({{32, 3}, {}}, "abc"), 3)), std::errc::bad_message);
+  EXPECT_EQ(code_of(load(fixture, file_of({{16, 3}}, "abc"), 4)), std::errc::bad_message);
+  EXPECT_EQ(code_of(load(fixture, "", std::uint64_t{1} << 60U)), std::errc::bad_message);
 }
 
 RC_GTEST_PROP(Snapshot, of_any_bytes_is_refused_or_read_within_them_C7, ()) {
@@ -337,8 +337,8 @@ RC_GTEST_PROP(Snapshot, of_any_bytes_is_refused_or_read_within_them_C7, ()) {
   }
   const auto values = *rc::gen::arbitrary<std::vector<char>>();
   const std::string bytes = file_of(entries, std::string(values.begin(), values.end()));
-  CacheGround ground;
-  const auto snapshot = load(ground, bytes, length);
+  CacheFixture fixture;
+  const auto snapshot = load(fixture, bytes, length);
   if (!snapshot) {
     RC_ASSERT(snapshot.error().code == std::errc::bad_message);
     RC_ASSERT(!snapshot.error().subject.empty());
@@ -354,31 +354,31 @@ RC_GTEST_PROP(Snapshot, of_any_bytes_is_refused_or_read_within_them_C7, ()) {
 }
 
 TEST(Snapshot, that_is_cut_off_while_it_is_mapped_is_survived_by_get_checked_C7) {
-  CacheGround ground;
-  const auto cache = ground.make(CacheKind::many, 2);
+  CacheFixture fixture;
+  const auto cache = fixture.make(CacheKind::many, 2);
   ASSERT_TRUE(put(*cache, 0, std::string(10'000, 'x')));
   ASSERT_TRUE(put(*cache, 1, "one"));
   ASSERT_TRUE(must(cache->preserve("kept", false)));
   for (const CacheKind kind : pretend::cache_kinds) {
-    const auto loaded = ground.make(kind, 2);
-    std::filesystem::copy(ground.folder.path("kept"), ground.folder.path("cut"));
+    const auto loaded = fixture.make(kind, 2);
+    std::filesystem::copy(fixture.folder.path("kept"), fixture.folder.path("cut"));
     ASSERT_TRUE(must(loaded->preload("cut")));
-    std::filesystem::resize_file(ground.folder.path("cut"), 100);
+    std::filesystem::resize_file(fixture.folder.path("cut"), 100);
     EXPECT_EQ(code_of(loaded->get_checked(0)), std::errc::bad_message);
     EXPECT_EQ(code_of(loaded->get_checked(1)), std::errc::bad_message);
-    ground.folder.remove("cut");
+    fixture.folder.remove("cut");
   }
-  ground.folder.remove("kept");
+  fixture.folder.remove("kept");
 }
 
 TEST(CacheFolder, is_the_users_cache_by_default_C2) {
-  CacheGround ground;
+  CacheFixture fixture;
   const auto folder_by = [&](std::map<std::string, std::string> variables) {
-    ground.os.variables = std::move(variables);
-    auto cache = MultiprocessFileCache::make(ground.os, ground.party, 1);
+    fixture.os.variables = std::move(variables);
+    auto cache = MultiprocessFileCache::make(fixture.os, fixture.party, 1);
     return cache ? (*cache)->handle() : describe(cache.error());
   };
-  const std::string home = ground.folder.path();
+  const std::string home = fixture.folder.path();
   EXPECT_THAT(folder_by({{"XDG_CACHE_HOME", home + "/xdg"}, {"HOME", home}}),
               HasSubstr(":" + home + "/xdg/lastref/"));
   EXPECT_THAT(folder_by({{"HOME", home}}), HasSubstr(":" + home + "/.cache/lastref/"));
@@ -387,17 +387,17 @@ TEST(CacheFolder, is_the_users_cache_by_default_C2) {
               HasSubstr(":" + home + "/.cache/lastref/"));
   EXPECT_THAT(folder_by({}), HasSubstr("neither $XDG_CACHE_HOME nor $HOME is set"));
   for (const char* name : {"xdg/lastref", "xdg", ".cache/lastref", ".cache"}) {
-    ground.folder.remove(name);
+    fixture.folder.remove(name);
   }
 }
 
 TEST(CacheFolder, where_others_may_replace_files_or_on_a_network_is_refused_C2) {
-  CacheGround ground;
-  ground.folder.make_folder("open");
+  CacheFixture fixture;
+  fixture.folder.make_folder("open");
   CacheOptions options;
-  options.folder = ground.folder.path("open");
+  options.folder = fixture.folder.path("open");
   const auto make = [&] {
-    return code_of(MultiprocessFileCache::make(ground.os, ground.party, 1, options));
+    return code_of(MultiprocessFileCache::make(fixture.os, fixture.party, 1, options));
   };
   namespace fs = std::filesystem;
   fs::permissions(*options.folder, fs::perms(0777));
@@ -406,23 +406,23 @@ TEST(CacheFolder, where_others_may_replace_files_or_on_a_network_is_refused_C2) 
   EXPECT_EQ(make(), std::errc{});
   fs::permissions(*options.folder, fs::perms(0700));
   for (const std::uint64_t network : {0x6969ULL, 0xff534d42ULL, 0xfe534d42ULL, 0x00c36400ULL}) {
-    ground.os.file_system_kind = network;
+    fixture.os.file_system_kind = network;
     EXPECT_EQ(make(), std::errc::not_supported);
   }
-  ground.os.file_system_kind = 0x01021994;  // tmpfs
+  fixture.os.file_system_kind = 0x01021994;  // tmpfs
   EXPECT_EQ(make(), std::errc{});
-  ground.folder.write("file");
-  options.folder = ground.folder.path("file");
+  fixture.folder.write("file");
+  options.folder = fixture.folder.path("file");
   EXPECT_EQ(make(), std::errc::not_a_directory);
-  EXPECT_TRUE(ground.counts.empty());
-  ground.folder.remove("file");
-  EXPECT_THAT(ground.folder.names(), testing::ElementsAre("open"));
-  ground.folder.remove("open");
+  EXPECT_TRUE(fixture.counts.empty());
+  fixture.folder.remove("file");
+  EXPECT_THAT(fixture.folder.names(), testing::ElementsAre("open"));
+  fixture.folder.remove("open");
 }
 
 TEST(CodedCache, keeps_values_of_a_type_C1) {
-  CacheGround ground;
-  const auto cache = ground.make(CacheKind::many, 2);
+  CacheFixture fixture;
+  const auto cache = fixture.make(CacheKind::many, 2);
   CodedCache<int> numbers(*cache,
                           {.encode = [](int number) -> Result<std::vector<std::byte>> {
                              const os::Bytes bytes = std::as_bytes(std::span(&number, 1));

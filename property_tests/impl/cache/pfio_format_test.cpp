@@ -12,13 +12,13 @@
 
 #include <lastref/kernel_os.hpp>
 
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/support/waiting.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::CacheKind;
 using pretend::get_all_ways;
 using pretend::must;
@@ -46,7 +46,7 @@ std::map<std::uint64_t, std::string> values() {
 
 class PfioFormat : public testing::TestWithParam<CacheKind> {
  protected:
-  std::string path(const std::string& name) const { return ground_.folder.path(name); }
+  std::string path(const std::string& name) const { return fixture_.folder.path(name); }
 
   /// The exit code of a Python that does it.
   int perform(std::vector<std::string> words, bool with_values) {
@@ -60,18 +60,18 @@ class PfioFormat : public testing::TestWithParam<CacheKind> {
     for (const std::string& word : words) {
       plan += word + (&word == &words.back() ? '\n' : '\t');
     }
-    ground_.folder.write("plan", plan);
+    fixture_.folder.write("plan", plan);
     os::KernelOs os({.program = LASTREF_PYTHON});
     const os::Child child = must(os.spawn(
         {.entry = LASTREF_PFIO_FORMAT, .arguments = {path("plan")}, .fds = {}, .blocked = {}}));
     const os::UniqueFd process(os, child.process);
     const os::ChildExit exit = must(wait_for(os, process.get()));
-    ground_.folder.remove("plan");
+    fixture_.folder.remove("plan");
     return exit.killed ? -1 : exit.code;
   }
 
   void preserve_ours() {
-    const auto cache = ground_.make(GetParam(), length);
+    const auto cache = fixture_.make(GetParam(), length);
     // Not in their order.
     for (const std::uint64_t slot :
          {std::uint64_t{4}, std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{2}}) {
@@ -81,7 +81,7 @@ class PfioFormat : public testing::TestWithParam<CacheKind> {
   }
 
   void expect_theirs_is_read() {
-    const auto cache = ground_.make(GetParam(), length);
+    const auto cache = fixture_.make(GetParam(), length);
     ASSERT_TRUE(must(cache->preload("kept")));
     for (std::uint64_t slot = 0; slot < length; ++slot) {
       EXPECT_EQ(get_all_ways(*cache, slot),
@@ -90,16 +90,16 @@ class PfioFormat : public testing::TestWithParam<CacheKind> {
   }
 
   void expect_ours_was_read() {
-    std::istringstream read(ground_.folder.read("read"));
+    std::istringstream read(fixture_.folder.read("read"));
     for (std::uint64_t slot = 0; slot < length; ++slot) {
       std::string line;
       std::getline(read, line);
       EXPECT_EQ(line, values().contains(slot) ? hex_of(values().at(slot)) : "none") << slot;
     }
-    ground_.folder.remove("read");
+    fixture_.folder.remove("read");
   }
 
-  CacheGround ground_;
+  CacheFixture fixture_;
 };
 
 INSTANTIATE_TEST_SUITE_P(On,
@@ -111,28 +111,28 @@ TEST_P(PfioFormat, that_we_write_is_read_by_whoever_knows_it_C1_C7) {
   preserve_ours();
   ASSERT_EQ(perform({"read", path("kept"), std::to_string(length), path("read")}, false), 0);
   expect_ours_was_read();
-  ground_.folder.remove("kept");
+  fixture_.folder.remove("kept");
 }
 
 TEST_P(PfioFormat, that_others_write_is_read_C1_C7) {
   ASSERT_EQ(perform({"write", path("kept"), std::to_string(length)}, true), 0);
   expect_theirs_is_read();
-  ground_.folder.remove("kept");
+  fixture_.folder.remove("kept");
 }
 
 TEST_P(PfioFormat, is_that_of_pfio_itself_both_ways_C1_C7) {
   preserve_ours();
   const int read = perform(
-      {"preload", ground_.folder.path(), "kept", std::to_string(length), path("read")}, false);
-  ground_.folder.remove("kept");
+      {"preload", fixture_.folder.path(), "kept", std::to_string(length), path("read")}, false);
+  fixture_.folder.remove("kept");
   if (read == no_pfio) {
     GTEST_SKIP() << "there is no pfio in PYTHONPATH";
   }
   ASSERT_EQ(read, 0);
   expect_ours_was_read();
-  ASSERT_EQ(perform({"preserve", ground_.folder.path(), "kept", std::to_string(length)}, true), 0);
+  ASSERT_EQ(perform({"preserve", fixture_.folder.path(), "kept", std::to_string(length)}, true), 0);
   expect_theirs_is_read();
-  ground_.folder.remove("kept");
+  fixture_.folder.remove("kept");
 }
 
 }  // namespace

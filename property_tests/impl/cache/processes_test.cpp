@@ -71,9 +71,9 @@ Result<std::optional<std::uint64_t>> look(Cache& cache, std::uint64_t slot, std:
 }
 
 /// Memory that all have: how many operations have ended, and the log of them.
-class Ground {
+class Fixture {
  public:
-  explicit Ground(std::span<std::byte> memory) noexcept
+  explicit Fixture(std::span<std::byte> memory) noexcept
       : ended_(*reinterpret_cast<std::uint64_t*>(memory.data())), log_(memory.subspan(log_at)) {}
 
   HistoryLog& log() noexcept { return log_; }
@@ -120,22 +120,25 @@ class Ground {
   HistoryLog log_;
 };
 
-void use_with_threads(Ground& ground, Cache& cache, const std::string& actor, std::uint64_t seed) {
+void use_with_threads(Fixture& fixture,
+                      Cache& cache,
+                      const std::string& actor,
+                      std::uint64_t seed) {
   std::vector<std::jthread> threads;
   for (int at = 0; at < 2; ++at) {
-    threads.emplace_back([&ground, &cache, actor, seed, at] {
-      ground.use(cache, actor + ".thread_" + std::to_string(at), seed + static_cast<unsigned>(at));
+    threads.emplace_back([&fixture, &cache, actor, seed, at] {
+      fixture.use(cache, actor + ".thread_" + std::to_string(at), seed + static_cast<unsigned>(at));
     });
   }
 }
 
-/// {handle, actor, seed}, with the ground's descriptor as its 3.
+/// {handle, actor, seed}, with the fixture's descriptor as its 3.
 int be_user(std::span<const std::string> arguments) {
   os::KernelOs os;
   try {
     const auto cache = must(MultiprocessFileCache::attach(os, arguments[0]));
-    Ground ground(must(pretend::map_shared(os, os::Fd{3}, memory_size)));
-    use_with_threads(ground, *cache, arguments[1], std::stoull(arguments[2]));
+    Fixture fixture(must(pretend::map_shared(os, os::Fd{3}, memory_size)));
+    use_with_threads(fixture, *cache, arguments[1], std::stoull(arguments[2]));
     return 0;
   } catch (const std::exception& error) {
     std::cerr << arguments[1] << ": " << error.what() << '\n';
@@ -153,7 +156,7 @@ class Users {
                                         slots,
                                         {.folder = folder_.path(), .size_limit = size_limit}))) {}
 
-  Ground& ground() { return ground_; }
+  Fixture& fixture() { return fixture_; }
   MultiprocessFileCache& cache() { return *cache_; }
   os::KernelOs& os() { return os_; }
 
@@ -173,7 +176,7 @@ class Users {
   }
 
   void wait_until_ended(std::uint64_t operations) {
-    while (ground_.ended() < operations) {
+    while (fixture_.ended() < operations) {
       std::this_thread::yield();
     }
   }
@@ -190,7 +193,7 @@ class Users {
   pretend::Counts counts_;
   std::unique_ptr<MultiprocessFileCache> cache_;
   pretend::SharedFile shared_{os_, memory_size};
-  Ground ground_{shared_.memory()};
+  Fixture fixture_{shared_.memory()};
 };
 
 /// What a history of theirs takes.
@@ -210,7 +213,7 @@ void live(const Plan& plan) {
     processes.push_back(users.start("process_" + std::to_string(at), plan.seed + 10 * at));
   }
   std::jthread here(
-      [&] { use_with_threads(users.ground(), users.cache(), "maker", plan.seed + 100); });
+      [&] { use_with_threads(users.fixture(), users.cache(), "maker", plan.seed + 100); });
   users.wait_until_ended(plan.killed_after);
   const Status killed = users.os().signal_process(processes[0].get(), os::Signal::kill);
   // It may have done all that it had to do, and nobody keeps its body.
@@ -218,7 +221,7 @@ void live(const Plan& plan) {
   users.expect_end(processes[0], true);
   users.wait_until_ended(plan.preserved_after);
   {
-    const auto asked = users.ground().log().invoke(
+    const auto asked = users.fixture().log().invoke(
         {.actor = "maker", .kind = OperationKind::freeze, .slot = 0, .value = 0});
     asked.answered(users.preserve());
   }
@@ -227,10 +230,10 @@ void live(const Plan& plan) {
     users.expect_end(processes[at], false);
   }
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
-    users.ground().get(users.cache(), "maker", slot, slot % 3);
+    users.fixture().get(users.cache(), "maker", slot, slot % 3);
   }
-  const auto history = must(
-      users.ground().log().history(plan.is_limited ? Refusals::at_a_limit : Refusals::when_frozen));
+  const auto history = must(users.fixture().log().history(plan.is_limited ? Refusals::at_a_limit
+                                                                          : Refusals::when_frozen));
   EXPECT_GT(history.operations.size(), operations_of_a_thread * 6);
   const auto findings = harness::oracle::linearizable(history);
   EXPECT_TRUE(findings.empty()) << findings.front().seen << '\n'

@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::CacheKind;
 using pretend::must;
 using testing::IsEmpty;
@@ -35,10 +35,10 @@ INSTANTIATE_TEST_SUITE_P(On,
                          [](const auto& each) { return pretend::name_of(each.param); });
 
 TEST_P(CacheThreads, of_many_writers_each_slot_has_one_winner_C3_C8) {
-  CacheGround ground;
-  CacheOptions options = ground.options();
+  CacheFixture fixture;
+  CacheOptions options = fixture.options();
   options.is_thread_safe = true;
-  const auto cache = must(ground.try_make(GetParam(), slots, options));
+  const auto cache = must(fixture.try_make(GetParam(), slots, options));
   EXPECT_TRUE(cache->is_multithread_safe());
   std::vector<std::vector<char>> won(writers, std::vector<char>(slots, 0));
   std::vector<std::thread> threads;
@@ -76,10 +76,10 @@ TEST_P(CacheThreads, of_many_writers_each_slot_has_one_winner_C3_C8) {
 
 TEST_P(CacheThreads, who_are_inside_when_it_is_closed_go_on_C2_C3) {
   for (int times = 0; times < 20; ++times) {
-    CacheGround ground;
-    CacheOptions options = ground.options();
+    CacheFixture fixture;
+    CacheOptions options = fixture.options();
     options.is_thread_safe = true;
-    const auto cache = must(ground.try_make(GetParam(), slots, options));
+    const auto cache = must(fixture.try_make(GetParam(), slots, options));
     std::atomic<std::size_t> busy{0};
     std::vector<std::thread> threads;
     for (std::size_t writer = 0; writer < writers; ++writer) {
@@ -99,16 +99,16 @@ TEST_P(CacheThreads, who_are_inside_when_it_is_closed_go_on_C2_C3) {
     for (std::thread& thread : threads) {
       thread.join();
     }
-    EXPECT_THAT(ground.folder.names(), IsEmpty());
-    EXPECT_EQ(ground.os.count_of(Call::map), ground.os.count_of(Call::unmap));
+    EXPECT_THAT(fixture.folder.names(), IsEmpty());
+    EXPECT_EQ(fixture.os.count_of(Call::map), fixture.os.count_of(Call::unmap));
   }
 }
 
 TEST(ManyThreads, load_once_C7) {
   for (int times = 0; times < 20; ++times) {
-    CacheGround ground;
-    ASSERT_TRUE(must(ground.make(CacheKind::memory, 2)->preserve("kept", false)));
-    const auto cache = ground.make_many(2);
+    CacheFixture fixture;
+    ASSERT_TRUE(must(fixture.make(CacheKind::memory, 2)->preserve("kept", false)));
+    const auto cache = fixture.make_many(2);
     std::atomic<std::size_t> loaded{0};
     std::vector<std::thread> threads;
     for (std::size_t n = 0; n < writers; ++n) {
@@ -118,20 +118,20 @@ TEST(ManyThreads, load_once_C7) {
       thread.join();
     }
     EXPECT_EQ(loaded, 1U);
-    ground.folder.remove("kept");
+    fixture.folder.remove("kept");
   }
 }
 
 TEST(Safety, is_what_it_is_said_to_be_C2_C8) {
-  CacheGround ground;
+  CacheFixture fixture;
   for (const bool is_thread_safe : {false, true}) {
-    CacheOptions options = ground.options();
+    CacheOptions options = fixture.options();
     options.is_thread_safe = is_thread_safe;
-    const auto many = must(ground.try_make(CacheKind::many, 1, options));
+    const auto many = must(fixture.try_make(CacheKind::many, 1, options));
     EXPECT_TRUE(many->is_multiprocess_safe());
     EXPECT_TRUE(many->is_multithread_safe());
     for (const CacheKind kind : {CacheKind::file, CacheKind::memory}) {
-      const auto one = must(ground.try_make(kind, 1, options));
+      const auto one = must(fixture.try_make(kind, 1, options));
       EXPECT_FALSE(one->is_multiprocess_safe());
       EXPECT_EQ(one->is_multithread_safe(), is_thread_safe);
     }

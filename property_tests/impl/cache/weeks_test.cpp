@@ -13,14 +13,14 @@
 #include <lastref/kernel_os.hpp>
 
 #include "impl/cache/leased.hpp"
-#include "property_tests/impl/cache/cache_ground.hpp"
+#include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/impl/cache/forked.hpp"
 #include "property_tests/impl/cache/maps.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::CacheGround;
+using pretend::CacheFixture;
 using pretend::CacheKind;
 using pretend::code_of;
 using pretend::get;
@@ -31,13 +31,13 @@ using testing::IsEmpty;
 
 TEST(CacheWeeks, a_preserved_cache_is_attached_without_memory_of_its_own_E12) {
   constexpr std::uint64_t length = 100'000;
-  CacheGround ground;
+  CacheFixture fixture;
   {
-    const auto cache = ground.make(CacheKind::many, length);
+    const auto cache = fixture.make(CacheKind::many, length);
     ASSERT_TRUE(put(*cache, 7, "seven"));
     ASSERT_TRUE(must(cache->preserve("kept", false)));
   }
-  const auto made = ground.make_many(length);
+  const auto made = fixture.make_many(length);
   ASSERT_TRUE(must(made->preload("kept")));
   os::KernelOs os;
   std::vector<std::unique_ptr<MultiprocessFileCache>> attached;
@@ -49,38 +49,38 @@ TEST(CacheWeeks, a_preserved_cache_is_attached_without_memory_of_its_own_E12) {
   }
   EXPECT_LT(heap(), before + 10 * 4096) << "16 bytes a slot would be 16,000,000";
   // Nor is it read.
-  ground.os.crossings.clear();
-  static_cast<void>(must(MultiprocessFileCache::attach(ground.os, made->handle())));
-  EXPECT_EQ(ground.os.count_of(Call::read_at), 0U);
+  fixture.os.crossings.clear();
+  static_cast<void>(must(MultiprocessFileCache::attach(fixture.os, made->handle())));
+  EXPECT_EQ(fixture.os.count_of(Call::read_at), 0U);
   attached.clear();
-  ground.folder.remove("kept");
+  fixture.folder.remove("kept");
 }
 
 TEST(CacheWeeks, an_entry_that_changes_after_the_cache_was_loaded_is_a_typed_error_C7_E12) {
-  CacheGround ground;
-  const auto cache = ground.make(CacheKind::many, 2);
+  CacheFixture fixture;
+  const auto cache = fixture.make(CacheKind::many, 2);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   ASSERT_TRUE(must(cache->preserve("kept", false)));
-  const auto made = ground.make_many(2);
+  const auto made = fixture.make_many(2);
   ASSERT_TRUE(must(made->preload("kept")));
-  const auto file = must(os::open_file(ground.os, ground.folder.path("kept"), {.write = true}));
+  const auto file = must(os::open_file(fixture.os, fixture.folder.path("kept"), {.write = true}));
   const std::uint64_t far = std::uint64_t{1} << 40U;
-  ASSERT_TRUE(os::write_all_at(ground.os, file.get(), std::as_bytes(std::span(&far, 1)), 0));
-  const auto attached = must(MultiprocessFileCache::attach(ground.os, made->handle()));
+  ASSERT_TRUE(os::write_all_at(fixture.os, file.get(), std::as_bytes(std::span(&far, 1)), 0));
+  const auto attached = must(MultiprocessFileCache::attach(fixture.os, made->handle()));
   for (Cache* const each : {static_cast<Cache*>(made.get()), static_cast<Cache*>(attached.get())}) {
     EXPECT_EQ(code_of(each->get(0)), std::errc::bad_message);
     EXPECT_EQ(code_of(each->view(0)), std::errc::bad_message);
     EXPECT_EQ(code_of(each->get_checked(0)), std::errc::bad_message);
     EXPECT_EQ(get(*each, 1), std::nullopt);
   }
-  ground.folder.remove("kept");
+  fixture.folder.remove("kept");
 }
 
 TEST(CacheWeeks, a_cache_that_grows_is_mapped_once_E12) {
   constexpr std::uint64_t length = 3000;
-  CacheGround ground;
+  CacheFixture fixture;
   os::KernelOs os;
-  const auto cache = ground.make_many(length);
+  const auto cache = fixture.make_many(length);
   const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
   std::optional<CachedBytes> view;
   for (std::uint64_t slot = 0; slot < length; ++slot) {
@@ -92,7 +92,7 @@ TEST(CacheWeeks, a_cache_that_grows_is_mapped_once_E12) {
   }
   // 24,256 bytes of words, mapped by both, a map of 4 MiB for some 3 of values, and that of the
   // view.
-  EXPECT_LE(pretend::mapped_of(ground.folder.path()), 2 * 24'576 + (4U << 20U) + (64U << 10U));
+  EXPECT_LE(pretend::mapped_of(fixture.folder.path()), 2 * 24'576 + (4U << 20U) + (64U << 10U));
   EXPECT_EQ(pretend::text_of(view), std::string(1000, 'x'));
 }
 
@@ -105,9 +105,9 @@ struct Held {
 };
 
 TEST(CacheWeeks, a_million_operations_leave_what_a_thousand_leave_E12) {
-  CacheGround ground;
+  CacheFixture fixture;
   os::KernelOs os;
-  const auto cache = must(MultiprocessFileCache::make(os, ground.party, 100, ground.options()));
+  const auto cache = must(MultiprocessFileCache::make(os, fixture.party, 100, fixture.options()));
   const auto use = [&](int times) {
     for (int n = 0; n < times; ++n) {
       const std::uint64_t slot = static_cast<std::uint64_t>(n) % 100;
@@ -115,7 +115,7 @@ TEST(CacheWeeks, a_million_operations_leave_what_a_thousand_leave_E12) {
       static_cast<void>(must(cache->get(slot)));
       static_cast<void>(must(cache->view(slot)));
     }
-    return Held{.heap = heap(), .mapped = pretend::mapped_of(ground.folder.path())};
+    return Held{.heap = heap(), .mapped = pretend::mapped_of(fixture.folder.path())};
   };
   static_cast<void>(use(1000));
   const Held few = use(1000);
@@ -123,16 +123,16 @@ TEST(CacheWeeks, a_million_operations_leave_what_a_thousand_leave_E12) {
 }
 
 TEST(CacheWeeks, ten_thousand_caches_leave_what_ten_leave_E12) {
-  CacheGround ground;
+  CacheFixture fixture;
   os::KernelOs os;
-  const auto cache = must(MultiprocessFileCache::make(os, ground.party, 10, ground.options()));
+  const auto cache = must(MultiprocessFileCache::make(os, fixture.party, 10, fixture.options()));
   ASSERT_TRUE(put(*cache, 0, "zero"));
   const auto use = [&](int times) {
     for (int n = 0; n < times; ++n) {
       const auto attached = must(MultiprocessFileCache::attach(os, cache->handle()));
       static_cast<void>(must(attached->get(0)));
     }
-    return Held{.heap = heap(), .mapped = pretend::mapped_of(ground.folder.path())};
+    return Held{.heap = heap(), .mapped = pretend::mapped_of(fixture.folder.path())};
   };
   static_cast<void>(use(10));
   const Held few = use(10);
@@ -184,18 +184,18 @@ INSTANTIATE_TEST_SUITE_P(On,
                          [](const auto& each) { return pretend::name_of(each.param); });
 
 TEST_P(CacheInAThread, destroyed_while_a_call_is_in_it_waits_for_it_E9) {
-  CacheGround ground;
-  CacheOptions options = ground.options();
+  CacheFixture fixture;
+  CacheOptions options = fixture.options();
   options.is_thread_safe = true;
-  auto cache = must(ground.try_make(GetParam(), 4, options));
+  auto cache = must(fixture.try_make(GetParam(), 4, options));
   ASSERT_TRUE(put(*cache, 0, std::string(1000, 'z')));
   std::atomic<bool> is_inside{false};
   std::atomic<bool> is_over{false};
   std::atomic<bool> is_destroyed{false};
   // Inside of a call: preserve asks the system for much.
-  ground.os.after = [&](const pretend::Crossing& crossed) {
+  fixture.os.after = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::rename_new && !is_inside.exchange(true)) {
-      while (ground.os.count_of(Call::poll) == 0 && !is_destroyed) {
+      while (fixture.os.count_of(Call::poll) == 0 && !is_destroyed) {
         std::this_thread::yield();
       }
       is_over = !is_destroyed;
@@ -209,21 +209,21 @@ TEST_P(CacheInAThread, destroyed_while_a_call_is_in_it_waits_for_it_E9) {
   is_destroyed = true;
   EXPECT_TRUE(is_over);
   user.join();
-  ground.os.after = nullptr;
-  EXPECT_THAT(ground.folder.names(), testing::ElementsAre("kept"));
-  ground.folder.remove("kept");
+  fixture.os.after = nullptr;
+  EXPECT_THAT(fixture.folder.names(), testing::ElementsAre("kept"));
+  fixture.folder.remove("kept");
 }
 
 TEST_P(CacheInAThread, forked_while_a_call_is_in_it_is_used_and_ended_by_the_child_E8) {
-  CacheGround ground;
-  CacheOptions options = ground.options();
+  CacheFixture fixture;
+  CacheOptions options = fixture.options();
   options.is_thread_safe = true;
-  auto cache = must(ground.try_make(GetParam(), 4, options));
+  auto cache = must(fixture.try_make(GetParam(), 4, options));
   ASSERT_TRUE(put(*cache, 0, "zero"));
-  const std::size_t there = ground.folder.names().size();
+  const std::size_t there = fixture.folder.names().size();
   std::atomic<bool> is_inside{false};
   std::atomic<bool> is_forked{false};
-  ground.os.after = [&](const pretend::Crossing& crossed) {
+  fixture.os.after = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::rename_new && !is_inside.exchange(true)) {
       while (!is_forked) {
         std::this_thread::yield();
@@ -235,8 +235,8 @@ TEST_P(CacheInAThread, forked_while_a_call_is_in_it_is_used_and_ended_by_the_chi
     std::this_thread::yield();
   }
   const pretend::ForkedEnd end = pretend::run_forked([&] {
-    ground.os.pid = ground.os.real_pid();
-    ground.os.after = nullptr;
+    fixture.os.pid = fixture.os.real_pid();
+    fixture.os.after = nullptr;
     const auto found = cache->get(0);
     const bool is_right = GetParam() == CacheKind::many
                               ? found && pretend::text_of(*found) == "zero"
@@ -247,19 +247,19 @@ TEST_P(CacheInAThread, forked_while_a_call_is_in_it_is_used_and_ended_by_the_chi
   });
   is_forked = true;
   user.join();
-  ground.os.after = nullptr;
+  fixture.os.after = nullptr;
   EXPECT_TRUE(end.said);
   EXPECT_EQ(get(*cache, 0), "zero");
-  ground.folder.remove("kept");
-  EXPECT_EQ(ground.folder.names().size(), there);
+  fixture.folder.remove("kept");
+  EXPECT_EQ(fixture.folder.names().size(), there);
 }
 
 TEST(FileOfOne, is_not_written_by_a_forked_child_E8) {
-  CacheGround ground;
-  const auto cache = ground.make(CacheKind::file, 4);
+  CacheFixture fixture;
+  const auto cache = fixture.make(CacheKind::file, 4);
   ASSERT_TRUE(put(*cache, 0, "zero"));
   const pretend::ForkedEnd end = pretend::run_forked([&] {
-    ground.os.pid = ground.os.real_pid();
+    fixture.os.pid = fixture.os.real_pid();
     return code_of(cache->put(1, os::bytes_of("late"))) == std::errc::operation_not_permitted;
   });
   EXPECT_TRUE(end.said);

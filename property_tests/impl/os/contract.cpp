@@ -42,7 +42,7 @@ constexpr int fds_looked_at = 256;
 
 }  // namespace
 
-void PrintTo(const GroundRow& row, std::ostream* out) {
+void PrintTo(const FixtureRow& row, std::ostream* out) {
   *out << row.name;
 }
 
@@ -95,11 +95,11 @@ os::ChildExit Running::kill() {
   return end();
 }
 
-Scene::Scene(Os& os, Ground& ground)
+Scene::Scene(Os& os, Fixture& fixture)
     : os_(os),
-      ground_(ground),
+      fixture_(fixture),
       tag_("contract_" + random_text(os)),
-      folder_(ground.base() + "/" + tag_),
+      folder_(fixture.base() + "/" + tag_),
       fds_before_(open_fds()) {
   EXPECT_TRUE(worked(os.make_folder(folder_, 0700)));
 }
@@ -117,8 +117,8 @@ std::size_t Scene::open_fds() {
   return count;
 }
 
-UniqueFd Scene::open(const os::Place& place, const os::OpenOptions& options) {
-  return value_of(os::open_file(os_, place, options));
+UniqueFd Scene::open(const os::PathAt& where, const os::OpenOptions& options) {
+  return value_of(os::open_file(os_, where, options));
 }
 
 UniqueFd Scene::create(const std::string& name, std::string_view text) {
@@ -169,9 +169,9 @@ bool Scene::exists(const std::string& name) {
 }
 
 void OsContract::act(const std::function<void(Scene&)>& body) {
-  const std::unique_ptr<Ground> ground = GetParam().make();
-  ground->run([&](Os& os) {
-    Scene scene(os, *ground);
+  const std::unique_ptr<Fixture> fixture = GetParam().make();
+  fixture->run([&](Os& os) {
+    Scene scene(os, *fixture);
     body(scene);
   });
 }

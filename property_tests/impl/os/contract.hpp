@@ -1,9 +1,9 @@
 // os_contract: the words in which the contract of os::Os is tested, on every Os that there is.
 //
-// A Ground is one kind of Os together with whoever runs processes on it. All suites named
-// ...Contract are parameterised over `grounds()`: an Os joins that list, or does not exist. A test
-// is a process on its ground, with a folder of its own that has to be empty again when it ends, and
-// no descriptor may be left. Child processes run one of `entries()`.
+// A Fixture is one kind of Os together with whoever runs processes on it. All suites named
+// ...Contract are parameterised over `fixtures()`: an Os joins that list, or does not exist. A test
+// is a process on its fixture, with a folder of its own that has to be empty again when it ends,
+// and no descriptor may be left. Child processes run one of `entries()`.
 #pragma once
 
 #include <chrono>
@@ -49,12 +49,12 @@ struct Entry {
 };
 std::span<const Entry> entries() noexcept;
 
-class Ground {
+class Fixture {
  public:
-  Ground() = default;
-  Ground(const Ground&) = delete;
-  Ground& operator=(const Ground&) = delete;
-  virtual ~Ground() = default;
+  Fixture() = default;
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+  virtual ~Fixture() = default;
 
   /// Runs `body` as a process whose children can be any of `entries()`; returns when it is over.
   virtual void run(const std::function<void(os::Os&)>& body) = 0;
@@ -64,15 +64,15 @@ class Ground {
   virtual void plant_symlink(const std::string& path, const std::string& target) = 0;
 };
 
-struct GroundRow {
+struct FixtureRow {
   const char* name;
-  std::unique_ptr<Ground> (*make)();
+  std::unique_ptr<Fixture> (*make)();
 };
-void PrintTo(const GroundRow& row, std::ostream* out);
-const std::vector<GroundRow>& grounds();
+void PrintTo(const FixtureRow& row, std::ostream* out);
+const std::vector<FixtureRow>& fixtures();
 /// The real kernel, for what only it can show.
-GroundRow kernel_ground();
-GroundRow sim_ground();
+FixtureRow kernel_fixture();
+FixtureRow sim_fixture();
 
 /// `result` is an error of this row with this code; says what it is if not.
 testing::AssertionResult fails(const Status& result, Call call, std::errc code);
@@ -130,20 +130,20 @@ class Running {
 /// One test's surroundings.
 class Scene {
  public:
-  Scene(os::Os& os, Ground& ground);
+  Scene(os::Os& os, Fixture& fixture);
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
   ~Scene();
 
   os::Os& os() noexcept { return os_; }
-  Ground& ground() noexcept { return ground_; }
+  Fixture& fixture() noexcept { return fixture_; }
   const std::string& folder() const noexcept { return folder_; }
   /// In this test's folder.
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   /// Nobody else's: for shared memory and semaphores. Starts with a slash.
   std::string unique_name() const { return "/lastref_" + tag_; }
 
-  os::UniqueFd open(const os::Place& place, const os::OpenOptions& options = {});
+  os::UniqueFd open(const os::PathAt& where, const os::OpenOptions& options = {});
   /// A new file in the folder, open for writing.
   os::UniqueFd create(const std::string& name, std::string_view text = {});
   std::string text_of(const std::string& name);
@@ -157,13 +157,13 @@ class Scene {
   std::size_t open_fds();
 
   os::Os& os_;
-  Ground& ground_;
+  Fixture& fixture_;
   std::string tag_;
   std::string folder_;
   std::size_t fds_before_;
 };
 
-class OsContract : public testing::TestWithParam<GroundRow> {
+class OsContract : public testing::TestWithParam<FixtureRow> {
  protected:
   /// The test itself.
   static void act(const std::function<void(Scene&)>& body);
@@ -184,9 +184,9 @@ os::PollItem look_at(os::Os& os, os::Fd fd);
 
 }  // namespace lastref::contract
 
-/// Every suite runs on every ground.
-#define LASTREF_ON_EVERY_GROUND(suite)                                         \
-  INSTANTIATE_TEST_SUITE_P(                                                    \
-      On, suite, testing::ValuesIn(contract::grounds()), [](const auto& row) { \
-        return std::string(row.param.name);                                    \
+/// Every suite runs on every fixture.
+#define LASTREF_ON_EVERY_FIXTURE(suite)                                         \
+  INSTANTIATE_TEST_SUITE_P(                                                     \
+      On, suite, testing::ValuesIn(contract::fixtures()), [](const auto& row) { \
+        return std::string(row.param.name);                                     \
       })

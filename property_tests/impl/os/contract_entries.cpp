@@ -21,8 +21,8 @@ constexpr std::size_t fill_size = std::size_t{1} << 16U;
 constexpr Fd three{3};
 constexpr Fd four{4};
 
-void write_word(Os& os, Fd fd, std::string_view word) {
-  static_cast<void>(os::write_all(os, fd, os::bytes_of(word)));
+void write_text(Os& os, Fd fd, std::string_view text) {
+  static_cast<void>(os::write_all(os, fd, os::bytes_of(text)));
 }
 
 /// Waits until nobody has the pipe's or socket's other side.
@@ -46,27 +46,27 @@ int exit_with(Os&, Arguments arguments) {
 /// Says its arguments on 3, one a line.
 int say(Os& os, Arguments arguments) {
   for (const std::string& argument : arguments) {
-    write_word(os, three, argument + "\n");
+    write_text(os, three, argument + "\n");
   }
   return 0;
 }
 
 /// Says its pid on 3.
 int say_id(Os& os, Arguments) {
-  write_word(os, three, std::to_string(os.process_id()));
+  write_text(os, three, std::to_string(os.process_id()));
   return 0;
 }
 
 /// Says its token on 3.
 int say_token(Os& os, Arguments) {
-  write_word(os, three, std::to_string(os.process_token()));
+  write_text(os, three, std::to_string(os.process_token()));
   return 0;
 }
 
 /// Says the values of the variables that its arguments name on 3, one a line, or "none".
 int say_environment(Os& os, Arguments arguments) {
   for (const std::string& name : arguments) {
-    write_word(os, three, os.environment(name).value_or("none") + "\n");
+    write_text(os, three, os.environment(name).value_or("none") + "\n");
   }
   return 0;
 }
@@ -100,8 +100,8 @@ int wait(Os& os, Arguments) {
 
 /// Says "three" on 3 and "four" on 4.
 int say_numbers(Os& os, Arguments) {
-  write_word(os, three, "three");
-  write_word(os, four, "four");
+  write_text(os, three, "three");
+  write_text(os, four, "four");
   return 0;
 }
 
@@ -216,7 +216,7 @@ int lock(Os& os, Arguments arguments) {
     return went_wrong;
   }
   const Status locked = os.lock_range(file->get(), range_of(arguments.subspan(1)));
-  write_word(os, four, locked ? "locked" : "refused");
+  write_text(os, four, locked ? "locked" : "refused");
   return wait_until_over(os, three);
 }
 
@@ -237,7 +237,7 @@ int ignore_signals(Os& os, Arguments) {
       return went_wrong;
     }
   }
-  write_word(os, four, "ready");
+  write_text(os, four, "ready");
   return wait_until_over(os, three);
 }
 
@@ -282,7 +282,7 @@ class Farewells {
 int say_at_exit(Os& os, Arguments arguments) {
   const auto farewells = Farewells::at_exit(os);
   for (const std::string& argument : arguments) {
-    farewells->add(os, [&os, argument] { write_word(os, three, argument + "\n"); });
+    farewells->add(os, [&os, argument] { write_text(os, three, argument + "\n"); });
   }
   return 7;
 }
@@ -291,11 +291,11 @@ int say_at_exit(Os& os, Arguments arguments) {
 /// also registers "f".
 int change_exit(Os& os, Arguments) {
   const auto farewells = Farewells::at_exit(os);
-  const auto say = [&os](const char* word) { return [&os, word] { write_word(os, three, word); }; };
+  const auto say = [&os](const char* text) { return [&os, text] { write_text(os, three, text); }; };
   const std::size_t a = farewells->add(os, say("a"));
   const std::size_t b = farewells->add(os, say("b"));
   farewells->add(os, [&os, a, say, list = farewells.get()] {
-    write_word(os, three, "c");
+    write_text(os, three, "c");
     list->take_back(a);
     list->add(os, say("f"));
   });
@@ -308,8 +308,8 @@ int change_exit(Os& os, Arguments) {
 /// Says "ready" on 4, lives as long as the other side of 3, and says "over" on 4 when it ends.
 int wait_and_say(Os& os, Arguments) {
   const auto farewells = Farewells::at_exit(os);
-  farewells->add(os, [&os] { write_word(os, four, "over"); });
-  write_word(os, four, "ready");
+  farewells->add(os, [&os] { write_text(os, four, "over"); });
+  write_text(os, four, "ready");
   return wait_until_over(os, three);
 }
 
@@ -319,7 +319,7 @@ struct LateSpeaker {
   LateSpeaker(const LateSpeaker&) = delete;
   LateSpeaker& operator=(const LateSpeaker&) = delete;
   ~LateSpeaker() {
-    late = os.at_exit([this] { write_word(os, three, "late "); }).release();
+    late = os.at_exit([this] { write_text(os, three, "late "); }).release();
   }
 
   Os& os;
@@ -330,7 +330,7 @@ struct LateSpeaker {
 int say_late(Os& os, Arguments) {
   // Made before the first action is registered, so destroyed when it has run.
   static const LateSpeaker speaker(os);
-  Farewells::at_exit(os)->add(os, [&os] { write_word(os, three, "first "); });
+  Farewells::at_exit(os)->add(os, [&os] { write_text(os, three, "first "); });
   return 0;
 }
 

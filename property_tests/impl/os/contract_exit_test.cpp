@@ -13,7 +13,7 @@ using os::ChildExit;
 constexpr int sigkill = 9;
 
 class ExitContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(ExitContract);
+LASTREF_ON_EVERY_FIXTURE(ExitContract);
 
 /// What a child said on 3 until it ended with this code.
 std::string said_by(Scene& scene,

@@ -19,7 +19,7 @@ using os::FileKind;
 using os::UniqueFd;
 
 class FilesContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(FilesContract);
+LASTREF_ON_EVERY_FIXTURE(FilesContract);
 
 std::array<std::byte, 64> buffer;
 
@@ -82,7 +82,7 @@ TEST_P(FilesContract, a_name_that_is_too_long_is_refused) {
 TEST_P(FilesContract, a_symlink_is_not_followed) {
   act([](Scene& scene) {
     scene.create("target", "kept");
-    scene.ground().plant_symlink(scene.path("link"), scene.path("target"));
+    scene.fixture().plant_symlink(scene.path("link"), scene.path("target"));
     EXPECT_TRUE(fails(scene.os().open(scene.path("link"), {}),
                       Call::open,
                       std::errc::too_many_symbolic_link_levels));
@@ -98,7 +98,7 @@ TEST_P(FilesContract, a_symlink_is_not_followed) {
 
 TEST_P(FilesContract, a_symlink_to_a_folder_is_no_folder) {
   act([](Scene& scene) {
-    scene.ground().plant_symlink(scene.path("link"), scene.folder());
+    scene.fixture().plant_symlink(scene.path("link"), scene.folder());
     EXPECT_TRUE(fails(scene.os().open(scene.path("link"), {.folder = true}),
                       Call::open,
                       std::errc::not_a_directory));
@@ -347,7 +347,7 @@ TEST_P(FilesContract, a_folder_tells_every_entry_once_and_its_kind) {
   act([](Scene& scene) {
     scene.create("file");
     EXPECT_TRUE(worked(scene.os().make_folder(scene.path("folder"), 0700)));
-    scene.ground().plant_symlink(scene.path("link"), "file");
+    scene.fixture().plant_symlink(scene.path("link"), "file");
     scene.listener("socket");
     const UniqueFd folder = scene.open(scene.folder(), {.folder = true});
     std::multiset<std::pair<std::string, FileKind>> seen;
@@ -412,7 +412,7 @@ TEST_P(FilesContract, a_folder_that_may_not_be_written_takes_no_file) {
 }
 
 class NamesContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(NamesContract);
+LASTREF_ON_EVERY_FIXTURE(NamesContract);
 
 TEST_P(NamesContract, shared_memory_is_made_once_and_unlinked_once) {
   act([](Scene& scene) {

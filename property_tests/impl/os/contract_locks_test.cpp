@@ -16,7 +16,7 @@ using os::LockKind;
 using os::UniqueFd;
 
 class LocksContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(LocksContract);
+LASTREF_ON_EVERY_FIXTURE(LocksContract);
 
 /// A child that tries to lock a range of a file, and keeps it as long as this lives.
 class Locking {

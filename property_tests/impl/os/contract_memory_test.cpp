@@ -19,7 +19,7 @@ using os::UniqueFd;
 using os::UniqueMap;
 
 class MemoryContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(MemoryContract);
+LASTREF_ON_EVERY_FIXTURE(MemoryContract);
 
 UniqueMap map(Scene& scene, Fd file, std::size_t size, MapKind kind) {
   return value_of(os::map_memory(scene.os(), {.file = file, .size = size, .kind = kind}));

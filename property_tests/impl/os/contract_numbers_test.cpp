@@ -11,7 +11,7 @@ using os::ChildExit;
 using os::Fd;
 
 class NumbersContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(NumbersContract);
+LASTREF_ON_EVERY_FIXTURE(NumbersContract);
 
 TEST_P(NumbersContract, no_descriptor_is_0_1_or_2_whichever_of_them_are_closed_E1) {
   act([](Scene& scene) {

@@ -20,7 +20,7 @@ using os::Fd;
 using os::UniqueFd;
 
 class PipesContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(PipesContract);
+LASTREF_ON_EVERY_FIXTURE(PipesContract);
 
 TEST_P(PipesContract, what_goes_in_comes_out_and_then_the_end) {
   act([](Scene& scene) {
@@ -59,7 +59,7 @@ TEST_P(PipesContract, writing_to_nobody_is_an_error_and_no_signal) {
 }
 
 class PollContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(PollContract);
+LASTREF_ON_EVERY_FIXTURE(PollContract);
 
 TEST_P(PollContract, it_waits_no_longer_than_it_was_told) {
   act([](Scene& scene) {

@@ -26,7 +26,7 @@ constexpr int sigkill = 9;
 constexpr int sigterm = 15;
 
 class ProcessesContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(ProcessesContract);
+LASTREF_ON_EVERY_FIXTURE(ProcessesContract);
 
 /// A child, and the pipe whose end it waits for.
 struct Waiting {
@@ -356,7 +356,7 @@ TEST_P(ProcessesContract, kill_and_stop_cannot_be_ignored) {
 }
 
 class ThreadsContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(ThreadsContract);
+LASTREF_ON_EVERY_FIXTURE(ThreadsContract);
 
 TEST_P(ThreadsContract, a_joined_thread_has_run) {
   act([](Scene& scene) {
@@ -440,7 +440,7 @@ TEST_P(ProcessesContract, there_is_a_processor_and_a_child_sees_as_many) {
 }
 
 class ChanceContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(ChanceContract);
+LASTREF_ON_EVERY_FIXTURE(ChanceContract);
 
 TEST_P(ChanceContract, entropy_fills_every_byte_and_differs) {
   act([](Scene& scene) {

@@ -16,7 +16,7 @@ using os::FileKind;
 using os::UniqueFd;
 
 class RenameContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(RenameContract);
+LASTREF_ON_EVERY_FIXTURE(RenameContract);
 
 Status rename(Scene& scene, const std::string& from, const std::string& to) {
   return scene.os().rename(scene.path(from), scene.path(to));
@@ -134,7 +134,7 @@ TEST_P(RenameContract, a_symlink_is_not_followed_at_either_end) {
   act([](Scene& scene) {
     scene.create("target", "kept");
     scene.create("a", "text");
-    scene.ground().plant_symlink(scene.path("link"), scene.path("target"));
+    scene.fixture().plant_symlink(scene.path("link"), scene.path("target"));
     EXPECT_TRUE(worked(rename(scene, "link", "moved")));
     EXPECT_EQ(value_of(scene.os().status_at(scene.path("moved"))).kind, FileKind::symlink);
     EXPECT_TRUE(worked(rename(scene, "a", "moved")));
@@ -238,7 +238,7 @@ TEST_P(RenameContract, nothing_is_renamed_out_of_or_into_what_may_not_be_written
 }
 
 class RenameNewContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(RenameNewContract);
+LASTREF_ON_EVERY_FIXTURE(RenameNewContract);
 
 Status rename_new(Scene& scene, const std::string& from, const std::string& to) {
   return scene.os().rename_new(scene.path(from), scene.path(to));
@@ -276,7 +276,7 @@ TEST_P(RenameNewContract, nothing_is_replaced_whatever_has_the_name) {
     scene.create("file", "kept");
     make_folder(scene, "folder");
     make_folder(scene, "empty");
-    scene.ground().plant_symlink(scene.path("dangling"), "missing");
+    scene.fixture().plant_symlink(scene.path("dangling"), "missing");
     for (const char* const taken : {"a", "file", "file/", "folder", "dangling", "folder/.", ""}) {
       EXPECT_TRUE(refused_new(scene, "a", taken, std::errc::file_exists)) << taken;
     }
@@ -312,7 +312,7 @@ TEST_P(RenameNewContract, only_one_of_two_is_given_the_name) {
 TEST_P(RenameNewContract, a_symlink_is_moved_and_not_followed) {
   act([](Scene& scene) {
     scene.create("target", "kept");
-    scene.ground().plant_symlink(scene.path("link"), scene.path("target"));
+    scene.fixture().plant_symlink(scene.path("link"), scene.path("target"));
     EXPECT_TRUE(worked(rename_new(scene, "link", "moved")));
     EXPECT_EQ(value_of(scene.os().status_at(scene.path("moved"))).kind, FileKind::symlink);
     EXPECT_EQ(scene.text_of("target"), "kept");
@@ -373,13 +373,13 @@ TEST_P(RenameNewContract, a_place_is_relative_to_its_folder_at_either_end) {
 }
 
 class SpaceContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(SpaceContract);
+LASTREF_ON_EVERY_FIXTURE(SpaceContract);
 
 TEST_P(SpaceContract, free_space_is_told_of_whatever_lies_on_the_file_system) {
   act([](Scene& scene) {
     constexpr std::uint64_t most = ~std::uint64_t{0} / 2;
     scene.create("a");
-    scene.ground().plant_symlink(scene.path("link"), "a");
+    scene.fixture().plant_symlink(scene.path("link"), "a");
     for (const std::string& path : {scene.folder(), scene.path("a"), scene.path("link")}) {
       const std::uint64_t space = value_of(scene.os().free_space(path));
       EXPECT_GT(space, 0U);
@@ -394,8 +394,8 @@ TEST_P(SpaceContract, what_is_missing_lies_on_no_file_system_and_the_error_names
   act([](Scene& scene) {
     constexpr auto missing = std::errc::no_such_file_or_directory;
     scene.create("a");
-    scene.ground().plant_symlink(scene.path("dangling"), "missing");
-    scene.ground().plant_symlink(scene.path("ring"), "ring");
+    scene.fixture().plant_symlink(scene.path("dangling"), "missing");
+    scene.fixture().plant_symlink(scene.path("ring"), "ring");
     const auto space = scene.os().free_space(scene.path("missing"));
     EXPECT_TRUE(fails(space, Call::free_space, missing));
     EXPECT_EQ(space.error().subject, scene.path("missing"));

@@ -234,19 +234,19 @@ class Player {
   std::vector<std::string> seen_;
 };
 
-std::vector<std::string> answers_of(const GroundRow& row, const std::vector<Step>& steps) {
+std::vector<std::string> answers_of(const FixtureRow& row, const std::vector<Step>& steps) {
   std::vector<std::string> answers;
-  const std::unique_ptr<Ground> ground = row.make();
-  ground->run([&](os::Os& os) {
-    answers = Player(os, ground->base() + "/contract_" + random_text(os)).play(steps);
+  const std::unique_ptr<Fixture> fixture = row.make();
+  fixture->run([&](os::Os& os) {
+    answers = Player(os, fixture->base() + "/contract_" + random_text(os)).play(steps);
   });
   return answers;
 }
 
 RC_GTEST_PROP(ContractSequences, the_simulated_kernel_answers_as_the_real_one_does, ()) {
   const auto steps = *rc::gen::container<std::vector<Step>>(rc::gen::exec(any_step));
-  const auto seen = answers_of(sim_ground(), steps);
-  const auto expected = answers_of(kernel_ground(), steps);
+  const auto seen = answers_of(sim_fixture(), steps);
+  const auto expected = answers_of(kernel_fixture(), steps);
   RC_ASSERT(expected.back() == "done");
   RC_ASSERT(seen == expected);
 }

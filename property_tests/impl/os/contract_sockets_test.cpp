@@ -22,10 +22,10 @@ using os::Fd;
 using os::UniqueFd;
 
 class SocketsContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(SocketsContract);
+LASTREF_ON_EVERY_FIXTURE(SocketsContract);
 
-os::Received receive(Scene& scene, Fd socket, std::size_t room) {
-  std::vector<std::byte> buffer(room);
+os::Received receive(Scene& scene, Fd socket, std::size_t space) {
+  std::vector<std::byte> buffer(space);
   return value_of(scene.os().receive(socket, buffer));
 }
 

@@ -22,7 +22,7 @@ using os::UniqueFd;
 using os::UniqueMap;
 
 class StorageContract : public contract::OsContract {};
-LASTREF_ON_EVERY_GROUND(StorageContract);
+LASTREF_ON_EVERY_FIXTURE(StorageContract);
 
 constexpr std::size_t page = 4096;
 constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
@@ -231,7 +231,7 @@ TEST_P(StorageContract, a_descriptor_that_appends_makes_holes_too) {
 TEST_P(StorageContract, what_lies_on_one_file_system_tells_the_same_kind) {
   act([](Scene& scene) {
     scene.create("a");
-    scene.ground().plant_symlink(scene.path("link"), "a");
+    scene.fixture().plant_symlink(scene.path("link"), "a");
     const std::uint64_t kind = value_of(scene.os().file_system(scene.folder()));
     EXPECT_GT(kind, 0U);
     EXPECT_EQ(value_of(scene.os().file_system(scene.path("a"))), kind);
@@ -244,7 +244,7 @@ TEST_P(StorageContract, what_lies_on_one_file_system_tells_the_same_kind) {
 TEST_P(StorageContract, shared_memory_lies_on_tmpfs_wherever_the_symlink_to_it_is) {
   act([](Scene& scene) {
     constexpr std::uint64_t tmpfs = 0x01021994;  // TMPFS_MAGIC of linux/magic.h
-    scene.ground().plant_symlink(scene.path("link"), "/dev/shm");
+    scene.fixture().plant_symlink(scene.path("link"), "/dev/shm");
     EXPECT_EQ(value_of(scene.os().file_system("/dev/shm")), tmpfs);
     EXPECT_EQ(value_of(scene.os().file_system(scene.path("link"))), tmpfs);
     scene.remove("link");
@@ -254,8 +254,8 @@ TEST_P(StorageContract, shared_memory_lies_on_tmpfs_wherever_the_symlink_to_it_i
 TEST_P(StorageContract, what_is_missing_lies_on_no_kind_and_the_error_names_it) {
   act([](Scene& scene) {
     scene.create("a");
-    scene.ground().plant_symlink(scene.path("dangling"), "missing");
-    scene.ground().plant_symlink(scene.path("ring"), "ring");
+    scene.fixture().plant_symlink(scene.path("dangling"), "missing");
+    scene.fixture().plant_symlink(scene.path("ring"), "ring");
     const auto refused = [&](const std::string& path, std::errc code) {
       const auto kind = scene.os().file_system(path);
       return !kind && kind.error().subject != path

@@ -22,8 +22,8 @@ using Words = std::vector<std::string>;
 
 class ExitHooksTest : public testing::Test {
  protected:
-  std::unique_ptr<ExitHook> say(const std::string& word, std::uint64_t process = here) {
-    return hooks_.add(process, [this, word] { said_.push_back(word); });
+  std::unique_ptr<ExitHook> say(const std::string& text, std::uint64_t process = here) {
+    return hooks_.add(process, [this, text] { said_.push_back(text); });
   }
 
   ExitHooks hooks_;
@@ -64,10 +64,10 @@ TEST_F(ExitHooksTest, an_action_takes_back_another_or_itself) {
   auto first = say("first");
   auto second = say("second");
   std::unique_ptr<ExitHook> third;
-  third = hooks_.add(here, [this, &second, &third, word = std::string("third")] {
+  third = hooks_.add(here, [this, &second, &third, text = std::string("third")] {
     second.reset();
     third.reset();
-    said_.push_back(word);
+    said_.push_back(text);
   });
   hooks_.run(here);
   EXPECT_EQ(said_, (Words{"third", "first"}));

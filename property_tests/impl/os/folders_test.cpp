@@ -53,9 +53,9 @@ TEST_F(Folders, are_named_from_the_root_or_said_to_be_too_deep_E2) {
     EXPECT_EQ(from_root(os_, ".././/../b"), fs::path(folder_.path()).parent_path() / "b");
     EXPECT_EQ(from_root(os_, "."), folder_.path("in"));
     EXPECT_EQ(from_root(os_, ""), folder_.path("in"));
-    const std::size_t room = 4095 - folder_.path("in/").size();
-    EXPECT_TRUE(from_root(os_, std::string(room, 'x')));
-    const auto longer = from_root(os_, std::string(room + 1, 'x'));
+    const std::size_t space = 4095 - folder_.path("in/").size();
+    EXPECT_TRUE(from_root(os_, std::string(space, 'x')));
+    const auto longer = from_root(os_, std::string(space + 1, 'x'));
     ASSERT_FALSE(longer);
     EXPECT_EQ(longer.error().code, std::errc::filename_too_long);
     EXPECT_NE(longer.error().subject.find("4096 bytes"), std::string::npos);

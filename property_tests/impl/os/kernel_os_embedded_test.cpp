@@ -16,7 +16,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "property_tests/impl/os/contract.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 
 namespace lastref {
 namespace {
@@ -45,7 +45,7 @@ class KernelOsEmbedded : public contract::OsContract {
 };
 INSTANTIATE_TEST_SUITE_P(On,
                          KernelOsEmbedded,
-                         testing::Values(contract::kernel_ground()),
+                         testing::Values(contract::kernel_fixture()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(KernelOsEmbedded, what_the_program_has_closed_before_it_came_stays_closed_E1) {

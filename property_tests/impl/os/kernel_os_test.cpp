@@ -9,7 +9,7 @@
 
 #include "property_tests/impl/os/contract.hpp"
 #include "property_tests/support/fresh_folder.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 
 namespace lastref {
 namespace {
@@ -29,7 +29,7 @@ using os::UniqueFd;
 class KernelOsAlone : public contract::OsContract {};
 INSTANTIATE_TEST_SUITE_P(On,
                          KernelOsAlone,
-                         testing::Values(contract::kernel_ground()),
+                         testing::Values(contract::kernel_fixture()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 /// The text of a file of /proc, which has no size.
@@ -213,16 +213,16 @@ TEST_P(KernelOsAlone, a_write_beyond_the_limit_of_a_files_size_is_an_error_and_n
 using KernelOsDeathTest = KernelOsAlone;
 INSTANTIATE_TEST_SUITE_P(On,
                          KernelOsDeathTest,
-                         testing::Values(contract::kernel_ground()),
+                         testing::Values(contract::kernel_fixture()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(KernelOsDeathTest, a_forked_child_runs_its_own_actions_and_not_those_of_its_parent) {
   act([](Scene& scene) {
     os::Os& os = scene.os();
     const Pipe pipe = scene.pipe();
-    const auto say = [&](const char* word) {
-      return [&os, &pipe, word] {
-        static_cast<void>(os::write_all(os, pipe.write.get(), bytes_of(word)));
+    const auto say = [&](const char* text) {
+      return [&os, &pipe, text] {
+        static_cast<void>(os::write_all(os, pipe.write.get(), bytes_of(text)));
       };
     };
     const auto first = os.at_exit(say("parent "));

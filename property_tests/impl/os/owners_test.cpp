@@ -16,8 +16,8 @@ namespace {
 /// kernel.
 class ScriptedOs final : public KernelOs {
  public:
-  Result<Fd> open(const Place& place, const OpenOptions&) noexcept override {
-    calls.push_back("open " + place.path);
+  Result<Fd> open(const PathAt& where, const OpenOptions&) noexcept override {
+    calls.push_back("open " + where.path);
     const Status status = next(Call::open);
     return status ? Result<Fd>(Fd{7}) : failure(status.error());
   }
@@ -25,8 +25,8 @@ class ScriptedOs final : public KernelOs {
     calls.push_back("close " + std::to_string(static_cast<int>(fd)));
     return next(Call::close);
   }
-  Status unlink(const Place& place) noexcept override {
-    calls.push_back("unlink " + place.path);
+  Status unlink(const PathAt& where) noexcept override {
+    calls.push_back("unlink " + where.path);
     return next(Call::unlink);
   }
   Result<Buffer> map(const MapOptions&) noexcept override {
@@ -43,11 +43,11 @@ class ScriptedOs final : public KernelOs {
     if (const Status status = next(Call::read); !status) {
       return failure(status.error());
     }
-    if (room.empty()) {
+    if (space.empty()) {
       return 0;
     }
-    const std::size_t size = std::min(room.front(), into.size());
-    room.pop_front();
+    const std::size_t size = std::min(space.front(), into.size());
+    space.pop_front();
     return size;
   }
   Result<std::size_t> write(Fd fd, Bytes bytes) noexcept override {
@@ -60,7 +60,7 @@ class ScriptedOs final : public KernelOs {
   /// Codes of coming answers, in order; success when there are no more.
   std::deque<std::errc> script;
   /// How many bytes coming writes take at most, in order; all when there are no more.
-  std::deque<std::size_t> room;
+  std::deque<std::size_t> space;
   std::vector<std::string> calls;
   std::array<std::string, 8> written;
   std::array<std::byte, 5> memory{};
@@ -80,9 +80,9 @@ class ScriptedOs final : public KernelOs {
       return failure(status.error());
     }
     std::size_t size = bytes.size();
-    if (!room.empty()) {
-      size = std::min(size, room.front());
-      room.pop_front();
+    if (!space.empty()) {
+      size = std::min(size, space.front());
+      space.pop_front();
     }
     std::string& text = written[static_cast<std::size_t>(fd)];
     text.resize(std::max(text.size(), static_cast<std::size_t>(offset) + size));
@@ -190,12 +190,12 @@ TEST(UniqueMap, never_unmaps_again_whatever_unmap_said_and_reports_what_nobody_a
 
 TEST(ReadUntilFull, reads_on_until_it_is_full_or_the_file_ends) {
   ScriptedOs os;
-  os.room = {2, 1, 9};
+  os.space = {2, 1, 9};
   os.script = {std::errc{}, std::errc::interrupted};
   std::array<std::byte, 6> into{};
   EXPECT_EQ(read_until_full(os, file, into), std::size_t{6});
   EXPECT_EQ(os.calls, (Calls{"read 6", "read 4", "read 4", "read 3"}));
-  os.room = {4};
+  os.space = {4};
   EXPECT_EQ(read_until_full(os, file, into), std::size_t{4});
   os.script = {std::errc::io_error};
   EXPECT_EQ(read_until_full(os, file, into).error().code, std::errc::io_error);
@@ -238,7 +238,7 @@ TEST(OpenFile, gives_other_errors_back_at_once) {
 
 /// An interruption or none before each write, and writes that take one byte or more.
 void make_writes_hard(ScriptedOs& os) {
-  os.room = *rc::gen::container<std::deque<std::size_t>>(rc::gen::inRange<std::size_t>(1, 9));
+  os.space = *rc::gen::container<std::deque<std::size_t>>(rc::gen::inRange<std::size_t>(1, 9));
   os.script = *rc::gen::container<std::deque<std::errc>>(
       rc::gen::element(std::errc{}, std::errc::interrupted));
 }
@@ -265,7 +265,7 @@ RC_GTEST_PROP(WriteAll, writes_everything_at_its_place_however_short_the_writes,
 
 TEST(WriteAll, stops_at_an_error_and_says_it) {
   ScriptedOs os;
-  os.room = {4};
+  os.space = {4};
   os.script = {std::errc{}, std::errc::no_space_on_device};
   EXPECT_EQ(write_all(os, file, bytes_of("123456")).error().code, std::errc::no_space_on_device);
   EXPECT_EQ(os.written[3], "1234");
@@ -273,7 +273,7 @@ TEST(WriteAll, stops_at_an_error_and_says_it) {
 
 TEST(WriteAll, does_not_go_round_for_ever_when_nothing_is_taken) {
   ScriptedOs os;
-  os.room = {2, 0};
+  os.space = {2, 0};
   const Status status = write_all(os, file, bytes_of("123456"));
   ASSERT_FALSE(status);
   EXPECT_EQ(describe(status.error()), "write fd 3: Input/output error");

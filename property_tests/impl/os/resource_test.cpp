@@ -43,11 +43,11 @@ std::string unquoted(const std::string& text) {
 }
 
 TEST(ResourceText, every_type_has_the_word_of_loky) {
-  EXPECT_EQ(word_of(ResourceType::file), "file");
-  EXPECT_EQ(word_of(ResourceType::folder), "folder");
-  EXPECT_EQ(word_of(ResourceType::semlock), "semlock");
-  EXPECT_EQ(word_of(ResourceType::shm), "shm");
-  EXPECT_EQ(word_of(ResourceType::noop), "noop");
+  EXPECT_EQ(name_of(ResourceType::file), "file");
+  EXPECT_EQ(name_of(ResourceType::folder), "folder");
+  EXPECT_EQ(name_of(ResourceType::semlock), "semlock");
+  EXPECT_EQ(name_of(ResourceType::shm), "shm");
+  EXPECT_EQ(name_of(ResourceType::noop), "noop");
 }
 
 TEST(ResourceText, shows_what_is_not_printable_as_hexadecimal) {
@@ -63,7 +63,7 @@ TEST(ResourceText, no_other_word_is_a_type) {
 
 RC_GTEST_PROP(ResourceText, a_word_gives_its_type_back, ()) {
   const ResourceType type = any_type();
-  RC_ASSERT(type_of(word_of(type)) == type);
+  RC_ASSERT(type_of(name_of(type)) == type);
 }
 
 RC_GTEST_PROP(ResourceText, is_printable_ascii_whatever_the_name, ()) {
@@ -74,7 +74,7 @@ RC_GTEST_PROP(ResourceText, is_printable_ascii_whatever_the_name, ()) {
 RC_GTEST_PROP(ResourceText, says_exactly_which_name_it_is, ()) {
   const Resource resource{.type = any_type(), .name = *tricky_bytes()};
   const std::string text = to_text(resource);
-  RC_ASSERT(text.starts_with(std::string(word_of(resource.type)) + ":"));
+  RC_ASSERT(text.starts_with(std::string(name_of(resource.type)) + ":"));
   RC_ASSERT(unquoted(text) == resource.name);
 }
 

@@ -13,12 +13,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "property_tests/impl/reducers/send_ground.hpp"
+#include "property_tests/impl/reducers/send_fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::SendGround;
+using pretend::SendFixture;
 
 enum class Act : std::uint8_t {
   send,
@@ -69,8 +69,8 @@ rc::Gen<Step> any_step() {
 
 class Journeys {
  public:
-  explicit Journeys(bool attributed) : ground_({.max_nbytes = 10}, attributed) {
-    must_be(ground_.resources->set_current_context("a"));
+  explicit Journeys(bool attributed) : fixture_({.max_nbytes = 10}, attributed) {
+    must_be(fixture_.resources->set_current_context("a"));
     live_ = {"a"};
     for (std::size_t slot = 0; slot < slots; ++slot) {
       renew(slot);
@@ -92,14 +92,14 @@ class Journeys {
       case Act::invalidate:
         return invalidate(step.which % slots);
       case Act::clean:
-        must_be(ground_.resources->clean_temporary_resources(context_of(step.which)));
+        must_be(fixture_.resources->clean_temporary_resources(context_of(step.which)));
         return forget(context_of(step.which), /*keeps_files=*/false);
       case Act::try_delete:
-        must_be(ground_.resources->try_delete_folder(/*allow_non_empty=*/false,
-                                                     context_of(step.which)));
+        must_be(fixture_.resources->try_delete_folder(/*allow_non_empty=*/false,
+                                                      context_of(step.which)));
         return forget(context_of(step.which), /*keeps_files=*/true);
       case Act::enter:
-        must_be(ground_.resources->set_current_context(context_of(step.which)));
+        must_be(fixture_.resources->set_current_context(context_of(step.which)));
         live_.insert(context_of(step.which));
         current_ = context_of(step.which);
         return;
@@ -114,22 +114,22 @@ class Journeys {
       const auto there = std::ranges::count(views_, path, &There::path);
       const auto expected = keeps_.count(path) + static_cast<std::size_t>(on_its_way) +
                             static_cast<std::size_t>(there);
-      RC_ASSERT(ground_.counts.of(path) == expected);
+      RC_ASSERT(fixture_.counts.of(path) == expected);
       const bool exists = std::filesystem::exists(path);
       RC_ASSERT(exists == (expected > 0 && !unlinked_.contains(path)));
-      RC_ASSERT(ground_.receiver.is_temporary(path) == (there > 0));
+      RC_ASSERT(fixture_.receiver.is_temporary(path) == (there > 0));
     }
-    RC_ASSERT(ground_.counts.misuse == std::vector<std::string>());
+    RC_ASSERT(fixture_.counts.misuse == std::vector<std::string>());
   }
 
   void end() {
     sents_.clear();
     views_.clear();
-    ground_.end();
-    RC_ASSERT(ground_.counts.empty());
-    RC_ASSERT(ground_.folder.names().empty());
-    RC_ASSERT(ground_.counts.misuse == std::vector<std::string>());
-    RC_ASSERT(ground_.os.said == std::string());
+    fixture_.end();
+    RC_ASSERT(fixture_.counts.empty());
+    RC_ASSERT(fixture_.folder.names().empty());
+    RC_ASSERT(fixture_.counts.misuse == std::vector<std::string>());
+    RC_ASSERT(fixture_.os.said == std::string());
   }
 
  private:
@@ -164,14 +164,14 @@ class Journeys {
       path.reset();
     }
     const bool is_known = path && keeps_.contains(*path);
-    auto sent = ground_.forward->reduce(*arrays_.at(slot));
+    auto sent = fixture_.forward->reduce(*arrays_.at(slot));
     RC_ASSERT(sent.has_value() == (is_known || live_.contains(current_)));
     if (!sent) {
       RC_ASSERT(sent.error().code == std::errc::operation_canceled);
       path.reset();
       return;
     }
-    const std::string file = ground_.file_of(*sent);
+    const std::string file = fixture_.file_of(*sent);
     if (is_known) {
       RC_ASSERT(file == *path);
     } else {
@@ -191,9 +191,9 @@ class Journeys {
       return;
     }
     const auto at = sents_.begin() + static_cast<std::ptrdiff_t>(which % sents_.size());
-    auto rebuilt = ground_.receiver.rebuild(SendGround::travel(at->sent));
+    auto rebuilt = fixture_.receiver.rebuild(SendFixture::travel(at->sent));
     RC_ASSERT(rebuilt.has_value() == !unlinked_.contains(at->path));
-    if (!ground_.parent->is_attributed()) {
+    if (!fixture_.parent->is_attributed()) {
       at->sent.reference->hand_over();
     }
     if (rebuilt) {
@@ -216,7 +216,7 @@ class Journeys {
   }
 
   void invalidate(std::size_t slot) {
-    must_be(ground_.forward->invalidate(*arrays_.at(slot)));
+    must_be(fixture_.forward->invalidate(*arrays_.at(slot)));
     if (known_[slot]) {
       keeps_.erase(*known_[slot]);
       known_[slot].reset();
@@ -250,7 +250,7 @@ class Journeys {
     }
   }
 
-  SendGround ground_;
+  SendFixture fixture_;
   std::array<std::optional<Array>, slots> arrays_;
   std::map<std::size_t, std::optional<std::string>> known_;
   std::set<std::string> live_;

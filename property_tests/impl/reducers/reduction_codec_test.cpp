@@ -10,7 +10,7 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/reducers.hpp>
 
-#include "property_tests/impl/reducers/send_ground.hpp"
+#include "property_tests/impl/reducers/send_fixture.hpp"
 #include "property_tests/support/array_generators.hpp"
 #include "property_tests/support/array_model.hpp"
 
@@ -134,12 +134,12 @@ void survive(const Packed& bytes, Receiver& receiver) {
 }
 
 RC_GTEST_PROP(ReductionCodec, survives_every_change_of_a_byte_R9, ()) {
-  pretend::SendGround ground;
-  ground.folder.write("file", std::string(5000, 'x'));
+  pretend::SendFixture fixture;
+  fixture.folder.write("file", std::string(5000, 'x'));
   Reduction reduction = any_reduction();
   if (auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
     // One that can be rebuilt.
-    *view = {.filename = ground.folder.path("file"),
+    *view = {.filename = fixture.folder.path("file"),
              .dtype = dtype_of(*rc::gen::element<std::string>(
                  "<i4", "[('a', '<i4'), ('b', 'u1')]", "[('a', '<i4'), ('b', '>f8')]")),
              .mode = *any_mode(),
@@ -148,7 +148,7 @@ RC_GTEST_PROP(ReductionCodec, survives_every_change_of_a_byte_R9, ()) {
              .strides = *maybe(rc::gen::element(Strides{-30, 14}, Strides{0, 12})),
              .total_buffer_len = *rc::gen::element<std::size_t>(200, 80)};
   } else if (auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
-    *load = {.filename = ground.file_of(must(ground.forward->reduce(pretend::patterned(1000)))),
+    *load = {.filename = fixture.file_of(must(fixture.forward->reduce(pretend::patterned(1000)))),
              .repeated_to = *maybe(rc::gen::just(Shape{5, 1000}))};
   }
   const auto whole = encode(reduction);
@@ -157,9 +157,9 @@ RC_GTEST_PROP(ReductionCodec, survives_every_change_of_a_byte_R9, ()) {
   for (std::size_t at = 0; at < good.size(); ++at) {
     Packed changed = good;
     changed[at] ^= change;
-    survive(changed, ground.receiver);
+    survive(changed, fixture.receiver);
   }
-  ground.folder.remove("file");
+  fixture.folder.remove("file");
 }
 
 RC_GTEST_PROP(ReductionCodec, survives_any_bytes_R9, ()) {

@@ -28,17 +28,17 @@ using pretend::FreshFolder;
 using pretend::must;
 
 /// A sender and a receiver, and a file of this many patterned bytes.
-struct Ground {
-  explicit Ground(std::size_t size = 4096) {
+struct Fixture {
+  explicit Fixture(std::size_t size = 4096) {
     std::string text(size, '\0');
     for (std::size_t at = 0; at < size; ++at) {
       text[at] = static_cast<char>(pretend::pattern(at));
     }
     folder.write("file", text);
   }
-  ~Ground() { folder.remove("file"); }
-  Ground(const Ground&) = delete;
-  Ground& operator=(const Ground&) = delete;
+  ~Fixture() { folder.remove("file"); }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
 
   std::string path() const { return folder.path("file"); }
   MemoryRef map(MapMode mode, std::uint64_t offset, std::size_t size) {
@@ -58,14 +58,14 @@ struct Ground {
 };
 
 /// 16 bytes of a file, as they were named.
-Array bytes_of(Ground& ground, const os::Place& place, MapMode mode = MapMode::read) {
-  return must(Array::over(must(Memory::map_file(ground.os, place, {.mode = mode, .size = 16})),
+Array bytes_of(Fixture& fixture, const os::PathAt& where, MapMode mode = MapMode::read) {
+  return must(Array::over(must(Memory::map_file(fixture.os, where, {.mode = mode, .size = 16})),
                           {.dtype = dtype_of("|u1"), .shape = {16}}));
 }
 
 /// Any array that any_array makes, over a map of a file instead.
-Array mapped_like(Ground& ground, const Array& array, MapMode mode, std::uint64_t at) {
-  return must(Array::over(ground.map(mode, at, array.memory()->bytes().size()),
+Array mapped_like(Fixture& fixture, const Array& array, MapMode mode, std::uint64_t at) {
+  return must(Array::over(fixture.map(mode, at, array.memory()->bytes().size()),
                           {.dtype = array.dtype(),
                            .shape = array.shape(),
                            .strides = array.strides(),
@@ -82,7 +82,7 @@ bool same_strides(const Array& one, const Array& other) {
 }
 
 TEST(BackingMemmap, is_the_map_at_the_root_of_every_view_R2) {
-  Ground ground;
+  Fixture fixture;
   const auto check = [](const MemoryRef& memory, bool is_map) {
     const Array root = must(Array::over(memory, {.dtype = dtype_of("<i4"), .shape = {4, 4}}));
     const Array view = root.transpose();
@@ -98,35 +98,35 @@ TEST(BackingMemmap, is_the_map_at_the_root_of_every_view_R2) {
   check(must(Memory::zeros(64)), false);
   const auto keeper = std::make_shared<std::array<std::byte, 64>>();
   check(Memory::borrow(os::Buffer(*keeper), keeper), false);
-  check(must(Memory::map_anonymous(ground.os, 64)), true);
-  check(ground.map(MapMode::read, 3, 64), true);
-  check(ground.map(MapMode::read_write, 0, 64), true);
-  check(ground.map(MapMode::copy_on_write, 0, 64), true);
+  check(must(Memory::map_anonymous(fixture.os, 64)), true);
+  check(fixture.map(MapMode::read, 3, 64), true);
+  check(fixture.map(MapMode::read_write, 0, 64), true);
+  check(fixture.map(MapMode::copy_on_write, 0, 64), true);
 }
 
 RC_GTEST_PROP(Views, of_a_file_are_rebuilt_exactly_R3_R8, ()) {
-  Ground ground(200'000);
+  Fixture fixture(200'000);
   const DType dtype = dtype_of(*pretend::any_dtype_text());
   const Array made = pretend::any_array(dtype);
   const auto mode = *rc::gen::element(MapMode::read, MapMode::read_write);
   const auto at = *rc::gen::element<std::uint64_t>(0, 1, 128, 4097, 65'536, 65'537);
-  Array array = mapped_like(ground, made, mode, at);
+  Array array = mapped_like(fixture, made, mode, at);
   for (int views = *rc::gen::inRange(0, 4); views > 0; --views) {
     array = pretend::any_view(array);
   }
-  const Sent sent = must(ground.forward.reduce(array));
+  const Sent sent = must(fixture.forward.reduce(array));
   RC_ASSERT(!sent.reference);
   const auto* view = std::get_if<StridedFromMemmap>(&sent.reduction);
   RC_ASSERT(view != nullptr);
-  RC_ASSERT(view->filename == ground.path());
+  RC_ASSERT(view->filename == fixture.path());
   RC_ASSERT(view->mode == (array.writable() ? mode : MapMode::read));
   RC_ASSERT(!view->unlink);
   const bool is_plain = array.is_contiguous(view->order);
   RC_ASSERT(view->strides.has_value() == !is_plain);
   RC_ASSERT(view->total_buffer_len.has_value() == !is_plain);
-  const Reduction arrived = ground.travel(sent);
+  const Reduction arrived = fixture.travel(sent);
   RC_ASSERT(std::get<StridedFromMemmap>(arrived) == *view);
-  const Array rebuilt = must(ground.receiver.rebuild(arrived));
+  const Array rebuilt = must(fixture.receiver.rebuild(arrived));
   RC_ASSERT(rebuilt.dtype() == array.dtype());
   RC_ASSERT(rebuilt.shape() == array.shape());
   RC_ASSERT(contents_equal(rebuilt, array));
@@ -134,17 +134,17 @@ RC_GTEST_PROP(Views, of_a_file_are_rebuilt_exactly_R3_R8, ()) {
   const bool has_strides = array.size() == 0 || same_strides(rebuilt, array);
   RC_ASSERT(has_strides);
   RC_ASSERT(rebuilt.writable() == array.writable());
-  RC_ASSERT(ground.counts.empty());
-  RC_ASSERT(ground.folder.read("file").size() == 200'000U);
+  RC_ASSERT(fixture.counts.empty());
+  RC_ASSERT(fixture.folder.read("file").size() == 200'000U);
 }
 
 RC_GTEST_PROP(Views, that_are_stored_to_are_stored_to_for_all_R3_R8, ()) {
-  Ground ground(200'000);
+  Fixture fixture(200'000);
   const Array made = pretend::any_array(dtype_of(*rc::gen::element<std::string>("|u1", "<i4")));
-  Array array = mapped_like(ground, made, MapMode::read_write, 100);
+  Array array = mapped_like(fixture, made, MapMode::read_write, 100);
   RC_PRE(array.size() > 0U);
   const Array rebuilt =
-      must(ground.receiver.rebuild(ground.travel(must(ground.forward.reduce(array)))));
+      must(fixture.receiver.rebuild(fixture.travel(must(fixture.forward.reduce(array)))));
   const auto k = *rc::gen::inRange<std::size_t>(0, array.size());
   const pretend::Index index = pretend::index_of(array.shape(), k);
   const std::vector<std::ptrdiff_t> wanted(index.begin(), index.end());
@@ -154,35 +154,35 @@ RC_GTEST_PROP(Views, that_are_stored_to_are_stored_to_for_all_R3_R8, ()) {
   RC_ASSERT(array.data()[here] == rebuilt.data()[there]);
   const auto in_file =
       100 + static_cast<std::size_t>(array.offset()) + static_cast<std::size_t>(here);
-  RC_ASSERT(static_cast<std::byte>(ground.folder.read("file")[in_file]) == array.data()[here]);
+  RC_ASSERT(static_cast<std::byte>(fixture.folder.read("file")[in_file]) == array.data()[here]);
 }
 
 RC_GTEST_PROP(Views, of_a_map_that_is_copied_on_write_travel_by_value_R3, ()) {
-  Ground ground(200'000);
+  Fixture fixture(200'000);
   const Array made = pretend::any_array(dtype_of(*pretend::any_dtype_text()));
-  Array array = mapped_like(ground, made, MapMode::copy_on_write, 7);
+  Array array = mapped_like(fixture, made, MapMode::copy_on_write, 7);
   if (array.size() > 0 && array.dtype().itemsize() > 0) {
     array.mutable_data()[0] ^= std::byte{0xff};
   }
   array = pretend::any_view(array);
-  const Sent sent = must(ground.forward.reduce(array));
+  const Sent sent = must(fixture.forward.reduce(array));
   RC_ASSERT(std::holds_alternative<ByValue>(sent.reduction));
-  const Array rebuilt = must(ground.receiver.rebuild(ground.travel(sent)));
+  const Array rebuilt = must(fixture.receiver.rebuild(fixture.travel(sent)));
   RC_ASSERT(contents_equal(rebuilt, array));
 }
 
 TEST(ViewsOnce, of_a_new_file_are_never_zeroed_again_R3_R8) {
-  Ground ground;
-  const Array array = must(
-      Array::over(ground.map(MapMode::create, 8, 64), {.dtype = dtype_of("<i4"), .shape = {4, 4}}));
+  Fixture fixture;
+  const Array array = must(Array::over(fixture.map(MapMode::create, 8, 64),
+                                       {.dtype = dtype_of("<i4"), .shape = {4, 4}}));
   pretend::fill_with_pattern(array.memory()->bytes());
-  const Sent sent = must(ground.forward.reduce(array));
+  const Sent sent = must(fixture.forward.reduce(array));
   EXPECT_EQ(std::get<StridedFromMemmap>(sent.reduction).mode, MapMode::read_write);
   // Nor if somebody asks for it.
   StridedFromMemmap hostile = std::get<StridedFromMemmap>(sent.reduction);
   hostile.mode = MapMode::create;
-  for (const Reduction& each : {ground.travel(sent), Reduction(hostile)}) {
-    const Array rebuilt = must(ground.receiver.rebuild(each));
+  for (const Reduction& each : {fixture.travel(sent), Reduction(hostile)}) {
+    const Array rebuilt = must(fixture.receiver.rebuild(each));
     EXPECT_EQ(rebuilt.memory()->file()->mode, MapMode::read_write);
     EXPECT_TRUE(contents_equal(rebuilt, array));
     EXPECT_EQ(rebuilt.data()[5], pretend::pattern(5));
@@ -190,13 +190,13 @@ TEST(ViewsOnce, of_a_new_file_are_never_zeroed_again_R3_R8) {
 }
 
 TEST(ViewsOnce, have_the_order_of_their_map_R3) {
-  Ground ground;
+  Fixture fixture;
   const auto over = [&](Order order) {
-    return must(Array::over(ground.map(MapMode::read, 0, 64),
+    return must(Array::over(fixture.map(MapMode::read, 0, 64),
                             {.dtype = dtype_of("<i4"), .shape = {2, 8}, .order = order}));
   };
   const auto reduced = [&](const Array& array) {
-    return std::get<StridedFromMemmap>(must(ground.forward.reduce(array)).reduction);
+    return std::get<StridedFromMemmap>(must(fixture.forward.reduce(array)).reduction);
   };
   EXPECT_EQ(reduced(over(Order::c)).order, Order::c);
   EXPECT_EQ(reduced(over(Order::c)).strides, std::nullopt);
@@ -208,8 +208,8 @@ TEST(ViewsOnce, have_the_order_of_their_map_R3) {
   EXPECT_EQ(turned.strides, (Strides{8, 4}));
   EXPECT_EQ(turned.total_buffer_len, 64U);
   // The header's example.
-  const Array rows = must(
-      Array::over(ground.map(MapMode::read, 128, 32), {.dtype = dtype_of("<i4"), .shape = {4, 2}}));
+  const Array rows = must(Array::over(fixture.map(MapMode::read, 128, 32),
+                                      {.dtype = dtype_of("<i4"), .shape = {4, 2}}));
   const StridedFromMemmap view =
       reduced(must(rows.slice(std::vector<Slice>{{.start = 3, .stop = 0, .step = -2}})));
   EXPECT_EQ(view.offset, 136U);
@@ -219,151 +219,151 @@ TEST(ViewsOnce, have_the_order_of_their_map_R3) {
 }
 
 TEST(ViewsOnce, of_a_file_that_became_too_short_are_refused_and_it_stays_short_R3) {
-  Ground ground;
+  Fixture fixture;
   for (const MapMode mode : {MapMode::read, MapMode::read_write}) {
     const Array array =
-        must(Array::over(ground.map(mode, 64, 64), {.dtype = dtype_of("<i4"), .shape = {16}}));
-    Sent sent = must(ground.forward.reduce(array));
-    ground.folder.write("file", std::string(127, 'x'));
+        must(Array::over(fixture.map(mode, 64, 64), {.dtype = dtype_of("<i4"), .shape = {16}}));
+    Sent sent = must(fixture.forward.reduce(array));
+    fixture.folder.write("file", std::string(127, 'x'));
     for (const bool unlink : {false, true}) {
       std::get<StridedFromMemmap>(sent.reduction).unlink = unlink;
       if (unlink) {
-        ASSERT_TRUE(
-            ground.references->register_name({.type = ResourceType::file, .name = ground.path()}));
+        ASSERT_TRUE(fixture.references->register_name(
+            {.type = ResourceType::file, .name = fixture.path()}));
       }
-      const auto rebuilt = ground.receiver.rebuild(sent.reduction);
+      const auto rebuilt = fixture.receiver.rebuild(sent.reduction);
       ASSERT_FALSE(rebuilt);
       EXPECT_EQ(rebuilt.error().code, std::errc::invalid_argument);
-      EXPECT_EQ(ground.folder.read("file").size(), 127U);
+      EXPECT_EQ(fixture.folder.read("file").size(), 127U);
     }
-    EXPECT_EQ(ground.counts.of(ground.path()), 1U);
-    EXPECT_TRUE(ground.references->forget({.type = ResourceType::file, .name = ground.path()}));
-    ground.folder.write("file", std::string(4096, 'x'));
+    EXPECT_EQ(fixture.counts.of(fixture.path()), 1U);
+    EXPECT_TRUE(fixture.references->forget({.type = ResourceType::file, .name = fixture.path()}));
+    fixture.folder.write("file", std::string(4096, 'x'));
   }
 }
 
 TEST(ViewsOnce, name_a_file_by_its_absolute_path_R3) {
-  Ground ground;
-  const std::string working = must(ground.os.working_folder());
+  Fixture fixture;
+  const std::string working = must(fixture.os.working_folder());
   const auto up = static_cast<std::size_t>(std::ranges::count(working, '/'));
   std::string relative;
   for (std::size_t step = 0; step < (working == "/" ? 0 : up); ++step) {
     relative += "../";
   }
-  relative += ground.path().substr(1);
+  relative += fixture.path().substr(1);
   const Array array = must(
-      Array::over(must(Memory::map_file(ground.os, relative, {.mode = MapMode::read, .size = 64})),
+      Array::over(must(Memory::map_file(fixture.os, relative, {.mode = MapMode::read, .size = 64})),
                   {.dtype = dtype_of("<i4"), .shape = {16}}));
-  const Sent sent = must(ground.forward.reduce(array));
-  EXPECT_EQ(std::get<StridedFromMemmap>(sent.reduction).filename, ground.path());
-  BackwardReducer backward(ground.os, nullptr);
+  const Sent sent = must(fixture.forward.reduce(array));
+  EXPECT_EQ(std::get<StridedFromMemmap>(sent.reduction).filename, fixture.path());
+  BackwardReducer backward(fixture.os, nullptr);
   EXPECT_EQ(std::get<StridedFromMemmap>(must(backward.reduce(array)).reduction).filename,
-            ground.path());
+            fixture.path());
 }
 
 /// What arrives is what the sender has, in both directions; `is_by_value` says how.
-void expect_its_own_bytes(Ground& ground, const Array& array, bool is_by_value) {
+void expect_its_own_bytes(Fixture& fixture, const Array& array, bool is_by_value) {
   const Array before = must(array.copy());
-  BackwardReducer backward(ground.os, nullptr);
-  for (const Sent& sent : {must(ground.forward.reduce(array)), must(backward.reduce(array))}) {
+  BackwardReducer backward(fixture.os, nullptr);
+  for (const Sent& sent : {must(fixture.forward.reduce(array)), must(backward.reduce(array))}) {
     EXPECT_EQ(std::holds_alternative<ByValue>(sent.reduction), is_by_value);
-    const auto arrived = ground.receiver.rebuild(ground.travel(sent));
+    const auto arrived = fixture.receiver.rebuild(fixture.travel(sent));
     ASSERT_TRUE(arrived) << describe(arrived.error());
     EXPECT_TRUE(contents_equal(*arrived, before));
   }
 }
 
 TEST(ViewsOnce, of_a_relative_name_stay_its_file_when_the_process_goes_elsewhere_R3_E2) {
-  Ground ground;
-  ground.folder.make_folder("elsewhere");
-  ground.folder.write("elsewhere/file", std::string(4096, 'x'));
-  std::optional<pretend::WorkingFolder> inside(ground.folder.path());
+  Fixture fixture;
+  fixture.folder.make_folder("elsewhere");
+  fixture.folder.write("elsewhere/file", std::string(4096, 'x'));
+  std::optional<pretend::WorkingFolder> inside(fixture.folder.path());
   std::vector<Array> arrays;
   for (const MapMode mode : {MapMode::read, MapMode::read_write}) {
-    arrays.push_back(bytes_of(ground, "file", mode));
+    arrays.push_back(bytes_of(fixture, "file", mode));
   }
-  arrays.push_back(bytes_of(ground, "new", MapMode::create));
-  arrays.push_back(must(create_npy(ground.os, "a.npy", dtype_of("<i4"), {2, 3})));
-  arrays.push_back(must(map_npy(ground.os, "a.npy", MapMode::read)));
+  arrays.push_back(bytes_of(fixture, "new", MapMode::create));
+  arrays.push_back(must(create_npy(fixture.os, "a.npy", dtype_of("<i4"), {2, 3})));
+  arrays.push_back(must(map_npy(fixture.os, "a.npy", MapMode::read)));
   {
-    const pretend::WorkingFolder elsewhere(ground.folder.path("elsewhere"));
+    const pretend::WorkingFolder elsewhere(fixture.folder.path("elsewhere"));
     for (const Array& array : arrays) {
-      expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+      expect_its_own_bytes(fixture, array, /*is_by_value=*/false);
     }
   }
   {
     const pretend::Nowhere nowhere;
     for (const Array& array : arrays) {
-      expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+      expect_its_own_bytes(fixture, array, /*is_by_value=*/false);
     }
   }
   inside.reset();
   for (const char* name : {"elsewhere/file", "elsewhere", "new", "a.npy"}) {
-    ground.folder.remove(name);
+    fixture.folder.remove(name);
   }
 }
 
 TEST(ViewsOnce, of_what_was_mapped_through_an_open_folder_travel_by_value_E2) {
-  Ground ground;
-  ground.folder.make_folder("working");
-  ground.folder.write("working/file", std::string(4096, 'x'));
-  const auto folder = must(os::open_file(ground.os, ground.folder.path(), {.folder = true}));
-  const Array array = bytes_of(ground, {folder.get(), "file"});
+  Fixture fixture;
+  fixture.folder.make_folder("working");
+  fixture.folder.write("working/file", std::string(4096, 'x'));
+  const auto folder = must(os::open_file(fixture.os, fixture.folder.path(), {.folder = true}));
+  const Array array = bytes_of(fixture, {folder.get(), "file"});
   {
-    const pretend::WorkingFolder other(ground.folder.path("working"));
-    expect_its_own_bytes(ground, array, /*is_by_value=*/true);
+    const pretend::WorkingFolder other(fixture.folder.path("working"));
+    expect_its_own_bytes(fixture, array, /*is_by_value=*/true);
   }
-  ground.folder.remove("working/file");
-  ground.folder.remove("working");
+  fixture.folder.remove("working/file");
+  fixture.folder.remove("working");
 }
 
 TEST(ViewsOnce, of_what_has_lost_its_path_travel_by_value_E2) {
-  Ground ground;
-  const Array array = bytes_of(ground, ground.path());
-  std::filesystem::rename(ground.path(), ground.folder.path("moved"));
-  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // Nothing has it.
-  ground.folder.write("file", std::string(4096, 'x'));
-  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // Another file has it.
-  ground.folder.remove("file");
-  ground.folder.link("file", ground.folder.path("moved"));
-  expect_its_own_bytes(ground, array, /*is_by_value=*/true);  // A symlink, which nobody follows.
-  ground.folder.remove("file");
-  ground.folder.make_folder("file");
-  expect_its_own_bytes(ground, array, /*is_by_value=*/true);
-  ground.folder.remove("file");
-  std::filesystem::rename(ground.folder.path("moved"), ground.path());
-  expect_its_own_bytes(ground, array, /*is_by_value=*/false);
+  Fixture fixture;
+  const Array array = bytes_of(fixture, fixture.path());
+  std::filesystem::rename(fixture.path(), fixture.folder.path("moved"));
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // Nothing has it.
+  fixture.folder.write("file", std::string(4096, 'x'));
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // Another file has it.
+  fixture.folder.remove("file");
+  fixture.folder.link("file", fixture.folder.path("moved"));
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // A symlink, which nobody follows.
+  fixture.folder.remove("file");
+  fixture.folder.make_folder("file");
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);
+  fixture.folder.remove("file");
+  std::filesystem::rename(fixture.folder.path("moved"), fixture.path());
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/false);
 }
 
 TEST(ViewsOnce, whose_path_cannot_be_looked_at_are_errors_E2) {
-  Ground ground;
-  const Array array = bytes_of(ground, ground.path());
-  ground.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
-  const auto sent = ground.forward.reduce(array);
+  Fixture fixture;
+  const Array array = bytes_of(fixture, fixture.path());
+  fixture.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
+  const auto sent = fixture.forward.reduce(array);
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().code, std::errc::io_error);
-  ground.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
-  EXPECT_FALSE(BackwardReducer(ground.os, nullptr).reduce(array));
-  ground.os.director = nullptr;
+  fixture.os.director = pretend::fail_kth(0, std::errc::io_error, Call::status_at);
+  EXPECT_FALSE(BackwardReducer(fixture.os, nullptr).reduce(array));
+  fixture.os.director = nullptr;
 }
 
 TEST(ViewsOnce, whose_file_is_replaced_on_the_way_are_refused_E2) {
-  Ground ground;
-  const Array array = bytes_of(ground, ground.path());
-  const Reduction sent = ground.travel(must(ground.forward.reduce(array)));
-  std::filesystem::rename(ground.path(), ground.folder.path("moved"));
-  ground.folder.write("file", std::string(4096, 'x'));
-  const auto arrived = ground.receiver.rebuild(sent);
+  Fixture fixture;
+  const Array array = bytes_of(fixture, fixture.path());
+  const Reduction sent = fixture.travel(must(fixture.forward.reduce(array)));
+  std::filesystem::rename(fixture.path(), fixture.folder.path("moved"));
+  fixture.folder.write("file", std::string(4096, 'x'));
+  const auto arrived = fixture.receiver.rebuild(sent);
   ASSERT_FALSE(arrived);
   EXPECT_EQ(arrived.error().code, std::errc::identifier_removed);
-  EXPECT_TRUE(arrived.error().subject.starts_with(ground.path())) << arrived.error().subject;
-  std::filesystem::rename(ground.folder.path("moved"), ground.path());
-  EXPECT_TRUE(contents_equal(must(ground.receiver.rebuild(sent)), array));
+  EXPECT_TRUE(arrived.error().subject.starts_with(fixture.path())) << arrived.error().subject;
+  std::filesystem::rename(fixture.folder.path("moved"), fixture.path());
+  EXPECT_TRUE(contents_equal(must(fixture.receiver.rebuild(sent)), array));
 }
 
 TEST(ViewsOnce, with_what_does_not_fit_are_refused_and_nothing_is_held_R3) {
-  Ground ground;
-  const StridedFromMemmap good{.filename = ground.path(),
+  Fixture fixture;
+  const StridedFromMemmap good{.filename = fixture.path(),
                                .dtype = dtype_of("<i4"),
                                .offset = 16,
                                .shape = {2, 3},
@@ -378,28 +378,28 @@ TEST(ViewsOnce, with_what_does_not_fit_are_refused_and_nothing_is_held_R3) {
   bad[4].strides = Strides{PTRDIFF_MAX, PTRDIFF_MIN};
   bad[5].strides = Strides{12};
   bad[6].shape = {SIZE_MAX, SIZE_MAX};
-  bad[7].filename = ground.path() + "x";
+  bad[7].filename = fixture.path() + "x";
   bad[8].strides = Strides{-12, 1 << 20};
-  const Resource resource{.type = ResourceType::file, .name = ground.path()};
-  const Resource absent{.type = ResourceType::file, .name = ground.path() + "x"};
-  ASSERT_TRUE(ground.references->register_name(resource));
-  ASSERT_TRUE(ground.references->register_name(absent));
+  const Resource resource{.type = ResourceType::file, .name = fixture.path()};
+  const Resource absent{.type = ResourceType::file, .name = fixture.path() + "x"};
+  ASSERT_TRUE(fixture.references->register_name(resource));
+  ASSERT_TRUE(fixture.references->register_name(absent));
   for (std::size_t row = 0; row < bad.size(); ++row) {
     SCOPED_TRACE(row);
-    EXPECT_FALSE(ground.receiver.rebuild(bad[row]));
-    EXPECT_FALSE(ground.receiver.is_temporary(bad[row].filename));
-    EXPECT_EQ(ground.counts.of(ground.path()), 1U);
-    EXPECT_EQ(ground.counts.of(absent.name), 1U);
+    EXPECT_FALSE(fixture.receiver.rebuild(bad[row]));
+    EXPECT_FALSE(fixture.receiver.is_temporary(bad[row].filename));
+    EXPECT_EQ(fixture.counts.of(fixture.path()), 1U);
+    EXPECT_EQ(fixture.counts.of(absent.name), 1U);
   }
   {
-    const auto rebuilt = ground.receiver.rebuild(good);
+    const auto rebuilt = fixture.receiver.rebuild(good);
     ASSERT_TRUE(rebuilt);
-    EXPECT_EQ(ground.counts.of(ground.path()), 2U);
+    EXPECT_EQ(fixture.counts.of(fixture.path()), 2U);
   }
-  EXPECT_EQ(ground.counts.of(ground.path()), 1U);
-  EXPECT_TRUE(ground.references->forget(resource));
-  EXPECT_TRUE(ground.references->forget(absent));
-  EXPECT_TRUE(ground.counts.misuse.empty());
+  EXPECT_EQ(fixture.counts.of(fixture.path()), 1U);
+  EXPECT_TRUE(fixture.references->forget(resource));
+  EXPECT_TRUE(fixture.references->forget(absent));
+  EXPECT_TRUE(fixture.counts.misuse.empty());
 }
 
 }  // namespace

@@ -14,13 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "property_tests/impl/reducers/unlinking_references.hpp"
-#include "property_tests/impl/resources/manager_ground.hpp"
+#include "property_tests/impl/resources/manager_fixture.hpp"
 
 namespace lastref {
 namespace {
 
 using pretend::Crossing;
-using pretend::ManagerGround;
+using pretend::ManagerFixture;
 using pretend::must;
 using pretend::UnlinkingReferences;
 using testing::IsEmpty;
@@ -35,42 +35,42 @@ void linger() {
 TEST(Exit, during_a_dump_makes_no_folder_again_E9) {
   for (const bool has_file : {false, true}) {
     SCOPED_TRACE(has_file);
-    ManagerGround ground;
+    ManagerFixture fixture;
     if (has_file) {
-      ASSERT_TRUE(ground.publish());
+      ASSERT_TRUE(fixture.publish());
     }
-    const auto late = ground.resources->publish([&](os::Fd fd) {
-      ground.os.end();
-      return ground.write(fd);
+    const auto late = fixture.resources->publish([&](os::Fd fd) {
+      fixture.os.end();
+      return fixture.write(fd);
     });
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, std::errc::operation_canceled);
     EXPECT_NE(late.error().subject.find("exit"), std::string::npos) << late.error().subject;
-    EXPECT_THAT(ground.folder.names(), IsEmpty());
-    ASSERT_TRUE(ground.resources->set_current_context("later"));
-    EXPECT_EQ(ground.publish().error().code, std::errc::operation_canceled);
-    EXPECT_THAT(ground.folder.names(), IsEmpty());
-    ground.resources.reset();
-    EXPECT_TRUE(ground.counts.empty());
-    EXPECT_THAT(ground.counts.misuse, IsEmpty());
+    EXPECT_THAT(fixture.folder.names(), IsEmpty());
+    ASSERT_TRUE(fixture.resources->set_current_context("later"));
+    EXPECT_EQ(fixture.publish().error().code, std::errc::operation_canceled);
+    EXPECT_THAT(fixture.folder.names(), IsEmpty());
+    fixture.resources.reset();
+    EXPECT_TRUE(fixture.counts.empty());
+    EXPECT_THAT(fixture.counts.misuse, IsEmpty());
   }
 }
 
 TEST(Exit, that_cleans_up_is_waited_for_by_the_end_of_the_manager_E9) {
-  ManagerGround ground;
-  ASSERT_TRUE(ground.publish());
+  ManagerFixture fixture;
+  ASSERT_TRUE(fixture.publish());
   std::atomic<bool> cleans = false;
   std::atomic<bool> ends = false;
   std::atomic<bool> has_gone = false;
   bool has_gone_meanwhile = true;
-  const auto other = must(ground.os.start_thread([&] {
+  const auto other = must(fixture.os.start_thread([&] {
     cleans.wait(false);
     ends = true;
     ends.notify_all();
-    ground.resources.reset();
+    fixture.resources.reset();
     has_gone = true;
   }));
-  ground.os.after = [&](const Crossing& crossing) {
+  fixture.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::unlink && !cleans.exchange(true)) {
       cleans.notify_all();
       ends.wait(false);
@@ -78,58 +78,58 @@ TEST(Exit, that_cleans_up_is_waited_for_by_the_end_of_the_manager_E9) {
       has_gone_meanwhile = has_gone;
     }
   };
-  ground.os.end();
+  fixture.os.end();
   other->join();
   EXPECT_FALSE(has_gone_meanwhile);
   EXPECT_TRUE(has_gone);
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
-  EXPECT_TRUE(ground.counts.empty());
-  EXPECT_THAT(ground.counts.misuse, IsEmpty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
+  EXPECT_TRUE(fixture.counts.empty());
+  EXPECT_THAT(fixture.counts.misuse, IsEmpty());
 }
 
 TEST(Exit, that_comes_to_a_manager_that_has_gone_does_nothing_E9) {
-  ManagerGround ground;
-  auto first = ground.make({.root = ground.folder.path()});
-  const auto write = [&](os::Fd fd) { return ground.write(fd); };
+  ManagerFixture fixture;
+  auto first = fixture.make({.root = fixture.folder.path()});
+  const auto write = [&](os::Fd fd) { return fixture.write(fd); };
   const auto file = must(first->publish(write));
   const std::string folder = std::filesystem::path(file->path()).parent_path();
-  ASSERT_TRUE(ground.publish());
+  ASSERT_TRUE(fixture.publish());
   // The exit has both actions in its hands, and runs the second one's first.
-  ground.os.after = [&](const Crossing& crossing) {
+  fixture.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::unlink && std::exchange(first, nullptr)) {
       std::filesystem::create_directory(folder);  // Somebody else's, by now.
     }
   };
-  ground.os.end();
+  fixture.os.end();
   EXPECT_TRUE(std::filesystem::remove(folder)) << "what was made anew is not ours";
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
-  EXPECT_TRUE(ground.counts.empty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
+  EXPECT_TRUE(fixture.counts.empty());
 }
 
 TEST(Exit, of_a_manager_waits_for_the_calls_of_other_threads_E9) {
-  ManagerGround ground;
+  ManagerFixture fixture;
   std::atomic<bool> ends = false;
   std::atomic<bool> has_gone = false;
   bool has_gone_meanwhile = true;
   std::unique_ptr<os::Thread> other;
-  const auto file = ground.resources->publish([&](os::Fd fd) {
-    other = must(ground.os.start_thread([&] {
+  const auto file = fixture.resources->publish([&](os::Fd fd) {
+    other = must(fixture.os.start_thread([&] {
       ends = true;
       ends.notify_all();
-      ground.resources.reset();
+      fixture.resources.reset();
       has_gone = true;
     }));
     ends.wait(false);
     linger();
     has_gone_meanwhile = has_gone;
-    return ground.write(fd);
+    return fixture.write(fd);
   });
   EXPECT_TRUE(file);
   other->join();
   EXPECT_FALSE(has_gone_meanwhile);
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
-  EXPECT_TRUE(ground.counts.empty());
-  EXPECT_THAT(ground.counts.misuse, IsEmpty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
+  EXPECT_TRUE(fixture.counts.empty());
+  EXPECT_THAT(fixture.counts.misuse, IsEmpty());
 }
 
 /// Threads run while this program ends: who looks for leaks then cannot see what they have.

@@ -23,7 +23,7 @@ namespace {
 using pretend::must;
 
 /// A computer of which some folders are usable, and some are not.
-class Places final : public os::KernelOs {
+class Locations final : public os::KernelOs {
  public:
   std::map<std::string, std::string> variables;
   std::set<std::string> usable;       ///< Folders can be made and removed there.
@@ -34,32 +34,32 @@ class Places final : public os::KernelOs {
   std::vector<std::uint32_t> modes;
   bool is_nowhere = false;  ///< The working folder was removed.
 
-  Status make_folder(const os::Place& place, std::uint32_t mode) noexcept override {
-    const std::string parent = parent_of(place.path);
+  Status make_folder(const os::PathAt& where, std::uint32_t mode) noexcept override {
+    const std::string parent = parent_of(where.path);
     modes.push_back(mode);
     if (!usable.contains(parent) && !unremovable.contains(parent)) {
-      return failure(std::errc::permission_denied, place.path, Call::make_folder);
+      return failure(std::errc::permission_denied, where.path, Call::make_folder);
     }
-    return made.insert(place.path).second
+    return made.insert(where.path).second
                ? ok()
-               : Status(failure(std::errc::file_exists, place.path, Call::make_folder));
+               : Status(failure(std::errc::file_exists, where.path, Call::make_folder));
   }
-  Status remove_folder(const os::Place& place) noexcept override {
-    if (unremovable.contains(parent_of(place.path))) {
-      return failure(std::errc::device_or_resource_busy, place.path, Call::remove_folder);
+  Status remove_folder(const os::PathAt& where) noexcept override {
+    if (unremovable.contains(parent_of(where.path))) {
+      return failure(std::errc::device_or_resource_busy, where.path, Call::remove_folder);
     }
-    made.erase(place.path);
+    made.erase(where.path);
     return ok();
   }
   /// All is there that is above something that is.
-  Result<os::FileStatus> status_at(const os::Place& place) noexcept override {
+  Result<os::FileStatus> status_at(const os::PathAt& where) noexcept override {
     const auto is_above = [&](const std::string& folder) {
-      return place.path == "/" || folder == place.path || folder.starts_with(place.path + '/');
+      return where.path == "/" || folder == where.path || folder.starts_with(where.path + '/');
     };
     if (std::ranges::none_of(usable, is_above) && std::ranges::none_of(unremovable, is_above)) {
-      return failure(std::errc::no_such_file_or_directory, place.path, Call::status_at);
+      return failure(std::errc::no_such_file_or_directory, where.path, Call::status_at);
     }
-    return os::FileStatus{.mode = renamable.contains(place.path) ? 0777U : 01777U,
+    return os::FileStatus{.mode = renamable.contains(where.path) ? 0777U : 01777U,
                           .kind = os::FileKind::folder};
   }
   Result<std::uint64_t> free_space(const std::string& path) noexcept override {
@@ -113,7 +113,7 @@ std::string below(const std::string& folder) {
 }
 
 RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ()) {
-  Places os;
+  Locations os;
   os.variables["HOME"] = "/users/me";
   for (const char* name : {"LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TMPDIR", "TEMP", "TMP"}) {
     const bool is_rare = std::string_view(name).ends_with("_FOLDER");
@@ -126,20 +126,20 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
        {1,
         rc::gen::map(rc::gen::elementOf(std::vector<std::string>{"/a", "b", "~"}),
                      [](std::string each) { return std::optional(std::move(each)); })}});
-  for (const char* place :
+  for (const char* location :
        {"/dev/shm", "/a", "/b", "/a/b", "/users/me", "/tmp", "/var/tmp", "/usr/tmp", "/here/now"}) {
     switch (*rc::gen::weightedElement<int>({{3, 0}, {2, 1}, {1, 2}, {1, 3}})) {
       case 0:
         break;
       case 1:
-        os.usable.insert(place);
+        os.usable.insert(location);
         break;
       case 2:
-        os.unremovable.insert(place);
+        os.unremovable.insert(location);
         break;
       default:
-        os.usable.insert(place);
-        os.renamable.insert(place);
+        os.usable.insert(location);
+        os.renamable.insert(location);
     }
   }
   const auto least = *rc::gen::element<std::uint64_t>(2'000'000'000, 0, 1000);
@@ -147,10 +147,11 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
       std::nullopt, least, least + 1, 2'000'000'001, UINT64_MAX >> 1U);
   const bool tries = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
 
-  const auto serves = [&os](const std::string& place) {
+  const auto serves = [&os](const std::string& location) {
     // Nor above it.
-    return os.usable.contains(place) && std::ranges::none_of(os.renamable, [&](const auto& above) {
-             return place == above || place.starts_with(above + '/');
+    return os.usable.contains(location) &&
+           std::ranges::none_of(os.renamable, [&](const auto& above) {
+             return location == above || location.starts_with(above + '/');
            });
   };
   std::optional<TempFolder> expected;
@@ -171,8 +172,8 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
         candidates.push_back(spellings.at(os.variables[variable]));
       }
     }
-    for (const char* place : {"/tmp", "/var/tmp", "/usr/tmp", "/here/now"}) {
-      candidates.emplace_back(place);
+    for (const char* location : {"/tmp", "/var/tmp", "/usr/tmp", "/here/now"}) {
+      candidates.emplace_back(location);
     }
     const auto found = std::ranges::find_if(candidates, serves);
     if (found != candidates.end()) {
@@ -199,7 +200,7 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
   }
 }
 
-TEST(TempDirOnce, asks_nothing_of_shared_memory_if_a_place_is_named_M1) {
+TEST(TempDirOnce, asks_nothing_of_shared_memory_if_a_location_is_named_M1) {
   pretend::DirectedOs os;
   os.variables["JOBLIB_TEMP_FOLDER"] = "/a";
   EXPECT_EQ(must(temp_dir(os, "name", "/b")), (TempFolder{.path = "/b/name"}));
@@ -211,7 +212,7 @@ TEST(TempDirOnce, asks_nothing_of_shared_memory_if_a_place_is_named_M1) {
 }
 
 TEST(TempDirOnce, is_not_relative_to_a_working_folder_that_was_removed_M1) {
-  Places os;
+  Locations os;
   os.is_nowhere = true;
   os.variables["TMPDIR"] = "relative";
   EXPECT_FALSE(temp_dir(os, "name", std::nullopt, {}));
@@ -221,7 +222,7 @@ TEST(TempDirOnce, is_not_relative_to_a_working_folder_that_was_removed_M1) {
 }
 
 TEST(TempDirOnce, a_tilde_without_a_home_is_a_name_M1) {
-  Places os;
+  Locations os;
   EXPECT_EQ(must(absolute_path(os, "~/a")), "/here/now/~/a");
   os.variables["HOME"] = "";
   EXPECT_EQ(must(absolute_path(os, "~")), "/here/now/~");
@@ -240,7 +241,7 @@ TEST(TempDirOnce, shared_memory_is_known_by_its_name_R10) {
 }
 
 TEST(TempDirOnce, is_told_to_be_too_long_with_the_limit_E2) {
-  Places os;
+  Locations os;
   for (const std::string& long_name : {"/" + std::string(4095, 'x'), std::string(4086, 'x')}) {
     const auto path = absolute_path(os, long_name);
     ASSERT_FALSE(path);

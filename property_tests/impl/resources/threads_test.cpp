@@ -1,4 +1,4 @@
-// threads_test: one manager, many threads, and places that fail and contexts that end meanwhile.
+// threads_test: one manager, many threads, and locations that fail and contexts that end meanwhile.
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -10,12 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "property_tests/impl/resources/manager_ground.hpp"
+#include "property_tests/impl/resources/manager_fixture.hpp"
 
 namespace lastref {
 namespace {
 
-using pretend::ManagerGround;
+using pretend::ManagerFixture;
 using pretend::must;
 using testing::IsEmpty;
 
@@ -30,62 +30,62 @@ void run_together(os::Os& os, const std::function<void(int)>& body) {
   }
 }
 
-TEST(Threads, all_find_another_place_when_shared_memory_fails_M1) {
+TEST(Threads, all_find_another_location_when_shared_memory_fails_M1) {
   for (int round = 0; round < 20; ++round) {
-    ManagerGround ground;
-    ground.choose_between_two();
+    ManagerFixture fixture;
+    fixture.choose_between_two();
     std::atomic<int> wrong = 0;
-    run_together(ground.os, [&](int) {
-      const auto file = ground.resources->publish([&](os::Fd fd) {
+    run_together(fixture.os, [&](int) {
+      const auto file = fixture.resources->publish([&](os::Fd fd) {
         // Nobody goes back: this one is there, or was when it began.
-        return must(ground.resources->resolve_temp_folder_name()).use_shared_mem
+        return must(fixture.resources->resolve_temp_folder_name()).use_shared_mem
                    ? Status(failure(std::errc::no_space_on_device, "a write"))
-                   : ground.write(fd);
+                   : fixture.write(fd);
       });
       if (!file || !(*file)->path().starts_with("/tmp/") ||
-          !std::filesystem::exists(ground.os.real((*file)->path()))) {
+          !std::filesystem::exists(fixture.os.real((*file)->path()))) {
         ++wrong;
       }
     });
     EXPECT_EQ(wrong, 0);
-    EXPECT_TRUE(ground.resources->clean_temporary_resources());
-    EXPECT_EQ(ground.folder.names(), (std::vector<std::string>{"shm", "tmp"}));
-    EXPECT_TRUE(ground.counts.empty());
-    EXPECT_THAT(ground.counts.misuse, IsEmpty());
-    ground.remove_both();
+    EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+    EXPECT_EQ(fixture.folder.names(), (std::vector<std::string>{"shm", "tmp"}));
+    EXPECT_TRUE(fixture.counts.empty());
+    EXPECT_THAT(fixture.counts.misuse, IsEmpty());
+    fixture.remove_both();
   }
 }
 
 TEST(Threads, publish_into_a_context_that_others_clean_up_or_are_told_M5_R12) {
   for (const bool force : {false, true}) {
-    ManagerGround ground;
-    ASSERT_TRUE(ground.resources->set_current_context("a"));
+    ManagerFixture fixture;
+    ASSERT_TRUE(fixture.resources->set_current_context("a"));
     std::atomic<int> wrong = 0;
-    run_together(ground.os, [&](int thread) {
+    run_together(fixture.os, [&](int thread) {
       for (int time = 0; time < 50; ++time) {
         if (thread == 0) {
-          wrong += ground.resources->clean_temporary_resources("a", {.force = force}) ? 0 : 1;
-          wrong += ground.resources->set_current_context("a") ? 0 : 1;
+          wrong += fixture.resources->clean_temporary_resources("a", {.force = force}) ? 0 : 1;
+          wrong += fixture.resources->set_current_context("a") ? 0 : 1;
           continue;
         }
-        const auto file = ground.publish();
+        const auto file = fixture.publish();
         if (!file && file.error().code != std::errc::operation_canceled) {
           ++wrong;
         }
         if (file) {
           // Lent or let go of, and nothing between.
-          const auto lent = ground.resources->lend(**file);
+          const auto lent = fixture.resources->lend(**file);
           wrong += lent ? 0 : 1;
         }
       }
     });
     EXPECT_EQ(wrong, 0);
-    EXPECT_TRUE(ground.resources->clean_temporary_resources({}, {.force = force}));
-    ground.resources.reset();
-    EXPECT_THAT(ground.folder.names(), IsEmpty());
-    EXPECT_TRUE(ground.counts.empty());
+    EXPECT_TRUE(fixture.resources->clean_temporary_resources({}, {.force = force}));
+    fixture.resources.reset();
+    EXPECT_THAT(fixture.folder.names(), IsEmpty());
+    EXPECT_TRUE(fixture.counts.empty());
     if (!force) {
-      EXPECT_THAT(ground.counts.misuse, IsEmpty());
+      EXPECT_THAT(fixture.counts.misuse, IsEmpty());
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <rapidcheck.h>
 
 #include "impl/tracker/ledger.hpp"
-#include "property_tests/impl/tracker/gens.hpp"
+#include "property_tests/impl/tracker/generators.hpp"
 #include "property_tests/impl/tracker/pretend_process.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 

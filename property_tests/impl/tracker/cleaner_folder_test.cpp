@@ -25,17 +25,17 @@ using pretend::RecordLocks;
 namespace fs = std::filesystem;
 
 /// A folder "d" to delete, and a folder "precious" that lies beside it.
-class Ground {
+class Fixture {
  public:
-  Ground() {
+  Fixture() {
     folder.make_folder("precious/deep");
     folder.write("precious/file", "kept");
     folder.write("precious/deep/file", "kept");
     folder.make_folder("d");
   }
-  Ground(const Ground&) = delete;
-  Ground& operator=(const Ground&) = delete;
-  ~Ground() {
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+  ~Fixture() {
     folder.remove("precious");
     folder.remove("d");
   }
@@ -74,27 +74,27 @@ std::ostream& operator<<(std::ostream& out, const Thing& thing) {
   return out << "kind " << static_cast<int>(thing.kind) << " in " << thing.parent;
 }
 
-void plant(const Ground& ground, const std::vector<Thing>& things) {
+void plant(const Fixture& fixture, const std::vector<Thing>& things) {
   std::vector<std::string> folders{"d"};
   for (std::size_t index = 0; index < things.size(); ++index) {
     const std::string name =
         folders[things[index].parent % folders.size()] + "/" + std::to_string(index);
     switch (things[index].kind) {
       case Kind::file:
-        ground.folder.write(name);
+        fixture.folder.write(name);
         break;
       case Kind::folder:
-        ground.folder.make_folder(name);
+        fixture.folder.make_folder(name);
         folders.push_back(name);
         break;
       case Kind::link_to_file:
-        ground.folder.link(name, ground.folder.path("precious/file"));
+        fixture.folder.link(name, fixture.folder.path("precious/file"));
         break;
       case Kind::link_to_folder:
-        ground.folder.link(name, ground.folder.path("precious"));
+        fixture.folder.link(name, fixture.folder.path("precious"));
         break;
       case Kind::dangling_link:
-        ground.folder.link(name, "nowhere");
+        fixture.folder.link(name, "nowhere");
         break;
     }
   }
@@ -114,165 +114,165 @@ std::vector<Thing> any_things() {
 }
 
 RC_GTEST_PROP(FolderProperties, any_folder_goes_and_no_symlink_is_followed_T4, ()) {
-  Ground ground;
-  plant(ground, any_things());
-  RC_ASSERT(ground.clean().has_value());
-  RC_ASSERT(!ground.folder.exists("d"));
-  RC_ASSERT(ground.precious_is_whole());
-  RC_ASSERT(ground.os.clock == 0s);
-  RC_ASSERT(ground.os.open_fds() == 0U);
+  Fixture fixture;
+  plant(fixture, any_things());
+  RC_ASSERT(fixture.clean().has_value());
+  RC_ASSERT(!fixture.folder.exists("d"));
+  RC_ASSERT(fixture.precious_is_whole());
+  RC_ASSERT(fixture.os.clock == 0s);
+  RC_ASSERT(fixture.os.open_fds() == 0U);
 }
 
 RC_GTEST_PROP(FolderProperties, one_failure_anywhere_is_made_good_by_the_next_attempt_T4_T7, ()) {
-  Ground ground;
-  plant(ground, any_things());
+  Fixture fixture;
+  plant(fixture, any_things());
   const auto at = *rc::gen::inRange<std::size_t>(0, 60);
   const auto which = *rc::gen::inRange<std::size_t>(0, 12);
   std::size_t crossed = 0;
-  ground.os.director = [&](const Crossing& crossing) -> Decision {
+  fixture.os.director = [&](const Crossing& crossing) -> Decision {
     if (crossed++ != at) {
       return {};
     }
     const auto errnos = row_of(crossing.call).errnos;
     return {.fate = Fate::fail, .code = static_cast<std::errc>(errnos[which % errnos.size()])};
   };
-  RC_ASSERT(ground.clean().has_value());
-  ground.os.director = {};
-  RC_ASSERT(ground.os.open_fds() == 0U);
-  RC_ASSERT(ground.os.clock <= 200ms);
-  if (ground.folder.exists("d")) {
+  RC_ASSERT(fixture.clean().has_value());
+  fixture.os.director = {};
+  RC_ASSERT(fixture.os.open_fds() == 0U);
+  RC_ASSERT(fixture.os.clock <= 200ms);
+  if (fixture.folder.exists("d")) {
     // It was told that the folder itself is gone, and believed it.
-    RC_ASSERT(ground.os.crossings.back().subject == ground.folder.path("d"));
+    RC_ASSERT(fixture.os.crossings.back().subject == fixture.folder.path("d"));
   }
-  RC_ASSERT(ground.precious_is_whole());
+  RC_ASSERT(fixture.precious_is_whole());
 }
 
 TEST(CleanerFolder, a_refusal_is_reported_after_ten_attempts_and_everything_else_is_gone_T4_T7) {
-  Ground ground;
-  ground.folder.make_folder("d/e");
-  ground.folder.write("d/e/kept");
-  ground.folder.write("d/e/f");
-  ground.folder.write("d/g");
-  ground.os.director = [](const Crossing& crossing) {
+  Fixture fixture;
+  fixture.folder.make_folder("d/e");
+  fixture.folder.write("d/e/kept");
+  fixture.folder.write("d/e/f");
+  fixture.folder.write("d/g");
+  fixture.os.director = [](const Crossing& crossing) {
     return crossing == Crossing{Call::unlink, "kept"}
                ? Decision{.fate = Fate::fail, .code = std::errc::permission_denied}
                : Decision{};
   };
-  const Status cleaned = ground.clean();
+  const Status cleaned = fixture.clean();
   ASSERT_FALSE(cleaned);
   EXPECT_EQ(cleaned.error().code, std::errc::permission_denied);
   EXPECT_EQ(cleaned.error().subject, "kept");
-  EXPECT_EQ(ground.os.clock, 1800ms);
-  EXPECT_EQ(std::ranges::count(ground.os.crossings, Crossing{Call::unlink, "kept"}), 10);
-  EXPECT_FALSE(ground.folder.exists("d/e/f"));
-  EXPECT_FALSE(ground.folder.exists("d/g"));
-  EXPECT_EQ(ground.os.open_fds(), 0U);
+  EXPECT_EQ(fixture.os.clock, 1800ms);
+  EXPECT_EQ(std::ranges::count(fixture.os.crossings, Crossing{Call::unlink, "kept"}), 10);
+  EXPECT_FALSE(fixture.folder.exists("d/e/f"));
+  EXPECT_FALSE(fixture.folder.exists("d/g"));
+  EXPECT_EQ(fixture.os.open_fds(), 0U);
 }
 
 TEST(CleanerFolder, an_empty_folder_that_nobody_may_enter_goes_T4) {
-  Ground ground;
-  ground.folder.make_folder("d/e");
-  ground.os.director = [](const Crossing& crossing) {
+  Fixture fixture;
+  fixture.folder.make_folder("d/e");
+  fixture.os.director = [](const Crossing& crossing) {
     return crossing == Crossing{Call::open, "e"}
                ? Decision{.fate = Fate::fail, .code = std::errc::permission_denied}
                : Decision{};
   };
-  EXPECT_TRUE(ground.clean());
-  EXPECT_FALSE(ground.folder.exists("d"));
+  EXPECT_TRUE(fixture.clean());
+  EXPECT_FALSE(fixture.folder.exists("d"));
 }
 
 TEST(CleanerFolder, files_that_others_add_meanwhile_go_with_the_next_attempt_T4) {
-  Ground ground;
+  Fixture fixture;
   int added = 0;
-  ground.os.director = [&](const Crossing& crossing) {
+  fixture.os.director = [&](const Crossing& crossing) {
     if (crossing.call == Call::remove_folder && added < 5) {
-      ground.folder.write("d/" + std::to_string(added++));
+      fixture.folder.write("d/" + std::to_string(added++));
     }
     return Decision{};
   };
-  EXPECT_TRUE(ground.clean());
-  EXPECT_EQ(ground.os.clock, 1s);
-  EXPECT_FALSE(ground.folder.exists("d"));
+  EXPECT_TRUE(fixture.clean());
+  EXPECT_EQ(fixture.os.clock, 1s);
+  EXPECT_FALSE(fixture.folder.exists("d"));
 }
 
 TEST(CleanerFolder, what_others_remove_meanwhile_is_no_error_T4) {
-  Ground ground;
-  ground.folder.make_folder("d/e/f");
-  ground.folder.write("d/e/f/g");
+  Fixture fixture;
+  fixture.folder.make_folder("d/e/f");
+  fixture.folder.write("d/e/f/g");
   std::size_t crossed = 0;
-  ground.os.director = [&](const Crossing&) {
+  fixture.os.director = [&](const Crossing&) {
     if (crossed++ == 4) {
-      ground.folder.remove("d");
+      fixture.folder.remove("d");
     }
     return Decision{};
   };
-  EXPECT_TRUE(ground.clean());
-  EXPECT_EQ(ground.os.clock, 0s);
-  EXPECT_EQ(ground.os.open_fds(), 0U);
+  EXPECT_TRUE(fixture.clean());
+  EXPECT_EQ(fixture.os.clock, 0s);
+  EXPECT_EQ(fixture.os.open_fds(), 0U);
 }
 
 TEST(CleanerFolder, a_folder_that_becomes_a_symlink_meanwhile_is_not_followed_T4) {
   // At every call in turn: the folder inside is moved away, and a symlink takes its place.
   for (std::size_t at = 0; at < 20; ++at) {
-    Ground ground;
-    ground.folder.make_folder("d/e");
-    ground.folder.write("d/e/f");
+    Fixture fixture;
+    fixture.folder.make_folder("d/e");
+    fixture.folder.write("d/e/f");
     std::size_t crossed = 0;
-    ground.os.director = [&](const Crossing&) {
-      if (crossed++ == at && ground.folder.exists("d/e")) {
-        fs::rename(ground.folder.path("d/e"), ground.folder.path("moved"));
-        ground.folder.link("d/e", ground.folder.path("precious"));
+    fixture.os.director = [&](const Crossing&) {
+      if (crossed++ == at && fixture.folder.exists("d/e")) {
+        fs::rename(fixture.folder.path("d/e"), fixture.folder.path("moved"));
+        fixture.folder.link("d/e", fixture.folder.path("precious"));
       }
       return Decision{};
     };
-    EXPECT_TRUE(ground.clean());
-    EXPECT_FALSE(ground.folder.exists("d"));
-    EXPECT_TRUE(ground.precious_is_whole());
-    ground.folder.remove("moved");
+    EXPECT_TRUE(fixture.clean());
+    EXPECT_FALSE(fixture.folder.exists("d"));
+    EXPECT_TRUE(fixture.precious_is_whole());
+    fixture.folder.remove("moved");
   }
 }
 
 TEST(CleanerFolder, a_symlink_in_place_of_the_folder_is_reported_and_not_followed_T4) {
   for (const std::string slashes : {"", "/", "//"}) {
-    Ground ground;
-    ground.folder.link("link", ground.folder.path("precious"));
-    const Status cleaned = ground.clean(ground.folder.path("link") + slashes);
+    Fixture fixture;
+    fixture.folder.link("link", fixture.folder.path("precious"));
+    const Status cleaned = fixture.clean(fixture.folder.path("link") + slashes);
     EXPECT_FALSE(cleaned);
-    EXPECT_TRUE(ground.precious_is_whole());
-    EXPECT_TRUE(ground.folder.exists("link"));
-    ground.folder.remove("link");
+    EXPECT_TRUE(fixture.precious_is_whole());
+    EXPECT_TRUE(fixture.folder.exists("link"));
+    fixture.folder.remove("link");
   }
 }
 
 TEST(CleanerFolder, a_slash_at_the_end_changes_nothing_T4) {
   for (const std::string slashes : {"", "/", "//"}) {
-    Ground ground;
-    ground.folder.write("d/a");
-    EXPECT_TRUE(ground.clean(ground.folder.path("d") + slashes));
-    EXPECT_FALSE(ground.folder.exists("d"));
+    Fixture fixture;
+    fixture.folder.write("d/a");
+    EXPECT_TRUE(fixture.clean(fixture.folder.path("d") + slashes));
+    EXPECT_FALSE(fixture.folder.exists("d"));
   }
 }
 
 TEST(CleanerFolder, a_file_in_place_of_the_folder_is_reported_and_stays_T4) {
-  Ground ground;
-  ground.folder.write("f");
-  const Status cleaned = ground.clean(ground.folder.path("f"));
+  Fixture fixture;
+  fixture.folder.write("f");
+  const Status cleaned = fixture.clean(fixture.folder.path("f"));
   ASSERT_FALSE(cleaned);
   EXPECT_EQ(cleaned.error().code, std::errc::not_a_directory);
-  EXPECT_TRUE(ground.folder.exists("f"));
-  ground.folder.remove("f");
+  EXPECT_TRUE(fixture.folder.exists("f"));
+  fixture.folder.remove("f");
 }
 
 TEST(CleanerFolder, a_deep_folder_goes_T4) {
-  Ground ground;
+  Fixture fixture;
   std::string deep = "d";
   for (int level = 0; level < 100; ++level) {
     deep += "/e";
   }
-  ground.folder.make_folder(deep);
-  EXPECT_TRUE(ground.clean());
-  EXPECT_FALSE(ground.folder.exists("d"));
-  EXPECT_EQ(ground.os.open_fds(), 0U);
+  fixture.folder.make_folder(deep);
+  EXPECT_TRUE(fixture.clean());
+  EXPECT_FALSE(fixture.folder.exists("d"));
+  EXPECT_EQ(fixture.os.open_fds(), 0U);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "property_tests/impl/tracker/gens.hpp"
+#include "property_tests/impl/tracker/generators.hpp"
 #include "property_tests/impl/tracker/pretend_process.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "property_tests/impl/tracker/gens.hpp"
+#include "property_tests/impl/tracker/generators.hpp"
 
 namespace lastref::tracker {
 namespace {

@@ -20,7 +20,7 @@
 #include "property_tests/support/array_model.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 #include "property_tests/support/printing.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 #include "property_tests/support/waiting.hpp"
 
 namespace lastref::tracker {

@@ -98,7 +98,7 @@ TEST(Ledger, of_one_who_is_killed_or_fails_says_which_thing_it_was_or_is_E4) {
   }
 }
 
-TEST(Ledger, that_was_given_room_takes_a_name_by_one_write_T6) {
+TEST(Ledger, that_was_given_space_takes_a_name_by_one_write_T6) {
   Book book;
   book.replace(std::string(4096, '\0'));
   Ledger ledger = book.open();

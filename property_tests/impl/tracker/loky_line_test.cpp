@@ -9,7 +9,7 @@
 #include <lastref/loky_client.hpp>
 
 #include "impl/tracker/loky.hpp"
-#include "property_tests/impl/tracker/gens.hpp"
+#include "property_tests/impl/tracker/generators.hpp"
 #include "property_tests/impl/tracker/pretend_process.hpp"
 
 namespace lastref::tracker {
@@ -27,7 +27,7 @@ constexpr std::array words = {Word{LokyVerb::register_, "REGISTER"},
                               Word{LokyVerb::maybe_unlink, "MAYBE_UNLINK"}};
 
 std::string line_of(std::string_view command, const Resource& resource) {
-  return std::string(command) + ":" + resource.name + ":" + std::string(word_of(resource.type));
+  return std::string(command) + ":" + resource.name + ":" + std::string(name_of(resource.type));
 }
 
 RC_GTEST_PROP(LokyLineProperties, any_name_is_read_back_whatever_colons_are_in_it_T12, ()) {
@@ -159,7 +159,7 @@ TEST(LokyClient, writes_each_message_as_one_line_in_one_piece_T12) {
   EXPECT_EQ(os.writes, 3);
 }
 
-TEST(LokyClient, waits_for_room_and_starts_again_when_interrupted_T12) {
+TEST(LokyClient, waits_for_space_and_starts_again_when_interrupted_T12) {
   RecordingOs os;
   os.script = {std::errc::interrupted,
                std::errc::resource_unavailable_try_again,

@@ -9,7 +9,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "property_tests/support/fresh_folder.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 
 namespace lastref {
 namespace {
@@ -22,11 +22,11 @@ TEST(RealTracker, cleans_up_where_a_relative_name_was_given_wherever_anybody_goe
   const pretend::FreshFolder folder;
   os::KernelOs os{{.program = program_of_test()}};
   auto client = tracker::Client::lead(os, {.runtime_folder = folder.path("runtime")});
-  for (const char* place : {"here", "there"}) {
-    folder.make_folder(place);
-    folder.make_folder(std::string(place) + "/folder");
-    folder.write(std::string(place) + "/folder/inside");
-    folder.write(std::string(place) + "/file");
+  for (const char* where : {"here", "there"}) {
+    folder.make_folder(where);
+    folder.make_folder(std::string(where) + "/folder");
+    folder.write(std::string(where) + "/folder/inside");
+    folder.write(std::string(where) + "/file");
   }
   const Resource file{.type = ResourceType::file, .name = "file"};
   const Resource inner{.type = ResourceType::folder, .name = "folder"};

@@ -26,7 +26,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "property_tests/support/fresh_folder.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 #include "property_tests/support/waiting.hpp"
 
 namespace lastref {

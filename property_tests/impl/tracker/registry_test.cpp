@@ -17,7 +17,7 @@
 #include <rapidcheck/gtest.h>
 #include <rapidcheck/state.h>
 
-#include "property_tests/impl/tracker/gens.hpp"
+#include "property_tests/impl/tracker/generators.hpp"
 
 namespace lastref::tracker {
 namespace {

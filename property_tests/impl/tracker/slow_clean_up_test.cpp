@@ -14,7 +14,7 @@
 #include "impl/tracker/cleaner.hpp"
 #include "property_tests/impl/tracker/tracker_in_a_copy.hpp"
 #include "property_tests/support/array_model.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 #include "property_tests/support/waiting.hpp"
 
 namespace lastref::tracker {
@@ -30,12 +30,12 @@ constexpr std::size_t large_size = 100'000;  // bytes
 /// An unlink of a name that ends in "name" begins, and ends when it may.
 class SlowOs final : public os::KernelOs {
  public:
-  Status unlink(const os::Place& place) noexcept override {
-    if (place.path.ends_with("/name")) {
-      std::ofstream(place.path + ".begun").put('x');
-      until([&] { return std::filesystem::exists(place.path + ".may_end"); });
+  Status unlink(const os::PathAt& where) noexcept override {
+    if (where.path.ends_with("/name")) {
+      std::ofstream(where.path + ".begun").put('x');
+      until([&] { return std::filesystem::exists(where.path + ".may_end"); });
     }
-    return KernelOs::unlink(place);
+    return KernelOs::unlink(where);
   }
 };
 
@@ -179,15 +179,15 @@ class AskingOs final : public os::KernelOs {
     cleans_up_ = cleans_up_ || step == Step::tracker_doomed;
     did();
   }
-  Result<os::FileStatus> status_at(const os::Place& place) noexcept override {
+  Result<os::FileStatus> status_at(const os::PathAt& where) noexcept override {
     ++calls_;
     did();
-    return KernelOs::status_at(place);
+    return KernelOs::status_at(where);
   }
-  Status unlink(const os::Place& place) noexcept override {
+  Status unlink(const os::PathAt& where) noexcept override {
     ++calls_;
     did();
-    return KernelOs::unlink(place);
+    return KernelOs::unlink(where);
   }
   Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t at) noexcept override {
     ++calls_;

@@ -11,7 +11,7 @@
 
 #include "impl/tracker/ledger.hpp"
 #include "impl/tracker/tree.hpp"
-#include "property_tests/impl/tracker/tree_ground.hpp"
+#include "property_tests/impl/tracker/tree_fixture.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::tracker {
@@ -24,21 +24,21 @@ using pretend::Director;
 using pretend::Fate;
 using pretend::FreshFolder;
 using pretend::PretendProcess;
-using pretend::TreeGround;
+using pretend::TreeFixture;
 using testing::IsEmpty;
 
 namespace fs = std::filesystem;
 
 TEST(Sweep, does_nothing_where_no_tree_ever_was_M7) {
-  TreeGround ground;
-  PretendProcess sweeper(ground.locks);
-  for (const std::string& runtime : {ground.runtime(), ground.folder.path("no/such/folder")}) {
+  TreeFixture fixture;
+  PretendProcess sweeper(fixture.locks);
+  for (const std::string& runtime : {fixture.runtime(), fixture.folder.path("no/such/folder")}) {
     const auto swept = sweep(sweeper, runtime);
     ASSERT_TRUE(swept) << describe(swept.error());
     EXPECT_EQ(swept->trees, 0U);
   }
   EXPECT_EQ(sweeper.count_of(Call::make_folder), 0U);
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
 }
 
 /// One thing of every type, and a name of each that is gone already.
@@ -97,30 +97,30 @@ class Things {
 };
 
 TEST(Sweep, cleans_up_what_the_ledger_of_a_dead_tree_says_and_nothing_else_T5_M7) {
-  TreeGround ground;
-  Things things(ground.folder);
-  ground.dead_tree(things.names());
-  const Swept swept = ground.sweep();
+  TreeFixture fixture;
+  Things things(fixture.folder);
+  fixture.dead_tree(things.names());
+  const Swept swept = fixture.sweep();
   EXPECT_EQ(swept.trees, 1U);
   EXPECT_EQ(swept.names, Things::count);
   EXPECT_EQ(swept.kept, 0U);
   EXPECT_EQ(swept.alive, 0U);
   EXPECT_THAT(things.take_what_is_left(), IsEmpty());
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
 }
 
 TEST(Sweep, takes_folders_last_and_the_deeper_one_first_T5_M7) {
-  TreeGround ground;
-  ground.folder.make_folder("d/e");
-  ground.folder.write("d/e/f");
+  TreeFixture fixture;
+  fixture.folder.make_folder("d/e");
+  fixture.folder.write("d/e/f");
   const std::string shm = "/" + pretend::unique_text();
-  ground.dead_tree({{.type = ResourceType::folder, .name = ground.folder.path("d")},
-                    {.type = ResourceType::folder, .name = ground.folder.path("d/e")},
-                    {.type = ResourceType::file, .name = ground.folder.path("d/e/f")},
-                    {.type = ResourceType::shm, .name = shm},
-                    {.type = ResourceType::semlock, .name = shm}});
-  PretendProcess sweeper(ground.locks);
-  ASSERT_TRUE(sweep(sweeper, ground.runtime()));
+  fixture.dead_tree({{.type = ResourceType::folder, .name = fixture.folder.path("d")},
+                     {.type = ResourceType::folder, .name = fixture.folder.path("d/e")},
+                     {.type = ResourceType::file, .name = fixture.folder.path("d/e/f")},
+                     {.type = ResourceType::shm, .name = shm},
+                     {.type = ResourceType::semlock, .name = shm}});
+  PretendProcess sweeper(fixture.locks);
+  ASSERT_TRUE(sweep(sweeper, fixture.runtime()));
   std::vector<Crossing> removals;
   for (const Crossing& crossing : sweeper.crossings) {
     if (crossing.call == Call::unlink || crossing.call == Call::unlink_shm ||
@@ -130,51 +130,51 @@ TEST(Sweep, takes_folders_last_and_the_deeper_one_first_T5_M7) {
   }
   ASSERT_GE(removals.size(), 5U);
   removals.resize(5);
-  const std::vector<Crossing> expected{{Call::unlink, ground.folder.path("d/e/f")},
+  const std::vector<Crossing> expected{{Call::unlink, fixture.folder.path("d/e/f")},
                                        {Call::unlink_semaphore, shm},
                                        {Call::unlink_shm, shm},
-                                       {Call::remove_folder, ground.folder.path("d/e")},
-                                       {Call::remove_folder, ground.folder.path("d")}};
+                                       {Call::remove_folder, fixture.folder.path("d/e")},
+                                       {Call::remove_folder, fixture.folder.path("d")}};
   EXPECT_EQ(removals, expected);
 }
 
 TEST(Sweep, leaves_a_live_tree_and_its_names_alone_M7) {
-  TreeGround ground;
-  ground.folder.write("a");
-  PretendProcess root(ground.locks);
-  const auto tree = make_tree(root, ground.runtime());
+  TreeFixture fixture;
+  fixture.folder.write("a");
+  PretendProcess root(fixture.locks);
+  const auto tree = make_tree(root, fixture.runtime());
   ASSERT_TRUE(tree);
   {
     auto ledger = Ledger::open(root, tree->paths.ledger());
     ASSERT_TRUE(ledger);
-    ASSERT_TRUE(ledger->enter({.type = ResourceType::file, .name = ground.folder.path("a")}));
+    ASSERT_TRUE(ledger->enter({.type = ResourceType::file, .name = fixture.folder.path("a")}));
   }
-  const auto before = ground.folder.names();
-  ground.dead_tree();
-  const Swept swept = ground.sweep();
+  const auto before = fixture.folder.names();
+  fixture.dead_tree();
+  const Swept swept = fixture.sweep();
   EXPECT_EQ(swept.alive, 1U);
   EXPECT_EQ(swept.trees, 1U);
-  EXPECT_EQ(ground.folder.names(), before);
+  EXPECT_EQ(fixture.folder.names(), before);
   EXPECT_TRUE(remove_tree(root, tree->paths));
-  ground.folder.remove("a");
+  fixture.folder.remove("a");
 }
 
 TEST(Sweep, leaves_what_a_live_tree_counts_to_that_E4_M7) {
-  TreeGround ground;
-  const Resource file{.type = ResourceType::file, .name = ground.folder.path("a")};
-  const Resource inner{.type = ResourceType::file, .name = ground.folder.path("d/b")};
-  const Resource folder{.type = ResourceType::folder, .name = ground.folder.path("d")};
-  ground.folder.make_folder("d");
+  TreeFixture fixture;
+  const Resource file{.type = ResourceType::file, .name = fixture.folder.path("a")};
+  const Resource inner{.type = ResourceType::file, .name = fixture.folder.path("d/b")};
+  const Resource folder{.type = ResourceType::folder, .name = fixture.folder.path("d")};
+  fixture.folder.make_folder("d");
   for (const char* name : {"a", "d/b", "d/c", "e"}) {
-    ground.folder.write(name);
+    fixture.folder.write(name);
   }
-  const TreePaths dead = ground.dead_tree(
-      {file, inner, folder, {.type = ResourceType::file, .name = ground.folder.path("e")}});
-  PretendProcess root(ground.locks);
+  const TreePaths dead = fixture.dead_tree(
+      {file, inner, folder, {.type = ResourceType::file, .name = fixture.folder.path("e")}});
+  PretendProcess root(fixture.locks);
   root.director = [](const Crossing& crossing) {  // It does not sweep.
     return crossing.call == Call::read_folder ? Decision{.fate = Fate::fail} : Decision{};
   };
-  const auto live = make_tree(root, ground.runtime());
+  const auto live = make_tree(root, fixture.runtime());
   root.director = {};
   ASSERT_TRUE(live);
   {
@@ -184,88 +184,88 @@ TEST(Sweep, leaves_what_a_live_tree_counts_to_that_E4_M7) {
     ASSERT_TRUE(ledger->enter(inner));
   }
   for (int times = 0; times < 2; ++times) {
-    const Swept swept = ground.sweep();
+    const Swept swept = fixture.sweep();
     EXPECT_EQ(swept.names, times == 0 ? 1U : 0U);
     EXPECT_EQ(swept.kept, 0U);
-    EXPECT_FALSE(ground.folder.exists("e"));
+    EXPECT_FALSE(fixture.folder.exists("e"));
     for (const char* name : {"a", "d/b", "d/c"}) {
-      EXPECT_TRUE(ground.folder.exists(name)) << name;
+      EXPECT_TRUE(fixture.folder.exists(name)) << name;
     }
     // The folder still has to go, as soon as nobody needs what is in it.
     EXPECT_TRUE(fs::exists(dead.ledger()));
   }
   EXPECT_TRUE(remove_tree(root, live->paths));
   root.die();
-  EXPECT_EQ(ground.sweep().names, 1U);
-  EXPECT_TRUE(ground.folder.exists("a"));
-  ground.folder.remove("a");
+  EXPECT_EQ(fixture.sweep().names, 1U);
+  EXPECT_TRUE(fixture.folder.exists("a"));
+  fixture.folder.remove("a");
 }
 
 TEST(Sweep, leaves_names_alone_that_do_not_say_where_they_are_E2_M7) {
-  TreeGround ground;
-  ground.folder.write("a");
-  ground.folder.make_folder("d");
-  ground.folder.write("d/b");
-  ground.dead_tree(
+  TreeFixture fixture;
+  fixture.folder.write("a");
+  fixture.folder.make_folder("d");
+  fixture.folder.write("d/b");
+  fixture.dead_tree(
       {{.type = ResourceType::file, .name = "a"}, {.type = ResourceType::folder, .name = "d"}});
-  const pretend::WorkingFolder here(ground.folder.path());
-  EXPECT_EQ(ground.sweep().trees, 1U);
-  EXPECT_TRUE(ground.folder.exists("a"));
-  EXPECT_TRUE(ground.folder.exists("d/b"));
-  ground.clear();
+  const pretend::WorkingFolder here(fixture.folder.path());
+  EXPECT_EQ(fixture.sweep().trees, 1U);
+  EXPECT_TRUE(fixture.folder.exists("a"));
+  EXPECT_TRUE(fixture.folder.exists("d/b"));
+  fixture.clear();
 }
 
 TEST(Sweep, that_cannot_remove_a_thing_keeps_its_name_and_its_tree_for_the_next_M7) {
-  TreeGround ground;
-  ground.folder.write("a");
-  ground.folder.write("b");
-  ground.dead_tree({{.type = ResourceType::file, .name = ground.folder.path("a")},
-                    {.type = ResourceType::file, .name = ground.folder.path("b")}});
-  PretendProcess sweeper(ground.locks);
+  TreeFixture fixture;
+  fixture.folder.write("a");
+  fixture.folder.write("b");
+  fixture.dead_tree({{.type = ResourceType::file, .name = fixture.folder.path("a")},
+                     {.type = ResourceType::file, .name = fixture.folder.path("b")}});
+  PretendProcess sweeper(fixture.locks);
   sweeper.director = [&](const Crossing& crossing) {
-    return crossing == Crossing{Call::unlink, ground.folder.path("a")}
+    return crossing == Crossing{Call::unlink, fixture.folder.path("a")}
                ? Decision{.fate = Fate::fail, .code = std::errc::permission_denied}
                : Decision{};
   };
-  const auto swept = sweep(sweeper, ground.runtime());
+  const auto swept = sweep(sweeper, fixture.runtime());
   ASSERT_TRUE(swept);
   EXPECT_EQ(swept->trees, 0U);
   EXPECT_EQ(swept->names, 1U);
   EXPECT_EQ(swept->kept, 1U);
   EXPECT_EQ(sweeper.clock, os::Instant(0));
-  EXPECT_TRUE(ground.folder.exists("a"));
+  EXPECT_TRUE(fixture.folder.exists("a"));
   // A successor of what was cleaned up is nobody's business any more.
-  ground.folder.write("b");
-  const Swept next = ground.sweep();
+  fixture.folder.write("b");
+  const Swept next = fixture.sweep();
   EXPECT_EQ(next.trees, 1U);
   EXPECT_EQ(next.names, 1U);
-  EXPECT_FALSE(ground.folder.exists("a"));
-  EXPECT_TRUE(ground.folder.exists("b"));
-  ground.folder.remove("b");
+  EXPECT_FALSE(fixture.folder.exists("a"));
+  EXPECT_TRUE(fixture.folder.exists("b"));
+  fixture.folder.remove("b");
 }
 
 TEST(Sweep, that_fails_or_is_killed_at_any_call_is_finished_by_the_next_M7) {
-  const auto act = [](TreeGround& ground, PretendProcess& sweeper, const Director& director) {
-    Things things(ground.folder);
-    PretendProcess root(ground.locks, 7);
-    const auto live = make_tree(root, ground.runtime());
-    ground.dead_tree(things.names());
+  const auto act = [](TreeFixture& fixture, PretendProcess& sweeper, const Director& director) {
+    Things things(fixture.folder);
+    PretendProcess root(fixture.locks, 7);
+    const auto live = make_tree(root, fixture.runtime());
+    fixture.dead_tree(things.names());
     sweeper.director = director;
-    static_cast<void>(sweep(sweeper, ground.runtime()));
+    static_cast<void>(sweep(sweeper, fixture.runtime()));
     sweeper.director = {};
     EXPECT_EQ(sweeper.open_fds(), 0U);
     std::vector<Crossing> crossings = sweeper.crossings;
-    EXPECT_TRUE(ground.is_alive(live->paths));
+    EXPECT_TRUE(fixture.is_alive(live->paths));
     EXPECT_TRUE(remove_tree(root, live->paths));
     EXPECT_THAT(things.take_what_is_left(), IsEmpty());
-    EXPECT_THAT(ground.folder.names(), IsEmpty());
+    EXPECT_THAT(fixture.folder.names(), IsEmpty());
     return crossings;
   };
   std::vector<Crossing> clean;
   {
-    TreeGround ground;
-    PretendProcess sweeper(ground.locks);
-    clean = act(ground, sweeper, {});
+    TreeFixture fixture;
+    PretendProcess sweeper(fixture.locks);
+    clean = act(fixture, sweeper, {});
   }
   for (std::size_t at = 0; at < clean.size(); ++at) {
     std::vector<Decision> decisions{{.fate = Fate::die_before}, {.fate = Fate::die_after}};
@@ -279,9 +279,9 @@ TEST(Sweep, that_fails_or_is_killed_at_any_call_is_finished_by_the_next_M7) {
       SCOPED_TRACE(std::to_string(at) + " " + testing::PrintToString(clean[at]) + " fate " +
                    std::to_string(static_cast<int>(decision.fate)) + " " +
                    std::to_string(static_cast<int>(decision.code)));
-      TreeGround ground;
-      PretendProcess sweeper(ground.locks);
-      act(ground, sweeper, at_crossing(at, decision));
+      TreeFixture fixture;
+      PretendProcess sweeper(fixture.locks);
+      act(fixture, sweeper, at_crossing(at, decision));
     }
   }
 }
@@ -290,94 +290,94 @@ TEST(Sweep, that_another_sweep_overtakes_removes_nothing_twice_M7) {
   std::size_t at = 0;
   for (bool overtaken = true; overtaken; ++at) {
     SCOPED_TRACE(at);
-    TreeGround ground;
-    Things things(ground.folder);
-    ground.dead_tree(things.names());
-    PretendProcess sweeper(ground.locks);
+    TreeFixture fixture;
+    Things things(fixture.folder);
+    fixture.dead_tree(things.names());
+    PretendProcess sweeper(fixture.locks);
     std::size_t others = 0;
     overtaken = false;
     sweeper.director = at_crossing(at, [&] {
       overtaken = true;
-      others = ground.sweep().names;
+      others = fixture.sweep().names;
       if (others > 0) {
         // A successor of each.
         EXPECT_THAT(Things::count, others);
         things.plant();
       }
     });
-    const auto swept = sweep(sweeper, ground.runtime());
+    const auto swept = sweep(sweeper, fixture.runtime());
     ASSERT_TRUE(swept) << describe(swept.error());
     EXPECT_EQ(swept->names + others, Things::count);
     EXPECT_EQ(things.take_what_is_left().size(), others > 0 ? 4U : 0U);
-    ground.sweep();
-    EXPECT_THAT(ground.folder.names(), IsEmpty());
+    fixture.sweep();
+    EXPECT_THAT(fixture.folder.names(), IsEmpty());
   }
   EXPECT_GT(at, 30U);
 }
 
 TEST(Sweep, does_not_touch_what_is_no_tree_M7) {
-  TreeGround ground;
-  ground.dead_tree();
+  TreeFixture fixture;
+  fixture.dead_tree();
   const std::string hex = "runtime/0123456789abcdef0123456789abcde";
-  ground.folder.write(hex + "0");
-  ground.folder.link(hex + "1", ground.folder.path("elsewhere"));
-  ground.folder.make_folder("elsewhere");
-  ground.folder.write("elsewhere/lock");
-  ground.folder.make_folder(hex);
-  ground.folder.make_folder(hex + "22");
-  ground.folder.make_folder(hex + "A");
-  ground.folder.make_folder("runtime/other");
+  fixture.folder.write(hex + "0");
+  fixture.folder.link(hex + "1", fixture.folder.path("elsewhere"));
+  fixture.folder.make_folder("elsewhere");
+  fixture.folder.write("elsewhere/lock");
+  fixture.folder.make_folder(hex);
+  fixture.folder.make_folder(hex + "22");
+  fixture.folder.make_folder(hex + "A");
+  fixture.folder.make_folder("runtime/other");
   // A folder that has a tree's name but somebody else's file in it.
-  ground.folder.make_folder(hex + "3");
-  ground.folder.write(hex + "3/file");
-  auto before = ground.folder.names();
+  fixture.folder.make_folder(hex + "3");
+  fixture.folder.write(hex + "3/file");
+  auto before = fixture.folder.names();
   std::erase_if(before, [](const std::string& name) {
     const fs::path path(name);
     return path.has_parent_path() && name.find("0123456789abcdef") == std::string::npos &&
            name.starts_with("runtime/") && name != "runtime/other";
   });
-  EXPECT_EQ(ground.sweep().trees, 1U);
-  EXPECT_EQ(ground.folder.names(), before);
-  ground.clear();
+  EXPECT_EQ(fixture.sweep().trees, 1U);
+  EXPECT_EQ(fixture.folder.names(), before);
+  fixture.clear();
 }
 
 TEST(Sweep, removes_a_tree_whose_ledger_is_garbage_and_nothing_else_M7) {
-  TreeGround ground;
-  ground.folder.write("a");
-  const TreePaths paths = ground.dead_tree();
-  const std::string name = ground.folder.path("a");
+  TreeFixture fixture;
+  fixture.folder.write("a");
+  const TreePaths paths = fixture.dead_tree();
+  const std::string name = fixture.folder.path("a");
   // Looks like a record, but nobody has ever written this check.
   std::string record = "+";
   record += '\0';
   record += static_cast<char>(name.size());
   record += '\0';
   record += "12345678" + name;
-  ground.folder.write(fs::path(paths.ledger()).lexically_relative(ground.folder.path()).string(),
-                      record);
-  const Swept swept = ground.sweep();
+  fixture.folder.write(fs::path(paths.ledger()).lexically_relative(fixture.folder.path()).string(),
+                       record);
+  const Swept swept = fixture.sweep();
   EXPECT_EQ(swept.trees, 1U);
   EXPECT_EQ(swept.names, 0U);
-  EXPECT_TRUE(ground.folder.exists("a"));
-  ground.folder.remove("a");
+  EXPECT_TRUE(fixture.folder.exists("a"));
+  fixture.folder.remove("a");
 }
 
 /// Where nobody says where trees live: /dev/shm, or /tmp when that is refused.
-class DefaultPlaces {
+class DefaultLocations {
  public:
-  DefaultPlaces() {
-    ground.folder.make_folder("shm");
-    ground.folder.make_folder("tmp");
+  DefaultLocations() {
+    fixture.folder.make_folder("shm");
+    fixture.folder.make_folder("tmp");
   }
-  DefaultPlaces(const DefaultPlaces&) = delete;
-  DefaultPlaces& operator=(const DefaultPlaces&) = delete;
-  ~DefaultPlaces() {
-    ground.folder.remove("shm");
-    ground.folder.remove("tmp");
+  DefaultLocations(const DefaultLocations&) = delete;
+  DefaultLocations& operator=(const DefaultLocations&) = delete;
+  ~DefaultLocations() {
+    fixture.folder.remove("shm");
+    fixture.folder.remove("tmp");
   }
 
   std::unique_ptr<PretendProcess> process(bool shm_is_refused) {
-    auto made = std::make_unique<PretendProcess>(ground.locks, ++last_pid_);
-    made->mounts = {{"/dev/shm", ground.folder.path("shm")}, {"/tmp", ground.folder.path("tmp")}};
+    auto made = std::make_unique<PretendProcess>(fixture.locks, ++last_pid_);
+    made->mounts = {{"/dev/shm", fixture.folder.path("shm")}, {"/tmp", fixture.folder.path("tmp")}};
     if (shm_is_refused) {
       made->director = [](const Crossing& crossing) {
         return crossing.subject.starts_with("/dev/shm")
@@ -387,58 +387,58 @@ class DefaultPlaces {
     }
     return made;
   }
-  std::string runtime(const std::string& place) const {
-    return place + "/lastref-" + std::to_string(os::KernelOs().user_id());
+  std::string runtime(const std::string& location) const {
+    return location + "/lastref-" + std::to_string(os::KernelOs().user_id());
   }
 
-  TreeGround ground;
+  TreeFixture fixture;
 
  private:
   os::Pid last_pid_ = 0;
 };
 
-TEST(Sweep, of_the_default_places_finds_a_tree_that_was_made_where_shm_was_refused_M7) {
-  DefaultPlaces places;
-  places.ground.folder.write("a");
-  const auto root = places.process(/*shm_is_refused=*/true);
+TEST(Sweep, of_the_default_locations_finds_a_tree_that_was_made_where_shm_was_refused_M7) {
+  DefaultLocations locations;
+  locations.fixture.folder.write("a");
+  const auto root = locations.process(/*shm_is_refused=*/true);
   const auto tree = make_tree(*root, "");
   ASSERT_TRUE(tree);
-  EXPECT_TRUE(tree->paths.folder.starts_with(places.runtime("/tmp"))) << tree->paths.folder;
+  EXPECT_TRUE(tree->paths.folder.starts_with(locations.runtime("/tmp"))) << tree->paths.folder;
   root->die();
-  const auto sweeper = places.process(/*shm_is_refused=*/false);
+  const auto sweeper = locations.process(/*shm_is_refused=*/false);
   const auto swept = sweep(*sweeper, "");
   ASSERT_TRUE(swept) << describe(swept.error());
   EXPECT_EQ(swept->trees, 1U);
-  places.ground.folder.remove("a");
-  EXPECT_FALSE(places.ground.folder.exists(places.runtime("tmp")));
+  locations.fixture.folder.remove("a");
+  EXPECT_FALSE(locations.fixture.folder.exists(locations.runtime("tmp")));
 }
 
-TEST(MakeTree, sweeps_the_other_default_place_too_M7) {
-  DefaultPlaces places;
-  const auto dead = places.process(/*shm_is_refused=*/true);
+TEST(MakeTree, sweeps_the_other_default_location_too_M7) {
+  DefaultLocations locations;
+  const auto dead = locations.process(/*shm_is_refused=*/true);
   ASSERT_TRUE(make_tree(*dead, ""));
   dead->die();
-  const auto root = places.process(/*shm_is_refused=*/false);
+  const auto root = locations.process(/*shm_is_refused=*/false);
   const auto tree = make_tree(*root, "");
   ASSERT_TRUE(tree);
-  EXPECT_TRUE(tree->paths.folder.starts_with(places.runtime("/dev/shm"))) << tree->paths.folder;
-  EXPECT_FALSE(places.ground.folder.exists(places.runtime("tmp")));
+  EXPECT_TRUE(tree->paths.folder.starts_with(locations.runtime("/dev/shm"))) << tree->paths.folder;
+  EXPECT_FALSE(locations.fixture.folder.exists(locations.runtime("tmp")));
   EXPECT_TRUE(remove_tree(*root, tree->paths));
 }
 
-TEST(Sweep, of_the_default_places_touches_no_folder_that_is_open_to_others_M7) {
-  DefaultPlaces places;
-  const auto root = places.process(/*shm_is_refused=*/true);
+TEST(Sweep, of_the_default_locations_touches_no_folder_that_is_open_to_others_M7) {
+  DefaultLocations locations;
+  const auto root = locations.process(/*shm_is_refused=*/true);
   const auto tree = make_tree(*root, "");
   ASSERT_TRUE(tree);
   root->die();
-  fs::permissions(places.ground.folder.path(places.runtime("tmp")), fs::perms::all);
-  const auto before = places.ground.folder.names();
-  const auto sweeper = places.process(/*shm_is_refused=*/false);
+  fs::permissions(locations.fixture.folder.path(locations.runtime("tmp")), fs::perms::all);
+  const auto before = locations.fixture.folder.names();
+  const auto sweeper = locations.process(/*shm_is_refused=*/false);
   const auto swept = sweep(*sweeper, "");
   ASSERT_FALSE(swept);
   EXPECT_EQ(swept.error().code, std::errc::permission_denied);
-  EXPECT_EQ(places.ground.folder.names(), before);
+  EXPECT_EQ(locations.fixture.folder.names(), before);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "impl/tracker/daemon.hpp"
 #include "property_tests/support/array_model.hpp"
-#include "property_tests/support/process_words.hpp"
+#include "property_tests/support/process_actions.hpp"
 #include "property_tests/support/waiting.hpp"
 
 namespace lastref::pretend {

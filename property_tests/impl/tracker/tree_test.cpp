@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "property_tests/impl/tracker/tree_ground.hpp"
+#include "property_tests/impl/tracker/tree_fixture.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::tracker {
@@ -21,7 +21,7 @@ namespace {
 using pretend::Crossing;
 using pretend::Decision;
 using pretend::PretendProcess;
-using pretend::TreeGround;
+using pretend::TreeFixture;
 using testing::IsEmpty;
 
 namespace fs = std::filesystem;
@@ -31,29 +31,29 @@ unsigned mode_of(const std::string& path) {
 }
 
 TEST(Tree, has_its_parts_and_they_are_private_T2) {
-  TreeGround ground;
-  PretendProcess root(ground.locks);
-  const auto tree = make_tree(root, ground.runtime());
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks);
+  const auto tree = make_tree(root, fixture.runtime());
   ASSERT_TRUE(tree);
   const std::string name = fs::path(tree->paths.folder).filename().string();
   EXPECT_EQ(name.size(), 32U);
   EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
-  EXPECT_EQ(mode_of(ground.runtime()), 0700U);
+  EXPECT_EQ(mode_of(fixture.runtime()), 0700U);
   EXPECT_EQ(mode_of(tree->paths.folder), 0700U);
   EXPECT_EQ(mode_of(tree->paths.lock()), 0600U);
   EXPECT_EQ(mode_of(tree->paths.ledger()), 0600U);
   EXPECT_TRUE(fs::is_socket(tree->paths.socket()));
   EXPECT_EQ(root.open_fds(), 2U);
   EXPECT_TRUE(remove_tree(root, tree->paths));
-  EXPECT_FALSE(fs::exists(ground.runtime()));
+  EXPECT_FALSE(fs::exists(fixture.runtime()));
 }
 
 TEST(Tree, is_alive_as_long_as_any_process_of_it_is_T5) {
-  TreeGround ground;
-  PretendProcess root(ground.locks, 100);
-  PretendProcess member(ground.locks, 200);
-  PretendProcess tracker(ground.locks, 300);
-  const auto tree = make_tree(root, ground.runtime());
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks, 100);
+  PretendProcess member(fixture.locks, 200);
+  PretendProcess tracker(fixture.locks, 300);
+  const auto tree = make_tree(root, fixture.runtime());
   ASSERT_TRUE(tree);
   const auto joined = join_lock(member, tree->paths);
   ASSERT_TRUE(joined);
@@ -61,19 +61,19 @@ TEST(Tree, is_alive_as_long_as_any_process_of_it_is_T5) {
   ASSERT_TRUE(lock);
   ASSERT_TRUE(lock_as_tracker(tracker, lock->get()));
   for (PretendProcess* const process : {&root, &tracker, &member}) {
-    EXPECT_EQ(ground.sweep().alive, 1U);
+    EXPECT_EQ(fixture.sweep().alive, 1U);
     EXPECT_TRUE(fs::exists(tree->paths.socket()));
     process->die();
   }
-  EXPECT_EQ(ground.sweep().trees, 1U);
-  EXPECT_FALSE(fs::exists(ground.runtime()));
+  EXPECT_EQ(fixture.sweep().trees, 1U);
+  EXPECT_FALSE(fs::exists(fixture.runtime()));
 }
 
 RC_GTEST_PROP(TreeProperties, its_members_are_those_who_have_joined_and_live_T6, ()) {
-  TreeGround ground;
-  PretendProcess root(ground.locks, 1);
-  PretendProcess tracker(ground.locks, 2);
-  auto tree = make_tree(root, ground.runtime());
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks, 1);
+  PretendProcess tracker(fixture.locks, 2);
+  auto tree = make_tree(root, fixture.runtime());
   RC_ASSERT(tree.has_value());
   auto lock = os::open_file(tracker, tree->paths.lock(), {.write = true});
   RC_ASSERT(lock.has_value());
@@ -83,7 +83,7 @@ RC_GTEST_PROP(TreeProperties, its_members_are_those_who_have_joined_and_live_T6,
   std::vector<LockFile> joined_locks;
   for (const os::Pid pid : *rc::gen::container<std::set<os::Pid>>(rc::gen::oneOf(
            rc::gen::inRange<os::Pid>(3, 40), rc::gen::inRange<os::Pid>(3, 0x7fffffff)))) {
-    auto& member = members.emplace_back(std::make_unique<PretendProcess>(ground.locks, pid));
+    auto& member = members.emplace_back(std::make_unique<PretendProcess>(fixture.locks, pid));
     auto joined = join_lock(*member, tree->paths);
     RC_ASSERT(joined.has_value());
     joined_locks.push_back(*std::move(joined));
@@ -101,11 +101,11 @@ RC_GTEST_PROP(TreeProperties, its_members_are_those_who_have_joined_and_live_T6,
 }
 
 TEST(Tree, has_one_tracker_T6) {
-  TreeGround ground;
-  PretendProcess root(ground.locks, 100);
-  PretendProcess first(ground.locks, 200);
-  PretendProcess second(ground.locks, 300);
-  const auto tree = make_tree(root, ground.runtime());
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks, 100);
+  PretendProcess first(fixture.locks, 200);
+  PretendProcess second(fixture.locks, 300);
+  const auto tree = make_tree(root, fixture.runtime());
   ASSERT_TRUE(tree);
   auto lock = os::open_file(first, tree->paths.lock(), {.write = true});
   auto again = os::open_file(second, tree->paths.lock(), {.write = true});
@@ -121,16 +121,16 @@ TEST(Tree, has_one_tracker_T6) {
 TEST(Tree, a_process_that_joins_during_a_sweep_is_in_or_is_told_that_the_tree_has_ended_T5) {
   // The sweep comes before the first call of the joining process, before its second, and so on.
   for (std::size_t at = 0;; ++at) {
-    TreeGround ground;
-    PretendProcess root(ground.locks, 100);
-    PretendProcess late(ground.locks, 200);
-    const auto tree = make_tree(root, ground.runtime());
+    TreeFixture fixture;
+    PretendProcess root(fixture.locks, 100);
+    PretendProcess late(fixture.locks, 200);
+    const auto tree = make_tree(root, fixture.runtime());
     ASSERT_TRUE(tree);
     root.die();
     std::size_t crossed = 0;
     late.director = [&](const Crossing&) {
       if (crossed++ == at) {
-        ground.sweep();
+        fixture.sweep();
       }
       return Decision{};
     };
@@ -138,14 +138,14 @@ TEST(Tree, a_process_that_joins_during_a_sweep_is_in_or_is_told_that_the_tree_ha
     const bool was_swept = crossed > at;
     late.director = {};
     if (joined) {
-      EXPECT_EQ(ground.sweep().alive, 1U);
+      EXPECT_EQ(fixture.sweep().alive, 1U);
       EXPECT_TRUE(fs::exists(tree->paths.lock()));
       EXPECT_TRUE(remove_tree(late, tree->paths));
     } else {
       EXPECT_EQ(joined.error().code, std::errc::no_such_file_or_directory);
       EXPECT_EQ(late.open_fds(), 0U);
     }
-    EXPECT_FALSE(fs::exists(ground.runtime()));
+    EXPECT_FALSE(fs::exists(fixture.runtime()));
     if (!was_swept) {
       EXPECT_TRUE(joined);
       EXPECT_GT(at, 3U);
@@ -155,49 +155,49 @@ TEST(Tree, a_process_that_joins_during_a_sweep_is_in_or_is_told_that_the_tree_ha
 }
 
 TEST(Tree, of_a_process_lives_on_whatever_else_that_process_leads_joins_or_sweeps_E3) {
-  const std::function<void(TreeGround&, PretendProcess&, const TreePaths&)> deeds[] = {
-      [](TreeGround& ground, PretendProcess& self, const TreePaths&) {
-        EXPECT_EQ(sweep(self, ground.runtime())->alive, 1U);
+  const std::function<void(TreeFixture&, PretendProcess&, const TreePaths&)> deeds[] = {
+      [](TreeFixture& fixture, PretendProcess& self, const TreePaths&) {
+        EXPECT_EQ(sweep(self, fixture.runtime())->alive, 1U);
       },
-      [](TreeGround& ground, PretendProcess& self, const TreePaths&) {
-        const auto second = make_tree(self, ground.runtime());
+      [](TreeFixture& fixture, PretendProcess& self, const TreePaths&) {
+        const auto second = make_tree(self, fixture.runtime());
         ASSERT_TRUE(second);
         EXPECT_TRUE(remove_tree(self, second->paths));
       },
-      [](TreeGround&, PretendProcess& self, const TreePaths& paths) {
+      [](TreeFixture&, PretendProcess& self, const TreePaths& paths) {
         EXPECT_TRUE(join_lock(self, paths));  // And closes it again.
       },
-      [](TreeGround&, PretendProcess& self, const TreePaths& paths) {
+      [](TreeFixture&, PretendProcess& self, const TreePaths& paths) {
         Swept swept;
         EXPECT_TRUE(reclaim_tree(self, paths, swept));
         EXPECT_EQ(swept.alive, 1U);
       },
   };
   for (const auto& deed : deeds) {
-    TreeGround ground;
-    PretendProcess root(ground.locks, 100);
-    PretendProcess worker(ground.locks, 200);
-    const auto tree = make_tree(root, ground.runtime());
+    TreeFixture fixture;
+    PretendProcess root(fixture.locks, 100);
+    PretendProcess worker(fixture.locks, 200);
+    const auto tree = make_tree(root, fixture.runtime());
     ASSERT_TRUE(tree);
     const auto member = join_lock(worker, tree->paths);
     ASSERT_TRUE(member);
-    deed(ground, worker, tree->paths);
-    deed(ground, root, tree->paths);
+    deed(fixture, worker, tree->paths);
+    deed(fixture, root, tree->paths);
     root.die();
-    EXPECT_TRUE(ground.is_alive(tree->paths));
+    EXPECT_TRUE(fixture.is_alive(tree->paths));
     EXPECT_TRUE(remove_tree(worker, tree->paths));
   }
 }
 
 TEST(Tree, cannot_be_joined_by_a_lock_that_is_no_longer_its_own_T5) {
-  TreeGround ground;
-  PretendProcess root(ground.locks, 100);
-  PretendProcess late(ground.locks, 200);
-  const auto tree = make_tree(root, ground.runtime());
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks, 100);
+  PretendProcess late(fixture.locks, 200);
+  const auto tree = make_tree(root, fixture.runtime());
   ASSERT_TRUE(tree);
   late.director = [&](const Crossing& crossing) {
     if (crossing.call == Call::lock_range) {
-      fs::rename(tree->paths.lock(), ground.folder.path("old"));
+      fs::rename(tree->paths.lock(), fixture.folder.path("old"));
       const auto other = os::open_file(root, tree->paths.lock(), {.write = true, .create = true});
       LASTREF_ASSERT(other.has_value());
     }
@@ -206,71 +206,71 @@ TEST(Tree, cannot_be_joined_by_a_lock_that_is_no_longer_its_own_T5) {
   const auto joined = join_lock(late, tree->paths);
   ASSERT_FALSE(joined);
   EXPECT_EQ(joined.error().code, std::errc::no_such_file_or_directory);
-  ground.folder.remove("old");
+  fixture.folder.remove("old");
   EXPECT_TRUE(remove_tree(root, tree->paths));
 }
 
-struct Place {
+struct Location {
   const char* name;
-  void (*plant)(const TreeGround& ground);
+  void (*plant)(const TreeFixture& fixture);
   std::errc code;
 };
 
-void PrintTo(const Place& place, std::ostream* out) {
-  *out << place.name;
+void PrintTo(const Location& location, std::ostream* out) {
+  *out << location.name;
 }
 
-const Place places[] = {
+const Location locations[] = {
     {"a_file",
-     [](const TreeGround& ground) { ground.folder.write("runtime"); },
+     [](const TreeFixture& fixture) { fixture.folder.write("runtime"); },
      std::errc::not_a_directory},
     {"a_symlink_to_a_folder",
-     [](const TreeGround& ground) {
-       ground.folder.make_folder("elsewhere");
-       fs::permissions(ground.folder.path("elsewhere"), fs::perms::owner_all);
-       ground.folder.link("runtime", ground.folder.path("elsewhere"));
+     [](const TreeFixture& fixture) {
+       fixture.folder.make_folder("elsewhere");
+       fs::permissions(fixture.folder.path("elsewhere"), fs::perms::owner_all);
+       fixture.folder.link("runtime", fixture.folder.path("elsewhere"));
      },
      std::errc::not_a_directory},
     {"a_dangling_symlink",
-     [](const TreeGround& ground) { ground.folder.link("runtime", "nowhere"); },
+     [](const TreeFixture& fixture) { fixture.folder.link("runtime", "nowhere"); },
      std::errc::not_a_directory},
     {"a_folder_open_to_all",
-     [](const TreeGround& ground) {
-       ground.folder.make_folder("runtime");
-       fs::permissions(ground.runtime(), fs::perms::all);
+     [](const TreeFixture& fixture) {
+       fixture.folder.make_folder("runtime");
+       fs::permissions(fixture.runtime(), fs::perms::all);
      },
      std::errc::permission_denied},
     {"a_folder_that_the_group_may_enter",
-     [](const TreeGround& ground) {
-       ground.folder.make_folder("runtime");
-       fs::permissions(ground.runtime(), fs::perms::owner_all | fs::perms::group_exec);
+     [](const TreeFixture& fixture) {
+       fixture.folder.make_folder("runtime");
+       fs::permissions(fixture.runtime(), fs::perms::owner_all | fs::perms::group_exec);
      },
      std::errc::permission_denied},
 };
 
-class PlantedRuntimeFolder : public testing::TestWithParam<Place> {};
+class PlantedRuntimeFolder : public testing::TestWithParam<Location> {};
 
 TEST_P(PlantedRuntimeFolder, is_refused_with_its_error_and_left_as_it_is_M7) {
   for (const std::string slashes : {"", "/"}) {
-    TreeGround ground;
-    GetParam().plant(ground);
-    const auto before = ground.folder.names();
-    PretendProcess root(ground.locks);
-    const auto tree = make_tree(root, ground.runtime() + slashes);
+    TreeFixture fixture;
+    GetParam().plant(fixture);
+    const auto before = fixture.folder.names();
+    PretendProcess root(fixture.locks);
+    const auto tree = make_tree(root, fixture.runtime() + slashes);
     ASSERT_FALSE(tree);
     EXPECT_EQ(tree.error().code, GetParam().code);
-    const auto swept = sweep(root, ground.runtime() + slashes);
+    const auto swept = sweep(root, fixture.runtime() + slashes);
     ASSERT_FALSE(swept);
     EXPECT_EQ(swept.error().code, GetParam().code);
-    EXPECT_EQ(ground.folder.names(), before);
+    EXPECT_EQ(fixture.folder.names(), before);
     EXPECT_EQ(root.open_fds(), 0U);
-    ground.clear();
+    fixture.clear();
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Tree,
                          PlantedRuntimeFolder,
-                         testing::ValuesIn(places),
+                         testing::ValuesIn(locations),
                          [](const auto& each) { return std::string(each.param.name); });
 
 /// Another user looks at folders that are not theirs.
@@ -280,17 +280,17 @@ class Stranger final : public os::KernelOs {
 };
 
 TEST(Tree, is_not_made_in_a_folder_of_another_user_M7) {
-  TreeGround ground;
-  ground.folder.make_folder("runtime");
-  fs::permissions(ground.runtime(), fs::perms::owner_all);
+  TreeFixture fixture;
+  fixture.folder.make_folder("runtime");
+  fs::permissions(fixture.runtime(), fs::perms::owner_all);
   Stranger stranger;
-  const auto tree = make_tree(stranger, ground.runtime());
+  const auto tree = make_tree(stranger, fixture.runtime());
   ASSERT_FALSE(tree);
   EXPECT_EQ(tree.error().code, std::errc::permission_denied);
-  const auto swept = sweep(stranger, ground.runtime());
+  const auto swept = sweep(stranger, fixture.runtime());
   ASSERT_FALSE(swept);
   EXPECT_EQ(swept.error().code, std::errc::permission_denied);
-  ground.clear();
+  fixture.clear();
 }
 
 std::string runtime_of(const Result<OwnTree>& tree) {
@@ -298,42 +298,42 @@ std::string runtime_of(const Result<OwnTree>& tree) {
 }
 
 TEST(Tree, takes_its_runtime_folder_from_the_environment_unless_told_otherwise_M7) {
-  TreeGround ground;
-  PretendProcess root(ground.locks);
-  root.variables["LASTREF_RUNTIME_FOLDER"] = ground.folder.path("from_environment");
-  for (const std::string& wanted : {std::string(), ground.runtime()}) {
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks);
+  root.variables["LASTREF_RUNTIME_FOLDER"] = fixture.folder.path("from_environment");
+  for (const std::string& wanted : {std::string(), fixture.runtime()}) {
     const auto tree = make_tree(root, wanted);
     ASSERT_TRUE(tree) << describe(tree.error());
     EXPECT_EQ(runtime_of(tree),
-              wanted.empty() ? ground.folder.path("from_environment") : ground.runtime());
+              wanted.empty() ? fixture.folder.path("from_environment") : fixture.runtime());
     EXPECT_TRUE(remove_tree(root, tree->paths));
   }
 }
 
 TEST(Tree, is_where_a_relative_folder_was_when_it_was_made_wherever_the_program_goes_E2) {
-  TreeGround ground;
-  ground.folder.make_folder("here");
-  ground.folder.make_folder("there");
-  PretendProcess root(ground.locks);
+  TreeFixture fixture;
+  fixture.folder.make_folder("here");
+  fixture.folder.make_folder("there");
+  PretendProcess root(fixture.locks);
   const auto tree = [&] {
-    const pretend::WorkingFolder here(ground.folder.path("here"));
+    const pretend::WorkingFolder here(fixture.folder.path("here"));
     return make_tree(root, "runtime");
   }();
   ASSERT_TRUE(tree) << describe(tree.error());
-  EXPECT_EQ(runtime_of(tree), fs::canonical(ground.folder.path("here")).string() + "/runtime");
-  const pretend::WorkingFolder there(ground.folder.path("there"));
-  PretendProcess member(ground.locks, 2000);
+  EXPECT_EQ(runtime_of(tree), fs::canonical(fixture.folder.path("here")).string() + "/runtime");
+  const pretend::WorkingFolder there(fixture.folder.path("there"));
+  PretendProcess member(fixture.locks, 2000);
   EXPECT_TRUE(join_lock(member, tree->paths));
   EXPECT_TRUE(remove_tree(root, tree->paths));
-  ground.clear();
+  fixture.clear();
 }
 
-TEST(Tree, that_finds_its_best_place_full_is_made_in_the_next_E10_M7) {
-  TreeGround ground;
-  ground.folder.make_folder("shm");
-  ground.folder.make_folder("tmp");
-  PretendProcess root(ground.locks);
-  root.mounts = {{"/dev/shm", ground.folder.path("shm")}, {"/tmp", ground.folder.path("tmp")}};
+TEST(Tree, that_finds_its_best_location_full_is_made_in_the_next_E10_M7) {
+  TreeFixture fixture;
+  fixture.folder.make_folder("shm");
+  fixture.folder.make_folder("tmp");
+  PretendProcess root(fixture.locks);
+  root.mounts = {{"/dev/shm", fixture.folder.path("shm")}, {"/tmp", fixture.folder.path("tmp")}};
   bool is_full_everywhere = false;
   root.director = [&](const Crossing& crossing) {
     const auto& before = root.crossings;
@@ -353,17 +353,17 @@ TEST(Tree, that_finds_its_best_place_full_is_made_in_the_next_E10_M7) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, std::errc::no_space_on_device);
   EXPECT_TRUE(none.error().subject.starts_with("/dev/shm/lastref-")) << none.error().subject;
-  ground.clear();
+  fixture.clear();
 }
 
 TEST(Tree, a_path_too_long_for_a_socket_is_an_error_that_says_the_limit_and_leaves_nothing_E2_T2) {
-  TreeGround ground;
-  PretendProcess root(ground.locks);
-  const auto tree = make_tree(root, ground.runtime() + std::string(80, 'x'));
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks);
+  const auto tree = make_tree(root, fixture.runtime() + std::string(80, 'x'));
   ASSERT_FALSE(tree);
   EXPECT_EQ(tree.error().code, std::errc::filename_too_long);
   EXPECT_THAT(tree.error().subject, testing::HasSubstr("at most 67 bytes"));
-  EXPECT_THAT(ground.folder.names(), IsEmpty());
+  EXPECT_THAT(fixture.folder.names(), IsEmpty());
   EXPECT_EQ(root.open_fds(), 0U);
 }
 

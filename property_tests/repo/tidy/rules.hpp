@@ -23,9 +23,9 @@ inline constexpr std::array<std::string_view, 16> at_the_kernel = {
     "harness/instrument/instrumented_os",
     "harness/journal/journal",
     "harness/kernel/",
-    "property_tests/attack/strangers",
+    "property_tests/attack/other_user",
     "property_tests/impl/backends/embedded_test",
-    "property_tests/support/process_words",
+    "property_tests/support/process_actions",
     "property_tests/impl/cache/forked",
     "property_tests/impl/os/kernel_os_embedded_test",
     "property_tests/repo/examples/",  // As strangers write.

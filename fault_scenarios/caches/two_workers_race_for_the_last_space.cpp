@@ -1,0 +1,58 @@
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/caches.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::int64_t length = 2;
+constexpr std::size_t size = 40;
+/// Head and slots, and for each value its head and itself, in sixteens.
+constexpr std::int64_t space_for_all = 272 + length * 64;
+
+Status root(Stage& stage) {
+  StageCache cache(stage, "cache");
+  CacheOptions options = cache_options(stage);
+  options.size_limit = space_for_all;
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(length, options));
+  stage.send("cache", cache.handle());
+  LASTREF_CHECK(stage.start("worker_1"));
+  LASTREF_CHECK(stage.start("worker_2"));
+  stage.await("worker_1 is done");
+  stage.await("worker_2 is done");
+  for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+    // Whatever became of the workers, there is space for who comes last.
+    cache.put(slot, value_of(slot, stage.role(), size));
+    must_be(stage, "C5: there is space for each value", cache.has(slot), "no value");
+  }
+  cache.close();
+  return cache.first_failed();
+}
+
+Status worker(Stage& stage) {
+  StageCache cache(stage, "cache");
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
+    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+      cache.put(slot, value_of(slot, stage.role(), size));
+      must_be(stage, "C5: a lost race fills nothing", cache.has(slot), "no value");
+    }
+  }
+  stage.tell(stage.role() + " is done");
+  return first_failure({attached, cache.first_failed()});
+}
+
+}  // namespace
+
+Scenario two_workers_race_for_the_last_space() {
+  return {
+      .name = "caches/two_workers_race_for_the_last_space",
+      .sentence =
+          "Two workers put each value of a cache whose limit is exactly that of all values: lost "
+          "races, failed puts and kills take nothing of it, and no put is refused.",
+      .rows = {"C3", "C4", "C5"},
+      .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
+  };
+}
+
+}  // namespace lastref::harness

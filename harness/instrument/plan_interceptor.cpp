@@ -1,0 +1,169 @@
+#include "harness/instrument/plan_interceptor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastref::harness {
+
+bool InterceptorState::has_fired() const noexcept {
+  return std::ranges::find(fired, true) != fired.end();
+}
+
+void PlanInterceptor::crosses(const PendingCall* /*pending_call*/) noexcept {}
+
+void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role) {
+  LASTREF_ASSERT(faults.size() <= faults_max);
+  faults_ = faults;
+  mine_.clear();
+  for (std::size_t index = 0; index < faults.size(); ++index) {
+    if (faults[index].site.role == role) {
+      mine_.push_back(index);
+    }
+  }
+}
+
+bool PlanInterceptor::strikes_at(std::string_view name) const noexcept {
+  return std::ranges::any_of(mine_,
+                             [&](std::size_t index) { return faults_[index].site.name == name; });
+}
+
+bool PlanInterceptor::is_hit(std::size_t index, const PendingCall& pending_call) const noexcept {
+  const Fault& fault = faults_[index];
+  if (fault.site.name != pending_call.name) {
+    return false;
+  }
+  if (fault.kind == FaultKind::fail_always && state_.fired[index]) {
+    return true;
+  }
+  return !state_.fired[index] && fault.site.k == pending_call.k &&
+         ObjectText(fault.site.object) == ObjectText(pending_call.object).view();
+}
+
+void PlanInterceptor::fire(const Fault& fault) noexcept {
+  const auto index = static_cast<std::size_t>(&fault - faults_.data());
+  if (!std::exchange(state_.fired[index], true)) {
+    note_fired(fault.kind, index);
+  }
+}
+
+Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
+                                        const Fault*& dies) noexcept {
+  Injection injection;
+  for (const std::size_t index : mine_) {
+    if (!is_hit(index, pending_call)) {
+      continue;
+    }
+    const Fault& fault = faults_[index];
+    switch (fault.kind) {
+      case FaultKind::kill_before:
+        fire(fault);
+        dies = &fault;
+        break;
+      case FaultKind::kill_after:
+        pending().kill_after = &fault;
+        break;
+      case FaultKind::kill_blocked:
+        pending().kill_blocked = &fault;
+        break;
+      case FaultKind::fail_once:
+      case FaultKind::fail_always:
+        fire(fault);
+        injection.error = fault.error;
+        break;
+      case FaultKind::shorten:
+        fire(fault);
+        injection.shorten = true;
+        break;
+      case FaultKind::interrupt:
+        fire(fault);
+        interrupt();
+        break;
+      case FaultKind::pause:
+        pending().pause = &fault;
+        break;
+    }
+  }
+  return injection;
+}
+
+Record* PlanInterceptor::record(const PendingCall& pending_call, RecordKind kind) noexcept {
+  Record* made = claim();
+  if (made != nullptr) {
+    made->value = pending_call.value;
+    made->k = pending_call.k;
+    made->kind = kind;
+    made->call = pending_call.call;
+    made->waited = pending_call.waited;
+    made->observed = state_.observing;
+    made->name.assign(pending_call.name);
+    made->object.assign(pending_call.object);
+    made->text.assign(pending_call.text);
+  }
+  return made;
+}
+
+Injection PlanInterceptor::before(const PendingCall& pending_call) noexcept {
+  crosses(&pending_call);
+  Injection injection;
+  const Fault* dies = nullptr;
+  if (!state_.observing) {
+    if (++state_.crossings > state_.crossings_allowed) {
+      give_up();
+    }
+    if (const std::size_t point = point_of(pending_call.call, pending_call.name);
+        point < points_max) {
+      state_.reached.set(point);
+    }
+    if (pending_call.asks) {
+      let_others_go_first(pending_call);
+    }
+    if (!mine_.empty()) {
+      injection = apply_faults(pending_call, dies);
+    }
+  }
+  if (has_space_for_crossings()) {
+    if (Record* begins = record(pending_call, RecordKind::begin)) {
+      publish(*begins);
+    }
+  }
+  if (dies != nullptr) {
+    die(dies->whole_tree);
+  }
+  return injection;
+}
+
+void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& how) noexcept {
+  if (has_space_for_crossings() || how.injected) {
+    if (Record* ends = record(pending_call, RecordKind::end)) {
+      ends->error = how.error;
+      ends->injected = how.injected;
+      publish(*ends);
+    }
+  }
+  crosses(nullptr);
+  if (mine_.empty()) {
+    return;
+  }
+  PendingFaults& mine = pending();
+  mine.kill_blocked = nullptr;
+  if (const Fault* fault = std::exchange(mine.kill_after, nullptr)) {
+    fire(*fault);
+    die(fault->whole_tree);
+  }
+  if (const Fault* fault = std::exchange(mine.pause, nullptr)) {
+    fire(*fault);
+    pause();
+  }
+}
+
+void PlanInterceptor::strike_if_blocked() noexcept {
+  if (mine_.empty()) {
+    return;
+  }
+  if (const Fault* fault = std::exchange(pending().kill_blocked, nullptr)) {
+    fire(*fault);
+    die(fault->whole_tree);
+  }
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,86 @@
+// PlanInterceptor: what an interceptor does with the plan of its run, the same in every world: it
+// counts a crossing, lets others go first, makes the planned faults strike, and writes it down.
+//
+// A world says how: who goes first, how a process dies, where records are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/instrument/interceptor.hpp"
+#include "harness/instrument/limits.hpp"
+#include "harness/journal/record.hpp"
+#include "harness/scenario/fault.hpp"
+#include "harness/scenario/points.hpp"
+
+namespace lastref::harness {
+
+/// What all interceptors of a run know together. Plain bytes, for memory that many processes share.
+struct InterceptorState {
+  std::uint32_t crossings = 0;
+  std::uint32_t crossings_allowed = crossings_max;
+  PointSet reached = {};
+  bool observing = false;  ///< Only the tracker goes, and nothing counts.
+  std::array<bool, faults_max> fired = {};
+
+  bool has_fired() const noexcept;
+};
+
+/// Faults that are planned for what a thread is doing, and still to strike.
+struct PendingFaults {
+  const Fault* kill_after = nullptr;
+  const Fault* kill_blocked = nullptr;
+  const Fault* pause = nullptr;
+};
+
+class PlanInterceptor : public Interceptor {
+ public:
+  Injection before(const PendingCall& pending_call) noexcept final;
+  void after(const PendingCall& pending_call, const CallResult& how) noexcept final;
+  bool counts() const noexcept final { return !state_.observing; }
+
+ protected:
+  explicit PlanInterceptor(InterceptorState& state) noexcept : state_(state) {}
+
+  /// From now on it is the interceptor of a process in that role. `faults` are those of the plan.
+  void play(std::span<const Fault> faults, std::string_view role);
+  /// Whether some fault is planned for that name, at whatever object.
+  bool strikes_at(std::string_view name) const noexcept;
+  /// In a call that has waited: does not come back if the calling thread is to die in it.
+  void strike_if_blocked() noexcept;
+  /// A record of it, with all but its outcome, or nullptr; to be published.
+  Record* record(const PendingCall& pending_call, RecordKind kind) noexcept;
+
+  virtual PendingFaults& pending() noexcept = 0;
+  /// The calling thread is in a crossing from now on; in none with nullptr.
+  virtual void crosses(const PendingCall* pending_call) noexcept;
+  virtual void let_others_go_first(const PendingCall& pending_call) noexcept = 0;
+  /// A new record with the process, the actor and the role that it is about, or nullptr where there
+  /// is no space.
+  virtual Record* claim() noexcept = 0;
+  virtual void publish(Record& record) noexcept = 0;
+  virtual std::size_t records() const noexcept = 0;
+  virtual void note_fired(FaultKind kind, std::size_t index) noexcept = 0;
+  /// SIGINT, SIGTERM, SIGHUP and SIGQUIT. Does not come back if it dies of one of them.
+  virtual void interrupt() noexcept = 0;
+  virtual void pause() noexcept = 0;
+  [[noreturn]] virtual void die(bool whole_tree) noexcept = 0;
+  /// The run does not come to rest.
+  virtual void give_up() noexcept = 0;
+
+ private:
+  bool is_hit(std::size_t index, const PendingCall& pending_call) const noexcept;
+  void fire(const Fault& fault) noexcept;
+  /// Does what the plan says at this point. `dies` if that is death before the call.
+  Injection apply_faults(const PendingCall& pending_call, const Fault*& dies) noexcept;
+  bool has_space_for_crossings() const noexcept { return records() < records_of_crossings_max; }
+
+  InterceptorState& state_;
+  std::span<const Fault> faults_;
+  std::vector<std::size_t> mine_;  ///< Indices of those of this role.
+};
+
+}  // namespace lastref::harness

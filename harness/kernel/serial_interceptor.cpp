@@ -1,0 +1,402 @@
+#include "harness/kernel/serial_interceptor.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+
+namespace lastref::harness {
+namespace {
+
+/// What the calling thread is in the run, and what it is doing.
+struct Me {
+  ActorId actor = 0;
+  const PendingCall* going = nullptr;
+  PendingFaults pending = {};
+};
+thread_local Me me;
+
+ActorState state_of(Wait reason) noexcept {
+  switch (reason) {
+    case Wait::lock:
+      return ActorState::locking;
+    case Wait::notice:
+      return ActorState::noticing;
+    case Wait::thread:
+      return ActorState::joining;
+  }
+  LASTREF_ASSERT(false);
+}
+
+std::string_view name_of(ActorState state) noexcept {
+  switch (state) {
+    case ActorState::locking:
+      return "a monitor's lock";
+    case ActorState::noticing:
+      return "a monitor's notice";
+    case ActorState::joining:
+      return "a thread's end";
+    case ActorState::awaiting:
+      return "await";
+    default:
+      return "poll";
+  }
+}
+
+/// 0 for a signal that nobody dies of.
+int deadly_number(os::Signal signal) noexcept {
+  switch (signal) {
+    case os::Signal::interrupt:
+      return SIGINT;
+    case os::Signal::terminate:
+      return SIGTERM;
+    case os::Signal::hang_up:
+      return SIGHUP;
+    case os::Signal::quit:
+      return SIGQUIT;
+    case os::Signal::kill:
+      return SIGKILL;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+os::Pid pid_in_world(os::Fd process) noexcept {
+  std::array<char, 512> text{};
+  const std::string path = "self/fdinfo/" + std::to_string(static_cast<int>(process));
+  const int fd = ::openat(harness_fd::world_proc, path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return 0;
+  }
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  constexpr std::string_view label = "\nPid:\t";
+  const std::size_t at = all.find(label);
+  os::Pid pid = 0;
+  if (at != std::string_view::npos) {
+    std::from_chars(all.data() + at + label.size(), all.data() + all.size(), pid);
+  }
+  return pid;
+}
+
+SerialInterceptor::SerialInterceptor(SharedRun& run,
+                                     std::span<const Fault> faults,
+                                     std::uint16_t process) noexcept
+    : PlanInterceptor(run.control_block().interceptors),
+      run_(run),
+      faults_(faults),
+      process_(process) {}
+
+void SerialInterceptor::become(std::uint16_t process, ActorId actor) noexcept {
+  process_ = process;
+  me = {.actor = actor};
+  chance_ = hash_of(role());
+  play(faults_, role());
+  for (auto& each : interests_) {
+    each.clear();
+  }
+  take_turn(control_block(), actor);
+}
+
+std::string_view SerialInterceptor::role() const noexcept {
+  return control_block().processes[process_].role.view();
+}
+
+ActorId SerialInterceptor::actor() const noexcept {
+  return me.actor;
+}
+
+void SerialInterceptor::halt() noexcept {
+  for (;;) {
+    take_turn(control_block(), me.actor);
+  }
+}
+
+void SerialInterceptor::die(bool whole_tree) noexcept {
+  control_block().request_process = process_;
+  give_controller(control_block(), whole_tree ? Request::kill_all : Request::suicide);
+  if (!whole_tree) {
+    ::kill(::getpid(), SIGKILL);
+  }
+  halt();
+}
+
+void SerialInterceptor::end(int code) noexcept {
+  control_block().processes[process_].has_ended = true;
+  control_block().processes[process_].exit_code = code;
+  control_block().request_process = process_;
+  give_controller(control_block(), Request::ended);
+  ::_exit(code);
+}
+
+void SerialInterceptor::pass_on(ActorState state) noexcept {
+  Actor& actor = self();
+  actor.state = state;
+  actor.late = false;
+  actor.name.assign(me.going != nullptr ? me.going->name : name_of(state));
+  if (me.going != nullptr) {
+    actor.object.assign(me.going->object);
+  }
+  control_block().progress.fetch_add(1, std::memory_order_relaxed);
+  const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false);
+  if (!next) {
+    give_controller(control_block(), Request::quiet);
+    take_turn(control_block(), me.actor);
+  } else if (*next != me.actor) {
+    give_turn(control_block(), *next);
+    take_turn(control_block(), me.actor);
+  } else {
+    control_block().turns_on_end = 0;  // It has waited, and gets a turn of its own.
+  }
+  actor.state = ActorState::ready;
+}
+
+void SerialInterceptor::ask() noexcept {
+  ControlBlock& shared = control_block();
+  if (shared.interceptors.observing) {
+    return;
+  }
+  const bool must = ++shared.turns_on_end > turns_on_end_max;
+  if (!must && !shared.is_curious()) {
+    return;
+  }
+  const std::optional<ActorId> next = next_actor(shared, !must);
+  if (must) {
+    shared.turns_on_end = 0;
+  }
+  if (next && *next != me.actor) {
+    give_turn(shared, *next);
+    take_turn(shared, me.actor);
+  }
+}
+
+PendingFaults& SerialInterceptor::pending() noexcept {
+  return me.pending;
+}
+
+void SerialInterceptor::crosses(const PendingCall* pending_call) noexcept {
+  me.going = pending_call;
+  control_block().progress.fetch_add(pending_call == nullptr ? 0 : 1, std::memory_order_relaxed);
+}
+
+void SerialInterceptor::let_others_go_first(const PendingCall& /*pending_call*/) noexcept {
+  ask();
+}
+
+Record* SerialInterceptor::claim() noexcept {
+  Record* made = run_.journal().claim();
+  if (made != nullptr) {
+    made->process = process_;
+    made->actor = me.actor;
+    made->role = control_block().processes[process_].role;
+  }
+  return made;
+}
+
+void SerialInterceptor::publish(Record& record) noexcept {
+  Journal::publish(record);
+}
+
+void SerialInterceptor::note_fired(FaultKind kind, std::size_t index) noexcept {
+  note_fact(run_, process_, fact::fired, name_of(kind), static_cast<std::int64_t>(index));
+}
+
+void SerialInterceptor::interrupt() noexcept {
+  // Here dies whoever neither blocks nor ignores them.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    ::kill(::getpid(), number);
+  }
+}
+
+void SerialInterceptor::pause() noexcept {
+  self().paused = true;
+  pass_on(ActorState::ready);
+}
+
+void SerialInterceptor::give_up() noexcept {
+  give_controller(control_block(), Request::endless);
+  halt();
+}
+
+std::string_view SerialInterceptor::role_of(os::Pid pid) const noexcept {
+  // The last one: pids are used again.
+  for (std::uint32_t at = control_block().processes_used; at > 0; --at) {
+    if (control_block().processes[at - 1].own_pid == pid) {
+      return control_block().processes[at - 1].role.view();
+    }
+  }
+  return {};
+}
+
+void SerialInterceptor::closes(os::Fd fd) noexcept {
+  const int number = static_cast<int>(fd);
+  for (std::size_t at = 0; at < interests_.size(); ++at) {
+    std::erase_if(interests_[at], [&](const Interest& interest) {
+      if (interest.fd == number) {
+        // Else the file would stay in the epoll if another process has it open too. epoll(7), Q6.
+        ::epoll_ctl(
+            harness_fd::actor_poller + static_cast<int>(at), EPOLL_CTL_DEL, number, nullptr);
+      }
+      return interest.fd == number;
+    });
+  }
+}
+
+void SerialInterceptor::bound(std::string_view path) noexcept {
+  control_block().listener.assign(path);
+}
+
+std::optional<std::uint16_t> SerialInterceptor::live_process(os::Fd process) noexcept {
+  const os::Pid pid = pid_in_world(process);
+  for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
+    if (control_block().processes[at].pid == pid && control_block().processes[at].live) {
+      return at;
+    }
+  }
+  return std::nullopt;
+}
+
+void SerialInterceptor::signals(os::Fd process, os::Signal signal) noexcept {
+  const std::optional<std::uint16_t> at = live_process(process);
+  if (at && deadly_number(signal) != 0) {
+    control_block().processes[*at].sent |= signal_bit(deadly_number(signal));
+  }
+  if (at == process_ && signal == os::Signal::kill) {
+    die(/*whole_tree=*/false);  // Whoever comes next must not wait for us to be missed.
+  }
+}
+
+void SerialInterceptor::signalled(os::Fd process, os::Signal signal) noexcept {
+  const std::optional<std::uint16_t> at = live_process(process);
+  if (!at) {
+    return;
+  }
+  if (deadly_number(signal) == 0) {
+    control_block().processes[*at].stopped = signal == os::Signal::stop;
+  }
+  const std::uint32_t turns = control_block().turns_on_end;
+  control_block().request_process = *at;
+  give_controller(control_block(), Request::settle);
+  take_turn(control_block(), me.actor);
+  control_block().turns_on_end = turns;  // It is the same turn still.
+}
+
+void SerialInterceptor::set_interests(std::span<const os::PollItem> items) noexcept {
+  std::vector<Interest>& have = interests_[me.actor];
+  const int poller = harness_fd::actor_poller + static_cast<int>(me.actor);
+  std::vector<Interest> want;
+  want.reserve(items.size());
+  for (const os::PollItem& item : items) {
+    const auto events = (item.want_read ? std::uint32_t{EPOLLIN} : 0U) |
+                        (item.want_write ? std::uint32_t{EPOLLOUT} : 0U);
+    const int fd = static_cast<int>(item.fd);
+    const auto twin = std::ranges::find(want, fd, &Interest::fd);
+    if (twin != want.end()) {
+      twin->events |= events;
+    } else if (fd >= 0) {
+      want.push_back({.fd = fd, .events = events});
+    }
+  }
+  for (const Interest& old : have) {
+    if (std::ranges::find(want, old.fd, &Interest::fd) == want.end()) {
+      ::epoll_ctl(poller, EPOLL_CTL_DEL, old.fd, nullptr);
+    }
+  }
+  for (const Interest& interest : want) {
+    const auto old = std::ranges::find(have, interest.fd, &Interest::fd);
+    if (old != have.end() && old->events == interest.events) {
+      continue;
+    }
+    epoll_event event{};
+    event.events = interest.events;
+    event.data.fd = interest.fd;
+    if (old != have.end() || ::epoll_ctl(poller, EPOLL_CTL_ADD, interest.fd, &event) != 0) {
+      ::epoll_ctl(poller, EPOLL_CTL_MOD, interest.fd, &event);
+    }
+  }
+  have = std::move(want);
+}
+
+bool SerialInterceptor::wait_ready(std::span<const os::PollItem> items,
+                                   std::optional<os::Instant> deadline) noexcept {
+  set_interests(items);
+  Actor& actor = self();
+  actor.has_deadline = deadline.has_value();
+  actor.deadline = deadline ? deadline->count() : 0;
+  actor.doomed = me.pending.kill_blocked != nullptr;
+  pass_on(ActorState::polling);
+  strike_if_blocked();
+  return !actor.late;
+}
+
+void SerialInterceptor::wait_for(Wait reason, const void* thing) noexcept {
+  self().thing = thing;
+  pass_on(state_of(reason));
+}
+
+void SerialInterceptor::wake(Wait reason, const void* thing) noexcept {
+  const ActorState state = state_of(reason);
+  for (ActorId at = 0; at < control_block().actors_used; ++at) {
+    Actor& actor = control_block().actors[at];
+    if (actor.state == state && actor.process == process_ && actor.thing == thing) {
+      actor.state = ActorState::ready;
+    }
+  }
+}
+
+os::Instant SerialInterceptor::now() noexcept {
+  control_block().clock += tick.count();
+  return os::Instant(control_block().clock);
+}
+
+void SerialInterceptor::fill(os::Buffer into) noexcept {
+  for (std::byte& each : into) {
+    chance_ = chance_ * 6364136223846793005U + 1442695040888963407U;  // Knuth's MMIX
+    each = static_cast<std::byte>(chance_ >> 56U);
+  }
+}
+
+ActorId SerialInterceptor::new_actor() noexcept {
+  return harness::new_actor(control_block(), process_);
+}
+
+void SerialInterceptor::drop_actor(ActorId actor) noexcept {
+  control_block().actors[actor].state = ActorState::gone;
+}
+
+void SerialInterceptor::actor_begun() noexcept {
+  wait_until_apart(control_block());
+}
+
+void SerialInterceptor::actor_begins(ActorId actor) noexcept {
+  me = {.actor = actor};
+  say_apart(control_block());
+  take_turn(control_block(), actor);
+}
+
+void SerialInterceptor::actor_ends() noexcept {
+  Actor& actor = self();
+  actor.state = ActorState::gone;
+  wake(Wait::thread, &actor);
+  const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false);
+  if (next) {
+    give_turn(control_block(), *next);
+  } else {
+    give_controller(control_block(), Request::quiet);
+  }
+}
+
+void SerialInterceptor::join(ActorId actor) noexcept {
+  const Actor& other = control_block().actors[actor];
+  while (other.state != ActorState::gone) {
+    wait_for(Wait::thread, &other);
+  }
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,103 @@
+// SerialInterceptor: the interceptor of one process of a kernel run. One thread of the whole run
+// goes at a time.
+//
+// Its twin is the controller in the fork server; both work on the same ControlBlock, whoever has
+// the turn. A thread that cannot go on hands the turn to the next that can, and to the controller
+// if nobody can.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/instrument/plan_interceptor.hpp"
+#include "harness/kernel/control_block.hpp"
+
+namespace lastref::harness {
+
+/// The pid, in the world, that a process descriptor of ours names; 0 if it names none.
+os::Pid pid_in_world(os::Fd process) noexcept;
+
+class SerialInterceptor final : public PlanInterceptor {
+ public:
+  /// `faults` are those of the run's plan, and outlive it.
+  SerialInterceptor(SharedRun& run, std::span<const Fault> faults, std::uint16_t process) noexcept;
+
+  /// The process and the thread that calls, from now on; also after a fork that nobody announced.
+  void become(std::uint16_t process, ActorId actor) noexcept;
+  std::uint16_t process() const noexcept { return process_; }
+  std::string_view role() const noexcept;
+  SharedRun& run() noexcept { return run_; }
+
+  /// The process's orderly end: exits without destructors.
+  [[noreturn]] void end(int code) noexcept;
+
+  // For the Stage.
+  void tell(std::string_view signal) noexcept;
+  bool await(std::string_view signal) noexcept;
+  void send(std::string_view signal, std::string_view bytes) noexcept;
+  std::optional<std::string> receive(std::string_view signal) noexcept;
+  /// kill_role, stop_role, resume_role, interrupt_all: comes back when it is done.
+  void ask_controller(Request request, std::string_view role) noexcept;
+  void note(std::string_view operation, std::string_view text, bool begins, int error) noexcept;
+  void fact(std::string_view name, std::string_view text, std::string_view object = {}) noexcept;
+
+  std::string_view role_of(os::Pid pid) const noexcept override;
+  void closes(os::Fd fd) noexcept override;
+  void bound(std::string_view path) noexcept override;
+  void signals(os::Fd process, os::Signal signal) noexcept override;
+  void signalled(os::Fd process, os::Signal signal) noexcept override;
+
+  bool serialises() const noexcept override { return true; }
+  void ask() noexcept override;
+  bool wait_ready(std::span<const os::PollItem> items,
+                  std::optional<os::Instant> deadline) noexcept override;
+  void wait_for(Wait reason, const void* thing) noexcept override;
+  void wake(Wait reason, const void* thing) noexcept override;
+  os::Instant now() noexcept override;
+  void fill(os::Buffer into) noexcept override;
+  ActorId new_actor() noexcept override;
+  void drop_actor(ActorId actor) noexcept override;
+  void actor_begun() noexcept override;
+  void actor_begins(ActorId actor) noexcept override;
+  void actor_ends() noexcept override;
+  void join(ActorId actor) noexcept override;
+
+ private:
+  /// What an actor's epoll is asked for.
+  struct Interest {
+    int fd;
+    std::uint32_t events;
+  };
+
+  ControlBlock& control_block() const noexcept { return run_.control_block(); }
+  /// Of the thread that calls.
+  ActorId actor() const noexcept;
+  Actor& self() noexcept { return control_block().actors[actor()]; }
+  /// Hands the turn on and comes back with it. The state says what for.
+  void pass_on(ActorState state) noexcept;
+  void set_interests(std::span<const os::PollItem> items) noexcept;
+  PendingFaults& pending() noexcept override;
+  void crosses(const PendingCall* pending_call) noexcept override;
+  void let_others_go_first(const PendingCall& pending_call) noexcept override;
+  Record* claim() noexcept override;
+  void publish(Record& record) noexcept override;
+  std::size_t records() const noexcept override { return run_.journal().size(); }
+  void note_fired(FaultKind kind, std::size_t index) noexcept override;
+  void interrupt() noexcept override;
+  void pause() noexcept override;
+  [[noreturn]] void die(bool whole_tree) noexcept override;
+  void give_up() noexcept override;
+  /// The live process of the run that a process descriptor names, if it names one.
+  std::optional<std::uint16_t> live_process(os::Fd process) noexcept;
+  [[noreturn]] void halt() noexcept;
+
+  SharedRun& run_;
+  std::span<const Fault> faults_;
+  std::uint16_t process_ = 0;
+  std::uint64_t chance_ = 0;
+  std::array<std::vector<Interest>, actors_max> interests_;
+};
+
+}  // namespace lastref::harness

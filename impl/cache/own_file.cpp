@@ -1,0 +1,313 @@
+#include "impl/cache/own_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include <lastref/process_objects.hpp>
+#include <lastref/temp_folder.hpp>
+
+#include "impl/cache/sweep.hpp"
+#include "impl/os/folders.hpp"
+
+namespace lastref::cache {
+namespace {
+
+constexpr std::size_t name_length_max = 255;   // NAME_MAX
+constexpr std::size_t path_length_max = 4095;  // PATH_MAX, without the NUL
+/// Of names that are made here: "/<pid>-<32 digits>.cache".
+constexpr std::size_t own_name_length_max = 52;
+
+/// File systems whose maps and record locks end at this machine. Numbers of statfs(2).
+constexpr std::array<std::uint64_t, 13> on_a_network = {
+    0x6969,      // NFS
+    0xff534d42,  // CIFS
+    0xfe534d42,  // SMB 2
+    0x517b,      // SMB
+    0x5346414f,  // AFS of OpenAFS
+    0x6b414653,  // AFS of the kernel
+    0x00c36400,  // Ceph
+    0x01021997,  // 9P
+    0x73757245,  // Coda
+    0x564c,      // NCP
+    0x0bd00bd0,  // Lustre
+    0x47504653,  // GPFS
+    0x19830326,  // BeeGFS
+};
+
+Result<std::string> default_folder(os::Os& os) {
+  // A relative path is to be ignored, says the specification.
+  if (const auto home = os.environment("XDG_CACHE_HOME"); home && home->starts_with('/')) {
+    return *home + "/lastref";
+  }
+  const auto home = os.environment("HOME");
+  if (!home || home->empty()) {
+    return failure(std::errc::no_such_file_or_directory,
+                   "a folder for caches: neither $XDG_CACHE_HOME nor $HOME is set");
+  }
+  return *home + "/.cache/lastref";
+}
+
+tl::unexpected<Error> too_long(const std::string& path, std::size_t most) {
+  return failure(std::errc::filename_too_long,
+                 std::to_string(path.size()) + " bytes, where " + std::to_string(most) +
+                     " are the most: " + path);
+}
+
+bool is_same(const os::FileStatus& one, const os::FileStatus& other) noexcept {
+  return one.device == other.device && one.inode == other.inode;
+}
+
+constexpr os::LockRange whole_file = {.kind = os::LockKind::exclusive, .start = 0, .length = 0};
+
+}  // namespace
+
+tl::unexpected<Error> about(Error error, const std::string& path) {
+  if (error.call != Call::none) {
+    error.subject = path;
+  }
+  return failure(std::move(error));
+}
+
+Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& wanted) {
+  std::string named = wanted.value_or("");
+  if (named.empty()) {
+    LASTREF_TRY(usual, default_folder(os));
+    named = std::move(usual);
+  }
+  LASTREF_TRY(folder, absolute_path(os, named));
+  if (folder.size() > path_length_max - own_name_length_max) {
+    return too_long(folder, path_length_max - own_name_length_max);
+  }
+  return folder;
+}
+
+Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted) {
+  LASTREF_TRY(folder, wanted_folder(os, wanted));
+  if (Status made = os::make_with_parents(os, folder);
+      !made && made.error().code != std::errc::file_exists) {
+    return failure(std::move(made).error());
+  }
+  LASTREF_CHECK(os::check_is_safe(os, folder));
+  LASTREF_TRY(kind, os.file_system(folder));
+  if (std::ranges::find(on_a_network, kind) != on_a_network.end()) {
+    return failure(std::errc::not_supported, folder + " (on a network)");
+  }
+  return folder;
+}
+
+Result<std::string> path_in(const std::string& folder, const std::string& name) {
+  if (name.size() > name_length_max) {
+    return failure(std::errc::invalid_argument,
+                   "no name of a file, which has " + std::to_string(name_length_max) +
+                       " bytes at most: " + name);
+  }
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
+    return failure(std::errc::invalid_argument, "no name of a file: " + name);
+  }
+  std::string path = folder + '/' + name;
+  if (path.size() > path_length_max) {
+    return too_long(path, path_length_max);
+  }
+  return path;
+}
+
+Result<OwnFile> OwnFile::create(os::Os& os,
+                                std::shared_ptr<References> references,
+                                std::string path,
+                                bool is_lock) {
+  Resource resource = {.type = ResourceType::file, .name = std::move(path)};
+  LASTREF_CHECK(references->register_name(resource));
+  OwnFile made(os, std::move(references), std::move(resource));
+  made.is_lock_ = is_lock;
+  Status opened = ok();
+  if (is_lock) {
+    // No sweep of this process may come between, and close what will be locked.
+    const os::Held held(os.objects().monitor());
+    opened = made.open_new();
+    if (opened) {
+      os.objects().locked_files.emplace(made.status_.device, made.status_.inode);
+    }
+  } else {
+    opened = made.open_new();
+  }
+  if (!opened) {
+    return failure(std::move(opened).error());
+  }
+  const Status identified =
+      made.references_->identify(made.reference_.resource(), os::identity_of(made.status_));
+  if (!identified) {  // No reason not to use it.
+    os::report_quietly(
+        os,
+        "lastref: " + made.path() + " is known by its name alone: " + describe(identified.error()));
+  }
+  return made;
+}
+
+/// On an error nothing has the name that it could have given to anything.
+Status OwnFile::open_new() {
+  auto open = os::open_file(*os_, path(), {.write = true, .create = true});
+  if (!open) {
+    // Nothing of ours has the name.
+    hand_over();
+    return failure(std::move(open).error());
+  }
+  open_ = *std::move(open);
+  auto status = os_->status(open_.get());
+  if (!status) {
+    // It is ours, and of no use. What cannot be removed here the tracker removes.
+    static_cast<void>(os::discard(*os_, path()));
+    static_cast<void>(reference_.release());
+    return failure(std::move(status).error());
+  }
+  status_ = *status;
+  return ok();
+}
+
+/// A sweep may take it before it is locked, for that of a process that died just then.
+Result<OwnFile> OwnFile::make_lock(os::Os& os,
+                                   const std::shared_ptr<References>& references,
+                                   const std::string& folder) {
+  constexpr int tries = 10;
+  for (int n = 1;; ++n) {
+    LASTREF_TRY(chance, os::random_hex(os));
+    std::string base = folder;
+    base.append("/").append(std::to_string(os.process_id())).append("-").append(chance);
+    LASTREF_TRY(made, create(os, references, base + lock_ending, /*is_lock=*/true));
+    const Status locked =
+        os::retry_interrupted([&] { return os.lock_range(made.open_.get(), whole_file); });
+    const bool is_swept =
+        !locked && (locked.error().code == std::errc::permission_denied ||
+                    locked.error().code == std::errc::resource_unavailable_try_again);
+    if (!locked && (!is_swept || n == tries)) {
+      return about(locked.error(), made.path());
+    }
+    const auto there = os.status_at(made.path());
+    if (locked && there && is_same(*there, made.status_)) {
+      return made;
+    }
+    const bool is_gone = there || there.error().code == std::errc::no_such_file_or_directory;
+    if (!is_gone || n == tries) {
+      return is_gone ? failure(std::errc::device_or_resource_busy, made.path() + " (swept)")
+                     : failure(there.error());
+    }
+  }
+}
+
+Result<OwnFile> OwnFile::make(os::Os& os,
+                              std::shared_ptr<References> references,
+                              const std::string& folder,
+                              const char* ending) {
+  LASTREF_TRY(lock, make_lock(os, references, folder));
+  LASTREF_TRY(made, make_at(os, std::move(references), folder + '/' + lock.base() + ending));
+  made.lock_ = std::make_unique<OwnFile>(std::move(lock));
+  return made;
+}
+
+std::string OwnFile::base() const {
+  const std::string& whole = path();
+  const std::size_t start = whole.rfind('/') + 1;
+  return whole.substr(start, whole.rfind('.') - start);
+}
+
+Status OwnFile::remove() noexcept {
+  open_.close_quietly();
+  // One that was moved away has no name left.
+  if (std::exchange(is_lock_, false) && reference_ && is_ours()) {
+    const os::Held held(os_->objects().monitor());
+    os_->objects().locked_files.erase({status_.device, status_.inode});
+  }
+  if (!reference_ && !lock_) {
+    return ok();
+  }
+  const bool is_here = is_ours();
+  Status removed = ok();
+  if (reference_) {
+    if (is_here) {
+      removed = remove_name();
+    } else {
+      reference_.hand_over();
+    }
+  }
+  if (const auto lock = std::exchange(lock_, nullptr)) {
+    if (!is_here) {
+      lock->reference_.hand_over();
+    }
+    // Its name goes before it is closed: without the lock it is any sweep's.
+    os::UniqueFd open = lock->take_open();
+    const Status unlocked = lock->remove();
+    removed = removed ? unlocked : removed;
+  }
+  return removed;
+}
+
+Status OwnFile::remove_name() noexcept {
+  const auto there = os_->status_at(path());
+  if (there && !is_same(*there, status_)) {
+    // Somebody has put another file there, which the tracker would take for ours.
+    hand_over();
+    return ok();
+  }
+  Status removed = ok();
+  if (there) {
+    removed = os::discard(*os_, path());
+  } else if (there.error().code != std::errc::no_such_file_or_directory) {
+    removed = failure(there.error());
+  }
+  const Status released = reference_.release();
+  return removed ? released : removed;
+}
+
+void OwnFile::remove_quietly() noexcept {
+  if (const Status removed = remove(); !removed) {
+    os::report_quietly(*os_, "lastref cache: left to the tracker: " + describe(removed.error()));
+  }
+}
+
+void OwnFile::hand_over() noexcept {
+  if (reference_) {
+    static_cast<void>(references_->forget(reference_.resource()));
+    reference_.hand_over();
+  }
+}
+
+Result<bool> publish(os::Os& os,
+                     const std::shared_ptr<References>& references,
+                     const std::string& path,
+                     const PublishOptions& options,
+                     const std::function<Status(os::Fd)>& write) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  LASTREF_TRY(file, OwnFile::make(os, references, folder, part_ending));
+  os::UniqueFd open = file.take_open();
+  if (Status written = write(open.get()); !written) {
+    return about(std::move(written).error(), file.path());
+  }
+  os::UniqueFd open_folder;
+  if (options.is_durable) {
+    if (Status synced = os::sync_file(os, open.get()); !synced) {
+      return about(std::move(synced).error(), file.path());
+    }
+    // Now, while an error leaves nothing.
+    LASTREF_TRY(opened, os::open_file(os, folder, {.folder = true}));
+    open_folder = std::move(opened);
+  }
+  LASTREF_CHECK(open.close());
+  const os::PathAt from = file.path();
+  const os::PathAt to = path;
+  const Status renamed = options.overwrite ? os.rename(from, to) : os.rename_new(from, to);
+  if (renamed) {
+    file.hand_over();
+    if (Status synced = open_folder ? os::sync_file(os, open_folder.get()) : ok(); !synced) {
+      return about(std::move(synced).error(), folder);
+    }
+    return true;
+  }
+  if (!options.overwrite && renamed.error().code == std::errc::file_exists) {
+    return false;
+  }
+  return failure(renamed.error());
+}
+
+}  // namespace lastref::cache

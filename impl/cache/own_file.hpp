@@ -1,0 +1,128 @@
+// own_file: where the files of caches go, and how they go.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <lastref/owners.hpp>
+#include <lastref/references.hpp>
+
+namespace lastref::cache {
+
+/// The same error, of this file by its path and not by a descriptor; what is no error of a call
+/// stays as it is.
+tl::unexpected<Error> about(Error error, const std::string& path);
+
+/// The folder for files of caches, absolute, as it is named now: `wanted`, or by default
+/// $XDG_CACHE_HOME/lastref, or ~/.cache/lastref. Nothing is made.
+///
+/// Errors          no_such_file_or_directory: nobody says where; filename_too_long, with the limit.
+/// Source          XDG Base Directory Specification; pfio cache, _default_cache_path.
+Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& wanted);
+
+/// The folder for files of caches, absolute, made if it is not there: `wanted`, or by default
+/// $XDG_CACHE_HOME/lastref, or ~/.cache/lastref.
+///
+/// Errors          as wanted_folder; not_supported: it is on a network; not_a_directory;
+///                 permission_denied: everybody may replace what is in it; what make_folder,
+///                 status_at and file_system said.
+/// Source          pfio cache, _check_local.
+Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted);
+
+/// A path in the folder.
+///
+/// Errors          invalid_argument: `name` is no name of a file; filename_too_long, with the
+///                 limit.
+Result<std::string> path_in(const std::string& folder, const std::string& name);
+
+/// A file that this process has made, and that goes with it: its name was counted before it was
+/// there. One thread at a time. In a forked child it is nobody's.
+class OwnFile {
+ public:
+  /// Makes an empty file, 0600, with a random name that starts with the pid and ends in `ending`,
+  /// and beside it one with a lock that says that this process lives: see sweep.hpp.
+  ///
+  /// Errors          what entropy, register_name, open and lock_range said; nothing is left.
+  static Result<OwnFile> make(os::Os& os,
+                              std::shared_ptr<References> references,
+                              const std::string& folder,
+                              const char* ending);
+
+  /// Makes an empty file, 0600, without a lock.
+  ///
+  /// Errors          what register_name and open said; nothing is left.
+  static Result<OwnFile> make_at(os::Os& os,
+                                 std::shared_ptr<References> references,
+                                 std::string path) {
+    return create(os, std::move(references), std::move(path), /*is_lock=*/false);
+  }
+
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+  OwnFile(OwnFile&& other) noexcept = default;
+  OwnFile& operator=(OwnFile&& other) = delete;
+  ~OwnFile() { remove_quietly(); }
+
+  const std::string& path() const noexcept { return reference_.resource().name; }
+  /// Once: the file, open for writing.
+  os::UniqueFd take_open() noexcept { return std::move(open_); }
+  /// Its name without folder and ending.
+  std::string base() const;
+  /// Whether this is the process that made it, and no copy of it.
+  bool is_ours() const noexcept { return os_->process_token() == token_; }
+
+  /// Removes the name, if it is still that of this file, and lets go of it. Twice is once.
+  ///
+  /// Errors          what unlink or release said: the tracker tries again.
+  Status remove() noexcept;
+  /// The same, which says on standard error what went wrong.
+  void remove_quietly() noexcept;
+  /// The name was given away, by a rename: nothing is to be removed.
+  void hand_over() noexcept;
+
+ private:
+  OwnFile(os::Os& os, std::shared_ptr<References> references, Resource resource)
+      : os_(&os),
+        references_(references),
+        reference_(std::move(references), std::move(resource)),
+        token_(os.process_token()) {}
+  static Result<OwnFile> create(os::Os& os,
+                                std::shared_ptr<References> references,
+                                std::string path,
+                                bool is_lock);
+  Status open_new();
+  static Result<OwnFile> make_lock(os::Os& os,
+                                   const std::shared_ptr<References>& references,
+                                   const std::string& folder);
+  Status remove_name() noexcept;
+
+  os::Os* os_;
+  std::shared_ptr<References> references_;
+  Reference reference_;
+  os::UniqueFd open_;
+  os::FileStatus status_;
+  std::uint64_t token_;
+  bool is_lock_ = false;
+  std::unique_ptr<OwnFile> lock_ = {};  // stays open as long as the file has its name
+};
+
+struct PublishOptions {
+  bool overwrite = false;
+  bool is_durable =
+      false;  ///< The file is on its device before it has its name, and then the name.
+};
+
+/// A new file `path`, with what `write` writes: at every instant it is what it was, or whole. False
+/// if there is something of that name, and not `overwrite`.
+///
+/// Errors          what OwnFile::make, `write`, sync, close and renaming said: nothing is left.
+///                 What syncing the folder said: it is there, and its name may not survive.
+Result<bool> publish(os::Os& os,
+                     const std::shared_ptr<References>& references,
+                     const std::string& path,
+                     const PublishOptions& options,
+                     const std::function<Status(os::Fd)>& write);
+
+}  // namespace lastref::cache

@@ -1,0 +1,73 @@
+#include "property_tests/attack/fixture.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "impl/tracker/ledger.hpp"
+
+namespace lastref::pretend {
+
+Result<os::Fd> AmbushedOs::open(const os::PathAt& where, const os::OpenOptions& options) noexcept {
+  auto fd = KernelOs::open(where, options);
+  pass(Call::open, where.path);
+  return fd;
+}
+
+Result<os::FileStatus> AmbushedOs::status_at(const os::PathAt& where) noexcept {
+  auto status = KernelOs::status_at(where);
+  pass(Call::status_at, where.path);
+  return status;
+}
+
+Result<std::vector<os::FolderEntry>> AmbushedOs::read_folder(os::Fd folder) noexcept {
+  auto entries = KernelOs::read_folder(folder);
+  pass(Call::read_folder, {});
+  return entries;
+}
+
+void AmbushedOs::pass(Call call, const std::string& path) {
+  if (call == when && path == ambushed_path && strike) {
+    std::exchange(strike, nullptr)();
+  }
+}
+
+void AttackFixture::SetUp() {
+  if (const std::string missing = have_own_folders(); !missing.empty()) {
+    GTEST_SKIP() << "needs " << missing;
+  }
+  clear_own_folders();
+  ASSERT_TRUE(make_folder(precious, 0700));
+  ASSERT_TRUE(make_file(precious_file, "precious"));
+  guard(precious);
+}
+
+void AttackFixture::TearDown() {
+  for (const Guarded& each : guarded_) {
+    EXPECT_EQ(seen_at(each.path), each.seen);
+  }
+}
+
+void AttackFixture::guard(const std::string& path) {
+  guarded_.push_back({.path = path, .seen = seen_at(path)});
+}
+
+ForgedTree::ForgedTree(os::Os& os, const std::string& victim) {
+  const std::string path = "/tmp/ledger";
+  EXPECT_TRUE(make_file(path, ""));
+  auto written = tracker::Ledger::open(os, path);
+  EXPECT_TRUE(written);
+  EXPECT_TRUE(written->enter({.type = ResourceType::file, .name = victim}));
+  std::ifstream file(path, std::ios::binary);
+  ledger.assign(std::istreambuf_iterator<char>(file), {});
+  EXPECT_FALSE(ledger.empty());
+  EXPECT_TRUE(os.unlink(path));
+}
+
+bool ForgedTree::make_below(const std::string& runtime) const {
+  const std::string folder = runtime + "/" + name;
+  return make_folder(folder, 0777) && make_file(folder + "/lock", "", 0666) &&
+         make_file(folder + "/ledger", ledger, 0666);
+}
+
+}  // namespace lastref::pretend
