@@ -207,8 +207,11 @@ TEST_P(RenameContract, a_folder_does_not_go_into_itself_nor_over_what_it_lies_in
     EXPECT_TRUE(refused(scene, "a/b/file", "a", std::errc::directory_not_empty));
     EXPECT_TRUE(refused(scene, "a/b/.", "c", std::errc::device_or_resource_busy));
     EXPECT_TRUE(refused(scene, "a", "a/b/..", std::errc::device_or_resource_busy));
-    EXPECT_TRUE(fails(
-        scene.os().rename("/", scene.path("c")), Call::rename, std::errc::device_or_resource_busy));
+    const Status moved = scene.os().rename("/", scene.path("c"));
+    // Where our folder is on another mount, the kernel looks at that first. rename(2), EXDEV.
+    if (!failed_with(moved, std::errc::cross_device_link)) {
+      EXPECT_TRUE(fails(moved, Call::rename, std::errc::device_or_resource_busy));
+    }
     scene.remove("a/b/file");
     remove_folder(scene, "a/b");
     remove_folder(scene, "a");
