@@ -58,16 +58,21 @@ Status StageCache::attach(const std::string& handle, bool is_loaded) {
   });
 }
 
+Result<bool> StageCache::noted(std::string_view operation,
+                               const std::string& asked,
+                               const std::function<Result<bool>()>& act) {
+  Result<bool> said = false;
+  // Its Status is that of `said`.
+  may_fail(stage_.product().operation_with_answer(operation, asked, [&]() -> Result<std::string> {
+    said = act();
+    return said.map(answer);
+  }));
+  return kept(std::move(said));
+}
+
 Result<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
-  bool said = false;
   const std::string asked = name_ + ' ' + std::to_string(slot) + ' ' + identity_of(value);
-  const Status done =
-      stage_.product().operation_with_answer("put", asked, [&]() -> Result<std::string> {
-        LASTREF_TRY(stored, cache_->put(slot, os::bytes_of(value)));
-        said = stored;
-        return answer(stored);
-      });
-  return kept(done ? Result<bool>(said) : tl::unexpected<Error>(done.error()));
+  return noted("put", asked, [&] { return cache_->put(slot, os::bytes_of(value)); });
 }
 
 Result<std::optional<std::string>> StageCache::noted_get(
@@ -85,7 +90,7 @@ Result<std::optional<std::string>> StageCache::noted_get(
         return identity_of(*seen);
       });
   using Seen = Result<std::optional<std::string>>;
-  return kept(done ? Seen(seen) : Seen(tl::unexpected<Error>(done.error())));
+  return kept(done ? Seen(seen) : failure(done.error()));
 }
 
 Result<std::optional<std::string>> StageCache::get(std::uint64_t slot) {
@@ -96,23 +101,12 @@ Result<std::optional<std::string>> StageCache::get_checked(std::uint64_t slot) {
   return noted_get(slot, [&] { return cache_->get_checked(slot); });
 }
 
-Result<bool> StageCache::noted_freeze(const std::function<Result<bool>()>& act) {
-  bool said = false;
-  const Status done =
-      stage_.product().operation_with_answer("freeze", name_, [&]() -> Result<std::string> {
-        LASTREF_TRY(frozen, act());
-        said = frozen;
-        return answer(frozen);
-      });
-  return kept(done ? Result<bool>(said) : tl::unexpected<Error>(done.error()));
-}
-
 Result<bool> StageCache::preserve(const std::string& name, bool overwrite) {
-  return noted_freeze([&] { return cache_->preserve(name, overwrite); });
+  return noted("freeze", name_, [&] { return cache_->preserve(name, overwrite); });
 }
 
 Result<bool> StageCache::preload(const std::string& name) {
-  Result<bool> loaded = noted_freeze([&] { return cache_->preload(name); });
+  Result<bool> loaded = noted("freeze", name_, [&] { return cache_->preload(name); });
   is_loaded_ = is_loaded_ || loaded.value_or(false);
   return loaded;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,7 +59,10 @@ class StageCache {
     first_failed_ = first_failure({first_failed_, status_of(result)});
     return result;
   }
-  Result<bool> noted_freeze(const std::function<Result<bool>()>& act);
+  /// An operation whose answer is true or false.
+  Result<bool> noted(std::string_view operation,
+                     const std::string& asked,
+                     const std::function<Result<bool>()>& act);
 
   Stage& stage_;
   std::string name_;

@@ -196,7 +196,7 @@ Status status_of(const Outcome<List>& outcome) {
     return ok();
   }
   if (const auto* error = std::get_if<Error>(&outcome.error())) {
-    return tl::unexpected<Error>(*error);
+    return failure(*error);
   }
   const bool is_dead = std::holds_alternative<TerminatedWorker>(outcome.error());
   return failure(is_dead ? std::errc::owner_dead : std::errc::state_not_recoverable,

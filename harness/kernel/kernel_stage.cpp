@@ -30,16 +30,13 @@ KernelStage::KernelStage(RunContext& context,
 Status KernelStage::start(const std::string& role) {
   std::string tree;
   if (product().has_client()) {
-    auto own = product().client().tree();
-    if (!own) {
-      return tl::unexpected<Error>(std::move(own).error());
-    }
-    tree = *std::move(own);
+    LASTREF_TRY(own, product().client().tree());
+    tree = std::move(own);
   }
   const auto pid = give_birth(context_,
                               interceptor_.process(),
                               {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}});
-  return pid ? ok() : Status(tl::unexpected<Error>(pid.error()));
+  return status_of(pid);
 }
 
 Result<std::string> KernelStage::receive(const std::string& signal) {

@@ -102,7 +102,7 @@ Status Product::operation_with_answer(std::string_view name,
                                       const std::function<Result<std::string>()>& act) {
   log_.note(name, asked, /*begins=*/true, 0);
   const Result<std::string> answer = act();
-  const Status done = answer ? ok() : Status(tl::unexpected<Error>(answer.error()));
+  Status done = status_of(answer);
   log_.note(name, answer.value_or(asked), /*begins=*/false, errno_of(done));
   return done;
 }
