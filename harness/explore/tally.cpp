@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "harness/explore/plans.hpp"
+#include "harness/oracle/evidence.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -51,6 +53,13 @@ void Tally::add_outcome(Report& report, const Outcome& outcome) {
   report.leftovers += outcome.leftovers;
   report.unpromised += outcome.unpromised;
   reached_ |= outcome.reached;
+  const std::span<const std::string_view> names = oracle_names();
+  for (std::size_t at = 0; at < std::min(names.size(), outcome.looks.size()); ++at) {
+    if (report.oracles.size() == at) {
+      report.oracles.push_back({.name = std::string(names[at])});
+    }
+    report.oracles[at].add(outcome.looks[at]);
+  }
 }
 
 void Tally::add_violations(Report& report, const Scenario& scenario, const Done& done) {

@@ -117,6 +117,21 @@ void visit(Visitor& with, const Finding& finding) {
 }
 
 template <typename Visitor, typename Of>
+void visit_look(Visitor& with, Of& look) {
+  with(look.seen);
+  with(look.filled);
+  with(look.waiver);
+}
+template <typename Visitor>
+void visit(Visitor& with, Look& look) {
+  visit_look(with, look);
+}
+template <typename Visitor>
+void visit(Visitor& with, const Look& look) {
+  visit_look(with, look);
+}
+
+template <typename Visitor, typename Of>
 void visit_crossing(Visitor& with, Of& crossing) {
   visit_site(with, crossing.site);
   with(crossing.error);
@@ -145,6 +160,7 @@ void visit_request(Visitor& with, Of& request) {
 template <typename Visitor, typename Of>
 void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.findings);
+  with(outcome.looks);
   with(outcome.crossings);
   with(outcome.last_crossings);
   with(outcome.choices);

@@ -71,7 +71,7 @@ bool may_refuse(const Evidence& evidence) {
 
 }  // namespace
 
-std::vector<Finding> caches_are_linearizable(const Evidence& evidence) {
+Verdict caches_are_linearizable(const Evidence& evidence) {
   std::map<std::string, History, std::less<>> histories;
   using Caller = std::pair<std::uint16_t, std::uint16_t>;
   std::map<Caller, std::pair<History*, std::size_t>> under_way;
@@ -100,14 +100,20 @@ std::vector<Finding> caches_are_linearizable(const Evidence& evidence) {
     under_way[caller] = {&history, history.operations.size()};
     history.operations.push_back(operation);
   }
-  std::vector<Finding> findings;
+  Verdict verdict;
   for (auto& [cache, history] : histories) {
+    verdict.look.seen += static_cast<std::uint32_t>(history.operations.size());
+    // An answer that says something; what was asked of an empty slot says nothing.
+    verdict.look.filled += static_cast<std::uint32_t>(
+        std::ranges::count_if(history.operations, [](const Operation& each) {
+          return each.ending == Ending::value || each.ending == Ending::yes;
+        }));
     history.refusals = may_refuse(evidence) ? Refusals::at_any_time : Refusals::when_frozen;
     for (Finding& finding : linearizable(history)) {
-      findings.push_back(std::move(finding));
+      verdict.findings.push_back(std::move(finding));
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

@@ -149,10 +149,10 @@ bool told(const Record& failed, const Record& later) noexcept {
 
 }  // namespace
 
-std::vector<Finding> error_surfaced(const Evidence& evidence) {
-  std::vector<Finding> findings;
+Verdict error_surfaced(const Evidence& evidence) {
+  Verdict verdict;
   if (evidence.plan.faults.size() > 1) {
-    return findings;  // Whoever would have told of the one may have been stopped by the other.
+    return waived(Waiver::two_faults);
   }
   Operations operations;
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
@@ -162,6 +162,8 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
         operations.excuse(failed)) {
       continue;
     }
+    ++verdict.look.seen;
+    ++verdict.look.filled;
     const auto later = evidence.records.subspan(at + 1);
     const bool surfaced = std::ranges::any_of(later, [&](const Record& record) {
       return made_good(failed, record) || told(failed, record);
@@ -177,14 +179,14 @@ std::vector<Finding> error_surfaced(const Evidence& evidence) {
                             }) ||
         operations.is_inside(failed);
     if (!surfaced && may_be_told) {
-      findings.push_back(
+      verdict.findings.push_back(
           {.claim = "error-surfaced: an error is retried away, or somebody is told",
            .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
                    std::string(failed.name.view()) + '(' + std::string(failed.object.view()) +
                    ")#" + std::to_string(failed.k) + " went unheard"});
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/journal/record.hpp"
@@ -28,8 +29,17 @@ struct Evidence {
   std::string standard_error;
 };
 
-/// Everything that is wrong, of all oracles, in a fixed order.
-std::vector<Finding> judge(const Evidence& evidence);
+/// What one oracle says of a run.
+struct Verdict {
+  std::vector<Finding> findings = {};
+  Look look = {};
+};
+
+/// The names of all oracles, in the order in which they are asked.
+std::span<const std::string_view> oracle_names() noexcept;
+
+/// What all oracles say, in that order.
+std::vector<Verdict> judge(const Evidence& evidence);
 
 /// What the evidence tells of a run; what was reached and answered, the world adds.
 Outcome outcome_of(const Evidence& evidence);

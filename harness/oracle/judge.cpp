@@ -1,6 +1,8 @@
 // judge: all oracles, and the journal as crossings and as text.
+#include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
 #include <map>
 
 #include "harness/oracle/oracles.hpp"
@@ -8,23 +10,29 @@
 namespace lastref::harness {
 namespace {
 
-using Oracle = std::vector<Finding> (*)(const Evidence&);
+struct Oracle {
+  std::string_view name;
+  Verdict (*ask)(const Evidence&);
+};
 
-constexpr std::array<Oracle, 15> oracles = {oracle::refuted,
-                                            oracle::no_crash,
-                                            oracle::no_hang,
-                                            oracle::no_premature_unlink,
-                                            oracle::refcount_exact,
-                                            oracle::no_leak,
-                                            oracle::stays,
-                                            oracle::no_fd_leak,
-                                            oracle::no_stray_process,
-                                            oracle::no_corruption,
-                                            oracle::caches_are_linearizable,
-                                            oracle::is_private,
-                                            oracle::error_surfaced,
-                                            oracle::quiet,
-                                            oracle::works};
+constexpr std::array oracles = {
+    Oracle{"refuted", oracle::refuted},
+    Oracle{"no-crash", oracle::no_crash},
+    Oracle{"no-hang", oracle::no_hang},
+    Oracle{"no-premature-unlink", oracle::no_premature_unlink},
+    Oracle{"refcount-exact", oracle::refcount_exact},
+    Oracle{"no-leak", oracle::no_leak},
+    Oracle{"no-leak at the next start", oracle::no_leak_at_next_start},
+    Oracle{"stays", oracle::stays},
+    Oracle{"no-fd-or-map-leak", oracle::no_fd_leak},
+    Oracle{"no-stray-process", oracle::no_stray_process},
+    Oracle{"no-corruption", oracle::no_corruption},
+    Oracle{"linearizable", oracle::caches_are_linearizable},
+    Oracle{"private", oracle::is_private},
+    Oracle{"error-surfaced", oracle::error_surfaced},
+    Oracle{"quiet", oracle::quiet},
+    Oracle{"works", oracle::works},
+};
 
 constexpr std::size_t last_of_each_process = 10;
 
@@ -34,19 +42,30 @@ bool is_crossing(const Record& record) noexcept {
 
 }  // namespace
 
-std::vector<Finding> judge(const Evidence& evidence) {
-  std::vector<Finding> findings;
-  for (const Oracle oracle : oracles) {
-    for (Finding& finding : oracle(evidence)) {
-      findings.push_back(std::move(finding));
-    }
+std::span<const std::string_view> oracle_names() noexcept {
+  static constexpr auto names = [] {
+    std::array<std::string_view, oracles.size()> all;
+    std::ranges::transform(oracles, all.begin(), &Oracle::name);
+    return all;
+  }();
+  return names;
+}
+
+std::vector<Verdict> judge(const Evidence& evidence) {
+  std::vector<Verdict> verdicts;
+  verdicts.reserve(oracles.size());
+  for (const Oracle& oracle : oracles) {
+    verdicts.push_back(oracle.ask(evidence));
   }
-  return findings;
+  return verdicts;
 }
 
 Outcome outcome_of(const Evidence& evidence) {
   Outcome outcome;
-  outcome.findings = judge(evidence);
+  for (Verdict& verdict : judge(evidence)) {
+    std::ranges::move(verdict.findings, std::back_inserter(outcome.findings));
+    outcome.looks.push_back(verdict.look);
+  }
   if (evidence.plan.wants_crossings) {
     outcome.crossings = crossings_of(evidence.records);
   }

@@ -3,15 +3,16 @@
 
 namespace lastref::harness::oracle {
 
-std::vector<Finding> no_hang(const Evidence& evidence) {
-  std::vector<Finding> findings;
+Verdict no_hang(const Evidence& evidence) {
+  Verdict verdict;
+  verdict.look = {.seen = 1, .filled = evidence.records.empty() ? 0U : 1U};
   for (const Record& record : evidence.records) {
     if (is_fact(record, fact::hang)) {
-      findings.push_back({.claim = "no-hang: every run comes to its end",
-                          .seen = std::string(record.text.view())});
+      verdict.findings.push_back({.claim = "no-hang: every run comes to its end",
+                                  .seen = std::string(record.text.view())});
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

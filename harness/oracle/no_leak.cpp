@@ -9,19 +9,18 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// Whether somebody lived to clean up: then nothing may be left for the next start.
-///
-/// That is so unless a call was made to fail, the whole tree was killed, or the last tracker was
-/// killed and the root did not live on in the tree to start another.
-bool somebody_lived_to_clean(const Evidence& evidence) {
+/// Why nobody could clean up at once: a call was made to fail, the whole tree was killed, or the
+/// last tracker was and the root did not live on in the tree to start another.
+Waiver why_not_at_once(const Evidence& evidence) {
   bool tracker_was_killed = false;
   bool tracker_ever = false;
   bool root_was_killed = false;
   bool root_leaves = false;
   bool root_was_leaving = false;  // when the last tracker was killed
-  bool failed_or_whole = false;
+  bool has_failed = false;
+  bool is_whole = false;
   for (const Record& record : evidence.records) {
-    failed_or_whole = failed_or_whole || record.injected;
+    has_failed = has_failed || record.injected;
     root_leaves = root_leaves || (record.role == "root" && record.name == "leave");
     if (is_fact(record, fact::born) && is_tracker(record)) {
       tracker_ever = true;
@@ -32,13 +31,33 @@ bool somebody_lived_to_clean(const Evidence& evidence) {
       root_was_killed = root_was_killed || record.role == "root";
     } else if (is_fact(record, fact::fired)) {
       const auto index = static_cast<std::size_t>(record.value);
-      failed_or_whole = failed_or_whole || (index < evidence.plan.faults.size() &&
-                                            evidence.plan.faults[index].whole_tree);
+      is_whole = is_whole ||
+                 (index < evidence.plan.faults.size() && evidence.plan.faults[index].whole_tree);
     }
   }
   const bool nobody = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
                       (root_was_leaving && tracker_was_killed);
-  return !failed_or_whole && !nobody;
+  return is_whole     ? Waiver::whole_tree
+         : nobody     ? Waiver::last_tracker
+         : has_failed ? Waiver::has_error
+                      : Waiver::none;
+}
+
+/// How many names the processes of the run have made.
+std::uint32_t names_made(const Evidence& evidence) {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(evidence.records, [](const Record& record) {
+        const bool makes = (record.call == Call::open && record.value >= 0) ||
+                           record.call == Call::make_folder || record.call == Call::create_shm ||
+                           record.call == Call::create_semaphore || record.call == Call::bind;
+        return makes && record.kind == RecordKind::end && record.error == 0;
+      }));
+}
+
+/// A name that was made could have stayed.
+Look look_at_names(const Evidence& evidence) {
+  const std::uint32_t made = names_made(evidence);
+  return {.seen = made, .filled = made};
 }
 
 /// A folder that is made and removed in one breath, to see whether that can be done. Nobody counts
@@ -69,29 +88,41 @@ void complain(std::vector<Finding>& findings,
 
 }  // namespace
 
-std::vector<Finding> no_leak(const Evidence& evidence) {
-  std::vector<Finding> findings;
-  if (!is_promised(evidence)) {
-    return findings;
-  }
+Verdict no_leak(const Evidence& evidence) {
   const Ambient* const ambient = ambient_named(evidence.plan.ambient);
-  const bool may_leave = evidence.scenario.leaves_to_the_next_start ||
-                         (ambient != nullptr && ambient->leaves_to_the_next_start);
-  if (!may_leave && somebody_lived_to_clean(evidence)) {
-    std::vector<std::string> left = evidence.left;
-    std::erase_if(left, is_probe);
-    complain(findings,
-             evidence,
-             left,
-             "no-leak: every name created is removed when the last process is gone");
+  if (!is_promised(evidence)) {
+    return waived(Waiver::no_promise);
   }
-  if (findings.empty()) {
-    complain(findings,
+  if (evidence.scenario.leaves_to_the_next_start ||
+      (ambient != nullptr && ambient->leaves_to_the_next_start)) {
+    return waived(Waiver::next_start);
+  }
+  if (const Waiver why = why_not_at_once(evidence); why != Waiver::none) {
+    return waived(why);
+  }
+  Verdict verdict{.look = look_at_names(evidence)};
+  std::vector<std::string> left = evidence.left;
+  std::erase_if(left, is_probe);
+  complain(verdict.findings,
+           evidence,
+           left,
+           "no-leak: every name created is removed when the last process is gone");
+  return verdict;
+}
+
+Verdict no_leak_at_next_start(const Evidence& evidence) {
+  if (!is_promised(evidence)) {
+    return waived(Waiver::no_promise);
+  }
+  Verdict verdict{.look = look_at_names(evidence)};
+  // What stays for good has stayed already, and is told once.
+  if (no_leak(evidence).findings.empty()) {
+    complain(verdict.findings,
              evidence,
              evidence.left_after_sweep,
              "no-leak: every name created is removed past the next start");
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

@@ -47,9 +47,9 @@ bool takes_from(std::string_view held, const Record& record, std::string_view re
 
 }  // namespace
 
-std::vector<Finding> no_premature_unlink(const Evidence& evidence) {
+Verdict no_premature_unlink(const Evidence& evidence) {
   Holdings holdings;
-  std::vector<Finding> findings;
+  Verdict verdict;
   for (const Record& record : evidence.records) {
     holdings.read(record);
     if (record.kind != RecordKind::end || record.error != 0 || !is_tracker(record)) {
@@ -59,6 +59,15 @@ std::vector<Finding> no_premature_unlink(const Evidence& evidence) {
     if (removed.empty()) {
       continue;
     }
+    ++verdict.look.seen;
+    // Somebody holds something that it could have been.
+    verdict.look.filled +=
+        std::ranges::any_of(holdings.counts(),
+                            [&](const auto& item) {
+                              return item.second.least > 0 && holdings.is_alive(item.first.first);
+                            })
+            ? 1U
+            : 0U;
     const bool is_named = std::ranges::any_of(
         holdings.counts(), [&](const auto& item) { return item.first.second == removed; });
     for (const auto& [key, range] : holdings.counts()) {
@@ -67,14 +76,14 @@ std::vector<Finding> no_premature_unlink(const Evidence& evidence) {
       }
       if (range.least > 0 && holdings.is_alive(key.first) &&
           takes_from(key.second, record, removed)) {
-        findings.push_back({.claim = std::string(premature_claim),
-                            .seen = std::string(record.role.view()) + " removed " + removed +
-                                    " while " + holdings.role_of(key.first) + " held " +
-                                    std::string(key.second)});
+        verdict.findings.push_back({.claim = std::string(premature_claim),
+                                    .seen = std::string(record.role.view()) + " removed " +
+                                            removed + " while " + holdings.role_of(key.first) +
+                                            " held " + std::string(key.second)});
       }
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

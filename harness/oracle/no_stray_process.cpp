@@ -3,15 +3,19 @@
 
 namespace lastref::harness::oracle {
 
-std::vector<Finding> no_stray_process(const Evidence& evidence) {
-  std::vector<Finding> findings;
+Verdict no_stray_process(const Evidence& evidence) {
+  Verdict verdict;
   for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::born)) {
+      ++verdict.look.seen;
+      ++verdict.look.filled;
+    }
     if (is_fact(record, fact::stray)) {
-      findings.push_back({.claim = "no-stray-process: no process outlives the run",
-                          .seen = std::string(record.text.view())});
+      verdict.findings.push_back({.claim = "no-stray-process: no process outlives the run",
+                                  .seen = std::string(record.text.view())});
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

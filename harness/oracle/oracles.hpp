@@ -1,5 +1,5 @@
-// The oracles, one by one. Each is a pure function and says all that it finds; a finding's claim
-// starts with the oracle's name.
+// The oracles, one by one. Each is a pure function, and says all that it finds and at what it has
+// looked; a finding's claim starts with the oracle's name.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,17 @@
 
 namespace lastref::harness::oracle {
 
-/// Every name that was created is removed: at once while root or tracker lived to do it; past the
-/// next start after a kill of the whole tree, or of the tracker with no root to restart it, or
-/// when a call was made to fail.
-std::vector<Finding> no_leak(const Evidence& evidence);
+/// Of a run that is not judged.
+inline Verdict waived(Waiver waiver) {
+  return {.look = {.waiver = waiver}};
+}
+
+/// Every name that was created is removed when the last process is gone, if root or tracker lived
+/// to do it and no call was made to fail.
+Verdict no_leak(const Evidence& evidence);
+
+/// Every name that was created is removed past the next start, whatever happened.
+Verdict no_leak_at_next_start(const Evidence& evidence);
 
 /// Names that are there past the next start, but for those that the scenario leaves on purpose.
 struct Leftovers {
@@ -23,49 +30,49 @@ Leftovers leftovers_of(const Evidence& evidence);
 /// What somebody forgot, and what an outsider put in the place of something that was identified, is
 /// there past the next start, if it is among what the scenario leaves on purpose: the operation
 /// `make`, or `replace`, has put it there.
-std::vector<Finding> stays(const Evidence& evidence);
+Verdict stays(const Evidence& evidence);
 
 /// At each quiet moment the tracker's counts are those that follow from what the processes did, as
 /// the journal has it. What was under way may count or not; a dead process holds nothing.
-std::vector<Finding> refcount_exact(const Evidence& evidence);
+Verdict refcount_exact(const Evidence& evidence);
 
 /// No clean-up by a tracker removes what a live process holds for certain.
-std::vector<Finding> no_premature_unlink(const Evidence& evidence);
+Verdict no_premature_unlink(const Evidence& evidence);
 
 /// The run came to rest by itself.
-std::vector<Finding> no_hang(const Evidence& evidence);
+Verdict no_hang(const Evidence& evidence);
 
 /// No process dies of anything but what was planned.
-std::vector<Finding> no_crash(const Evidence& evidence);
+Verdict no_crash(const Evidence& evidence);
 
 /// A process that ends in good order has closed what it opened.
-std::vector<Finding> no_fd_leak(const Evidence& evidence);
+Verdict no_fd_leak(const Evidence& evidence);
 
 /// When the run is over, nothing runs.
-std::vector<Finding> no_stray_process(const Evidence& evidence);
+Verdict no_stray_process(const Evidence& evidence);
 
 /// Files are made 0600 and folders 0700, from their first instant.
-std::vector<Finding> is_private(const Evidence& evidence);
+Verdict is_private(const Evidence& evidence);
 
 /// A file of an array has its final name only when it is whole: it is made under another, and the
 /// one way to the final one is a rename. What an outside party writes is its own.
-std::vector<Finding> no_corruption(const Evidence& evidence);
+Verdict no_corruption(const Evidence& evidence);
 
 /// What callers of a cache were told has an order that write-once slots allow.
-std::vector<Finding> caches_are_linearizable(const Evidence& evidence);
+Verdict caches_are_linearizable(const Evidence& evidence);
 
 /// An error that was put in is retried away, handled as documented, or told to somebody.
-std::vector<Finding> error_surfaced(const Evidence& evidence);
+Verdict error_surfaced(const Evidence& evidence);
 
 /// With nothing wrong, what the scenario expects is said, and nothing else.
-std::vector<Finding> quiet(const Evidence& evidence);
+Verdict quiet(const Evidence& evidence);
 
 /// With nothing wrong, and in the usual order, every operation does what it says, but for those
 /// that the scenario means to fail, and every role ends without an error. Without this, a scenario
 /// that stops at its first error would show nothing, in silence.
-std::vector<Finding> works(const Evidence& evidence);
+Verdict works(const Evidence& evidence);
 
 /// What the scenario itself found wrong.
-std::vector<Finding> refuted(const Evidence& evidence);
+Verdict refuted(const Evidence& evidence);
 
 }  // namespace lastref::harness::oracle

@@ -25,16 +25,21 @@ bool is_expected(const Scenario& scenario, std::string_view line) {
 
 }  // namespace
 
-std::vector<Finding> quiet(const Evidence& evidence) {
-  std::vector<Finding> findings;
+Verdict quiet(const Evidence& evidence) {
+  Verdict verdict;
   const Ambient* const ambient = ambient_named(evidence.plan.ambient);
-  if (!is_clean(evidence) || (ambient != nullptr && !ambient->is_quiet_judged)) {
-    return findings;
+  if (ambient != nullptr && !ambient->is_quiet_judged) {
+    return waived(Waiver::ambient);
   }
+  if (!is_clean(evidence)) {
+    return waived(Waiver::has_fault);
+  }
+  verdict.look.seen = 1;
   for (const std::string& noise : evidence.scenario.expected_noise) {
+    ++verdict.look.filled;
     if (evidence.standard_error.find(noise) == std::string_view::npos) {
-      findings.push_back({.claim = "quiet: what users have to know is said",
-                          .seen = "nothing like \"" + noise + "\" on standard error"});
+      verdict.findings.push_back({.claim = "quiet: what users have to know is said",
+                                  .seen = "nothing like \"" + noise + "\" on standard error"});
     }
   }
   std::string_view rest = evidence.standard_error;
@@ -42,12 +47,13 @@ std::vector<Finding> quiet(const Evidence& evidence) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
+    verdict.look.filled += line.empty() ? 0U : 1U;
     if (!line.empty() && !is_expected(evidence.scenario, line)) {
-      findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
-                          .seen = "\"" + std::string(line) + "\" on standard error"});
+      verdict.findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
+                                  .seen = "\"" + std::string(line) + "\" on standard error"});
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

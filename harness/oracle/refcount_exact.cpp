@@ -22,7 +22,7 @@ using Counts = std::map<Holdings::Key, std::int64_t>;
 
 class CountsOracle {
  public:
-  std::vector<Finding> take() { return std::move(findings_); }
+  Verdict take() { return std::move(verdict_); }
 
   void read(const Record& record) {
     holdings_.read(record);
@@ -48,6 +48,10 @@ class CountsOracle {
   }
 
   void compare() {
+    ++verdict_.look.seen;
+    const auto is_held = [](const auto& each) { return each.second.most > 0; };
+    const bool is_filled = !seen_.empty() || std::ranges::any_of(holdings_.counts(), is_held);
+    verdict_.look.filled += is_filled ? 1U : 0U;
     for (const auto& [key, range] : holdings_.counts()) {
       const auto found = seen_.find(key);
       const std::int64_t seen = found == seen_.end() ? 0 : found->second;
@@ -66,25 +70,26 @@ class CountsOracle {
                 const std::string& holder,
                 const std::string& expected,
                 std::int64_t seen) {
-    findings_.push_back({.claim = std::string(exact_claim),
-                         .seen = std::string(resource) + ": " + holder + " holds " + expected +
-                                 ", and the tracker counts " + std::to_string(seen)});
+    verdict_.findings.push_back({.claim = std::string(exact_claim),
+                                 .seen = std::string(resource) + ": " + holder + " holds " +
+                                         expected + ", and the tracker counts " +
+                                         std::to_string(seen)});
   }
 
   Holdings holdings_;
   Counts seen_;
-  std::vector<Finding> findings_;
+  Verdict verdict_;
 };
 
 }  // namespace
 
-std::vector<Finding> refcount_exact(const Evidence& evidence) {
+Verdict refcount_exact(const Evidence& evidence) {
   // With a call that fails for ever, not everything that is true can be told to the tracker.
   const bool fails_for_ever = std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
     return fault.kind == FaultKind::fail_always;
   });
   if (fails_for_ever) {
-    return {};
+    return waived(Waiver::fails_for_ever);
   }
   CountsOracle oracle;
   for (const Record& record : evidence.records) {

@@ -3,19 +3,24 @@
 
 namespace lastref::harness::oracle {
 
-std::vector<Finding> refuted(const Evidence& evidence) {
-  std::vector<Finding> findings;
+Verdict refuted(const Evidence& evidence) {
+  Verdict verdict;
   bool expects_seen = false;
   for (const Record& record : evidence.records) {
+    // A role that came to its end has looked at what it wanted to.
+    if (is_fact(record, fact::died) && record.text == fact::ended && !is_tracker(record)) {
+      ++verdict.look.seen;
+      ++verdict.look.filled;
+    }
     if (is_fact(record, fact::refuted)) {
-      findings.push_back({.claim = std::string(record.text.view()), .seen = {}});
+      verdict.findings.push_back({.claim = std::string(record.text.view()), .seen = {}});
       expects_seen = true;
     } else if (is_fact(record, fact::seen) && expects_seen) {
-      findings.back().seen = record.text.view();
+      verdict.findings.back().seen = record.text.view();
       expects_seen = false;
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

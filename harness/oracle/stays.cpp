@@ -18,7 +18,7 @@ struct Given {
 
 }  // namespace
 
-std::vector<Finding> stays(const Evidence& evidence) {
+Verdict stays(const Evidence& evidence) {
   std::map<std::string_view, Given> all;  // by the resource as operations have it
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
@@ -33,19 +33,23 @@ std::vector<Finding> stays(const Evidence& evidence) {
       given.is_anothers = given.is_anothers || (record.name == "replace" && given.is_known);
     }
   }
-  std::vector<Finding> findings;
+  Verdict verdict;
   for (const auto& [resource, given] : all) {
     const std::string_view path =
         resource.substr(std::min(resource.find(':') + 1, resource.size()));
     const bool must_stay = given.is_anothers || (given.is_made && !given.is_counted);
-    if (must_stay && may_stay(evidence.scenario, path) &&
-        std::ranges::find(evidence.left_after_sweep, path) == evidence.left_after_sweep.end()) {
-      findings.push_back(
+    if (!must_stay || !may_stay(evidence.scenario, path)) {
+      continue;
+    }
+    ++verdict.look.seen;
+    ++verdict.look.filled;
+    if (std::ranges::find(evidence.left_after_sweep, path) == evidence.left_after_sweep.end()) {
+      verdict.findings.push_back(
           {.claim = "stays: what was forgotten, and what is another's, is left alone",
            .seen = std::string(path) + " is gone"});
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

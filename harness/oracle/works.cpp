@@ -7,30 +7,37 @@
 
 namespace lastref::harness::oracle {
 
-std::vector<Finding> works(const Evidence& evidence) {
-  std::vector<Finding> findings;
+Verdict works(const Evidence& evidence) {
+  Verdict verdict;
   // In another order somebody may be too late, which is nothing wrong.
   const Plan& plan = evidence.plan;
-  if (!plan.faults.empty() || plan.seed || !plan.choices.empty()) {
-    return findings;
+  if (!plan.faults.empty()) {
+    return waived(Waiver::has_fault);
+  }
+  if (plan.seed || !plan.choices.empty()) {
+    return waived(Waiver::has_order);
   }
   for (const Record& record : evidence.records) {
+    if (record.kind == RecordKind::operation_end) {
+      ++verdict.look.seen;
+      ++verdict.look.filled;
+    }
     const bool failed = record.kind == RecordKind::operation_end && record.error != 0;
     const auto& failing = evidence.scenario.failing_operations;
     if (failed && std::ranges::find(failing, record.name.view()) == failing.end()) {
-      findings.push_back(
+      verdict.findings.push_back(
           {.claim = "works: with nothing wrong, every operation does what it says",
            .seen = std::string(record.role.view()) + ' ' + std::string(record.name.view()) + ' ' +
                    std::string(record.text.view()) + " = " + name_of_error(record.error)});
     }
     // What is meant to fail is looked at by the body that means it.
     if (is_fact(record, fact::failed)) {
-      findings.push_back(
+      verdict.findings.push_back(
           {.claim = "works: with nothing wrong, every role ends without an error",
            .seen = std::string(record.role.view()) + ": " + std::string(record.text.view())});
     }
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace lastref::harness::oracle

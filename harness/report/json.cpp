@@ -60,6 +60,20 @@ Json json_of(const AmbientReport& ambient) {
   return json;
 }
 
+Json json_of(const OracleReport& oracle) {
+  Json waived = Json::object();
+  for (std::size_t at = 1; at < oracle.waived.size(); ++at) {
+    if (oracle.waived[at] > 0) {
+      waived[std::string(name_of(static_cast<Waiver>(at)))] = oracle.waived[at];
+    }
+  }
+  return {{"name", oracle.name},
+          {"judged", oracle.judged},
+          {"looked", oracle.looked},
+          {"filled", oracle.filled},
+          {"waived", waived}};
+}
+
 Json json_of(const Missed& missed) {
   return {{"scenario", missed.scenario}, {"fault", missed.fault}};
 }
@@ -120,6 +134,7 @@ std::string to_json(const Report& report) {
   json["points_never_reached"] = report.never_reached;
   json["matrix"] = matrix_of_report(report);
   json["ambients"] = list_of(report.ambients);
+  json["oracles"] = list_of(report.oracles);
   json["kills"] = report.kills;
   json["leftovers"] = report.leftovers;
   json["leftovers_nobody_promised_to_remove"] = report.unpromised;

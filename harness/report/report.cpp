@@ -1,6 +1,7 @@
 #include "harness/report/report.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,17 @@ bool any_repeats(const ViolationGroup& group) noexcept {
 
 bool misses_points(const Report& report) noexcept {
   return report.all_scenarios && !report.never_reached.empty();
+}
+
+/// Oracles that never had anything before them, though everything ran.
+std::vector<std::string> blind_oracles(const Report& report) {
+  std::vector<std::string> blind;
+  for (const OracleReport& oracle : report.oracles) {
+    if (report.all_scenarios && report.runs > 0 && oracle.filled == 0) {
+      blind.push_back(oracle.name);
+    }
+  }
+  return blind;
 }
 
 /// Over all ambients.
@@ -44,11 +56,27 @@ std::string why_incomplete(const Report& report) {
     why.push_back(fmt::format(
         "{} of {} points were never reached", report.never_reached.size(), report.points_declared));
   }
+  if (const auto blind = blind_oracles(report); !blind.empty()) {
+    why.push_back(fmt::format("oracles that never looked at anything: {}", fmt::join(blind, ", ")));
+  }
   why.insert(why.end(), report.left_out.begin(), report.left_out.end());
   return fmt::format("incomplete: {}", fmt::join(why, ", "));
 }
 
 }  // namespace
+
+void OracleReport::add(const Look& look) {
+  ++waived[static_cast<std::size_t>(look.waiver)];
+  if (look.waiver == Waiver::none) {
+    ++judged;
+    looked += look.seen > 0 ? 1U : 0U;
+    filled += look.filled > 0 ? 1U : 0U;
+  }
+}
+
+std::size_t OracleReport::waived_in_all() const noexcept {
+  return std::accumulate(waived.begin() + 1, waived.end(), std::size_t{0});
+}
 
 Exit exit_of(const Report& report) noexcept {
   if (std::ranges::any_of(report.groups, any_repeats)) {
@@ -59,7 +87,7 @@ Exit exit_of(const Report& report) noexcept {
   }
   if (report.matrix.all.executed < report.matrix.all.total || misses_points(report) ||
       in_ambients(report).executed < in_ambients(report).total || report.interrupted ||
-      !report.left_out.empty()) {
+      !report.left_out.empty() || !blind_oracles(report).empty()) {
     return Exit::incomplete;
   }
   return Exit::clean;

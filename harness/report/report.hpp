@@ -1,12 +1,15 @@
 // Report: what a gate run found, as plain data. json, junit and text render it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/report/counts.hpp"
+#include "harness/scenario/look.hpp"
 
 namespace lastref::harness {
 
@@ -70,6 +73,19 @@ struct AmbientReport {
   std::size_t violations = 0;  ///< Runs that violated something.
 };
 
+/// How one oracle has looked, over all runs.
+struct OracleReport {
+  std::string name;
+  std::size_t judged = 0;  ///< Runs that it was asked of, and not waived in,
+  std::size_t looked = 0;  ///< where there was something that could have been wrong,
+  std::size_t filled = 0;  ///< and that was not nothing.
+  /// Runs in which it was waived, by the reason.
+  std::array<std::size_t, static_cast<std::size_t>(last_waiver) + 1> waived = {};
+
+  void add(const Look& look);
+  std::size_t waived_in_all() const noexcept;
+};
+
 /// A planned fault that never struck: its run did not get to its site.
 struct Missed {
   std::string scenario;
@@ -100,6 +116,7 @@ struct Report {
   bool all_scenarios = true;               ///< Points can only be missed when everything ran.
   MatrixCount matrix;
   std::vector<AmbientReport> ambients;
+  std::vector<OracleReport> oracles;
   std::vector<Missed> missed;
   std::vector<Difference> differences;
   std::uint64_t kills = 0;

@@ -142,6 +142,36 @@ std::string table_of(const std::vector<AmbientReport>& ambients, std::uint64_t s
   return text + "\n";
 }
 
+/// "a call was made to fail 12, the whole tree was killed 3".
+std::string reasons_of(const OracleReport& oracle) {
+  std::string text;
+  for (std::size_t at = 1; at < oracle.waived.size(); ++at) {
+    if (oracle.waived[at] > 0) {
+      text += fmt::format(
+          "{}{} {}", text.empty() ? "" : ", ", name_of(static_cast<Waiver>(at)), oracle.waived[at]);
+    }
+  }
+  return text;
+}
+
+std::string table_of(const std::vector<OracleReport>& oracles) {
+  if (oracles.empty()) {
+    return {};
+  }
+  std::string text = fmt::format(
+      "  {:<26}{:>9}{:>9}{:>9}{:>9}   runs\n", "oracle", "judged", "looked", "filled", "waived");
+  for (const OracleReport& each : oracles) {
+    text += fmt::format("  {:<26}{:>9}{:>9}{:>9}{:>9}   {}\n",
+                        each.name,
+                        each.judged,
+                        each.looked,
+                        each.filled,
+                        each.waived_in_all(),
+                        reasons_of(each));
+  }
+  return text + "\n";
+}
+
 std::string text_of_worlds(const Report& report) {
   std::string text;
   for (const WorldReport& world : report.worlds) {
@@ -213,6 +243,7 @@ std::string to_text(const Report& report) {
   text += table_of(report.scenarios) + "\n";
   text += table_of(report.matrix) + "\n";
   text += table_of(report.ambients, report.seed);
+  text += table_of(report.oracles);
   text += text_of_worlds(report);
   text += text_of_speed(report);
   text += fmt::format("  points: {} of {} reached; kills: {}; names left behind: {}; seed {}\n",

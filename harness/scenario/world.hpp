@@ -8,6 +8,7 @@
 
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/finding.hpp"
+#include "harness/scenario/look.hpp"
 #include "harness/scenario/points.hpp"
 #include "harness/scenario/scenario.hpp"
 
@@ -40,6 +41,7 @@ std::string to_text(const Crossing& crossing);
 
 struct Outcome {
   std::vector<Finding> findings;
+  std::vector<Look> looks;  ///< Of each oracle, in the order of oracle_names().
   std::vector<Crossing> crossings;
   std::vector<std::string>
       last_crossings;                  ///< With findings: the last few of each process, as text.

@@ -119,7 +119,7 @@ class Story {
 
 class OracleTest : public testing::Test {
  protected:
-  using Oracle = std::vector<Finding> (*)(const Evidence&);
+  using Oracle = Verdict (*)(const Evidence&);
 
   Evidence evidence_of(const Story& story) const {
     return {.scenario = scenario_,
@@ -131,7 +131,14 @@ class OracleTest : public testing::Test {
   }
 
   std::vector<Finding> judged(Oracle oracle, const Story& story) const {
-    return oracle(evidence_of(story));
+    return oracle(evidence_of(story)).findings;
+  }
+  Look look_of(Oracle oracle, const Story& story) const { return oracle(evidence_of(story)).look; }
+  /// Of no-leak, at once and at the next start.
+  std::vector<Finding> leaks(const Story& story) const {
+    std::vector<Finding> all = judged(oracle::no_leak, story);
+    std::ranges::move(judged(oracle::no_leak_at_next_start, story), std::back_inserter(all));
+    return all;
   }
 
   Scenario scenario_;

@@ -23,36 +23,36 @@ TEST_F(OracleTest, a_good_run_has_no_finding_of_any_oracle) {
   story.says(root, "register").counted(pid_of_root, 1).says(root, "release");
   story.crossed(tracker, Call::unlink, "/run/a.bin").counted(pid_of_root, 0);
   story.crossed(root, Call::open, "/run/runtime/tree/lock").with_mode(0600).all_end();
-  EXPECT_THAT(judge(evidence_of(story)), IsEmpty());
+  EXPECT_THAT(outcome_of(evidence_of(story)).findings, IsEmpty());
 }
 
 // no-leak
 
 TEST_F(OracleTest, a_name_left_while_everybody_lived_is_a_leak) {
   left_ = {"/run/a.bin"};
-  EXPECT_THAT(judged(oracle::no_leak, Story().all_end()), SizeIs(1));
+  EXPECT_THAT(leaks(Story().all_end()), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_name_left_by_a_killed_client_is_a_leak_for_the_tracker_lived) {
   left_ = {"/run/a.bin"};
   const Story story = Story().died(client, fact::killed).died(root, fact::ended);
-  EXPECT_THAT(judged(oracle::no_leak, Story(story).died(tracker, fact::ended)), SizeIs(1));
+  EXPECT_THAT(leaks(Story(story).died(tracker, fact::ended)), SizeIs(1));
 }
 
 TEST_F(OracleTest, what_a_tree_that_was_killed_whole_leaves_is_for_the_next_start) {
   left_ = {"/run/a.bin"};
   const Story story =
       Story().died(root, fact::killed).died(tracker, fact::killed).died(client, fact::killed);
-  EXPECT_THAT(judged(oracle::no_leak, story), IsEmpty());
+  EXPECT_THAT(leaks(story), IsEmpty());
   left_after_sweep_ = left_;
-  EXPECT_THAT(judged(oracle::no_leak, story), SizeIs(1));
+  EXPECT_THAT(leaks(story), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_tracker_that_was_killed_has_to_be_replaced_by_a_root_that_lives) {
   left_ = {"/run/a.bin"};
   const Story story = Story().died(tracker, fact::killed).died(client, fact::ended);
-  EXPECT_THAT(judged(oracle::no_leak, Story(story).died(root, fact::ended)), SizeIs(1));
-  EXPECT_THAT(judged(oracle::no_leak, Story(story).died(root, fact::killed)), IsEmpty());
+  EXPECT_THAT(leaks(Story(story).died(root, fact::ended)), SizeIs(1));
+  EXPECT_THAT(leaks(Story(story).died(root, fact::killed)), IsEmpty());
 }
 
 TEST_F(OracleTest, what_a_tracker_was_told_is_gone_it_cannot_remove) {
@@ -60,27 +60,27 @@ TEST_F(OracleTest, what_a_tracker_was_told_is_gone_it_cannot_remove) {
   const auto told = [](std::uint16_t whom, int what, const char* of) {
     return Story().injected(whom, Call::status_at, what, of).all_end();
   };
-  EXPECT_THAT(judged(oracle::no_leak, told(tracker, ENOENT, "/run/a.bin")), IsEmpty());
-  EXPECT_THAT(judged(oracle::no_leak, told(tracker, ENOENT, "/run/b.bin")), SizeIs(1));
-  EXPECT_THAT(judged(oracle::no_leak, told(tracker, EACCES, "/run/a.bin")), SizeIs(1));
-  EXPECT_THAT(judged(oracle::no_leak, told(client, ENOENT, "/run/a.bin")), SizeIs(1));
+  EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/a.bin")), IsEmpty());
+  EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/b.bin")), SizeIs(1));
+  EXPECT_THAT(leaks(told(tracker, EACCES, "/run/a.bin")), SizeIs(1));
+  EXPECT_THAT(leaks(told(client, ENOENT, "/run/a.bin")), SizeIs(1));
 }
 
 TEST_F(OracleTest, after_a_call_that_failed_the_next_start_may_clean_up) {
   left_ = {"/run/a.bin"};
   const Story story = Story().injected(tracker, Call::unlink, EIO).all_end();
-  EXPECT_THAT(judged(oracle::no_leak, story), IsEmpty());
+  EXPECT_THAT(leaks(story), IsEmpty());
   left_after_sweep_ = left_;
-  EXPECT_THAT(judged(oracle::no_leak, story), SizeIs(1));
+  EXPECT_THAT(leaks(story), SizeIs(1));
 }
 
 TEST_F(OracleTest, what_a_scenario_leaves_on_purpose_may_stay) {
   scenario_.stays = {"file:kept.bin", "folder:box", "semlock:/gate", "shm:/pool"};
   left_ = {"/run/kept.bin", "/run/box", "/run/box/in/it", "/dev/shm/sem.gate", "/dev/shm/pool"};
   left_after_sweep_ = left_;
-  EXPECT_THAT(judged(oracle::no_leak, Story().all_end()), IsEmpty());
+  EXPECT_THAT(leaks(Story().all_end()), IsEmpty());
   left_ = {"/run/not_kept.bin", "/run/boxes/in", "/dev/shm/gate", "/dev/shm/sem.pool"};
-  EXPECT_THAT(judged(oracle::no_leak, Story().all_end()), SizeIs(4));
+  EXPECT_THAT(leaks(Story().all_end()), SizeIs(4));
 }
 
 // stays

@@ -1,0 +1,68 @@
+// oracle_look_test: what an oracle says of its own looking: how much was before it, whether that
+// was something, and why it did not judge.
+#include <cerrno>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/harness/oracle/oracle_story.hpp"
+
+namespace lastref::harness {
+namespace {
+
+TEST_F(OracleTest, each_has_a_name_and_one_look_a_run_H1) {
+  const Outcome outcome = outcome_of(evidence_of(Story()));
+  EXPECT_EQ(outcome.looks.size(), oracle_names().size());
+  for (const std::string_view name : oracle_names()) {
+    EXPECT_FALSE(name.empty());
+    EXPECT_EQ(std::ranges::count(oracle_names(), name), 1) << name;
+  }
+}
+
+TEST_F(OracleTest, an_empty_count_was_looked_at_and_is_nothing_H1) {
+  const Look nothing = look_of(oracle::refcount_exact, Story().counted(pid_of_root, 0));
+  EXPECT_EQ(nothing.waiver, Waiver::none);
+  EXPECT_EQ(nothing.filled, look_of(oracle::refcount_exact, Story()).filled);
+}
+
+TEST_F(OracleTest, a_count_that_is_held_is_something_H1) {
+  const Story story = Story().says(root, "register").counted(pid_of_root, 1);
+  const Look look = look_of(oracle::refcount_exact, story);
+  EXPECT_EQ(look, (Look{.seen = 1, .filled = 1}));
+}
+
+TEST_F(OracleTest, a_name_that_was_made_could_have_stayed_H1) {
+  const Look none = look_of(oracle::no_leak, Story().all_end());
+  EXPECT_EQ(none, Look());
+  const Story made = Story().crossed(root, Call::open, "/run/a.bin").with_mode(0600).all_end();
+  EXPECT_EQ(look_of(oracle::no_leak, made), (Look{.seen = 1, .filled = 1}));
+}
+
+TEST_F(OracleTest, no_leak_says_why_nobody_could_clean_up_at_once_H1) {
+  const Story whole = Story().died(tracker, fact::killed).died(root, fact::killed);
+  EXPECT_EQ(look_of(oracle::no_leak, whole).waiver, Waiver::last_tracker);
+  EXPECT_EQ(look_of(oracle::no_leak_at_next_start, whole).waiver, Waiver::none);
+  scenario_.leaves_to_the_next_start = true;
+  EXPECT_EQ(look_of(oracle::no_leak, Story().all_end()).waiver, Waiver::next_start);
+}
+
+TEST_F(OracleTest, what_judges_clean_runs_is_waived_in_others_H1) {
+  EXPECT_EQ(look_of(oracle::works, Story()).waiver, Waiver::none);
+  plan_.seed = 7;
+  EXPECT_EQ(look_of(oracle::works, Story()).waiver, Waiver::has_order);
+  plan_.faults.resize(2);
+  EXPECT_EQ(look_of(oracle::works, Story()).waiver, Waiver::has_fault);
+  EXPECT_EQ(look_of(oracle::error_surfaced, Story()).waiver, Waiver::two_faults);
+  plan_.faults.front().kind = FaultKind::fail_always;
+  EXPECT_EQ(look_of(oracle::refcount_exact, Story()).waiver, Waiver::fails_for_ever);
+}
+
+TEST(Waivers, have_a_sentence_each_H1) {
+  for (std::size_t at = 0; at <= static_cast<std::size_t>(last_waiver); ++at) {
+    EXPECT_FALSE(name_of(static_cast<Waiver>(at)).empty());
+  }
+}
+
+}  // namespace
+}  // namespace lastref::harness
