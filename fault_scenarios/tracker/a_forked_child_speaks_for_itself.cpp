@@ -11,10 +11,11 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
   stage.fork_stranger([&] {
-    tracker::Client& client = product.client();
     // The second one is not the child's: reported, and harmless.
-    Status spoken = first_failure(
-        {client.register_name(other), client.release(file), client.release(other), client.probe()});
+    Status spoken = first_failure({product.register_name(other),
+                                   product.release(file),
+                                   product.release(other),
+                                   product.client().probe()});
     stage.tell("the child has spoken");
     return spoken;
   });

@@ -13,16 +13,14 @@ Status root(Stage& stage) {
   for (const char each : working) {
     relative.name.insert(0, each == '/' ? "../" : "");
   }
-  // Noted as an operation of its own: the oracles count names as they are written.
-  LASTREF_CHECK(product.operation("register_relative",
-                                  [&] { return product.client().register_name(relative); }));
+  LASTREF_CHECK(product.register_name(relative));
   LASTREF_CHECK(product.make(file));
   const auto counts = product.client().counts();
   if (counts && (counts->size() != 1 || !counts->front().resource.name.starts_with(working))) {
     stage.refute("E2: a name that is counted says where the thing is",
                  counts->empty() ? "nothing is counted" : counts->front().resource.name);
   }
-  return product.client().release(relative);
+  return product.release(relative);
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ Status client(Stage& stage, const std::string& self) {
     return ok();
   }
   const Status probed = product.client().probe();
-  product.must_exist(first);
+  if (probed) {  // Else its tracker may have told it that there is no space for it any more.
+    product.must_exist(first);
+  }
   const Status released = product.release(first);
   stage.tell(self + " is done");
   return first_failure({probed, released});

@@ -18,11 +18,11 @@ Status root(Stage& stage) {
   std::vector<std::unique_ptr<os::Thread>> running;
   for (std::size_t number = 0; number < threads; ++number) {
     const Resource own = product.file("own " + std::to_string(number));
-    auto thread = stage.os().start_thread([&client, &mine = done[number], shared, own] {
-      mine = first_failure({client.hold(shared),
-                            client.register_name(own),
-                            client.release(own),
-                            client.release(shared)});
+    auto thread = stage.os().start_thread([&product, &mine = done[number], shared, own] {
+      mine = first_failure({product.hold(shared),
+                            product.register_name(own),
+                            product.release(own),
+                            product.release(shared)});
     });
     if (thread) {
       running.push_back(*std::move(thread));

@@ -19,6 +19,19 @@ std::string Holdings::role_of(std::uint16_t process) const {
   return process < lives_.size() ? std::string(lives_[process].role) : "?";
 }
 
+std::string_view Holdings::name_of(std::uint16_t process, std::string_view counted) const noexcept {
+  const auto same = [&](const auto& each) {
+    const std::string_view taken = each.first.second;
+    const std::size_t colon = taken.find(':');
+    return each.first.first == process && colon != std::string_view::npos &&
+           taken.substr(colon + 1, 1) != "/" && counted.starts_with(taken.substr(0, colon + 1)) &&
+           counted.ends_with(std::string("/").append(taken.substr(colon + 1)));
+  };
+  const auto found = std::ranges::find_if(counts_, same);
+  return found == counts_.end() || counts_.contains({process, counted}) ? counted
+                                                                        : found->first.second;
+}
+
 std::optional<std::uint16_t> Holdings::process_of(os::Pid pid) const noexcept {
   for (std::size_t at = lives_.size(); at > 0; --at) {
     if (lives_[at - 1].pid == pid) {
@@ -52,6 +65,25 @@ bool Holdings::is_held(std::string_view resource) const {
   return std::ranges::any_of(counts_, [&](const auto& each) {
     return each.first.second == resource && each.second.least > 0;
   });
+}
+
+bool Holdings::was_anything_held() const noexcept {
+  return was_held_ ||
+         std::ranges::any_of(counts_, [](const auto& each) { return each.second.most > 0; });
+}
+
+Range Holdings::count_at_once(const Key& key) const {
+  const auto counted = counts_.find(key);
+  Range range = counted == counts_.end() ? Range() : counted->second;
+  if (const auto posted = posted_.find(key); posted != posted_.end()) {
+    range.most += posted->second;
+  }
+  return range;
+}
+
+/// It has an answer, and what it said before was heard before; or nobody speaks any more.
+void Holdings::heard(std::uint16_t process) {
+  std::erase_if(posted_, [&](const auto& each) { return each.first.first == process; });
 }
 
 void Holdings::note_lost_ground() {
@@ -102,7 +134,11 @@ void Holdings::take(const Key& key, const Record& record) {
   if (hold != founded_.end()) {
     founded_.erase(hold);
   }
+  if (record.error == 0 && record.name == "register") {
+    heard(key.first);
+  }
   if (record.error == 0) {
+    was_held_ = true;
     range.least += founded ? 1 : 0;
     range.most = std::max(range.most, range.least);
   } else {
@@ -116,6 +152,7 @@ void Holdings::let_go(const Key& key, const Record& record) {
   if (record.kind == RecordKind::operation_begin) {
     range.least = std::max<std::int64_t>(range.least - 1, 0);
   } else if (record.error == 0) {
+    posted_[key] += range.most > range.least ? 1 : 0;
     range.most = std::max(range.most - 1, range.least);
   }
 }
@@ -129,6 +166,9 @@ void Holdings::forget(const Key& key, const Record& record) {
   }
   const bool certainly =
       record.kind == RecordKind::operation_end && record.error == 0 && !forgetting_[key].raced;
+  if (record.kind == RecordKind::operation_end && record.error == 0) {
+    heard(key.first);
+  }
   for (auto& [of, range] : counts_) {
     if (of.second == key.second) {
       range.least = 0;
@@ -148,6 +188,7 @@ void Holdings::drop_all(std::uint16_t process, bool certainly) {
     }
   }
   if (certainly) {
+    heard(process);
     std::erase_if(taking_, [&](const auto& each) { return each.first.first == process; });
     std::erase_if(forgetting_, [&](const auto& each) { return each.first.first == process; });
   }

@@ -33,7 +33,17 @@ class Holdings {
   void read(const Record& record);
 
   const std::map<Key, Range>& counts() const noexcept { return counts_; }
+  /// The same at a moment that is not quiet: a release that came back may be on its way still.
+  Range count_at_once(const Key& key) const;
+  /// All that was said has been heard.
+  void all_heard() noexcept { posted_.clear(); }
+  /// Whether anybody has held anything since the last look.
+  bool was_anything_held() const noexcept;
+  void looked_at() noexcept { was_held_ = false; }
   bool is_alive(std::uint16_t process) const noexcept;
+  /// By which name the process took what is counted as `counted`: a relative one is counted as one
+  /// that says where it is (E2).
+  std::string_view name_of(std::uint16_t process, std::string_view counted) const noexcept;
   /// The role that a process is in.
   std::string role_of(std::uint16_t process) const;
   /// The process that has, or had last, this pid.
@@ -59,14 +69,18 @@ class Holdings {
   void forget(const Key& key, const Record& record);
   void drop_all(std::uint16_t process, bool certainly);
   bool is_held(std::string_view resource) const;
+  void heard(std::uint16_t process);
   void note_lost_ground();
 
   std::map<Key, Range> counts_;
   std::map<Key, int> taking_;  ///< register and hold under way
+  /// Releases since the process last had an answer from its tracker.
+  std::map<Key, std::int64_t> posted_;
   std::map<Key, bool>
       founded_;  ///< hold under way: whether the name was held by somebody all along
   std::map<Key, Forgetting> forgetting_;
   std::vector<Life> lives_;
+  bool was_held_ = false;  ///< since the last look; not what is held still
 };
 
 }  // namespace lastref::harness::oracle

@@ -32,8 +32,10 @@ class CountsOracle {
     if (record.name == fact::count) {
       read_count(record);
     } else if (record.name == fact::counted) {
+      holdings_.all_heard();
       compare();
-      seen_.clear();
+    } else if (record.name == fact::counted_at_once) {
+      compare();
     }
   }
 
@@ -41,7 +43,7 @@ class CountsOracle {
   void read_count(const Record& record) {
     const auto process = holdings_.process_of(static_cast<os::Pid>(record.k));
     if (process) {
-      seen_[{*process, record.text.view()}] += record.value;
+      seen_[{*process, holdings_.name_of(*process, record.text.view())}] += record.value;
     } else {
       complain(record.text.view(), "pid " + std::to_string(record.k), "nothing", record.value);
     }
@@ -49,10 +51,12 @@ class CountsOracle {
 
   void compare() {
     ++verdict_.look.seen;
-    const auto is_held = [](const auto& each) { return each.second.most > 0; };
-    const bool is_filled = !seen_.empty() || std::ranges::any_of(holdings_.counts(), is_held);
+    // Who counts what was let go of since is wrong as well.
+    const bool is_filled = holdings_.was_anything_held() || !seen_.empty();
     verdict_.look.filled += is_filled ? 1U : 0U;
-    for (const auto& [key, range] : holdings_.counts()) {
+    for (const auto& each : holdings_.counts()) {
+      const Holdings::Key& key = each.first;
+      const Range range = holdings_.count_at_once(key);
       const auto found = seen_.find(key);
       const std::int64_t seen = found == seen_.end() ? 0 : found->second;
       if (seen < range.least || seen > range.most) {
@@ -64,6 +68,8 @@ class CountsOracle {
         complain(key.second, holdings_.role_of(key.first), "0", seen);
       }
     }
+    seen_.clear();
+    holdings_.looked_at();
   }
 
   void complain(std::string_view resource,

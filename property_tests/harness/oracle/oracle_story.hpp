@@ -88,12 +88,16 @@ class Story {
   }
   /// The tracker's answer at a quiet moment: so many references of one process to a.bin, or of
   /// nobody.
-  Story& counted(os::Pid holder, std::int64_t count) {
+  Story& counted(os::Pid holder, std::int64_t count, std::string_view when = fact::counted) {
     if (count > 0) {
       fact(tracker, fact::count, a_bin, count);
       records_.back().k = static_cast<std::uint32_t>(holder);
     }
-    return fact(tracker, fact::counted, "", count > 0 ? 1 : 0);
+    return fact(tracker, when, "", count > 0 ? 1 : 0);
+  }
+  /// The same at once after a kill, when others may be about to say something.
+  Story& counted_at_once(os::Pid holder, std::int64_t count) {
+    return counted(holder, count, fact::counted_at_once);
   }
   /// Everybody ends in good order.
   Story& all_end() {

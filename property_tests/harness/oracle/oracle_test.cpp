@@ -157,6 +157,41 @@ TEST_F(OracleTest, the_dead_hold_nothing_at_once) {
   EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 1)), SizeIs(1));
 }
 
+TEST_F(OracleTest, right_after_a_kill_the_dead_hold_nothing_and_the_living_all_T9) {
+  const Story story =
+      Story().says(client, "register").says(root, "hold").died(client, fact::killed);
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted_at_once(pid_of_root, 1)),
+              IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted_at_once(pid_of_root, 0)),
+              SizeIs(1));
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted_at_once(pid_of_client, 1)),
+              SizeIs(2));
+}
+
+TEST_F(OracleTest, a_release_may_be_on_its_way_right_after_a_kill_but_not_when_all_is_quiet) {
+  const Story story = Story().says(root, "register").says(root, "release");
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted_at_once(pid_of_root, 1)),
+              IsEmpty());
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted_at_once(pid_of_root, 2)),
+              SizeIs(1));
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_root, 1)), SizeIs(1));
+  // An answer comes after all that was said before the question.
+  const Story answered = Story(story).says(root, "register", "file:/run/b.bin");
+  EXPECT_THAT(judged(oracle::refcount_exact, Story(answered).counted_at_once(pid_of_root, 1)),
+              SizeIs(2));
+}
+
+TEST_F(OracleTest, a_relative_name_is_counted_as_one_that_says_where_it_is_E2) {
+  const auto held_as = [&](const char* name) {
+    return judged(oracle::refcount_exact,
+                  Story().says(root, "register", name).counted(pid_of_root, 1));
+  };
+  EXPECT_THAT(held_as("file:a.bin"), IsEmpty());
+  EXPECT_THAT(held_as("file:run/a.bin"), IsEmpty());
+  EXPECT_THAT(held_as("file:bin"), SizeIs(2));
+  EXPECT_THAT(held_as("shm:a.bin"), SizeIs(2));
+}
+
 TEST_F(OracleTest, a_register_that_failed_counted_nothing) {
   const Story story = Story().begins(client, "register").ends(client, "register", a_bin, ENOSPC);
   EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_client, 0)), IsEmpty());
