@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/oracle/evidence.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -89,6 +91,15 @@ std::string difference_of(const Outcome& one, const Outcome& other) {
   }
   if (one.standard_error != other.standard_error) {
     return "standard error differs";
+  }
+  const auto [left, right] = std::ranges::mismatch(one.looks, other.looks);
+  if (left != one.looks.end() && right != other.looks.end()) {
+    return fmt::format("{} looked at {} things, {} of them filled, then at {}, {} of them filled",
+                       oracle_names()[static_cast<std::size_t>(left - one.looks.begin())],
+                       left->seen,
+                       left->filled,
+                       right->seen,
+                       right->filled);
   }
   return {};
 }

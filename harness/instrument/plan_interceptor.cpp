@@ -4,6 +4,13 @@
 #include <utility>
 
 namespace lastref::harness {
+namespace {
+
+bool is_settled(const PendingCall& pending_call) noexcept {
+  return pending_call.call == Call::none && pending_call.name == row_of(Step::tracker_settled).name;
+}
+
+}  // namespace
 
 bool InterceptorState::has_fired() const noexcept {
   return std::ranges::find(fired, true) != fired.end();
@@ -141,6 +148,10 @@ void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& h
     }
   }
   crosses(nullptr);
+  // Another tracker knows all that the one before it did.
+  if (is_settled(pending_call) && state_.wants_look()) {
+    look();
+  }
   if (mine_.empty()) {
     return;
   }
@@ -153,6 +164,12 @@ void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& h
   if (const Fault* fault = std::exchange(mine.pause, nullptr)) {
     fire(*fault);
     pause();
+  }
+}
+
+void PlanInterceptor::begins(std::string_view operation) noexcept {
+  if (operation == "leave" && state_.wants_look()) {
+    look();
   }
 }
 

@@ -24,9 +24,13 @@ struct InterceptorState {
   std::uint32_t crossings_allowed = crossings_max;
   PointSet reached = {};
   bool observing = false;  ///< Only the tracker goes, and nothing counts.
+  bool looks = false;      ///< The tracker is asked at once after each kill.
   std::array<bool, faults_max> fired = {};
 
   bool has_fired() const noexcept;
+  /// Whether the tracker is to be asked at such a moment. Not before the first fault: what it is
+  /// planned for has to come as in a run without it.
+  bool wants_look() const noexcept { return looks && !observing && has_fired(); }
 };
 
 /// Faults that are planned for what a thread is doing, and still to strike.
@@ -41,6 +45,8 @@ class PlanInterceptor : public Interceptor {
   Injection before(const PendingCall& pending_call) noexcept final;
   void after(const PendingCall& pending_call, const CallResult& how) noexcept final;
   bool counts() const noexcept final { return !state_.observing; }
+  /// An operation of a role is about to begin.
+  void begins(std::string_view operation) noexcept;
 
  protected:
   explicit PlanInterceptor(InterceptorState& state) noexcept : state_(state) {}
@@ -67,6 +73,8 @@ class PlanInterceptor : public Interceptor {
   /// SIGINT, SIGTERM, SIGHUP and SIGQUIT. Does not come back if it dies of one of them.
   virtual void interrupt() noexcept = 0;
   virtual void pause() noexcept = 0;
+  /// Comes back when the tracker has been asked what it counts.
+  virtual void look() noexcept = 0;
   [[noreturn]] virtual void die(bool whole_tree) noexcept = 0;
   /// The run does not come to rest.
   virtual void give_up() noexcept = 0;

@@ -111,6 +111,7 @@ enum class Request : std::uint8_t {
   resume_role,
   interrupt_all,  ///< SIGINT; then `actor` goes on if it lives.
   settle,         ///< A signal was sent to `process`.
+  look,           ///< The tracker is to be asked; then `actor` goes on, or whose turn it is.
   endless,        ///< The run does not come to rest.
 };
 

@@ -111,6 +111,7 @@ bool KernelController::anybody_lives() noexcept {
 
 void KernelController::run() {
   observed_at_ = 0;
+  death_unseen_ = false;
   const auto root =
       give_birth(context_, 0, {.role = "root", .arguments = {}, .fds = {}, .blocked = {}});
   LASTREF_ASSERT(root.has_value());
@@ -148,20 +149,15 @@ bool KernelController::take() {
 
 void KernelController::serve_request() {
   const ActorId caller = control_block().current;
+  const Request request = control_block().request;
   const RoleText role = control_block().request_role;
-  switch (control_block().request) {
+  switch (request) {
     case Request::quiet:
       when_quiet();
       return;
     case Request::ended:
-      bury(control_block().request_process, fact::ended);
-      go_on();
-      return;
     case Request::suicide:
-      if (control_block().processes[control_block().request_process].is_first()) {
-        ::kill(control_block().processes[control_block().request_process].pid, SIGKILL);
-      }
-      bury(control_block().request_process, fact::killed);
+      bury_who_asked();
       go_on();
       return;
     case Request::kill_all:
@@ -182,20 +178,37 @@ void KernelController::serve_request() {
     case Request::settle:
       settle(control_block().request_process);
       break;
+    case Request::look:
+      if (!observe_at_once()) {
+        return;
+      }
+      break;
     case Request::endless:
       give_up("no rest after " + std::to_string(control_block().interceptors.crossings_allowed) +
               " calls: " + who_waits());
       return;
   }
-  if (control_block().actors[caller].state == ActorState::gone) {
+  const Actor& actor = control_block().actors[caller];
+  const bool went_on =
+      request == Request::look && control_block().processes[actor.process].base == "tracker";
+  if (actor.state == ActorState::gone || went_on) {
     go_on();
-  } else {
+  } else if (show_death()) {
     give_turn(control_block(), caller);
   }
 }
 
+void KernelController::bury_who_asked() {
+  const std::uint16_t at = control_block().request_process;
+  const bool is_killed = control_block().request == Request::suicide;
+  if (is_killed && control_block().processes[at].is_first()) {
+    ::kill(control_block().processes[at].pid, SIGKILL);
+  }
+  bury(at, is_killed ? fact::killed : fact::ended);
+}
+
 void KernelController::go_on() {
-  if (!anybody_lives()) {
+  if (!anybody_lives() || !show_death()) {
     return;
   }
   if (const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false)) {
@@ -212,15 +225,19 @@ void KernelController::when_quiet() {
 }
 
 bool KernelController::has_moved() {
-  return control_block().progress.load() != observed_at_;
+  return control_block().interceptors.crossings != observed_at_;
 }
 
 bool KernelController::ask_tracker() {
-  if (!observe()) {
+  observed_at_ = control_block().interceptors.crossings;
+  if (!observe(fact::counted) || !anybody_lives()) {
     return true;
   }
-  observed_at_ = control_block().progress.load();
-  return false;
+  const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false);
+  if (next) {
+    give_turn(control_block(), *next);
+  }
+  return next.has_value();
 }
 
 bool KernelController::let_doomed_go() {
@@ -275,6 +292,8 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
     code = WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
   }
   process.live = false;
+  // A tracker that dies of being asked cannot be asked about it.
+  death_unseen_ = death_unseen_ || (how == fact::killed && !control_block().interceptors.observing);
   // Whichever of its threads went last, the next in line is the one after its first.
   const auto known = std::span(control_block().actors).first(control_block().actors_used);
   if (known[control_block().current].process == at) {

@@ -40,6 +40,8 @@ class KernelController final : public Standstill {
 
   /// Comes back when the process is really dead.
   void bury(std::uint16_t at, std::string_view how);
+  /// It has ended, or kills itself.
+  void bury_who_asked();
   void kill_one(std::uint16_t at);
   void kill_role(std::string_view role);
   void kill_everybody(std::string_view how);
@@ -52,9 +54,14 @@ class KernelController final : public Standstill {
   std::string who_waits();
   void reap();
 
-  /// Asks the tracker at a quiet moment; notes the answer if there is one. False when somebody
-  /// else has got the turn meanwhile, because the tracker died of it.
-  bool observe();
+  /// Asks the tracker what it counts, and notes the answer as `fact` if there is one. Who goes on
+  /// next is who would have. False when the run has taken another course meanwhile, because the
+  /// tracker crashed of it.
+  bool observe(std::string_view fact);
+  /// The same when others may be about to say something.
+  bool observe_at_once();
+  /// The same right after a kill, in the plans that ask then.
+  bool show_death();
   /// Lets the tracker go until it waits again. False as above.
   bool let_tracker_go();
   /// Before anybody else gets the turn: whoever comes next must not meet us half gone.
@@ -63,6 +70,7 @@ class KernelController final : public Standstill {
   RunContext& context_;
   bool has_own_pids_;
   std::uint64_t observed_at_ = 0;
+  bool death_unseen_ = false;
   int question_ = -1;  ///< The connection of a question to the tracker, while there is one.
 };
 

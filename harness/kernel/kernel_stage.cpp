@@ -107,6 +107,9 @@ void KernelStage::note(std::string_view operation,
                        const std::string& text,
                        bool begins,
                        int error) {
+  if (begins) {
+    interceptor_.begins(operation);
+  }
   interceptor_.note(operation, text, begins, error);
   if (!begins && context_.ambient != nullptr) {
     look_around();

@@ -137,7 +137,10 @@ bool KernelController::let_tracker_go() {
     if (!take()) {
       return false;
     }
-    if (control_block().request != Request::quiet) {
+    const Request request = control_block().request;
+    if (request == Request::ended || request == Request::suicide) {
+      bury_who_asked();
+    } else if (request != Request::quiet) {
       stop_observing();
       serve_request();
       return false;
@@ -145,7 +148,7 @@ bool KernelController::let_tracker_go() {
   }
 }
 
-bool KernelController::observe() {
+bool KernelController::observe(std::string_view fact) {
   const auto known = std::span(control_block().processes).first(control_block().processes_used);
   const auto tracker = std::ranges::find_if(known, [](const Process& process) {
     return process.live && !process.stopped && process.base == "tracker";
@@ -153,6 +156,8 @@ bool KernelController::observe() {
   if (tracker == known.end()) {
     return true;
   }
+  const ActorId current = control_block().current;
+  const std::uint32_t turns_on_end = control_block().turns_on_end;
   question_ = ask_at(control_block().listener.view());
   if (question_ < 0) {
     return true;
@@ -167,6 +172,8 @@ bool KernelController::observe() {
   if (!let_tracker_go()) {
     return false;
   }
+  control_block().current = current;
+  control_block().turns_on_end = turns_on_end;
   if (!is_whole || answer.size() > counts_max) {
     return true;
   }
@@ -174,8 +181,21 @@ bool KernelController::observe() {
   for (const Counted& counted : answer) {
     note_count(context_, index, counted);
   }
-  note_fact(context_.run, index, fact::counted, {}, static_cast<std::int64_t>(answer.size()));
+  note_fact(context_.run, index, fact, {}, static_cast<std::int64_t>(answer.size()));
   return true;
+}
+
+bool KernelController::show_death() {
+  return !std::exchange(death_unseen_, false) || !control_block().interceptors.wants_look() ||
+         observe_at_once();
+}
+
+bool KernelController::observe_at_once() {
+  // With nobody left the tracker would end before our eyes, where no fault can meet it.
+  const auto known = std::span(control_block().processes).first(control_block().processes_used);
+  const bool anybody_holds = std::ranges::any_of(
+      known, [](const Process& process) { return process.live && process.base != "tracker"; });
+  return !anybody_holds || observe(fact::counted_at_once);
 }
 
 }  // namespace lastref::harness

@@ -214,6 +214,13 @@ void SerialInterceptor::interrupt() noexcept {
   }
 }
 
+void SerialInterceptor::look() noexcept {
+  const std::uint32_t turns = control_block().turns_on_end;
+  give_controller(control_block(), Request::look);
+  take_turn(control_block(), me.actor);
+  control_block().turns_on_end = turns;
+}
+
 void SerialInterceptor::pause() noexcept {
   self().paused = true;
   pass_on(ActorState::ready);

@@ -85,6 +85,7 @@ class SerialInterceptor final : public PlanInterceptor {
   void publish(Record& record) noexcept override;
   std::size_t records() const noexcept override { return run_.journal().size(); }
   void note_fired(FaultKind kind, std::size_t index) noexcept override;
+  void look() noexcept override;
   void interrupt() noexcept override;
   void pause() noexcept override;
   [[noreturn]] void die(bool whole_tree) noexcept override;

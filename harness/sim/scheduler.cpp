@@ -170,6 +170,7 @@ void Scheduler::bury(Actor& undertaker) {
   }
   kernel_.become_zombie(process);
   undertaker.gone = true;
+  looks_ = looks_ || (process.exit.killed && shows_deaths());
 }
 
 void Scheduler::enter(Index index) {
@@ -201,9 +202,45 @@ bool Scheduler::advance_clock() {
   return true;
 }
 
+void Scheduler::look(bool goes_on) noexcept {
+  looks_ = true;
+  if (goes_on) {
+    picked_ = current_;
+  }
+  const std::uint32_t on_end = on_end_;
+  leave();
+  mind_death();
+  on_end_ = on_end;  // It is the same turn still.
+}
+
+void Scheduler::show_deaths() noexcept {
+  if (!split_deaths || shows_deaths()) {
+    bury_the_doomed();
+  }
+  if (looks_) {
+    look(/*goes_on=*/true);
+  }
+}
+
+void Scheduler::run_alone(const std::function<bool(const SimProcess&)>& these) {
+  const Index current = current_;
+  const std::optional<Index> picked = std::exchange(picked_, std::nullopt);
+  const std::uint32_t on_end = on_end_;
+  only = these;
+  run();
+  only = nullptr;
+  current_ = current;
+  picked_ = picked;
+  on_end_ = on_end;
+}
+
 Scheduler::Rest Scheduler::run() {
   bool may_stay = false;
   while (steps_ <= steps_max) {
+    bury_the_doomed();
+    if (!only && std::exchange(looks_, false)) {
+      return Rest::look;
+    }
     std::optional<Index> index = std::exchange(picked_, std::nullopt);
     if (!index) {
       ++steps_;

@@ -42,9 +42,9 @@ class Scheduler {
   /// with that code; the code of others means nothing.
   Index start(std::shared_ptr<SimProcess> process, bool is_main, std::function<int()> body);
 
-  enum class Rest : std::uint8_t { ended, stuck, endless };
-  /// From outside: goes on until everybody has ended, nobody can go on, or there were too many
-  /// steps. May be called again.
+  enum class Rest : std::uint8_t { ended, stuck, endless, look };
+  /// From outside: goes on until everybody has ended, nobody can go on, there were too many steps,
+  /// or it is time for a look from outside. May be called again.
   Rest run();
 
   // From inside an actor.
@@ -61,6 +61,12 @@ class Scheduler {
   void give_up() noexcept;
   /// Ends the process that runs if something has doomed it; then it does not come back.
   void mind_death() noexcept;
+  /// `run` comes back for a look. Then the actor goes on, or whose turn it is.
+  void look(bool goes_on) noexcept;
+  /// The same if the actor has had somebody killed whose death is to be seen.
+  void show_deaths() noexcept;
+  /// Lets only these go on, until they wait. Who goes on then is who would have before.
+  void run_alone(const std::function<bool(const SimProcess&)>& these);
   /// Whoever something has doomed has no more steps of its own; without split_deaths it is dead
   /// now.
   void bury_the_doomed();
@@ -81,6 +87,8 @@ class Scheduler {
   std::uint64_t steps_max = 100'000;
   /// If set, only these go on, and nobody is asked.
   std::function<bool(const SimProcess&)> only;
+  /// Whether `run` comes back for a look after a death by a signal, before anybody goes on.
+  std::function<bool()> shows_deaths = [] { return false; };
   /// Told when a process has died and before anybody can know.
   std::function<void(SimProcess&)> on_death;
 
@@ -114,6 +122,7 @@ class Scheduler {
   std::optional<Index> picked_;  // by an actor that gives way
   std::uint64_t steps_ = 0;
   std::uint32_t on_end_ = 0;  ///< Asked so often without a change
+  bool looks_ = false;
 };
 
 }  // namespace lastref::harness::sim

@@ -144,6 +144,7 @@ Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
 Status SimOs::signal_process(os::Fd process, os::Signal signal) noexcept {
   const auto answer = machine_.kernel.signal_process(*process_, process, signal);
   machine_.scheduler.mind_death();
+  machine_.scheduler.show_deaths();
   return told(answer, Call::signal_process, about(process));
 }
 

@@ -34,6 +34,8 @@ SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_
     machine.scheduler.steps_max = ~std::uint64_t{0};
   }
   machine.scheduler.on_end_max = turns_on_end_max;
+  interceptors.looks = looks_at_kills(plan.faults);
+  machine.scheduler.shows_deaths = [this] { return interceptors.wants_look() && !swept; };
   journal.reserve(1024);
   machine.on_birth = [this](SimOs& os, const SimProcess* parent, const os::SpawnOptions& options) {
     be_born(os, parent, options);
@@ -132,7 +134,7 @@ bool SimRun::has_moved() {
 /// Whether somebody may go on now, the scheduler has to see.
 bool SimRun::ask_tracker() {
   observed_at = interceptors.crossings;
-  observe(*this);
+  observe(*this, fact::counted);
   return true;
 }
 
@@ -184,6 +186,10 @@ void SimInterceptor::interrupt() noexcept {
     run_.machine.kernel.deliver(member_.system->process(), signal);
   }
   run_.machine.scheduler.mind_death();
+}
+
+void SimInterceptor::look() noexcept {
+  run_.machine.scheduler.look(/*goes_on=*/member_.base != tracker::entry_point);
 }
 
 void SimInterceptor::pause() noexcept {

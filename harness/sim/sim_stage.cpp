@@ -86,6 +86,7 @@ bool SimStage::resume(const std::string& role) {
     return each->plays(role) && process.stopped && process.life == SimProcess::Life::running;
   });
   deliver(role, os::Signal::resume);
+  run_.machine.scheduler.show_deaths();  // Of what was sent to it while it was stopped.
   return any;
 }
 
@@ -93,6 +94,7 @@ void SimStage::kill(const std::string& role) {
   run_.kill(role);
   run_.machine.scheduler.mind_death();
   run_.machine.scheduler.bury_the_doomed();
+  run_.machine.scheduler.show_deaths();
 }
 
 void SimStage::interrupt_all() {
@@ -103,6 +105,7 @@ void SimStage::interrupt_all() {
   }
   run_.machine.scheduler.mind_death();
   run_.machine.scheduler.bury_the_doomed();
+  run_.machine.scheduler.show_deaths();
 }
 
 std::size_t SimStage::processes(const std::string& role) {
@@ -128,6 +131,9 @@ void SimStage::note_end(const Status& status) {
 }
 
 void SimStage::note(std::string_view operation, const std::string& text, bool begins, int error) {
+  if (begins) {
+    member_.interceptor->begins(operation);
+  }
   run_.note(
       member_, begins ? RecordKind::operation_begin : RecordKind::operation_end, operation, text);
   run_.journal.back().error = error;

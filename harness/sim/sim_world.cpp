@@ -10,6 +10,7 @@
 
 #include "harness/oracle/evidence.hpp"
 #include "harness/sim/arena.hpp"
+#include "harness/sim/sim_observer.hpp"
 #include "harness/sim/sim_run.hpp"
 #include "harness/sim/sim_stage.hpp"
 
@@ -92,6 +93,10 @@ void go(SimRun& run) {
     const sim::Scheduler::Rest rest = scheduler.run();
     if (rest == sim::Scheduler::Rest::ended) {
       return;
+    }
+    if (rest == sim::Scheduler::Rest::look) {
+      sim::observe_at_once(run);
+      continue;
     }
     const bool endless = rest == sim::Scheduler::Rest::endless;
     if (endless || !run.resolve()) {

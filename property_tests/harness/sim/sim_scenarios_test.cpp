@@ -5,6 +5,9 @@
 
 #include "fault_scenarios/tracker/tracker.hpp"
 #include "harness/explore/exhaustive.hpp"
+#include "harness/explore/matrix.hpp"
+#include "harness/instrument/standstill.hpp"
+#include "harness/journal/record.hpp"
 #include "harness/sim/sim_world.hpp"
 
 namespace lastref::harness {
@@ -64,6 +67,29 @@ TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
   const Outcome outcome = world.run(a_forgotten_name_begins_anew(), plan);
   EXPECT_EQ(outcome.faults_fired, 2U);
   EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
+}
+
+/// Who is killed while it holds: in most plans the tracker is asked before anybody else goes on.
+TEST(SimScenarios, the_tracker_is_asked_at_once_after_a_kill_in_most_plans) {
+  const Plan clean{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
+  SimWorld world;
+  world.keep_journal(true);
+  int asked = 0;
+  int not_asked = 0;
+  for (const Fault& fault : matrix_of(world.run(two_holders_release_at_once(), clean).crossings)) {
+    if (fault.kind != FaultKind::kill_before || fault.whole_tree || fault.site.role != "client_a") {
+      continue;
+    }
+    Plan plan = clean;
+    plan.faults = {fault};
+    world.run(two_holders_release_at_once(), plan);
+    const std::string journal = world.journal();
+    const bool was_asked = journal.find(fact::counted_at_once) != std::string::npos;
+    EXPECT_TRUE(looks_at_kills(plan.faults) || !was_asked) << to_text(fault);
+    ++(was_asked ? asked : not_asked);
+  }
+  EXPECT_GT(asked, not_asked);
+  EXPECT_GT(not_asked, 0);
 }
 
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
