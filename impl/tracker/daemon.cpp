@@ -121,7 +121,7 @@ void Daemon::doom(Registry::Stamp before) {
 
 /// How long the next round may wait.
 std::optional<std::chrono::nanoseconds> Daemon::poll_timeout() {
-  if (poll_failures_ > 0) {
+  if (poll_failures_ > 0 || look_failures_ > 0) {
     return pause_after_failure;
   }
   if (!round_was_full_ || members_.empty() || !forgets_.empty() || !leaving_.empty() ||
@@ -362,7 +362,13 @@ Result<bool> Daemon::has_ended() {
   if (!members_.empty() || !leaving_.empty() || !round_was_full_) {
     return false;
   }
-  LASTREF_CHECK(expect_members());
+  if (const Status looked = expect_members(); !looked) {
+    if (++look_failures_ == failures_max) {
+      return failure(looked.error());
+    }
+    return false;
+  }
+  look_failures_ = 0;
   return members_.empty();
 }
 

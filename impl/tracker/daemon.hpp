@@ -110,6 +110,7 @@ class Daemon {
   bool tell_forgotten(MemberId holder, const Resource& resource);
   void clear_tombstones();
   void clear_tombstone(const Resource& resource);
+  void report_not_struck(const Resource& resource, const Error& why);
   void retry_parked();
   Status enter(const Entry& entry);
   void take_identity(Connection& connection, const Message& message);
@@ -149,6 +150,7 @@ class Daemon {
   int looks_ = 0;
   std::uint64_t refused_ = 0;  // connections
   int poll_failures_ = 0;
+  int look_failures_ = 0;  ///< At the locks, with nobody left, in a row.
 };
 
 }  // namespace lastref::tracker

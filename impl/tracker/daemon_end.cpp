@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t leavings_size_max = 4000;
 /// A wait may fail so often in a row before the tracker gives up its life.
 constexpr int failures_max = 10;
+/// So often the tree itself is removed, until nothing of it is left.
+constexpr int removals_max = 3;
 
 }  // namespace
 
@@ -55,12 +57,14 @@ bool Daemon::try_again() {
   bool clean = true;
   while (!cleaner.empty()) {
     for (const Cleaned& cleaned : cleaner.step(os_.now())) {
-      const Status done = cleaned.status ? ledger_.strike(cleaned.resource) : cleaned.status;
-      if (!done) {
+      if (!cleaned.status) {
         clean = false;
         os::report_quietly(os_,
                            "lastref tracker: left to the next start: " + to_text(cleaned.resource) +
-                               ": " + describe(done.error()));
+                               ": " + describe(cleaned.status.error()));
+      } else if (const Status struck = ledger_.strike(cleaned.resource); !struck) {
+        // If all else is clean, the ledger itself goes.
+        report_not_struck(cleaned.resource, struck.error());
       }
     }
   }
@@ -109,7 +113,11 @@ Status Daemon::end() {
     // The ledger stays, and no process does: the next start tries again.
     return os::discard(os_, paths_.socket());
   }
-  return remove_tree(os_, paths_);
+  Status removed = remove_tree(os_, paths_);
+  for (int removals = 1; !removed && removals < removals_max; ++removals) {
+    removed = remove_tree(os_, paths_);  // What has gone is no error.
+  }
+  return removed;
 }
 
 }  // namespace lastref::tracker

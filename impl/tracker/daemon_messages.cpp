@@ -313,10 +313,13 @@ void Daemon::clear_tombstones() {
 
 void Daemon::clear_tombstone(const Resource& resource) {
   if (const Status done = ledger_.lay_to_rest(resource); !done) {
-    os::report_quietly(
-        os_,
-        "lastref tracker: could not strike " + to_text(resource) + ": " + describe(done.error()));
+    report_not_struck(resource, done.error());
   }
+}
+
+void Daemon::report_not_struck(const Resource& resource, const Error& why) {
+  os::report_quietly(
+      os_, "lastref tracker: could not strike " + to_text(resource) + ": " + describe(why));
 }
 
 /// The first `count` questions, only after a round that began when they had been read: a death
