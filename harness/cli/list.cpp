@@ -14,6 +14,7 @@
 #include "harness/cli/names.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/scenario/points.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/spec/mutant.hpp"
 #include "harness/spec/rows_text.hpp"
@@ -42,11 +43,14 @@ std::string text_of_points() {
     for (const int error : row.errnos) {
       errors.emplace_back(strerrorname_np(error));
     }
-    text += fmt::format("{:<18} {:<22} {:<16} {}\n",
+    text += fmt::format("{:<18} {:<22} {:<16} {:<34} {}\n",
                         row.method,
                         row.point,
                         name_of(row.traits),
-                        fmt::join(errors, " "));
+                        fmt::format("{}", fmt::join(errors, " ")),
+                        is_needed_to_clean_up(row.call)
+                            ? "for ever in a tracker: names stay to the next start"
+                            : "names go at once");
   }
   for (const StepRow& row : step_rows()) {
     text += fmt::format("{:<18} {:<22} {:<16}\n", row.name, row.point, "step");

@@ -5,12 +5,24 @@
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/oracles.hpp"
 #include "harness/scenario/ambient.hpp"
+#include "harness/scenario/points.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
 
-/// Why nobody could clean up at once: a call was made to fail, the whole tree was killed, or the
-/// last tracker was and the root did not live on in the tree to start another.
+/// Whether a planned error may be why names stay: the tracker cannot do without the call, or it was
+/// not the only thing that went wrong.
+bool may_leave(const Evidence& evidence, const Record& record) {
+  const bool is_for_ever = std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
+    return fault.kind == FaultKind::fail_always && fault.site.role == record.role.view() &&
+           fault.site.name == record.name.view();
+  });
+  const bool is_needed = is_for_ever && is_tracker(record) && is_needed_to_clean_up(record.call);
+  return is_needed || evidence.plan.faults.size() > 1;
+}
+
+/// Why nobody could clean up at once: what it takes was made to fail, the whole tree was killed, or
+/// the last tracker was and the root did not live on in the tree to start another.
 Waiver why_not_at_once(const Evidence& evidence) {
   bool tracker_was_killed = false;
   bool tracker_ever = false;
@@ -18,9 +30,11 @@ Waiver why_not_at_once(const Evidence& evidence) {
   bool root_leaves = false;
   bool root_was_leaving = false;  // when the last tracker was killed
   bool has_failed = false;
+  bool root_has_failed = false;
   bool is_whole = false;
   for (const Record& record : evidence.records) {
-    has_failed = has_failed || record.injected;
+    has_failed = has_failed || (record.injected && may_leave(evidence, record));
+    root_has_failed = root_has_failed || (record.injected && record.role == "root");
     root_leaves = root_leaves || (record.role == "root" && record.name == "leave");
     if (is_fact(record, fact::born) && is_tracker(record)) {
       tracker_ever = true;
@@ -37,6 +51,8 @@ Waiver why_not_at_once(const Evidence& evidence) {
   }
   const bool nobody = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
                       (root_was_leaving && tracker_was_killed);
+  // The root that could not start another tracker has failed as well.
+  has_failed = has_failed || (root_has_failed && tracker_was_killed);
   return is_whole     ? Waiver::whole_tree
          : nobody     ? Waiver::last_tracker
          : has_failed ? Waiver::has_error

@@ -17,7 +17,7 @@ std::string_view name_of(Waiver waiver) noexcept {
     case Waiver::fails_for_ever:
       return "a call fails for ever";
     case Waiver::has_error:
-      return "a call was made to fail";
+      return "a call was made to fail that it takes to clean up";
     case Waiver::whole_tree:
       return "the whole tree was killed";
     case Waiver::last_tracker:

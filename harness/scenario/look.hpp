@@ -16,7 +16,7 @@ enum class Waiver : std::uint8_t {
   has_order,       ///< or nobody's order was changed.
   two_faults,      ///< Whoever would have told of the one may have been stopped by the other.
   fails_for_ever,  ///< Not everything that is true can be told.
-  has_error,       ///< A call was made to fail: what stays is for the next start.
+  has_error,       ///< A call failed that it takes to clean up: what stays is for the next start.
   whole_tree,      ///< Nobody lived who could do it at once: all were killed,
   last_tracker,    ///< or the tracker was, when no root was there to start another.
   no_promise,      ///< A protocol without a ledger promises nothing past its tracker's death.

@@ -66,12 +66,32 @@ TEST_F(OracleTest, what_a_tracker_was_told_is_gone_it_cannot_remove) {
   EXPECT_THAT(leaks(told(client, ENOENT, "/run/a.bin")), SizeIs(1));
 }
 
-TEST_F(OracleTest, after_a_call_that_failed_the_next_start_may_clean_up) {
+TEST_F(OracleTest, what_a_tracker_never_can_do_is_left_to_the_next_start) {
   left_ = {"/run/a.bin"};
+  plan_.faults = {parse_fault("tracker/unlink(a.bin)#1 fail_always EIO").value()};
   const Story story = Story().injected(tracker, Call::unlink, EIO).all_end();
   EXPECT_THAT(leaks(story), IsEmpty());
   left_after_sweep_ = left_;
   EXPECT_THAT(leaks(story), SizeIs(1));
+}
+
+TEST_F(OracleTest, what_failed_once_or_for_others_is_no_reason_to_stay) {
+  left_ = {"/run/a.bin"};
+  plan_.faults = {parse_fault("tracker/unlink(a.bin)#1 fail_once EIO").value()};
+  EXPECT_THAT(leaks(Story().injected(tracker, Call::unlink, EIO).all_end()), SizeIs(1));
+  plan_.faults = {parse_fault("client/unlink(a.bin)#1 fail_always EIO").value()};
+  EXPECT_THAT(leaks(Story().injected(client, Call::unlink, EIO).all_end()), SizeIs(1));
+  plan_.faults = {parse_fault("tracker/write_at(ledger)#1 fail_always EIO").value()};
+  EXPECT_THAT(leaks(Story().injected(tracker, Call::write_at, EIO).all_end()), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_root_that_cannot_start_another_tracker_leaves_it_to_the_next_start) {
+  left_ = {"/run/a.bin"};
+  plan_.faults = {parse_fault("root/spawn(tracker)#2 fail_once EAGAIN").value()};
+  const Story failed = Story().died(tracker, fact::killed).injected(root, Call::spawn, EAGAIN);
+  EXPECT_THAT(leaks(Story(failed).died(client, fact::ended).died(root, fact::ended)), IsEmpty());
+  const Story another = Story(failed).born(3, "tracker", 13);
+  EXPECT_THAT(leaks(Story(another).all_end()), SizeIs(1));
 }
 
 TEST_F(OracleTest, what_a_scenario_leaves_on_purpose_may_stay) {

@@ -92,6 +92,23 @@ TEST(SimScenarios, the_tracker_is_asked_at_once_after_a_kill_in_most_plans) {
   EXPECT_GT(not_asked, 0);
 }
 
+/// What a tracker does last is tried again: nobody else does it before the next start.
+TEST(SimScenarios, one_call_that_fails_as_a_tree_ends_leaves_nothing_T5) {
+  for (const char* fault : {"tracker/unlink(socket)#1 fail_once EBUSY",
+                            "tracker/unlink(ledger)#1 fail_once EIO",
+                            "tracker/unlink(lock)#1 fail_once EPERM",
+                            "tracker/remove_folder(tree)#1 fail_once EBUSY",
+                            "tracker/find_lock(lock)#4 fail_once ENOLCK",
+                            "tracker/write_at(ledger)#2 fail_always ENOSPC"}) {
+    SimWorld world;
+    const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
+    const Outcome outcome = world.run(two_holders_release_at_once(), plan);
+    EXPECT_EQ(outcome.faults_fired, 1U) << fault;
+    EXPECT_EQ(outcome.leftovers, 0U) << fault;
+    EXPECT_TRUE(outcome.findings.empty()) << fault << ": " << outcome.findings.front().seen;
+  }
+}
+
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
   for (const Scenario& scenario : {two_holders_release_at_once(), the_tracker_is_killed()}) {
     const Plan plan{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
