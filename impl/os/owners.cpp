@@ -85,7 +85,9 @@ void UniqueFd::close_quietly() noexcept {
 
 Status UniqueFd::close() noexcept {
   const Fd fd = release();
-  return fd == Fd::none ? ok() : os_->close(fd);
+  const Status closed = fd == Fd::none ? ok() : os_->close(fd);
+  // Linux gives the descriptor up first, close(2): there is nothing to do again, nor to tell.
+  return failed_with(closed, std::errc::interrupted) ? ok() : closed;
 }
 
 UniqueMap& UniqueMap::operator=(UniqueMap&& other) noexcept {

@@ -7,6 +7,10 @@
 namespace lastref::tracker {
 namespace {
 
+/// Five seconds in all.
+constexpr int pauses_max = 250;
+constexpr std::chrono::milliseconds pause_before_connecting_again{20};
+
 constexpr std::uint32_t nonce_bit = 0x80000000U;  // so that no request has a nonce for its id
 
 bool is_for_want_of_descriptors(const Error& error) {
@@ -32,6 +36,10 @@ Client::State::~State() {
     // The lock goes first: the tracker must not find a member that is leaving and wait for its
     // death.
     lock_.close_quietly();
+    if (link_) {
+      // Once more: who leaves with a release unsaid seems to leave its name behind.
+      link_->flush();
+    }
     if (link_ && !link_->wants_space()) {
       link_->post(encode({.verb = Verb::leave, .entries = {}}));
     }
@@ -45,7 +53,10 @@ Client::State::~State() {
   }
   link_.reset();
   if (root_ && started_) {
-    const bool alive = tracker_ && !os_.wait_child(tracker_.get()).value_or(os::ChildExit{});
+    const auto ended = [&] {
+      return os::retry_interrupted([&] { return os_.wait_child(tracker_.get()); });
+    };
+    const bool alive = tracker_ && !ended().value_or(os::ChildExit{});
     if (!alive) {
       // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
       // another tracker for those who stay.
@@ -184,7 +195,7 @@ Status Client::State::make_or_join() {
     nonce_ = nonce_ << 8U | std::to_integer<std::uint32_t>(byte);
   }
   nonce_ |= nonce_bit;
-  LASTREF_CHECK(connect());
+  LASTREF_CHECK(connect_patiently());
   announce();
   return ok();
 }
@@ -239,6 +250,18 @@ Status Client::State::connect() {
   }
   link_ = std::make_unique<Link>(os_, std::move(owned));
   return ok();
+}
+
+/// Where many come at once, or the tracker is stopped, there may be no space to wait in for a while.
+Status Client::State::connect_patiently() {
+  for (int pauses = 0;; ++pauses) {
+    Status connected = connect();
+    if (!failed_with(connected, std::errc::resource_unavailable_try_again) ||
+        pauses == pauses_max) {
+      return connected;
+    }
+    static_cast<void>(os_.poll({}, pause_before_connecting_again));
+  }
 }
 
 /// Everything that this process holds, and then whatever is still to be answered. A register that

@@ -53,6 +53,7 @@ struct Client::State {
   Status start();
   Status make_or_join();
   Status connect();
+  Status connect_patiently();
   Status spawn_tracker();
   void post(const Message& message);
   void announce();
