@@ -26,7 +26,8 @@ Status wait_for_end(Stage& stage, const TrackerByHand& tracker) {
   std::array<os::PollItem, 1> ended{{{.fd = process, .want_read = true}}};
   const Status waited =
       status_of(os::retry_interrupted([&] { return stage.os().poll(ended, std::nullopt); }));
-  return first_failure({waited, status_of(stage.os().wait_child(process))});
+  const auto reaped = os::retry_interrupted([&] { return stage.os().wait_child(process); });
+  return first_failure({waited, status_of(reaped)});
 }
 
 }  // namespace lastref::harness

@@ -11,6 +11,14 @@ std::string packet(std::initializer_list<unsigned char> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// Waits for nobody: there is space for all that is said.
+template <typename Act>
+Status again_if_in_vain(const Act& act) {
+  Status done = os::retry_interrupted(act);
+  return failed_with(done, std::errc::resource_unavailable_try_again) ? os::retry_interrupted(act)
+                                                                      : done;
+}
+
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("unharmed.bin");
@@ -28,10 +36,11 @@ Status root(Stage& stage) {
   };
   LASTREF_TRY(socket, stage.os().make_socket());
   const os::UniqueFd connection(stage.os(), socket);
-  LASTREF_CHECK(stage.os().connect(socket, tree + "/socket"));
+  LASTREF_CHECK(again_if_in_vain([&] { return stage.os().connect(socket, tree + "/socket"); }));
   Status sent;
   for (const std::string& bytes : packets) {
-    sent = first_failure({sent, stage.os().send(socket, os::bytes_of(bytes), {})});
+    const auto send = [&] { return stage.os().send(socket, os::bytes_of(bytes), {}); };
+    sent = first_failure({sent, again_if_in_vain(send)});
   }
   const Status released = product.client().release(unknown);
   const Status forgotten = product.client().forget(unknown);

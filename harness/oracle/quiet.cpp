@@ -1,19 +1,12 @@
 // quiet: with nothing wrong, what users have to know is said, and nothing else.
 #include <algorithm>
 
+#include "harness/oracle/benign.hpp"
 #include "harness/oracle/oracles.hpp"
 #include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
-
-/// Nobody should notice an interrupt, and a kernel may schedule as a pause does.
-bool is_clean(const Evidence& evidence) {
-  return std::ranges::none_of(evidence.records, [](const Record& record) {
-    return is_fact(record, fact::fired) && record.text != name_of(FaultKind::interrupt) &&
-           record.text != name_of(FaultKind::pause);
-  });
-}
 
 bool is_expected(const Scenario& scenario, std::string_view line) {
   const auto is_in_line = [&](const std::string& noise) {
@@ -31,7 +24,7 @@ Verdict quiet(const Evidence& evidence) {
   if (ambient != nullptr && !ambient->is_quiet_judged) {
     return waived(Waiver::ambient);
   }
-  if (!is_clean(evidence)) {
+  if (!is_unnoticed(evidence)) {
     return waived(Waiver::has_fault);
   }
   verdict.look.seen = 1;

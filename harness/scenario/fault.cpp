@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -101,6 +102,22 @@ bool takes_error(FaultKind kind) noexcept {
 
 std::string to_text(const Site& site) {
   return site.role + '/' + site.name + '(' + site.object + ")#" + std::to_string(site.k);
+}
+
+bool is_benign(const Fault& fault) noexcept {
+  switch (fault.kind) {
+    case FaultKind::shorten:
+    case FaultKind::interrupt:
+    case FaultKind::pause:
+      return true;
+    case FaultKind::fail_once:
+      return fault.error == EINTR ||
+             (fault.error == EAGAIN && (fault.site.name == name_of(Call::send) ||
+                                        fault.site.name == name_of(Call::receive) ||
+                                        fault.site.name == name_of(Call::connect)));
+    default:
+      return false;
+  }
 }
 
 std::string to_text(const Fault& fault) {

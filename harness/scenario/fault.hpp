@@ -51,6 +51,10 @@ struct Fault {
   auto operator<=>(const Fault&) const = default;
 };
 
+/// Whether nobody may notice it: a call that was interrupted or would have to wait is made again,
+/// what was taken or given in part goes on, and a pause and signals that are ignored are nothing.
+bool is_benign(const Fault& fault) noexcept;
+
 /// "tracker/unlink(a.bin)#1 kill_before", and back.
 ///
 /// Errors          parse_fault: invalid_argument.

@@ -237,7 +237,40 @@ TEST_F(OracleTest, operations_and_roles_may_fail_in_another_order_and_under_faul
   EXPECT_THAT(judged(oracle::works, story), IsEmpty());
   plan_.seed.reset();
   plan_.faults.push_back(parse_fault("root/unlink(a.bin)#1 fail_once EIO").value());
-  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+  EXPECT_THAT(judged(oracle::works, story), SizeIs(2));  // It has not struck.
+  const Story struck = Story(story).fact(root, fact::fired, "fail_once");
+  EXPECT_THAT(judged(oracle::works, struck), IsEmpty());
+}
+
+TEST_F(OracleTest, nobody_may_notice_what_is_benign) {
+  const auto noticed = [&](const char* fault) {
+    plan_.faults = {parse_fault(fault).value()};
+    standard_error_ = "something\n";
+    const Story story = Story()
+                            .fact(root, fact::fired, name_of(plan_.faults.front().kind))
+                            .begins(client, "make")
+                            .ends(client, "make", a_bin, EINTR)
+                            .all_end();
+    return std::pair(judged(oracle::works, story).size(), judged(oracle::quiet, story).size());
+  };
+  EXPECT_EQ(noticed("root/open(a.bin)#1 fail_once EINTR"), std::pair(1UL, 1UL));
+  EXPECT_EQ(noticed("root/send(tracker)#1 fail_once EAGAIN"), std::pair(1UL, 1UL));
+  EXPECT_EQ(noticed("root/write(a.bin)#1 shorten"), std::pair(1UL, 1UL));
+  EXPECT_EQ(noticed("tracker/poll()#1 interrupt"), std::pair(1UL, 1UL));
+  EXPECT_EQ(noticed("root/poll()#1 pause"), std::pair(0UL, 1UL));  // Somebody may be too late.
+  EXPECT_EQ(noticed("root/open(a.bin)#1 fail_always EINTR"), std::pair(0UL, 0UL));
+  EXPECT_EQ(noticed("root/map(a.bin)#1 fail_once EAGAIN"), std::pair(0UL, 0UL));
+  EXPECT_EQ(noticed("root/open(a.bin)#1 kill_before"), std::pair(0UL, 0UL));
+}
+
+TEST_F(OracleTest, what_somebody_had_to_send_when_it_was_killed_is_lost) {
+  plan_.faults = {parse_fault("client/send(tracker)#1 fail_once EAGAIN").value()};
+  standard_error_ = "something\n";
+  const Story story =
+      Story().fact(client, fact::fired, "fail_once").injected(client, Call::send, EAGAIN);
+  EXPECT_THAT(judged(oracle::quiet, Story(story).died(client, fact::ended)), SizeIs(1));
+  EXPECT_THAT(judged(oracle::quiet, Story(story).died(root, fact::killed)), SizeIs(1));
+  EXPECT_THAT(judged(oracle::quiet, Story(story).died(client, fact::killed)), IsEmpty());
 }
 
 TEST_F(OracleTest, a_role_that_ends_with_an_error_is_found_whatever_its_scenario_means_to_fail) {
@@ -257,11 +290,13 @@ TEST_F(OracleTest, noise_in_a_clean_run_is_found) {
 }
 
 TEST_F(OracleTest, noise_about_an_interrupt_is_found_T1) {
+  plan_.faults = {parse_fault("root/poll()#1 interrupt").value()};
   standard_error_ = "something\n";
   EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "interrupt")), SizeIs(1));
 }
 
 TEST_F(OracleTest, noise_about_a_pause_is_found) {
+  plan_.faults = {parse_fault("root/poll()#1 pause").value()};
   standard_error_ = "something\n";
   EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "pause")), SizeIs(1));
 }

@@ -109,6 +109,25 @@ TEST(SimScenarios, one_call_that_fails_as_a_tree_ends_leaves_nothing_T5) {
   }
 }
 
+/// The faults that noticed something once.
+TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
+  for (const char* fault : {"root/close(ledger)#1 fail_once EINTR",
+                            "client_a/close(lock)#1 fail_once EINTR",
+                            "root/connect(socket)#1 fail_once EAGAIN",
+                            "client_a/connect(socket)#1 fail_once EAGAIN",
+                            "client_b/send(tracker)#3 fail_once EAGAIN",
+                            "root/wait_child(process:tracker)#1 fail_once EINTR"}) {
+    const bool is_of_the_end = std::string_view(fault).find("wait_child") != std::string_view::npos;
+    SimWorld world;
+    const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
+    const Outcome outcome =
+        world.run(is_of_the_end ? the_root_leaves_first() : two_holders_release_at_once(), plan);
+    EXPECT_EQ(outcome.faults_fired, 1U) << fault;
+    EXPECT_EQ(outcome.standard_error, "") << fault;
+    EXPECT_TRUE(outcome.findings.empty()) << fault << ": " << outcome.findings.front().seen;
+  }
+}
+
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
   for (const Scenario& scenario : {two_holders_release_at_once(), the_tracker_is_killed()}) {
     const Plan plan{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};

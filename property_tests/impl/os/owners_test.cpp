@@ -138,12 +138,20 @@ TEST(UniqueFd, never_closes_again_whatever_close_said) {
     {
       UniqueFd fd(os, file);
       const Status closed = fd.close();
-      ASSERT_FALSE(closed);
-      EXPECT_EQ(closed.error().code, code);
+      EXPECT_EQ(failed_with(closed, code), code == std::errc::io_error);
       EXPECT_FALSE(fd);
     }
     EXPECT_EQ(os.calls, Calls{"close 3"});
   }
+}
+
+TEST(UniqueFd, is_closed_by_a_close_that_was_interrupted_T1) {
+  ScriptedOs os;
+  os.script = {std::errc::interrupted};
+  EXPECT_TRUE(UniqueFd(os, file).close());
+  os.script = {std::errc::interrupted};
+  UniqueFd(os, file).close_quietly();
+  EXPECT_EQ(os.calls, (Calls{"close 3", "close 3"}));  // And nothing is written.
 }
 
 TEST(UniqueFd, reports_an_error_that_nobody_asked_for) {

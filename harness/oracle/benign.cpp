@@ -1,0 +1,27 @@
+#include "harness/oracle/benign.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "harness/journal/record.hpp"
+
+namespace lastref::harness::oracle {
+
+bool is_unnoticed(const Evidence& evidence) {
+  const std::span<const Fault> faults = evidence.plan.faults;
+  std::set<std::uint16_t> have_to_send;
+  return std::ranges::none_of(evidence.records, [&](const Record& record) {
+    if (record.injected && record.call == Call::send && record.error == EAGAIN) {
+      have_to_send.insert(record.process);
+    }
+    if (is_fact(record, fact::fired)) {
+      const auto index = static_cast<std::size_t>(record.value);
+      return index >= faults.size() || !is_benign(faults[index]);
+    }
+    return is_fact(record, fact::died) && record.text != fact::ended &&
+           have_to_send.contains(record.process);
+  });
+}
+
+}  // namespace lastref::harness::oracle

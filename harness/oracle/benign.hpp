@@ -1,0 +1,12 @@
+// benign: whether anybody may notice what was planned for a run.
+#pragma once
+
+#include "harness/oracle/evidence.hpp"
+
+namespace lastref::harness::oracle {
+
+/// Whether every fault that has struck is benign, so that all has to be as it is without it. What a
+/// process had still to send when it was killed is lost with it.
+bool is_unnoticed(const Evidence& evidence);
+
+}  // namespace lastref::harness::oracle
