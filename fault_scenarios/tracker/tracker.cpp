@@ -8,6 +8,7 @@ std::vector<Scenario> tracker_scenarios() {
       a_failed_clean_up_is_over_when_its_name_is_forgotten(),
       a_folder_goes_with_what_is_in_it(),
       a_forgotten_name_begins_anew(),
+      a_forgotten_name_is_held_again(),
       a_forgotten_name_stays(),
       a_fork_of_a_client_keeps_nothing_alive(),
       a_fork_of_the_root_keeps_no_dead_tree_alive(),

@@ -13,6 +13,7 @@ Scenario a_busy_sender_lets_go();
 Scenario a_failed_clean_up_is_over_when_its_name_is_forgotten();
 Scenario a_folder_goes_with_what_is_in_it();
 Scenario a_forgotten_name_begins_anew();
+Scenario a_forgotten_name_is_held_again();
 Scenario a_forgotten_name_stays();
 Scenario a_fork_of_a_client_keeps_nothing_alive();
 Scenario a_fork_of_the_root_keeps_no_dead_tree_alive();

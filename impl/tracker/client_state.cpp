@@ -120,6 +120,10 @@ Status Client::State::request(Verb verb,
 Status Client::State::hold(const Resource& resource) {
   LASTREF_CHECK(ready());
   const os::Held held(*monitor_);
+  if (link_) {
+    // That the name was forgotten may lie here unread, and is of its life before.
+    read_answers();
+  }
   ++holdings_[resource];
   post({.verb = Verb::hold, .entries = {{.resource = resource}}});
   // Only what the kernel has comes before a release that somebody else sends after our answer.
@@ -252,7 +256,8 @@ Status Client::State::connect() {
   return ok();
 }
 
-/// Where many come at once, or the tracker is stopped, there may be no space to wait in for a while.
+/// Where many come at once, or the tracker is stopped, there may be no space to wait in for a
+/// while.
 Status Client::State::connect_patiently() {
   for (int pauses = 0;; ++pauses) {
     Status connected = connect();

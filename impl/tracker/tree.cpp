@@ -243,9 +243,10 @@ Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept {
 }
 
 Result<bool> has_future(os::Os& os, os::Fd lock) noexcept {
-  LASTREF_TRY(tracker_lives, is_locked(os, lock, tracker_byte));
+  // In this order: a root that lives may start a tracker, and leave, before our next look.
   LASTREF_TRY(root_lives, is_locked(os, lock, root_byte));
-  return tracker_lives || root_lives;
+  LASTREF_TRY(tracker_lives, is_locked(os, lock, tracker_byte));
+  return root_lives || tracker_lives;
 }
 
 bool is_member(os::Os& os, os::Fd lock, os::Pid pid) noexcept {

@@ -1,0 +1,61 @@
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("again.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client_a"));
+  stage.await("a holds");
+  LASTREF_CHECK(product.forget(file));
+  LASTREF_CHECK(product.register_name(file));
+  stage.tell("it is registered again");
+  stage.await("a holds again");
+  stage.kill("tracker");
+  // The next tracker has to hear from the other one that it holds the second life of the name.
+  const Status released = first_failure({product.client().probe(), product.release(file)});
+  const Status probed = product.client().probe();
+  stage.tell("the root has let go");
+  return first_failure({released, probed});
+}
+
+Status client_a(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("again.bin");
+  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(product.hold(file));
+  stage.tell("a holds");
+  if (!stage.await("it is registered again")) {
+    return ok();
+  }
+  LASTREF_CHECK(product.hold(file));
+  stage.tell("a holds again");
+  const bool is_alone = stage.await("the root has let go");
+  const Status probed = product.client().probe();
+  if (is_alone && probed) {
+    product.must_exist(file);
+  }
+  return first_failure({probed, product.release(file)});
+}
+
+}  // namespace
+
+Scenario a_forgotten_name_is_held_again() {
+  return {
+      .name = "tracker/a_forgotten_name_is_held_again",
+      .sentence =
+          "A name is forgotten while another process holds it, and registered again: the other one "
+          "holds it anew, perhaps before it has read that it was forgotten, and the next tracker "
+          "hears of that.",
+      .rows = {"T3", "T6"},
+      .roles = {{"root", root}, {"client_a", client_a}},
+      .expected_noise = {"the tracker was killed by signal 9; starting another"},
+      .stays = {"file:again.bin"},
+  };
+}
+
+}  // namespace lastref::harness
