@@ -128,6 +128,17 @@ TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
   }
 }
 
+/// The thread that hears of the forget, and the one that waits for another tracker, come late.
+TEST(SimScenarios, a_name_that_is_held_anew_stays_however_late_its_holder_hears_T3_T6) {
+  for (const char* fault : {"client_a/poll()#2 pause", "client_a/find_lock(lock)#1 pause"}) {
+    SimWorld world;
+    const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
+    const Outcome outcome = world.run(a_forgotten_name_is_held_again(), plan);
+    EXPECT_EQ(outcome.faults_fired, 1U) << fault;
+    EXPECT_TRUE(outcome.findings.empty()) << fault << ": " << outcome.findings.front().seen;
+  }
+}
+
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
   for (const Scenario& scenario : {two_holders_release_at_once(), the_tracker_is_killed()}) {
     const Plan plan{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
