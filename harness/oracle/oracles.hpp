@@ -14,7 +14,7 @@ inline Verdict waived(Waiver waiver) {
 }
 
 /// Every name that was created is removed when the last process is gone, if root or tracker lived
-/// to do it and no call was made to fail.
+/// to do it, and could: no call that it takes was made to fail from then on.
 Verdict no_leak(const Evidence& evidence);
 
 /// Every name that was created is removed past the next start, whatever happened.
