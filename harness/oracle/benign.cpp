@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <set>
 
 #include "harness/journal/record.hpp"
@@ -22,6 +23,11 @@ bool is_unnoticed(const Evidence& evidence) {
     return is_fact(record, fact::died) && record.text != fact::ended &&
            have_to_send.contains(record.process);
   });
+}
+
+bool has_two_faults(const Evidence& evidence) {
+  const auto& faults = evidence.plan.faults;
+  return std::ranges::count_if(faults, std::not_fn(is_benign)) > 1;
 }
 
 }  // namespace lastref::harness::oracle

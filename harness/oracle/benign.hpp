@@ -9,4 +9,7 @@ namespace lastref::harness::oracle {
 /// process had still to send when it was killed is lost with it.
 bool is_unnoticed(const Evidence& evidence);
 
+/// Whether more than one fault was planned that may be noticed.
+bool has_two_faults(const Evidence& evidence);
+
 }  // namespace lastref::harness::oracle

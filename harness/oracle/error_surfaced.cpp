@@ -3,7 +3,11 @@
 #include <cerrno>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <set>
+#include <tuple>
 
+#include "harness/oracle/benign.hpp"
 #include "harness/oracle/error_names.hpp"
 #include "harness/oracle/oracles.hpp"
 
@@ -31,6 +35,8 @@ constexpr Harmless harmless[] = {
     {Call::peer_of, ENOTCONN},
     {Call::make_folder, EEXIST},
     {Call::rename_new, EEXIST},
+    // Who came has gone again.
+    {Call::accept, ECONNABORTED},
     // Who cannot tell how much space there is takes the next location, as documented.
     {Call::free_space, EACCES},
     {Call::free_space, EIO},
@@ -58,17 +64,37 @@ bool is_harmless(const Record& record) noexcept {
          });
 }
 
-/// Whether `later` shows that `failed` was tried again and got the kernel's own answer, or that a
-/// connection which failed was given up for another: what that one has to tell is refcount-exact's
-/// to judge.
+/// Whether `later` shows that `failed` was tried again on the same thing, and done, or that there is
+/// nothing any more to do it to; or that a connection which failed was given up for another: what
+/// that one has to tell is refcount-exact's to judge.
 bool made_good(const Record& failed, const Record& later) noexcept {
   if (later.kind != RecordKind::end || later.process != failed.process) {
     return false;
   }
-  const bool again = later.call == failed.call && !later.injected;
+  const bool is_done = later.error == 0 || (later.error == ENOENT && !later.injected);
+  const bool again = later.call == failed.call && later.object == failed.object.view() && is_done;
   const bool is_connection = failed.call == Call::send || failed.call == Call::receive;
   return again ||
          (is_connection && later.call == Call::close && later.object == failed.object.view());
+}
+
+/// Whether the operation that `failed` was part of did the same to something else, and succeeded:
+/// a location that cannot be used is not the last one.
+bool fell_back(const Record& failed,
+               std::span<const Record> later,
+               std::optional<std::string_view> operation) noexcept {
+  bool is_done_elsewhere = false;
+  for (const Record& record : later) {
+    if (!operation || record.process != failed.process) {
+      continue;
+    }
+    if (record.kind == RecordKind::operation_end && record.name == *operation) {
+      return is_done_elsewhere && record.error == 0;
+    }
+    is_done_elsewhere = is_done_elsewhere || (record.kind == RecordKind::end &&
+                                              record.call == failed.call && record.error == 0);
+  }
+  return false;
 }
 
 /// Whether it is a worker of a pool: they are numbered.
@@ -106,6 +132,11 @@ class Operations {
   }
 
   bool is_inside(const Record& record) const { return !open_of(record).empty(); }
+  /// The innermost that its process is in.
+  std::optional<std::string_view> operation_of(const Record& record) const {
+    const std::vector<std::string_view>& open = open_of(record);
+    return open.empty() ? std::nullopt : std::optional(open.back());
+  }
 
   /// Leaving promises to do what can be done: the kernel says the rest, and no-leak judges it.
   bool excuse(const Record& failed) const {
@@ -151,10 +182,12 @@ bool told(const Record& failed, const Record& later) noexcept {
 
 Verdict error_surfaced(const Evidence& evidence) {
   Verdict verdict;
-  if (evidence.plan.faults.size() > 1) {
+  if (has_two_faults(evidence)) {
     return waived(Waiver::two_faults);
   }
   Operations operations;
+  // Of what fails for ever it is enough to be told once.
+  std::set<std::tuple<std::uint16_t, Call, std::string_view>> told_of;
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
     const Record& failed = evidence.records[at];
     operations.read(failed);
@@ -165,9 +198,13 @@ Verdict error_surfaced(const Evidence& evidence) {
     ++verdict.look.seen;
     ++verdict.look.filled;
     const auto later = evidence.records.subspan(at + 1);
-    const bool surfaced = std::ranges::any_of(later, [&](const Record& record) {
-      return made_good(failed, record) || told(failed, record);
-    });
+    const std::tuple of{failed.process, failed.call, failed.object.view()};
+    if (std::ranges::any_of(later, [&](const Record& each) { return told(failed, each); })) {
+      told_of.insert(of);
+    }
+    const bool surfaced =
+        told_of.contains(of) || fell_back(failed, later, operations.operation_of(failed)) ||
+        std::ranges::any_of(later, [&](const Record& each) { return made_good(failed, each); });
     // On a thread of the product's own, it can be told to the next operation only.
     const bool may_be_told =
         is_tracker(failed) ||

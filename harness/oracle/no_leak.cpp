@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "harness/oracle/benign.hpp"
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/oracles.hpp"
 #include "harness/scenario/ambient.hpp"
@@ -18,7 +19,7 @@ bool may_leave(const Evidence& evidence, const Record& record) {
            fault.site.name == record.name.view();
   });
   const bool is_needed = is_for_ever && is_tracker(record) && is_needed_to_clean_up(record.call);
-  return is_needed || evidence.plan.faults.size() > 1;
+  return is_needed || has_two_faults(evidence);
 }
 
 /// Why nobody could clean up at once: what it takes was made to fail, the whole tree was killed, or

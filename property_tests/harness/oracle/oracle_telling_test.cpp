@@ -136,6 +136,46 @@ TEST_F(OracleTest, an_error_that_is_retried_away_is_fine) {
   EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty());
 }
 
+TEST_F(OracleTest, an_error_is_made_good_on_the_same_thing_alone_and_by_success) {
+  const auto after = [&](const Story& later) {
+    return judged(oracle::error_surfaced, Story(later).all_end()).size();
+  };
+  const Story failed = Story().injected(tracker, Call::unlink, EIO).on("a.bin");
+  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "").on("a.bin")), 0U);
+  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "", ENOENT).on("a.bin")), 0U);
+  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "").on("b.bin")), 1U);
+  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "", EACCES).on("a.bin")), 1U);
+  EXPECT_EQ(after(Story(failed).crossed(root, Call::unlink, "").on("a.bin")), 1U);
+}
+
+TEST_F(OracleTest, an_operation_that_takes_another_location_has_fallen_back) {
+  const auto after = [&](const Story& inside, int error) {
+    return judged(oracle::error_surfaced,
+                  Story(inside).ends(client, "reduce", "", error).begins(client, "load").all_end())
+        .size();
+  };
+  const Story failed =
+      Story().begins(client, "reduce", "").injected(client, Call::open, EMFILE).on("shm");
+  EXPECT_EQ(after(Story(failed).crossed(client, Call::open, "").on("tmp"), 0), 0U);
+  EXPECT_EQ(after(Story(failed).crossed(client, Call::open, "", EMFILE).on("tmp"), 0), 1U);
+  EXPECT_EQ(after(Story(failed).crossed(client, Call::status, "").on("tmp"), 0), 1U);
+  EXPECT_EQ(after(failed, EMFILE), 0U);  // It is told.
+}
+
+TEST_F(OracleTest, what_fails_for_ever_is_told_once) {
+  const Story once = Story()
+                         .injected(tracker, Call::unlink, EIO)
+                         .on("a.bin")
+                         .crossed(tracker, Call::write, "could not clean up")
+                         .on("stderr");
+  EXPECT_THAT(judged(oracle::error_surfaced,
+                     Story(once).injected(tracker, Call::unlink, EIO).on("a.bin").all_end()),
+              IsEmpty());
+  EXPECT_THAT(judged(oracle::error_surfaced,
+                     Story(once).injected(tracker, Call::unlink, EIO).on("b.bin").all_end()),
+              SizeIs(1));
+}
+
 TEST_F(OracleTest, an_error_that_a_word_returns_or_somebody_prints_is_fine) {
   const Story returned = Story()
                              .begins(client, "register")
