@@ -1,71 +1,20 @@
-// observer: asks the tracker what it counts, as a stranger, when nothing moves.
-//
-// Knows the protocol from its description only, and shares no code with it.
+// observer: asks the tracker what it counts, as a stranger, while nobody else goes on.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <concepts>
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "harness/instrument/counts_answer.hpp"
 #include "harness/kernel/controller.hpp"
 
 namespace lastref::harness {
 namespace {
 
-constexpr std::array<std::uint8_t, 12> question = {2, 6, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
-constexpr std::size_t header_size = 12;
-constexpr std::size_t entry_size = 16;
 /// Scenarios about size count their many names themselves.
 constexpr std::size_t counts_max = 1000;
-constexpr std::size_t packet_size_max = std::size_t{64} * 1024;
-constexpr std::uint8_t verb_reply = 9;
-constexpr std::uint16_t flag_more = 1;
-constexpr std::array<std::string_view, 5> types = {"file", "folder", "semlock", "shm", "noop"};
-
-struct Counted {
-  Resource resource;
-  os::Pid holder = 0;
-  std::uint64_t count = 0;
-};
-
-template <std::unsigned_integral Number>
-Number number_at(std::span<const std::uint8_t> bytes, std::size_t at) noexcept {
-  std::uint64_t number = 0;
-  for (std::size_t index = sizeof(Number); index > 0; --index) {
-    number = number << 8U | bytes[at + index - 1];
-  }
-  return static_cast<Number>(number);
-}
-
-/// Adds a packet's entries; false when it is none.
-bool read_entries(std::span<const std::uint8_t> packet, std::vector<Counted>& into) {
-  std::size_t at = header_size;
-  while (at < packet.size()) {
-    if (packet.size() - at < entry_size) {
-      return false;
-    }
-    const std::uint8_t type = packet[at];
-    const auto size = number_at<std::uint16_t>(packet, at + 2);
-    if (type >= types.size() || packet.size() - at - entry_size < size) {
-      return false;
-    }
-    Counted counted;
-    counted.resource.type = static_cast<ResourceType>(type);
-    counted.resource.name.assign(
-        packet.begin() + static_cast<std::ptrdiff_t>(at + entry_size),
-        packet.begin() + static_cast<std::ptrdiff_t>(at + entry_size + size));
-    counted.holder = static_cast<os::Pid>(number_at<std::uint32_t>(packet, at + 4));
-    counted.count = number_at<std::uint64_t>(packet, at + 8);
-    into.push_back(std::move(counted));
-    at += entry_size + size;
-  }
-  return true;
-}
 
 /// A connection to the tracker on which the question was asked; -1 if there is none.
 int ask_at(std::string_view path) noexcept {
@@ -78,8 +27,8 @@ int ask_at(std::string_view path) noexcept {
   const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   const bool has_asked =
       ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-      ::send(socket, question.data(), question.size(), MSG_NOSIGNAL) ==
-          static_cast<ssize_t>(question.size());
+      ::send(socket, counts_question.data(), counts_question.size(), MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(counts_question.size());
   if (!has_asked) {
     ::close(socket);
     return -1;
@@ -89,15 +38,19 @@ int ask_at(std::string_view path) noexcept {
 
 /// Whether a whole answer is there.
 bool read_answer(int socket, std::vector<Counted>& into) {
-  std::vector<std::uint8_t> packet(packet_size_max);
+  std::vector<std::byte> packet(counts_packet_max);
   for (;;) {
     const ssize_t size = ::recv(socket, packet.data(), packet.size(), 0);
-    if (size < static_cast<ssize_t>(header_size) || packet[1] != verb_reply ||
-        !read_entries(std::span(packet).first(static_cast<std::size_t>(size)), into)) {
+    if (size <= 0) {
       return false;
     }
-    if ((number_at<std::uint16_t>(packet, 2) & flag_more) == 0) {
-      return true;
+    switch (read_counts(std::span(packet).first(static_cast<std::size_t>(size)), into)) {
+      case CountsPacket::malformed:
+        return false;
+      case CountsPacket::more_follow:
+        break;
+      case CountsPacket::last:
+        return true;
     }
   }
 }

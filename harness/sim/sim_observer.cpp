@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <lastref/tracker.hpp>
 
+#include "harness/instrument/counts_answer.hpp"
 #include "harness/sim/sim_stage.hpp"
-#include "impl/tracker/codec.hpp"
 
 namespace lastref::harness::sim {
 namespace {
@@ -30,37 +31,37 @@ const Member* tracker_of(const SimRun& run) {
 }
 
 /// Nothing if the answer is not whole.
-std::optional<std::vector<tracker::Entry>> read_answer(SimKernel& kernel,
-                                                       SimProcess& observer,
-                                                       os::Fd socket) {
-  std::vector<tracker::Entry> entries;
-  std::vector<std::byte> buffer(tracker::packet_size_max + 1);
+std::optional<std::vector<Counted>> read_answer(SimKernel& kernel,
+                                                SimProcess& observer,
+                                                os::Fd socket) {
+  std::vector<Counted> counted;
+  std::vector<std::byte> buffer(counts_packet_max);
   for (;;) {
     const auto received = kernel.receive(observer, socket, buffer);
     if (!received || received->size == 0) {
       return std::nullopt;
     }
-    const auto reply = tracker::decode(os::Bytes(buffer).first(received->size));
-    if (!reply) {
-      return std::nullopt;
-    }
-    entries.insert(entries.end(), reply->entries.begin(), reply->entries.end());
-    if (!reply->more) {
-      return entries;
+    switch (read_counts(std::span(buffer).first(received->size), counted)) {
+      case CountsPacket::malformed:
+        return std::nullopt;
+      case CountsPacket::more_follow:
+        break;
+      case CountsPacket::last:
+        return counted;
     }
   }
 }
 
 void note(SimRun& run,
           const Member& tracker,
-          const std::vector<tracker::Entry>& entries,
+          const std::vector<Counted>& counted,
           std::string_view fact) {
-  for (const tracker::Entry& entry : entries) {
-    const auto count = static_cast<std::int64_t>(entry.count);
-    run.note(tracker, RecordKind::fact, fact::count, to_text(entry.resource), count);
-    run.journal.back().k = static_cast<std::uint32_t>(entry.holder);
+  for (const Counted& each : counted) {
+    const auto count = static_cast<std::int64_t>(each.count);
+    run.note(tracker, RecordKind::fact, fact::count, to_text(each.resource), count);
+    run.journal.back().k = static_cast<std::uint32_t>(each.holder);
   }
-  run.note(tracker, RecordKind::fact, fact, {}, static_cast<std::int64_t>(entries.size()));
+  run.note(tracker, RecordKind::fact, fact, {}, static_cast<std::int64_t>(counted.size()));
 }
 
 }  // namespace
@@ -81,15 +82,15 @@ void observe(SimRun& run, std::string_view fact) {
       const Member* const each = run.member_of(process);
       return each != nullptr && is_tracker(*each);
     };
-    const auto question = tracker::encode({.verb = tracker::Verb::counts, .id = 1, .entries = {}});
-    static_cast<void>(kernel.send(observer, *socket, question, {}));
+    static_cast<void>(
+        kernel.send(observer, *socket, std::as_bytes(std::span(counts_question)), {}));
     scheduler.run_alone(trackers);
-    const auto entries = read_answer(kernel, observer, *socket);
+    const auto counted = read_answer(kernel, observer, *socket);
     static_cast<void>(kernel.close(observer, *socket));
     scheduler.run_alone(trackers);  // So that it has forgotten us before anything counts again.
     run.interceptors.observing = false;
-    if (entries) {
-      note(run, *member, *entries, fact);
+    if (counted) {
+      note(run, *member, *counted, fact);
     }
     return;
   }
