@@ -31,10 +31,14 @@ Result<std::shared_ptr<ProcessPool>> ProcessPool::start(Parts parts, unsigned wo
 }
 
 Status ProcessPool::start_hearer(std::size_t at) {
-  Hearer& hearer = hearers_[at];
   LASTREF_TRY(ends, os_.make_pipe());
-  hearer.wake_read = os::UniqueFd(os_, ends.read);
-  hearer.wake_write = os::UniqueFd(os_, ends.write);
+  os::UniqueFd read(os_, ends.read);
+  os::UniqueFd write(os_, ends.write);
+  // The one that was started before looks at both when a worker dies.
+  const os::Held held(*monitor_);
+  Hearer& hearer = hearers_[at];
+  hearer.wake_read = std::move(read);
+  hearer.wake_write = std::move(write);
   LASTREF_TRY(thread, os_.start_thread([this, at] { run(at); }, os::ThreadKind::users));
   hearer.thread = std::move(thread);
   return ok();
