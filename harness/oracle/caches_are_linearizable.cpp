@@ -71,7 +71,7 @@ bool may_refuse(const Evidence& evidence) {
 
 }  // namespace
 
-Verdict caches_are_linearizable(const Evidence& evidence) {
+Judgement caches_are_linearizable(const Evidence& evidence) {
   std::map<std::string, History, std::less<>> histories;
   using Caller = std::pair<std::uint16_t, std::uint16_t>;
   std::map<Caller, std::pair<History*, std::size_t>> under_way;
@@ -100,20 +100,20 @@ Verdict caches_are_linearizable(const Evidence& evidence) {
     under_way[caller] = {&history, history.operations.size()};
     history.operations.push_back(operation);
   }
-  Verdict verdict;
+  Judgement judgement;
   for (auto& [cache, history] : histories) {
-    verdict.look.seen += static_cast<std::uint32_t>(history.operations.size());
+    judgement.look.seen += static_cast<std::uint32_t>(history.operations.size());
     // An answer that says something; what was asked of an empty slot says nothing.
-    verdict.look.filled += static_cast<std::uint32_t>(
+    judgement.look.filled += static_cast<std::uint32_t>(
         std::ranges::count_if(history.operations, [](const Operation& each) {
           return each.ending == Ending::value || each.ending == Ending::yes;
         }));
     history.refusals = may_refuse(evidence) ? Refusals::at_any_time : Refusals::when_frozen;
     for (Finding& finding : linearizable(history)) {
-      verdict.findings.push_back(std::move(finding));
+      judgement.findings.push_back(std::move(finding));
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

@@ -180,8 +180,8 @@ bool told(const Record& failed, const Record& later) noexcept {
 
 }  // namespace
 
-Verdict error_surfaced(const Evidence& evidence) {
-  Verdict verdict;
+Judgement error_surfaced(const Evidence& evidence) {
+  Judgement judgement;
   if (has_two_faults(evidence)) {
     return waived(Waiver::two_faults);
   }
@@ -195,8 +195,8 @@ Verdict error_surfaced(const Evidence& evidence) {
         operations.excuse(failed)) {
       continue;
     }
-    ++verdict.look.seen;
-    ++verdict.look.filled;
+    ++judgement.look.seen;
+    ++judgement.look.filled;
     const auto later = evidence.records.subspan(at + 1);
     const std::tuple of{failed.process, failed.call, failed.object.view()};
     if (std::ranges::any_of(later, [&](const Record& each) { return told(failed, each); })) {
@@ -216,14 +216,14 @@ Verdict error_surfaced(const Evidence& evidence) {
                             }) ||
         operations.is_inside(failed);
     if (!surfaced && may_be_told) {
-      verdict.findings.push_back(
+      judgement.findings.push_back(
           {.claim = "error-surfaced: an error is retried away, or somebody is told",
            .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
                    std::string(failed.name.view()) + '(' + std::string(failed.object.view()) +
                    ")#" + std::to_string(failed.k) + " went unheard"});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

@@ -30,7 +30,7 @@ struct Evidence {
 };
 
 /// What one oracle says of a run.
-struct Verdict {
+struct Judgement {
   std::vector<Finding> findings = {};
   Look look = {};
 };
@@ -39,7 +39,7 @@ struct Verdict {
 std::span<const std::string_view> oracle_names() noexcept;
 
 /// What all oracles say, in that order.
-std::vector<Verdict> judge(const Evidence& evidence);
+std::vector<Judgement> judge(const Evidence& evidence);
 
 /// What the evidence tells of a run; what was reached and answered, the world adds.
 Outcome outcome_of(const Evidence& evidence);

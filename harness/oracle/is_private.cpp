@@ -9,28 +9,28 @@ constexpr std::int64_t private_folder = 0700;
 
 }  // namespace
 
-Verdict is_private(const Evidence& evidence) {
-  Verdict verdict;
+Judgement is_private(const Evidence& evidence) {
+  Judgement judgement;
   for (const Record& record : evidence.records) {
     const bool makes_folder = record.call == Call::make_folder;
     const bool makes_file = record.call == Call::open && record.value >= 0;
     if (record.kind != RecordKind::end || record.error != 0 || (!makes_folder && !makes_file)) {
       continue;
     }
-    ++verdict.look.seen;
-    ++verdict.look.filled;
+    ++judgement.look.seen;
+    ++judgement.look.filled;
     if (record.value != (makes_folder ? private_folder : private_file)) {
       std::string mode(4, '0');
       for (std::size_t digit = 0; digit < mode.size(); ++digit) {
         const auto shift = 3 * (mode.size() - 1 - digit);
         mode[digit] = static_cast<char>('0' + ((record.value >> shift) & 7));
       }
-      verdict.findings.push_back(
+      judgement.findings.push_back(
           {.claim = "private: files are made 0600 and folders 0700, from their first instant",
            .seen = std::string(record.text.view()) + " was made " + mode});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

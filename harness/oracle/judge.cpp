@@ -12,7 +12,7 @@ namespace {
 
 struct Oracle {
   std::string_view name;
-  Verdict (*ask)(const Evidence&);
+  Judgement (*ask)(const Evidence&);
 };
 
 constexpr std::array oracles = {
@@ -51,20 +51,20 @@ std::span<const std::string_view> oracle_names() noexcept {
   return names;
 }
 
-std::vector<Verdict> judge(const Evidence& evidence) {
-  std::vector<Verdict> verdicts;
-  verdicts.reserve(oracles.size());
+std::vector<Judgement> judge(const Evidence& evidence) {
+  std::vector<Judgement> judgements;
+  judgements.reserve(oracles.size());
   for (const Oracle& oracle : oracles) {
-    verdicts.push_back(oracle.ask(evidence));
+    judgements.push_back(oracle.ask(evidence));
   }
-  return verdicts;
+  return judgements;
 }
 
 Outcome outcome_of(const Evidence& evidence) {
   Outcome outcome;
-  for (Verdict& verdict : judge(evidence)) {
-    std::ranges::move(verdict.findings, std::back_inserter(outcome.findings));
-    outcome.looks.push_back(verdict.look);
+  for (Judgement& judgement : judge(evidence)) {
+    std::ranges::move(judgement.findings, std::back_inserter(outcome.findings));
+    outcome.looks.push_back(judgement.look);
   }
   if (evidence.plan.wants_crossings) {
     outcome.crossings = crossings_of(evidence.records);

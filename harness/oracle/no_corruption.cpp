@@ -22,8 +22,8 @@ bool is_rename(const Record& record) noexcept {
 
 }  // namespace
 
-Verdict no_corruption(const Evidence& evidence) {
-  Verdict verdict;
+Judgement no_corruption(const Evidence& evidence) {
+  Judgement judgement;
   std::set<std::string_view> given;  // final names, by a rename or by somebody outside
   for (const Record& record : evidence.records) {
     const std::string_view path = record.text.view();
@@ -32,12 +32,12 @@ Verdict no_corruption(const Evidence& evidence) {
     if (!is_final(path) || (!is_done && !is_outside)) {
       continue;
     }
-    ++verdict.look.seen;
-    ++verdict.look.filled;
+    ++judgement.look.seen;
+    ++judgement.look.filled;
     const bool is_open = record.call == Call::open;
     const bool creates = is_open && record.value >= 0;
     if (creates || (is_open && !given.contains(path))) {
-      verdict.findings.push_back(
+      judgement.findings.push_back(
           {.claim = "no-corruption: a file that has its final name is complete",
            .seen = std::string(path) +
                    (creates ? " was created by " : " was there without a rename for ") +
@@ -49,7 +49,7 @@ Verdict no_corruption(const Evidence& evidence) {
       given.insert(path);
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

@@ -17,22 +17,22 @@ bool could_not_unmap(const Evidence& evidence, const Record& left) {
 
 }  // namespace
 
-Verdict no_fd_leak(const Evidence& evidence) {
-  Verdict verdict;
+Judgement no_fd_leak(const Evidence& evidence) {
+  Judgement judgement;
   for (const Record& record : evidence.records) {
     // Only who ends in good order is asked.
     if (is_fact(record, fact::died) && record.text == fact::ended) {
-      ++verdict.look.seen;
-      ++verdict.look.filled;
+      ++judgement.look.seen;
+      ++judgement.look.filled;
     }
     if (is_fact(record, fact::fd_left) && !could_not_unmap(evidence, record)) {
-      verdict.findings.push_back(
+      judgement.findings.push_back(
           {.claim = "no-fd-or-map-leak: who ends in good order has closed what it opened",
            .seen = std::string(record.role.view()) + " left " + std::string(record.object.view()) +
                    " open"});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

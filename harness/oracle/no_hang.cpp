@@ -3,16 +3,16 @@
 
 namespace lastref::harness::oracle {
 
-Verdict no_hang(const Evidence& evidence) {
-  Verdict verdict;
-  verdict.look = {.seen = 1, .filled = evidence.records.empty() ? 0U : 1U};
+Judgement no_hang(const Evidence& evidence) {
+  Judgement judgement;
+  judgement.look = {.seen = 1, .filled = evidence.records.empty() ? 0U : 1U};
   for (const Record& record : evidence.records) {
     if (is_fact(record, fact::hang)) {
-      verdict.findings.push_back({.claim = "no-hang: every run comes to its end",
-                                  .seen = std::string(record.text.view())});
+      judgement.findings.push_back({.claim = "no-hang: every run comes to its end",
+                                    .seen = std::string(record.text.view())});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

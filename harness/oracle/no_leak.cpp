@@ -105,7 +105,7 @@ void complain(std::vector<Finding>& findings,
 
 }  // namespace
 
-Verdict no_leak(const Evidence& evidence) {
+Judgement no_leak(const Evidence& evidence) {
   const Ambient* const ambient = ambient_named(evidence.plan.ambient);
   if (!is_promised(evidence)) {
     return waived(Waiver::no_promise);
@@ -117,29 +117,29 @@ Verdict no_leak(const Evidence& evidence) {
   if (const Waiver why = why_not_at_once(evidence); why != Waiver::none) {
     return waived(why);
   }
-  Verdict verdict{.look = look_at_names(evidence)};
+  Judgement judgement{.look = look_at_names(evidence)};
   std::vector<std::string> left = evidence.left;
   std::erase_if(left, is_probe);
-  complain(verdict.findings,
+  complain(judgement.findings,
            evidence,
            left,
            "no-leak: every name created is removed when the last process is gone");
-  return verdict;
+  return judgement;
 }
 
-Verdict no_leak_at_next_start(const Evidence& evidence) {
+Judgement no_leak_at_next_start(const Evidence& evidence) {
   if (!is_promised(evidence)) {
     return waived(Waiver::no_promise);
   }
-  Verdict verdict{.look = look_at_names(evidence)};
+  Judgement judgement{.look = look_at_names(evidence)};
   // What stays for good has stayed already, and is told once.
   if (no_leak(evidence).findings.empty()) {
-    complain(verdict.findings,
+    complain(judgement.findings,
              evidence,
              evidence.left_after_sweep,
              "no-leak: every name created is removed past the next start");
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

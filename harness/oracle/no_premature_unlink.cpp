@@ -47,9 +47,9 @@ bool takes_from(std::string_view held, const Record& record, std::string_view re
 
 }  // namespace
 
-Verdict no_premature_unlink(const Evidence& evidence) {
+Judgement no_premature_unlink(const Evidence& evidence) {
   Holdings holdings;
-  Verdict verdict;
+  Judgement judgement;
   for (const Record& record : evidence.records) {
     holdings.read(record);
     if (record.kind != RecordKind::end || record.error != 0 || !is_tracker(record)) {
@@ -59,9 +59,9 @@ Verdict no_premature_unlink(const Evidence& evidence) {
     if (removed.empty()) {
       continue;
     }
-    ++verdict.look.seen;
+    ++judgement.look.seen;
     // Somebody holds something that it could have been.
-    verdict.look.filled +=
+    judgement.look.filled +=
         std::ranges::any_of(holdings.counts(),
                             [&](const auto& item) {
                               return item.second.least > 0 && holdings.is_alive(item.first.first);
@@ -76,14 +76,14 @@ Verdict no_premature_unlink(const Evidence& evidence) {
       }
       if (range.least > 0 && holdings.is_alive(key.first) &&
           takes_from(key.second, record, removed)) {
-        verdict.findings.push_back({.claim = std::string(premature_claim),
-                                    .seen = std::string(record.role.view()) + " removed " +
-                                            removed + " while " + holdings.role_of(key.first) +
-                                            " held " + std::string(key.second)});
+        judgement.findings.push_back({.claim = std::string(premature_claim),
+                                      .seen = std::string(record.role.view()) + " removed " +
+                                              removed + " while " + holdings.role_of(key.first) +
+                                              " held " + std::string(key.second)});
       }
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

@@ -3,19 +3,19 @@
 
 namespace lastref::harness::oracle {
 
-Verdict no_stray_process(const Evidence& evidence) {
-  Verdict verdict;
+Judgement no_stray_process(const Evidence& evidence) {
+  Judgement judgement;
   for (const Record& record : evidence.records) {
     if (is_fact(record, fact::born)) {
-      ++verdict.look.seen;
-      ++verdict.look.filled;
+      ++judgement.look.seen;
+      ++judgement.look.filled;
     }
     if (is_fact(record, fact::stray)) {
-      verdict.findings.push_back({.claim = "no-stray-process: no process outlives the run",
-                                  .seen = std::string(record.text.view())});
+      judgement.findings.push_back({.claim = "no-stray-process: no process outlives the run",
+                                    .seen = std::string(record.text.view())});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

@@ -9,16 +9,16 @@
 namespace lastref::harness::oracle {
 
 /// Of a run that is not judged.
-inline Verdict waived(Waiver waiver) {
+inline Judgement waived(Waiver waiver) {
   return {.look = {.waiver = waiver}};
 }
 
 /// Every name that was created is removed when the last process is gone, if root or tracker lived
 /// to do it, and could: no call that it takes was made to fail from then on.
-Verdict no_leak(const Evidence& evidence);
+Judgement no_leak(const Evidence& evidence);
 
 /// Every name that was created is removed past the next start, whatever happened.
-Verdict no_leak_at_next_start(const Evidence& evidence);
+Judgement no_leak_at_next_start(const Evidence& evidence);
 
 /// Names that are there past the next start, but for those that the scenario leaves on purpose.
 struct Leftovers {
@@ -30,49 +30,49 @@ Leftovers leftovers_of(const Evidence& evidence);
 /// What somebody forgot, and what an outsider put in the place of something that was identified, is
 /// there past the next start, if it is among what the scenario leaves on purpose: the operation
 /// `make`, or `replace`, has put it there.
-Verdict stays(const Evidence& evidence);
+Judgement stays(const Evidence& evidence);
 
 /// At each quiet moment the tracker's counts are those that follow from what the processes did, as
 /// the journal has it. What was under way may count or not; a dead process holds nothing.
-Verdict refcount_exact(const Evidence& evidence);
+Judgement refcount_exact(const Evidence& evidence);
 
 /// No clean-up by a tracker removes what a live process holds for certain.
-Verdict no_premature_unlink(const Evidence& evidence);
+Judgement no_premature_unlink(const Evidence& evidence);
 
 /// The run came to rest by itself.
-Verdict no_hang(const Evidence& evidence);
+Judgement no_hang(const Evidence& evidence);
 
 /// No process dies of anything but what was planned.
-Verdict no_crash(const Evidence& evidence);
+Judgement no_crash(const Evidence& evidence);
 
 /// A process that ends in good order has closed what it opened.
-Verdict no_fd_leak(const Evidence& evidence);
+Judgement no_fd_leak(const Evidence& evidence);
 
 /// When the run is over, nothing runs.
-Verdict no_stray_process(const Evidence& evidence);
+Judgement no_stray_process(const Evidence& evidence);
 
 /// Files are made 0600 and folders 0700, from their first instant.
-Verdict is_private(const Evidence& evidence);
+Judgement is_private(const Evidence& evidence);
 
 /// A file of an array has its final name only when it is whole: it is made under another, and the
 /// one way to the final one is a rename. What an outside party writes is its own.
-Verdict no_corruption(const Evidence& evidence);
+Judgement no_corruption(const Evidence& evidence);
 
 /// What callers of a cache were told has an order that write-once slots allow.
-Verdict caches_are_linearizable(const Evidence& evidence);
+Judgement caches_are_linearizable(const Evidence& evidence);
 
 /// An error that was put in is retried away, handled as documented, or told to somebody.
-Verdict error_surfaced(const Evidence& evidence);
+Judgement error_surfaced(const Evidence& evidence);
 
 /// With nothing wrong, what the scenario expects is said, and nothing else.
-Verdict quiet(const Evidence& evidence);
+Judgement quiet(const Evidence& evidence);
 
 /// With nothing wrong, and in the usual order, every operation does what it says, but for those
 /// that the scenario means to fail, and every role ends without an error. Without this, a scenario
 /// that stops at its first error would show nothing, in silence.
-Verdict works(const Evidence& evidence);
+Judgement works(const Evidence& evidence);
 
 /// What the scenario itself found wrong.
-Verdict refuted(const Evidence& evidence);
+Judgement refuted(const Evidence& evidence);
 
 }  // namespace lastref::harness::oracle

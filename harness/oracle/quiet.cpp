@@ -18,8 +18,8 @@ bool is_expected(const Scenario& scenario, std::string_view line) {
 
 }  // namespace
 
-Verdict quiet(const Evidence& evidence) {
-  Verdict verdict;
+Judgement quiet(const Evidence& evidence) {
+  Judgement judgement;
   const Ambient* const ambient = ambient_named(evidence.plan.ambient);
   if (ambient != nullptr && !ambient->is_quiet_judged) {
     return waived(Waiver::ambient);
@@ -27,12 +27,12 @@ Verdict quiet(const Evidence& evidence) {
   if (!is_unnoticed(evidence)) {
     return waived(Waiver::has_fault);
   }
-  verdict.look.seen = 1;
+  judgement.look.seen = 1;
   for (const std::string& noise : evidence.scenario.expected_noise) {
-    ++verdict.look.filled;
+    ++judgement.look.filled;
     if (evidence.standard_error.find(noise) == std::string_view::npos) {
-      verdict.findings.push_back({.claim = "quiet: what users have to know is said",
-                                  .seen = "nothing like \"" + noise + "\" on standard error"});
+      judgement.findings.push_back({.claim = "quiet: what users have to know is said",
+                                    .seen = "nothing like \"" + noise + "\" on standard error"});
     }
   }
   std::string_view rest = evidence.standard_error;
@@ -40,13 +40,13 @@ Verdict quiet(const Evidence& evidence) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    verdict.look.filled += line.empty() ? 0U : 1U;
+    judgement.look.filled += line.empty() ? 0U : 1U;
     if (!line.empty() && !is_expected(evidence.scenario, line)) {
-      verdict.findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
-                                  .seen = "\"" + std::string(line) + "\" on standard error"});
+      judgement.findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
+                                    .seen = "\"" + std::string(line) + "\" on standard error"});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

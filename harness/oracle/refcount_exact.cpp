@@ -22,7 +22,7 @@ using Counts = std::map<Holdings::Key, std::int64_t>;
 
 class CountsOracle {
  public:
-  Verdict take() { return std::move(verdict_); }
+  Judgement take() { return std::move(judgement_); }
 
   void read(const Record& record) {
     holdings_.read(record);
@@ -50,10 +50,10 @@ class CountsOracle {
   }
 
   void compare() {
-    ++verdict_.look.seen;
+    ++judgement_.look.seen;
     // Who counts what was let go of since is wrong as well.
     const bool is_filled = holdings_.was_anything_held() || !seen_.empty();
-    verdict_.look.filled += is_filled ? 1U : 0U;
+    judgement_.look.filled += is_filled ? 1U : 0U;
     for (const auto& each : holdings_.counts()) {
       const Holdings::Key& key = each.first;
       const Range range = holdings_.count_at_once(key);
@@ -76,20 +76,20 @@ class CountsOracle {
                 const std::string& holder,
                 const std::string& expected,
                 std::int64_t seen) {
-    verdict_.findings.push_back({.claim = std::string(exact_claim),
-                                 .seen = std::string(resource) + ": " + holder + " holds " +
-                                         expected + ", and the tracker counts " +
-                                         std::to_string(seen)});
+    judgement_.findings.push_back({.claim = std::string(exact_claim),
+                                   .seen = std::string(resource) + ": " + holder + " holds " +
+                                           expected + ", and the tracker counts " +
+                                           std::to_string(seen)});
   }
 
   Holdings holdings_;
   Counts seen_;
-  Verdict verdict_;
+  Judgement judgement_;
 };
 
 }  // namespace
 
-Verdict refcount_exact(const Evidence& evidence) {
+Judgement refcount_exact(const Evidence& evidence) {
   // With a call that fails for ever, not everything that is true can be told to the tracker.
   const bool fails_for_ever = std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
     return fault.kind == FaultKind::fail_always;

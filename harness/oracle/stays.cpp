@@ -18,7 +18,7 @@ struct Given {
 
 }  // namespace
 
-Verdict stays(const Evidence& evidence) {
+Judgement stays(const Evidence& evidence) {
   std::map<std::string_view, Given> all;  // by the resource as operations have it
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
@@ -33,7 +33,7 @@ Verdict stays(const Evidence& evidence) {
       given.is_anothers = given.is_anothers || (record.name == "replace" && given.is_known);
     }
   }
-  Verdict verdict;
+  Judgement judgement;
   for (const auto& [resource, given] : all) {
     const std::string_view path =
         resource.substr(std::min(resource.find(':') + 1, resource.size()));
@@ -41,15 +41,15 @@ Verdict stays(const Evidence& evidence) {
     if (!must_stay || !may_stay(evidence.scenario, path)) {
       continue;
     }
-    ++verdict.look.seen;
-    ++verdict.look.filled;
+    ++judgement.look.seen;
+    ++judgement.look.filled;
     if (std::ranges::find(evidence.left_after_sweep, path) == evidence.left_after_sweep.end()) {
-      verdict.findings.push_back(
+      judgement.findings.push_back(
           {.claim = "stays: what was forgotten, and what is another's, is left alone",
            .seen = std::string(path) + " is gone"});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

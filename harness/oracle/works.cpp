@@ -8,8 +8,8 @@
 
 namespace lastref::harness::oracle {
 
-Verdict works(const Evidence& evidence) {
-  Verdict verdict;
+Judgement works(const Evidence& evidence) {
+  Judgement judgement;
   // In another order somebody may be too late, which is nothing wrong.
   const Plan& plan = evidence.plan;
   if (!is_unnoticed(evidence)) {
@@ -22,25 +22,25 @@ Verdict works(const Evidence& evidence) {
   }
   for (const Record& record : evidence.records) {
     if (record.kind == RecordKind::operation_end) {
-      ++verdict.look.seen;
-      ++verdict.look.filled;
+      ++judgement.look.seen;
+      ++judgement.look.filled;
     }
     const bool failed = record.kind == RecordKind::operation_end && record.error != 0;
     const auto& failing = evidence.scenario.failing_operations;
     if (failed && std::ranges::find(failing, record.name.view()) == failing.end()) {
-      verdict.findings.push_back(
+      judgement.findings.push_back(
           {.claim = "works: with nothing wrong, every operation does what it says",
            .seen = std::string(record.role.view()) + ' ' + std::string(record.name.view()) + ' ' +
                    std::string(record.text.view()) + " = " + name_of_error(record.error)});
     }
     // What is meant to fail is looked at by the body that means it.
     if (is_fact(record, fact::failed)) {
-      verdict.findings.push_back(
+      judgement.findings.push_back(
           {.claim = "works: with nothing wrong, every role ends without an error",
            .seen = std::string(record.role.view()) + ": " + std::string(record.text.view())});
     }
   }
-  return verdict;
+  return judgement;
 }
 
 }  // namespace lastref::harness::oracle

@@ -123,7 +123,7 @@ class Story {
 
 class OracleTest : public testing::Test {
  protected:
-  using Oracle = Verdict (*)(const Evidence&);
+  using Oracle = Judgement (*)(const Evidence&);
 
   Evidence evidence_of(const Story& story) const {
     return {.scenario = scenario_,
