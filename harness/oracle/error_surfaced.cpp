@@ -64,9 +64,9 @@ bool is_harmless(const Record& record) noexcept {
          });
 }
 
-/// Whether `later` shows that `failed` was tried again on the same thing, and done, or that there is
-/// nothing any more to do it to; or that a connection which failed was given up for another: what
-/// that one has to tell is refcount-exact's to judge.
+/// Whether `later` shows that `failed` was tried again on the same thing, and done, or that there
+/// is nothing any more to do it to; or that a connection which failed was given up for another:
+/// what that one has to tell is refcount-exact's to judge.
 bool made_good(const Record& failed, const Record& later) noexcept {
   if (later.kind != RecordKind::end || later.process != failed.process) {
     return false;
