@@ -1,7 +1,7 @@
 #include "harness/instrument/counts_answer.hpp"
 
 #include <concepts>
-#include <string_view>
+#include <utility>
 
 namespace lastref::harness {
 namespace {

@@ -97,7 +97,7 @@ inline constexpr std::string_view outside = "outside";
 /// resource, value: count, k: the holder's pid), then `counted` (value: how many entries).
 inline constexpr std::string_view count = "count";
 inline constexpr std::string_view counted = "counted";
-/// The same right after a kill, when others may be about to say something.
+/// The same at a moment when others may be about to say something: right after a kill, say.
 inline constexpr std::string_view counted_at_once = "counted_at_once";
 
 // How a process may end, in the text of `died`.

@@ -83,9 +83,12 @@ bool made_good(const Record& failed, const Record& later) noexcept {
 bool fell_back(const Record& failed,
                std::span<const Record> later,
                std::optional<std::string_view> operation) noexcept {
+  if (!operation) {
+    return false;
+  }
   bool is_done_elsewhere = false;
   for (const Record& record : later) {
-    if (!operation || record.process != failed.process) {
+    if (record.process != failed.process) {
       continue;
     }
     if (record.kind == RecordKind::operation_end && record.name == *operation) {

@@ -20,6 +20,9 @@ std::string Holdings::role_of(std::uint16_t process) const {
 }
 
 std::string_view Holdings::name_of(std::uint16_t process, std::string_view counted) const noexcept {
+  if (counts_.contains({process, counted})) {
+    return counted;
+  }
   const auto same = [&](const auto& each) {
     const std::string_view taken = each.first.second;
     const std::size_t colon = taken.find(':');
@@ -28,8 +31,7 @@ std::string_view Holdings::name_of(std::uint16_t process, std::string_view count
            counted.ends_with(std::string("/").append(taken.substr(colon + 1)));
   };
   const auto found = std::ranges::find_if(counts_, same);
-  return found == counts_.end() || counts_.contains({process, counted}) ? counted
-                                                                        : found->first.second;
+  return found == counts_.end() ? counted : found->first.second;
 }
 
 std::optional<std::uint16_t> Holdings::process_of(os::Pid pid) const noexcept {

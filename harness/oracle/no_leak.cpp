@@ -133,7 +133,7 @@ Judgement no_leak_at_next_start(const Evidence& evidence) {
   }
   Judgement judgement{.look = look_at_names(evidence)};
   // What stays for good has stayed already, and is told once.
-  if (no_leak(evidence).findings.empty()) {
+  if (!evidence.left_after_sweep.empty() && no_leak(evidence).findings.empty()) {
     complain(judgement.findings,
              evidence,
              evidence.left_after_sweep,

@@ -142,7 +142,7 @@ std::string table_of(const std::vector<AmbientReport>& ambients, std::uint64_t s
   return text + "\n";
 }
 
-/// "a call was made to fail 12, the whole tree was killed 3".
+/// "a call fails for ever 12, the whole tree was killed 3".
 std::string reasons_of(const OracleReport& oracle) {
   std::string text;
   for (std::size_t at = 1; at < oracle.waived.size(); ++at) {

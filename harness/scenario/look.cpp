@@ -9,11 +9,11 @@ std::string_view name_of(Waiver waiver) noexcept {
     case Waiver::none:
       return "judged";
     case Waiver::has_fault:
-      return "a fault was planned";
+      return "a fault struck that may be noticed";
     case Waiver::has_order:
       return "the order was not the usual one";
     case Waiver::two_faults:
-      return "more than one fault was planned";
+      return "more than one fault that may be noticed was planned";
     case Waiver::fails_for_ever:
       return "a call fails for ever";
     case Waiver::has_error:

@@ -12,7 +12,7 @@ namespace lastref::harness {
 /// Why an oracle does not judge a run.
 enum class Waiver : std::uint8_t {
   none,
-  has_fault,       ///< It judges runs in which nothing was planned,
+  has_fault,       ///< It judges runs in which nothing struck that may be noticed,
   has_order,       ///< or nobody's order was changed.
   two_faults,      ///< Whoever would have told of the one may have been stopped by the other.
   fails_for_ever,  ///< Not everything that is true can be told.
@@ -26,7 +26,7 @@ enum class Waiver : std::uint8_t {
 
 inline constexpr Waiver last_waiver = Waiver::ambient;
 
-/// For reports: "a call was made to fail".
+/// For reports: "the whole tree was killed".
 std::string_view name_of(Waiver waiver) noexcept;
 
 struct Look {

@@ -9,7 +9,6 @@ namespace {
 
 /// Five seconds in all.
 constexpr int pauses_max = 250;
-constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 
 constexpr std::uint32_t nonce_bit = 0x80000000U;  // so that no request has a nonce for its id
 

@@ -6,6 +6,7 @@
 // a tracker, an announcement of that and the unanswered requests make good.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,6 +20,8 @@
 #include "impl/tracker/tree.hpp"
 
 namespace lastref::tracker {
+
+inline constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 
 struct Client::State {
  public:

@@ -13,7 +13,6 @@ constexpr int poll_failures_max = 10;
 constexpr int doubts_max = 10;
 /// Pauses without a free descriptor, five seconds in all, before a process leaves its tree.
 constexpr int starved_max = 250;
-constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 constexpr std::chrono::seconds silent_tree_timeout{1};
 
 enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
