@@ -60,6 +60,10 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
                    options.row,
                    "Only scenarios that show this row of the specification; if none does, all "
                    "scenarios in the ambients that show it");
+  verb->add_flag("--full",
+                 options.full,
+                 "Every fault of every scenario. Not given: each at one of the crossings that the "
+                 "same calls of the program lead to, unless --scenario or --row is");
   verb->add_flag("--first", options.first, "Stop at the first violation");
   verb->add_option("--json", options.json, "Report for programs, as JSON; - is standard output")
       ->type_name("FILE");

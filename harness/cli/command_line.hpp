@@ -35,6 +35,7 @@ struct GateOptions {
   std::optional<double> budget;  ///< seconds; none: until all is done
   std::string scenario;
   std::string row;
+  bool full = false;
   bool first = false;
   std::string json;
   std::string junit;

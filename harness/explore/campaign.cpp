@@ -12,6 +12,7 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/explore/site_matrix.hpp"
 #include "harness/explore/tally.hpp"
 
 namespace lastref::harness {
@@ -21,12 +22,10 @@ namespace {
 constexpr std::size_t twice_every = 64;
 /// The share of a budget in which clean runs are made twice.
 constexpr double share_of_second_runs = 0.5;
-
-/// A cell of the matrix, of all scenarios together.
-struct Cell {
-  std::size_t scenario = 0;
-  const Fault* fault = nullptr;
-};
+/// Each scenario runs with so many kills in each ambient, and where everything is wanted with so
+/// many.
+constexpr std::size_t kills_usual = 4;
+constexpr std::size_t kills_of_full_campaign = 20;
 
 /// An order in which a budget that ends early has looked everywhere a little; always the same one.
 void mix(std::vector<Cell>& cells) {
@@ -77,6 +76,9 @@ class Campaign {
                           seconds() < *options_.budget * share_of_second_runs);
   }
   const Scenario& scenario(std::size_t index) const { return *options_.scenarios[index]; }
+  const Fault& fault_of(const Cell& cell) const {
+    return matrices_[cell.scenario].faults[cell.fault];
+  }
 
   void begin();
   void run_clean();
@@ -88,7 +90,8 @@ class Campaign {
   std::optional<Job> next_clean();
   std::optional<Job> next_of_matrix();
   void enumerate(const Done& done);
-  void plan(std::size_t index);
+  void plan();
+  void plan(const Cell& cell);
   void execute(const Done& done);
   std::optional<Job> next_in_ambient();
   void play_in_ambient(const Done& done);
@@ -103,8 +106,8 @@ class Campaign {
   double started_;
   Tally tally_;
   Report report_;
-  std::vector<std::vector<Fault>> matrices_;  ///< One a scenario
-  std::vector<Cell> cells_;                   ///< What is left to execute
+  std::vector<ScenarioMatrix> matrices_;  ///< One a scenario
+  std::vector<Cell> cells_;               ///< What is left to execute
   std::size_t cells_given_ = 0;
   std::vector<std::size_t> small_;  ///< Scenarios, and
   std::vector<std::size_t> big_;    ///< those that are too big for the matrix.
@@ -123,6 +126,7 @@ class Campaign {
 void Campaign::begin() {
   report_.all_scenarios = options_.all_scenarios;
   report_.seed = options_.seed;
+  report_.kills_in_ambient = options_.full ? kills_of_full_campaign : kills_usual;
   for (const Scenario* each : options_.scenarios) {
     report_.scenarios.push_back(
         {.name = each->name, .sentence = each->sentence, .rows = each->rows});
@@ -191,30 +195,23 @@ void Campaign::say(CampaignPhase phase, std::size_t total) {
                      .seconds = seconds()});
 }
 
-/// The big ones first, beside which the others find a place; but where time is short they wait, for
-/// the total of the matrix stands without them.
+/// The big ones wait, for the total of the matrix stands without them.
 std::optional<Job> Campaign::next_clean() {
-  const bool wants_big = !options_.budget && big_given_ < big_.size();
-  if (is_stopped() || (!wants_big && small_given_ == small_.size())) {
+  if (is_stopped() || small_given_ == small_.size()) {
     return std::nullopt;
   }
   Plan clean;
   clean.wants_crossings = true;
-  Job job = job_of(wants_big ? big_[big_given_++] : small_[small_given_++],
-                   CampaignPhase::clean,
-                   std::move(clean));
+  Job job = job_of(small_[small_given_++], CampaignPhase::clean, std::move(clean));
   job.twice = true;
   return job;
 }
 
 /// Not bounded by the budget: without it there is no total.
 void Campaign::run_clean() {
-  say(CampaignPhase::clean, options_.budget ? small_.size() : options_.scenarios.size());
+  say(CampaignPhase::clean, small_.size());
   work([this] { return next_clean(); }, &Campaign::enumerate);
-  for (std::size_t index = 0; index < matrices_.size(); ++index) {
-    plan(index);
-  }
-  mix(cells_);
+  plan();
 }
 
 void Campaign::enumerate(const Done& done) {
@@ -228,28 +225,36 @@ void Campaign::enumerate(const Done& done) {
   }
   report_.scenarios[done.job.scenario].sites = sites.size();
   if (scenario(done.job.scenario).in_matrix) {
-    matrices_[done.job.scenario] = matrix_of(crossings);
+    matrices_[done.job.scenario] = scenario_matrix_of(crossings);
   }
 }
 
-/// Puts what was not executed by an earlier campaign on the list.
-void Campaign::plan(std::size_t index) {
-  ScenarioReport& mine = report_.scenarios[index];
-  for (const Fault& fault : matrices_[index]) {
-    report_.matrix.plan(fault);
-    ++mine.matrix.total;
-    if (options_.memory != nullptr && options_.memory->has(mine.name, fault)) {
-      report_.matrix.execute(fault);
-      ++mine.matrix.executed;
-      ++report_.resumed;
-    } else {
-      cells_.push_back({.scenario = index, .fault = &fault});
-    }
+void Campaign::plan() {
+  const std::vector<Cell> all = all_cells_of(matrices_);
+  const std::vector<Cell> site = site_matrix_of(matrices_, options_.seed);
+  report_.full_matrix = all.size();
+  report_.site_matrix = site.size();
+  std::ranges::for_each(options_.full ? all : site, [this](const Cell& cell) { plan(cell); });
+  mix(cells_);
+}
+
+/// Puts it on the list, unless an earlier campaign has executed it.
+void Campaign::plan(const Cell& cell) {
+  ScenarioReport& mine = report_.scenarios[cell.scenario];
+  const Fault& fault = fault_of(cell);
+  report_.matrix.plan(fault);
+  ++mine.matrix.total;
+  if (options_.memory != nullptr && options_.memory->has(mine.name, fault)) {
+    report_.matrix.execute(fault);
+    ++mine.matrix.executed;
+    ++report_.resumed;
+  } else {
+    cells_.push_back(cell);
   }
 }
 
-/// Where there is a budget, one world at a time runs what is too big, and the others the cells; one
-/// world alone does that last.
+/// One world at a time runs what is too big, and the others the cells; one world alone does that
+/// last.
 std::optional<Job> Campaign::next_of_matrix() {
   if (is_over()) {
     return std::nullopt;
@@ -268,7 +273,7 @@ std::optional<Job> Campaign::next_of_matrix() {
     return std::nullopt;
   }
   const Cell& next = cells_[cells_given_++];
-  made.faults = {*next.fault};
+  made.faults = {fault_of(next)};
   return job_of(next.scenario, CampaignPhase::matrix, std::move(made));
 }
 
@@ -308,12 +313,12 @@ void Campaign::run_ambients() {
     for (const std::size_t index : small_) {
       if (each.can_play(scenario(index).name)) {
         settings_.push_back({.ambient = ambient, .scenario = index});
-        report_.ambients.back().runs.total += 1 + kills_in_ambient;
+        report_.ambients.back().runs.total += 1 + report_.kills_in_ambient;
       }
     }
   }
   const std::size_t clean_ones = settings_.size();
-  say(CampaignPhase::ambients, clean_ones * (1 + kills_in_ambient));
+  say(CampaignPhase::ambients, clean_ones * (1 + report_.kills_in_ambient));
   work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
   if (settings_.size() > clean_ones) {
     work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
@@ -353,8 +358,8 @@ void Campaign::play_in_ambient(const Done& done) {
   const std::vector<Fault> kills = sample_of_kills(options_.seed,
                                                    plan.ambient + ' ' + name,
                                                    matrix_of(done.outcome.crossings),
-                                                   kills_in_ambient);
-  mine.runs.total -= kills_in_ambient - kills.size();
+                                                   report_.kills_in_ambient);
+  mine.runs.total -= report_.kills_in_ambient - kills.size();
   const auto index = static_cast<std::size_t>(found - report_.ambients.begin());
   for (const Fault& kill : kills) {
     settings_.push_back({.ambient = index, .scenario = done.job.scenario, .kill = kill});
@@ -377,7 +382,7 @@ void Campaign::run_random() {
           return std::nullopt;
         }
         const std::size_t index = small_[number % small_.size()];
-        Plan made = random_plan(options_.seed, number, matrices_[index]);
+        Plan made = random_plan(options_.seed, number, matrices_[index].faults);
         const bool twice = ++number % twice_every == 0;
         made.wants_crossings = twice;
         Job job = job_of(index, CampaignPhase::random, std::move(made));

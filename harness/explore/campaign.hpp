@@ -32,6 +32,7 @@ struct CampaignOptions {
   std::vector<const Ambient*> ambients = {};
   bool only_ambients = false;    ///< And nowhere else.
   bool all_scenarios = true;     ///< Nothing was left out, so each point has to be reached.
+  bool full = false;             ///< Every cell of every matrix, and not the site matrix alone.
   std::optional<double> budget;  ///< seconds; none: until all is done.
   bool stop_at_first = false;    ///< Makes no more runs once there is a violation.
   std::uint64_t seed = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/instrument/callers.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -11,6 +13,16 @@ bool is_settled(const PendingCall& pending_call) noexcept {
 }
 
 }  // namespace
+
+bool looks_at_kills(std::span<const Fault> faults) noexcept {
+  return !faults.empty() && hash_of(to_text(faults.front())) % 4 != 0;
+}
+
+/// Callers are for planning, from clean runs.
+void InterceptorState::follow(const Plan& plan) {
+  looks = looks_at_kills(plan.faults);
+  notes_callers = knows_callers() && plan.wants_crossings && plan.faults.empty();
+}
 
 bool InterceptorState::has_fired() const noexcept {
   return std::ranges::find(fired, true) != fired.end();
@@ -130,6 +142,7 @@ Injection PlanInterceptor::before(const PendingCall& pending_call) noexcept {
   }
   if (has_space_for_crossings()) {
     if (Record* begins = record(pending_call, RecordKind::begin)) {
+      begins->callers = state_.notes_callers ? callers_here() : 0;
       publish(*begins);
     }
   }

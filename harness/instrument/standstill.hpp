@@ -1,16 +1,7 @@
 // Standstill: what can be done when nobody of a run can go on, the same in every world.
 #pragma once
 
-#include <span>
-
-#include "harness/scenario/fault.hpp"
-
 namespace lastref::harness {
-
-/// Whether the tracker is asked at once after each kill, and not only when nobody can go on. In
-/// about three of four plans with faults: a tracker that had always heard all there was would hide
-/// what comes of its being late.
-bool looks_at_kills(std::span<const Fault> faults) noexcept;
 
 class Standstill {
  public:

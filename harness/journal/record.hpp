@@ -121,20 +121,21 @@ inline std::string journal_text(std::string_view text) {
 }
 
 struct Record {
-  std::uint32_t published = 0;  ///< The journal's own: 1 when the rest is whole.
-  std::uint32_t seq = 0;        ///< Order in the run.
-  std::int64_t value = 0;       ///< Of a creation: the mode asked for; else see the fact.
+  std::uint32_t seq = 0;  ///< Order in the run.
   std::uint32_t k = 0;
+  std::int64_t value = 0;     ///< Of a creation: the mode asked for; else see the fact.
   std::int32_t error = 0;     ///< errno it came back with
+  std::uint32_t callers = 0;  ///< Of a crossing that begins, where they are noted.
   std::uint16_t process = 0;  ///< Index in the run, from 0, the root; the same in every run.
   std::uint16_t actor = 0;    ///< A thread's index in the run.
   RecordKind kind = RecordKind::fact;
   Call call = Call::none;
   bool injected = false;
-  bool waited = false;    ///< It had to wait for another process at least once.
-  bool observed = false;  ///< Only because the world asked the tracker: no point of the run.
-  RoleText role;          ///< "tracker#2"
-  NameText name;          ///< "unlink", "tracker_doomed", "register_name", "born"
+  bool waited = false;         ///< It had to wait for another process at least once.
+  bool observed = false;       ///< Only because the world asked the tracker: no point of the run.
+  std::uint8_t published = 0;  ///< The journal's own: 1 when the rest is whole.
+  RoleText role;               ///< "tracker#2"
+  NameText name;               ///< "unlink", "tracker_doomed", "register_name", "born"
   ObjectText object;
   RecordText text;  ///< A path in full, a resource, or what a fact says.
 };

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "harness/instrument/callers.hpp"
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/server.hpp"
 #include "harness/kernel/wire.hpp"
@@ -52,6 +53,7 @@ struct KernelWorld::Server {
 };
 
 KernelWorld::KernelWorld(KernelOptions options) : options_(std::move(options)) {
+  knows_callers();  // So that no process has to find out.
   start_server();
 }
 

@@ -87,7 +87,7 @@ void Server::load(const Plan& plan) {
   run_.reset();
   ControlBlock& control_block = run_.control_block();
   context_.faults = plan.faults;
-  control_block.interceptors.looks = looks_at_kills(plan.faults);
+  control_block.interceptors.follow(plan);
   control_block.given_count =
       static_cast<std::uint32_t>(std::min(plan.choices.size(), control_block.given.size()));
   for (std::uint32_t at = 0; at < control_block.given_count; ++at) {

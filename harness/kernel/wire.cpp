@@ -137,6 +137,7 @@ void visit_crossing(Visitor& with, Of& crossing) {
   with(crossing.error);
   with(crossing.injected);
   with(crossing.waited);
+  with(crossing.callers);
 }
 template <typename Visitor>
 void visit(Visitor& with, Crossing& crossing) {

@@ -99,7 +99,8 @@ std::vector<Crossing> crossings_of(std::span<const Record> records) {
                                     .k = record.k},
                            .error = -1,
                            .injected = false,
-                           .waited = false});
+                           .waited = false,
+                           .callers = record.callers});
     } else if (const auto found = under_way.find(key); found != under_way.end()) {
       Crossing& crossing = crossings[found->second];
       crossing.error = record.error;

@@ -94,6 +94,8 @@ Json list_of(const std::vector<Each>& items) {
 
 Json matrix_of_report(const Report& report) {
   Json json = json_of(report.matrix.all);
+  json["site_total"] = report.site_matrix;
+  json["full_total"] = report.full_matrix;
   json["resumed"] = report.resumed;
   json["by_role"] = json_of(report.matrix.by_role);
   json["by_fault"] = json_of(report.matrix.by_fault);

@@ -61,9 +61,6 @@ struct ScenarioReport {
   double seconds = 0;  ///< that worlds spent on it
 };
 
-/// With so many kills each scenario runs in each ambient, if it has so many.
-inline constexpr std::size_t kills_in_ambient = 20;
-
 /// All scenarios of the matrix in one kind of process.
 struct AmbientReport {
   std::string name;
@@ -114,7 +111,10 @@ struct Report {
   bool interrupted = false;                ///< Somebody wanted it to end.
   std::vector<std::string> left_out;       ///< What there was no time for, besides faults.
   bool all_scenarios = true;               ///< Points can only be missed when everything ran.
-  MatrixCount matrix;
+  MatrixCount matrix;                      ///< What was planned: one of these two.
+  std::size_t site_matrix = 0;             ///< Faults that stand for all of their moments
+  std::size_t full_matrix = 0;             ///< Faults of all scenarios
+  std::size_t kills_in_ambient = 0;        ///< Of each scenario in each ambient, if it has so many
   std::vector<AmbientReport> ambients;
   std::vector<OracleReport> oracles;
   std::vector<Missed> missed;

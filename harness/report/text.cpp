@@ -88,6 +88,14 @@ std::string table_of(const MatrixCount& matrix) {
   return text + row("all", matrix.all);
 }
 
+std::string text_of_matrix(const Report& report) {
+  return table_of(report.matrix) +
+         fmt::format("  the site matrix of seed {} has {} faults, the full one {}\n\n",
+                     report.seed,
+                     report.site_matrix,
+                     report.full_matrix);
+}
+
 std::string table_of(const std::vector<ScenarioReport>& scenarios) {
   std::size_t width = 8;
   for (const ScenarioReport& scenario : scenarios) {
@@ -116,7 +124,8 @@ std::string table_of(const std::vector<ScenarioReport>& scenarios) {
   return text;
 }
 
-std::string table_of(const std::vector<AmbientReport>& ambients, std::uint64_t seed) {
+std::string table_of_ambients(const Report& report) {
+  const std::vector<AmbientReport>& ambients = report.ambients;
   if (ambients.empty()) {
     return {};
   }
@@ -126,8 +135,8 @@ std::string table_of(const std::vector<AmbientReport>& ambients, std::uint64_t s
                   "total",
                   "executed",
                   "violations",
-                  kills_in_ambient,
-                  seed);
+                  report.kills_in_ambient,
+                  report.seed);
   for (const AmbientReport& each : ambients) {
     text += fmt::format("  {:<16}{:>8}{:>9}{:>11}   {}\n",
                         each.name,
@@ -241,8 +250,8 @@ std::string to_text(const Report& report) {
   text += text_of_differences(report);
   text += text_of_omissions(report);
   text += table_of(report.scenarios) + "\n";
-  text += table_of(report.matrix) + "\n";
-  text += table_of(report.ambients, report.seed);
+  text += text_of_matrix(report);
+  text += table_of_ambients(report);
   text += table_of(report.oracles);
   text += text_of_worlds(report);
   text += text_of_speed(report);

@@ -34,7 +34,7 @@ SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_
     machine.scheduler.steps_max = ~std::uint64_t{0};
   }
   machine.scheduler.on_end_max = turns_on_end_max;
-  interceptors.looks = looks_at_kills(plan.faults);
+  interceptors.follow(plan);
   machine.scheduler.shows_deaths = [this] { return interceptors.wants_look() && !swept; };
   journal.reserve(1024);
   machine.on_birth = [this](SimOs& os, const SimProcess* parent, const os::SpawnOptions& options) {

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 
@@ -52,6 +51,7 @@ class CampaignTest : public testing::Test {
     folder_ = ::mkdtemp(path.data());
     options_.scenarios = {&scenarios_[0], &scenarios_[1]};
     options_.all_scenarios = false;
+    options_.full = true;
     options_.budget = 1000;
     options_.random_runs_max = 0;
   }
@@ -447,31 +447,6 @@ TEST_F(CampaignTest, does_not_read_a_line_that_was_cut) {
   std::filesystem::resize_file(path(), size - 3);
   EXPECT_EQ(resume(all_is_well).resumed, 2 * matrix_size - 1);
   EXPECT_EQ(resume(all_is_well).resumed, 2 * matrix_size);
-}
-
-TEST_F(CampaignTest, does_not_take_a_line_that_was_cut_for_a_place) {
-  std::string why;
-  {
-    ProgressFile first;
-    ASSERT_TRUE(first.open(path(), 1, why)) << why;
-    first.add_reached("open");
-    first.add_reached("unlink");
-  }
-  std::filesystem::resize_file(path(), std::filesystem::file_size(path()) - 3);
-  for (int gate = 0; gate < 2; ++gate) {
-    ProgressFile later;
-    ASSERT_TRUE(later.open(path(), 1, why)) << why;
-    EXPECT_EQ(later.reached(), std::set<std::string>{"open"});
-  }
-}
-
-TEST_F(CampaignTest, leaves_a_file_that_is_something_else_alone) {
-  std::ofstream(path()) << "dear diary\n";
-  ProgressFile memory;
-  std::string why;
-  EXPECT_FALSE(memory.open(path(), 1, why));
-  EXPECT_NE(why.find("is not a file of"), std::string::npos);
-  EXPECT_EQ(std::filesystem::file_size(path()), 11U);
 }
 
 TEST_F(CampaignTest, says_how_far_it_got) {

@@ -6,7 +6,7 @@
 #include "fault_scenarios/tracker/tracker.hpp"
 #include "harness/explore/exhaustive.hpp"
 #include "harness/explore/matrix.hpp"
-#include "harness/instrument/standstill.hpp"
+#include "harness/instrument/plan_interceptor.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/sim/sim_world.hpp"
 

@@ -15,11 +15,12 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 16> at_the_kernel = {
+inline constexpr std::array<std::string_view, 17> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
     "harness/history/history_log",
+    "harness/instrument/callers",  // Reads the program's stack and symbols.
     "harness/instrument/instrumented_os",
     "harness/journal/journal",
     "harness/kernel/",

@@ -1,0 +1,103 @@
+#include "harness/explore/site_matrix.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "harness/choice/choices.hpp"
+#include "harness/explore/matrix.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// A moment, and what happens at it.
+struct Strike {
+  std::string_view role;
+  std::string_view name;
+  std::uint32_t callers = 0;
+  FaultKind kind = FaultKind::kill_before;
+  int error = 0;
+  bool whole_tree = false;
+
+  auto operator<=>(const Strike&) const = default;
+};
+
+Strike strike_of(const Fault& fault, const ScenarioMatrix& of) {
+  const auto callers = of.callers.find(fault.site);
+  return {.role = base_of(fault.site.role),
+          .name = fault.site.name,
+          .callers = callers == of.callers.end() ? 0 : callers->second,
+          .kind = fault.kind,
+          .error = fault.error,
+          .whole_tree = fault.whole_tree};
+}
+
+/// A cell on its way into the matrix. Those with the least turn are taken, and of those the ones
+/// with the least lot.
+struct Candidate {
+  std::size_t turn = 0;  ///< So many cells of its scenario are taken before it.
+  std::uint64_t lot = 0;
+  Cell cell;
+
+  auto operator<=>(const Candidate&) const = default;
+};
+
+std::uint64_t lot_of(std::uint64_t seed, const Cell& cell) noexcept {
+  std::uint64_t chance = seed ^ (cell.scenario << 32U) ^ cell.fault;
+  next_random(chance);
+  return next_random(chance);
+}
+
+/// Leaves so many as stand for their strike, of as many scenarios as there are.
+void draw(std::vector<Candidate>& candidates) {
+  std::ranges::sort(candidates);
+  std::map<std::size_t, std::size_t> turns;
+  for (Candidate& each : candidates) {
+    each.turn = turns[each.cell.scenario]++;
+  }
+  std::ranges::sort(candidates);
+  candidates.resize(std::min(candidates.size(), cells_per_strike));
+}
+
+}  // namespace
+
+ScenarioMatrix scenario_matrix_of(std::span<const Crossing> clean) {
+  ScenarioMatrix matrix{.faults = matrix_of(clean), .callers = {}};
+  for (const Crossing& crossing : clean) {
+    matrix.callers.emplace(crossing.site, crossing.callers);
+  }
+  return matrix;
+}
+
+std::vector<Cell> all_cells_of(std::span<const ScenarioMatrix> matrices) {
+  std::vector<Cell> cells;
+  for (std::size_t scenario = 0; scenario < matrices.size(); ++scenario) {
+    for (std::size_t fault = 0; fault < matrices[scenario].faults.size(); ++fault) {
+      cells.push_back({.scenario = scenario, .fault = fault});
+    }
+  }
+  return cells;
+}
+
+std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::uint64_t seed) {
+  std::vector<Cell> cells;
+  std::map<Strike, std::vector<Candidate>> candidates;
+  for (const Cell& cell : all_cells_of(matrices)) {
+    const ScenarioMatrix& matrix = matrices[cell.scenario];
+    const Strike strike = strike_of(matrix.faults[cell.fault], matrix);
+    if (strike.callers == 0) {
+      cells.push_back(cell);
+    } else {
+      candidates[strike].push_back({.lot = lot_of(seed, cell), .cell = cell});
+    }
+  }
+  for (auto& [strike, mine] : candidates) {
+    draw(mine);
+    for (const Candidate& drawn : mine) {
+      cells.push_back(drawn.cell);
+    }
+  }
+  std::ranges::sort(cells);
+  return cells;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,157 @@
+#include "harness/instrument/callers.hpp"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <link.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace lastref::harness {
+namespace {
+
+/// As namespaces stand in mangled names.
+constexpr std::string_view harness_mark = "7lastref7harness";
+constexpr std::string_view product_mark = "7lastref";
+
+/// Longer chains are as good as equal.
+constexpr std::size_t frames_max = 64;
+
+enum class Room : std::uint8_t { other, product, harness };
+
+struct Function {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  Room room = Room::other;
+};
+
+Room room_of(std::string_view symbol) noexcept {
+  return symbol.find(harness_mark) != std::string_view::npos   ? Room::harness
+         : symbol.find(product_mark) != std::string_view::npos ? Room::product
+                                                               : Room::other;
+}
+
+void add_functions(Elf* elf, Elf_Scn* section, std::vector<Function>& functions) {
+  GElf_Shdr header;
+  if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_SYMTAB) {
+    return;
+  }
+  Elf_Data* data = elf_getdata(section, nullptr);
+  const std::size_t entries = header.sh_entsize == 0 ? 0 : header.sh_size / header.sh_entsize;
+  for (std::size_t at = 0; data != nullptr && at < entries; ++at) {
+    GElf_Sym symbol;
+    if (gelf_getsym(data, static_cast<int>(at), &symbol) == nullptr ||
+        GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_size == 0) {
+      continue;
+    }
+    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (const Room room = name == nullptr ? Room::other : room_of(name); room != Room::other) {
+      functions.push_back(
+          {.begin = symbol.st_value, .end = symbol.st_value + symbol.st_size, .room = room});
+    }
+  }
+}
+
+std::vector<Function> functions_of_program() {
+  std::vector<Function> functions;
+  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0 || elf_version(EV_CURRENT) == EV_NONE) {
+    return functions;
+  }
+  if (Elf* elf = elf_begin(file, ELF_C_READ, nullptr); elf != nullptr) {
+    for (Elf_Scn* each = elf_nextscn(elf, nullptr); each != nullptr;
+         each = elf_nextscn(elf, each)) {
+      add_functions(elf, each, functions);
+    }
+    elf_end(elf);
+  }
+  ::close(file);
+  std::ranges::sort(functions, {}, &Function::begin);
+  return functions;
+}
+
+/// By how much the program lies elsewhere in memory than its file says.
+std::uintptr_t load_bias() {
+  std::uintptr_t bias = 0;
+  const auto take_first = [](dl_phdr_info* program, std::size_t /*size*/, void* into) {
+    *static_cast<std::uintptr_t*>(into) = program->dlpi_addr;
+    return 1;
+  };
+  dl_iterate_phdr(take_first, &bias);
+  return bias;
+}
+
+struct Symbols {
+  std::vector<Function> functions = functions_of_program();
+  std::uintptr_t bias = load_bias();
+
+  Room room_at(std::uintptr_t address) const noexcept {
+    const auto after = std::ranges::upper_bound(functions, address, {}, &Function::begin);
+    return after == functions.begin() || address >= std::prev(after)->end ? Room::other
+                                                                          : std::prev(after)->room;
+  }
+};
+
+const Symbols& symbols() {
+  static const Symbols read;
+  return read;
+}
+
+/// A stack on its way up.
+class Chain {
+ public:
+  /// False when the harness's own code has been reached.
+  bool add(std::uintptr_t address) noexcept {
+    const Room room = symbols().room_at(address);
+    if (room == Room::harness) {
+      return size_ == 0;
+    }
+    // A call that calls itself is the same moment at every depth.
+    if (room == Room::product && size_ < frames_.size() &&
+        std::ranges::find(frames(), address) == frames().end()) {
+      frames_[size_++] = address;
+    }
+    return true;
+  }
+
+  std::uint32_t hash() const noexcept {
+    std::uint64_t hash = size_;
+    for (const std::uintptr_t frame : frames()) {
+      hash = (hash ^ frame) * 0x9e3779b97f4a7c15U;
+      hash ^= hash >> 32U;
+    }
+    return static_cast<std::uint32_t>(hash);
+  }
+
+ private:
+  std::span<const std::uintptr_t> frames() const noexcept { return {frames_.data(), size_}; }
+
+  std::array<std::uintptr_t, frames_max> frames_{};
+  std::size_t size_ = 0;
+};
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* chain) noexcept {
+  // What is returned to lies behind the call, and may belong to the next function.
+  const std::uintptr_t address = _Unwind_GetIP(context) - 1 - symbols().bias;
+  return static_cast<Chain*>(chain)->add(address) ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+}  // namespace
+
+bool knows_callers() {
+  return !symbols().functions.empty();
+}
+
+std::uint32_t callers_here() noexcept {
+  Chain chain;
+  _Unwind_Backtrace(&add_frame, &chain);
+  return chain.hash();
+}
+
+}  // namespace lastref::harness

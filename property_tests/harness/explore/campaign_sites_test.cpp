@@ -1,0 +1,72 @@
+// campaign_sites_test: which cells a campaign executes, and that it says how many there are.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/explore/campaign.hpp"
+#include "harness/explore/site_matrix.hpp"
+#include "harness/report/text.hpp"
+#include "property_tests/harness/explore/fake_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t faults_of_now = 4;
+constexpr std::size_t points = 2 * cells_per_strike;
+
+/// Many points that the same calls of the program lead to.
+Outcome comes_one_way(const Scenario&, const Plan& plan) {
+  std::vector<Crossing> crossings;
+  for (std::uint32_t k = 1; k <= points; ++k) {
+    crossings.push_back(crossing_of("now", k));
+    crossings.back().callers = 7;
+  }
+  return clean_outcome(plan, std::move(crossings));
+}
+
+class CampaignSites : public testing::Test {
+ protected:
+  Report run() {
+    FakeWorld world(comes_one_way);
+    World* const worlds[] = {&world};
+    return run_campaign(worlds, options_);
+  }
+
+  const std::vector<Scenario> scenarios_ = {named("family/one"), named("family/two")};
+  CampaignOptions options_ = {.scenarios = {&scenarios_[0], &scenarios_[1]},
+                              .all_scenarios = false,
+                              .budget = {},
+                              .random_runs_max = 0,
+                              .clock = {}};
+};
+
+TEST_F(CampaignSites, one_moment_of_the_program_is_struck_in_a_few_places) {
+  const Report report = run();
+  const std::size_t wanted = cells_per_strike * faults_of_now;
+  EXPECT_EQ(report.matrix.all, (Count{.total = wanted, .executed = wanted}));
+  EXPECT_EQ(report.full_matrix, 2 * points * faults_of_now);
+  EXPECT_EQ(report.site_matrix, wanted);
+  EXPECT_EQ(exit_of(report), Exit::clean);
+  EXPECT_THAT(
+      to_text(report),
+      testing::HasSubstr(fmt::format("has {} faults, the full one {}", wanted, 4 * wanted)));
+}
+
+TEST_F(CampaignSites, all_are_struck_where_all_is_wanted) {
+  options_.full = true;
+  const Report report = run();
+  EXPECT_EQ(report.matrix.all.executed, report.full_matrix);
+  EXPECT_EQ(report.full_matrix, 2 * points * faults_of_now);
+  EXPECT_LT(report.site_matrix, report.full_matrix);
+}
+
+TEST_F(CampaignSites, an_ambient_gets_few_kills_unless_all_is_wanted) {
+  const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
+  options_.ambients = {&deaf};
+  EXPECT_EQ(run().ambients[0].runs.total, 2U * (1 + 4));
+  options_.full = true;
+  EXPECT_EQ(run().ambients[0].runs.total, 2U * (1 + 20));
+}
+
+}  // namespace
+}  // namespace lastref::harness
