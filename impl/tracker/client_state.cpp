@@ -9,6 +9,7 @@ namespace {
 
 /// Five seconds in all.
 constexpr int pauses_max = 250;
+constexpr std::chrono::seconds patience_at_leave{1};
 
 constexpr std::uint32_t nonce_bit = 0x80000000U;  // so that no request has a nonce for its id
 
@@ -28,6 +29,21 @@ Client::State::State(os::Os& os, std::optional<RootOptions> root, std::string tr
       monitor_(os.make_monitor()),
       paths_{.folder = std::move(tree)} {}
 
+/// Who leaves with a release unsaid seems to leave its name behind. Who reads slowly is waited for,
+/// and who does not read is not.
+void Client::State::say_the_rest() {
+  const os::Instant deadline = os_.now() + patience_at_leave;
+  while (link_ && link_->wants_space() && !link_->broken() && os_.now() < deadline) {
+    std::array items{os::PollItem{.fd = link_->fd(), .want_write = true}};
+    const auto waited =
+        os::retry_interrupted([&] { return os_.poll(items, deadline - os_.now()); });
+    link_->flush();
+    if (!waited) {
+      return;
+    }
+  }
+}
+
 Client::State::~State() {
   {
     const os::Held held(*monitor_);
@@ -35,15 +51,12 @@ Client::State::~State() {
     // The lock goes first: the tracker must not find a member that is leaving and wait for its
     // death.
     lock_.close_quietly();
-    if (link_) {
-      // Once more: who leaves with a release unsaid seems to leave its name behind.
-      link_->flush();
-    }
+    say_the_rest();
     if (link_ && !link_->wants_space()) {
       link_->post(encode({.verb = Verb::leave, .entries = {}}));
     }
     if (thread_) {
-      wake();  // Not only closed: a forked child may have the pipe open as well.
+      static_cast<void>(wake());  // Not only closed: a forked child may have the pipe open as well.
     }
     wake_write_.close_quietly();
   }
@@ -142,7 +155,7 @@ Status Client::State::release(const Resource& resource) {
     }
   }
   post({.verb = Verb::release, .entries = {{.resource = resource}}});
-  return ok();
+  return broken_ ? Status(failure(*broken_)) : ok();
 }
 
 /// Once: makes or joins the tree, says who we are, and starts the I/O thread. The tracker comes
@@ -303,25 +316,30 @@ void Client::State::post(const Message& message) {
   }
   link_->post(encode(message));
   if (link_->broken() || link_->wants_space()) {
-    wake();
+    if (const Status woken = wake(); !woken && !broken_) {
+      broken_ = woken.error();  // Nobody will say it.
+    }
   } else {
     on_its_way_ = posted_;
   }
 }
 
-/// Makes the I/O thread look again.
-void Client::State::wake() {
+/// Makes the I/O thread look again. On an error it looks for the last time.
+Status Client::State::wake() {
   const std::byte byte{1};
   const auto woken =
       os::retry_interrupted([&] { return os_.write(wake_write_.get(), std::span(&byte, 1)); });
   if (!woken && woken.error().code != std::errc::resource_unavailable_try_again) {
-    // The end of the pipe is news too, though the last.
     wake_write_.close_quietly();
+    return failure(woken.error());
   }
+  return ok();
 }
 
 void Client::State::give_up(Error error) {
-  broken_ = std::move(error);
+  if (!broken_) {
+    broken_ = std::move(error);
+  }
   link_.reset();
   if (is_for_want_of_descriptors(*broken_)) {
     // Everybody would wait for what this process has to announce, and as long as it lives.

@@ -66,7 +66,8 @@ struct Client::State {
   void handle_tracker_death(std::string& notice);
   void ask_for_future();
   void give_up(Error error);
-  void wake();
+  void say_the_rest();
+  Status wake();
   void forget_everything();
 
   // The I/O thread.

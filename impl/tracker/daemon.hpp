@@ -104,6 +104,7 @@ class Daemon {
   void take_register(ConnectionId id, Connection& connection, Message& message);
   void forget(std::size_t count);
   bool renounce(const Message& message);
+  void leave_to_the_end(std::span<const Entry> entries);
   void take_forget(Connection& connection, const Message& message);
   void take_release(Connection& connection, const Message& message);
   bool is_stale_release(MemberId member, const Entry& entry);

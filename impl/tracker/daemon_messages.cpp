@@ -140,8 +140,6 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
     }
   }
   for (const Entry& entry : message.entries) {
-    cleaner_.cancel(entry.resource);
-    left_.erase(entry.resource);  // From here on it is a name in use.
     // Where it is would depend on our own working folder, or on that of the next start.
     Status entered = is_relative(entry.resource)
                          ? failure(std::errc::invalid_argument, to_text(entry.resource))
@@ -150,6 +148,9 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
       answer(connection, message.id, entered.error().code);
       return;
     }
+    // From here on it is a name in use. What is refused is cleaned up as it would have been.
+    cleaner_.cancel(entry.resource);
+    left_.erase(entry.resource);
     registry_.add(*connection.member, entry.resource, entry.count);
     abandoned_.erase(entry.resource);
   }
@@ -245,14 +246,24 @@ bool Daemon::renounce(const Message& message) {
   return all;
 }
 
+/// Of what could not be forgotten, and nobody counts, the clean-up has been renounced already.
+void Daemon::leave_to_the_end(std::span<const Entry> entries) {
+  for (const Entry& entry : entries) {
+    if (!registry_.knows(entry.resource) && ledger_.contains(entry.resource)) {
+      left_.insert(entry.resource);
+    }
+  }
+}
+
 void Daemon::take_forget(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
-    const bool was_left = left_.erase(entry.resource) > 0;
-    abandoned_.erase(entry.resource);  // Its holder may have died, and its doom never come.
     if (Status struck = ledger_.forget(entry.resource); !struck) {
+      leave_to_the_end(std::span(&entry, std::to_address(message.entries.end())));
       answer(connection, message.id, struck.error().code);
       return;
     }
+    const bool was_left = left_.erase(entry.resource) > 0;
+    abandoned_.erase(entry.resource);  // Its holder may have died, and its doom never come.
     const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
     for (const MemberId holder : holders) {
       const auto found = members_.find(holder);
