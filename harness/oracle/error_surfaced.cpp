@@ -53,6 +53,9 @@ constexpr Harmless harmless[] = {
     // that.
     {Call::poll, ENOMEM},
     {Call::find_lock, ENOLCK},
+    // Space that is not given back is there for whoever writes next.
+    {Call::punch_hole, EIO},
+    {Call::punch_hole, EOPNOTSUPP},
 };
 
 /// EINTR and would-block are for trying again, which a later success shows; close has nothing to

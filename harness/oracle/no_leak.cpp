@@ -86,9 +86,13 @@ bool is_probe(std::string_view path) {
 /// Whether a look at it was made to say, by a fault, that nothing is there: who cleans up and hears
 /// that has done all he can.
 bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
+  bool tracker_died = false;
   return std::ranges::any_of(evidence.records, [&](const Record& record) {
+    tracker_died = tracker_died || (is_tracker(record) && is_fact(record, fact::died));
+    // A root cleans up behind a tracker that died.
+    const bool cleans_up = is_tracker(record) || (tracker_died && record.role == "root");
     return record.call == Call::status_at && record.injected && record.error == ENOENT &&
-           is_tracker(record) && record.text.view() == journal_text(path);
+           cleans_up && record.text.view() == journal_text(path);
   });
 }
 
