@@ -12,6 +12,7 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/explore/second_level.hpp"
 #include "harness/explore/site_matrix.hpp"
 #include "harness/explore/tally.hpp"
 
@@ -52,6 +53,7 @@ class Campaign {
     if (!options_.only_ambients) {
       run_clean();
       run_matrix();
+      run_second_level();
     }
     run_ambients();
     if (!options_.only_ambients) {
@@ -83,6 +85,7 @@ class Campaign {
   void begin();
   void run_clean();
   void run_matrix();
+  void run_second_level();
   void run_ambients();
   void run_random();
   void finish();
@@ -93,6 +96,8 @@ class Campaign {
   void plan();
   void plan(const Cell& cell);
   void execute(const Done& done);
+  std::optional<Job> next_of_second_level();
+  void execute_pair(const Done& done);
   std::optional<Job> next_in_ambient();
   void play_in_ambient(const Done& done);
   void say_what_is_left_out();
@@ -109,6 +114,9 @@ class Campaign {
   std::vector<ScenarioMatrix> matrices_;  ///< One a scenario
   std::vector<Cell> cells_;               ///< What is left to execute
   std::size_t cells_given_ = 0;
+  std::optional<SecondLevel> second_level_;
+  std::vector<Pair> pairs_;
+  std::size_t pairs_given_ = 0;
   std::vector<std::size_t> small_;  ///< Scenarios, and
   std::vector<std::size_t> big_;    ///< those that are too big for the matrix.
   std::size_t small_given_ = 0;
@@ -236,6 +244,7 @@ void Campaign::plan() {
   report_.site_matrix = site.size();
   std::ranges::for_each(options_.full ? all : site, [this](const Cell& cell) { plan(cell); });
   mix(cells_);
+  second_level_.emplace(matrices_, options_.seed);
 }
 
 /// Puts it on the list, unless an earlier campaign has executed it.
@@ -274,6 +283,7 @@ std::optional<Job> Campaign::next_of_matrix() {
   }
   const Cell& next = cells_[cells_given_++];
   made.faults = {fault_of(next)};
+  made.wants_aftermath = true;
   return job_of(next.scenario, CampaignPhase::matrix, std::move(made));
 }
 
@@ -297,8 +307,40 @@ void Campaign::execute(const Done& done) {
   }
   report_.matrix.execute(fault);
   ++report_.scenarios[done.job.scenario].matrix.executed;
+  second_level_->add(done.job.scenario, fault, done.outcome.crossings);
   if (options_.memory != nullptr && done.outcome.findings.empty()) {
     options_.memory->add(name, fault);
+  }
+}
+
+void Campaign::run_second_level() {
+  pairs_ = second_level_->pairs();
+  for (const Pair& pair : pairs_) {
+    report_.second_level.plan(pair.second);
+  }
+  const std::size_t runs_before = report_.runs;
+  say(CampaignPhase::second_level, pairs_.size());
+  work([this] { return next_of_second_level(); }, &Campaign::execute_pair);
+  report_.second_level_runs = report_.runs - runs_before;
+}
+
+std::optional<Job> Campaign::next_of_second_level() {
+  if (pairs_given_ == pairs_.size() || is_over()) {
+    return std::nullopt;
+  }
+  const Pair& next = pairs_[pairs_given_++];
+  Plan made;
+  made.faults = {next.first, next.second};
+  return job_of(next.scenario, CampaignPhase::second_level, std::move(made));
+}
+
+void Campaign::execute_pair(const Done& done) {
+  const std::vector<Fault>& pair = done.job.plan.faults;
+  if (done.outcome.faults_fired == pair.size()) {
+    report_.second_level.execute(pair.back());
+  } else {
+    report_.missed.push_back({.scenario = scenario(done.job.scenario).name,
+                              .fault = to_text(pair.front()) + ", then " + to_text(pair.back())});
   }
 }
 
@@ -390,8 +432,8 @@ void Campaign::run_random() {
         return job;
       },
       nullptr);
-  report_.random_runs =
-      report_.runs - report_.matrix_runs - report_.clean_runs - report_.ambient_runs;
+  report_.random_runs = report_.runs - report_.matrix_runs - report_.second_level_runs -
+                        report_.clean_runs - report_.ambient_runs;
 }
 
 void Campaign::say_what_is_left_out() {

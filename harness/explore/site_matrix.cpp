@@ -1,7 +1,6 @@
 #include "harness/explore/site_matrix.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include "harness/choice/choices.hpp"
 #include "harness/explore/matrix.hpp"
@@ -11,9 +10,7 @@ namespace {
 
 /// A moment, and what happens at it.
 struct Strike {
-  std::string_view role;
-  std::string_view name;
-  std::uint32_t callers = 0;
+  Moment moment;
   FaultKind kind = FaultKind::kill_before;
   int error = 0;
   bool whole_tree = false;
@@ -23,9 +20,7 @@ struct Strike {
 
 Strike strike_of(const Fault& fault, const ScenarioMatrix& of) {
   const auto callers = of.callers.find(fault.site);
-  return {.role = base_of(fault.site.role),
-          .name = fault.site.name,
-          .callers = callers == of.callers.end() ? 0 : callers->second,
+  return {.moment = moment_of(fault.site, callers == of.callers.end() ? 0 : callers->second),
           .kind = fault.kind,
           .error = fault.error,
           .whole_tree = fault.whole_tree};
@@ -60,6 +55,10 @@ void draw(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
+Moment moment_of(const Site& site, std::uint32_t callers) {
+  return {.role = std::string(base_of(site.role)), .name = site.name, .callers = callers};
+}
+
 ScenarioMatrix scenario_matrix_of(std::span<const Crossing> clean) {
   ScenarioMatrix matrix{.faults = matrix_of(clean), .callers = {}};
   for (const Crossing& crossing : clean) {
@@ -84,7 +83,7 @@ std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::
   for (const Cell& cell : all_cells_of(matrices)) {
     const ScenarioMatrix& matrix = matrices[cell.scenario];
     const Strike strike = strike_of(matrix.faults[cell.fault], matrix);
-    if (strike.callers == 0) {
+    if (strike.moment.callers == 0) {
       cells.push_back(cell);
     } else {
       candidates[strike].push_back({.lot = lot_of(seed, cell), .cell = cell});

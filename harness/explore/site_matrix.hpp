@@ -14,12 +14,24 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
+
+/// Where in the program a site is: a role whatever its incarnation, a call, and its callers.
+struct Moment {
+  std::string role;
+  std::string name;
+  std::uint32_t callers = 0;
+
+  auto operator<=>(const Moment&) const = default;
+};
+
+Moment moment_of(const Site& site, std::uint32_t callers);
 
 /// So many cells stand for all that strike the program at one moment in one way.
 inline constexpr std::size_t cells_per_strike = 4;

@@ -145,7 +145,9 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* chain) noexcept {
 }  // namespace
 
 bool knows_callers() {
-  return !symbols().functions.empty();
+  // The first unwinding of a program sorts its tables, which no process of a run has to do again.
+  static const bool known = !symbols().functions.empty() && (callers_here(), true);
+  return known;
 }
 
 std::uint32_t callers_here() noexcept {

@@ -18,10 +18,12 @@ bool looks_at_kills(std::span<const Fault> faults) noexcept {
   return !faults.empty() && hash_of(to_text(faults.front())) % 4 != 0;
 }
 
-/// Callers are for planning, from clean runs.
+/// Callers are for planning.
 void InterceptorState::follow(const Plan& plan) {
   looks = looks_at_kills(plan.faults);
-  notes_callers = knows_callers() && plan.wants_crossings && plan.faults.empty();
+  notes_callers =
+      knows_callers() && plan.wants_crossings && plan.faults.empty() && plan.ambient.empty();
+  notes_aftermath = knows_callers() && plan.wants_aftermath;
 }
 
 bool InterceptorState::has_fired() const noexcept {
@@ -142,7 +144,7 @@ Injection PlanInterceptor::before(const PendingCall& pending_call) noexcept {
   }
   if (has_space_for_crossings()) {
     if (Record* begins = record(pending_call, RecordKind::begin)) {
-      begins->callers = state_.notes_callers ? callers_here() : 0;
+      begins->callers = state_.wants_callers() ? callers_here() : 0;
       publish(*begins);
     }
   }

@@ -29,14 +29,16 @@ struct InterceptorState {
   std::uint32_t crossings = 0;
   std::uint32_t crossings_allowed = crossings_max;
   PointSet reached = {};
-  bool observing = false;  ///< Only the tracker goes, and nothing counts.
-  bool looks = false;      ///< The tracker is asked at once after each kill.
-  bool notes_callers = false;
+  bool observing = false;        ///< Only the tracker goes, and nothing counts.
+  bool looks = false;            ///< The tracker is asked at once after each kill.
+  bool notes_callers = false;    ///< From the start, or
+  bool notes_aftermath = false;  ///< when the first fault has struck.
   std::array<bool, faults_max> fired = {};
 
   /// What the plan says about all processes together. Before the first of them starts.
   void follow(const Plan& plan);
   bool has_fired() const noexcept;
+  bool wants_callers() const noexcept { return notes_callers || (notes_aftermath && has_fired()); }
   /// Whether the tracker is to be asked at such a moment. Not before the first fault: what it is
   /// planned for has to come as in a run without it.
   bool wants_look() const noexcept { return looks && !observing && has_fired(); }

@@ -155,6 +155,7 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.choices);
   with(request.plan.seed);
   with(request.plan.wants_crossings);
+  with(request.plan.wants_aftermath);
   with(request.plan.ambient);
 }
 

@@ -68,6 +68,9 @@ Outcome outcome_of(const Evidence& evidence) {
   }
   if (evidence.plan.wants_crossings) {
     outcome.crossings = crossings_of(evidence.records);
+  } else if (evidence.plan.wants_aftermath) {
+    outcome.crossings = crossings_of(evidence.records);
+    std::erase_if(outcome.crossings, [](const Crossing& each) { return each.callers == 0; });
   }
   if (!outcome.findings.empty()) {
     outcome.last_crossings = last_crossings_of(evidence.records);

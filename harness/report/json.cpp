@@ -92,13 +92,18 @@ Json list_of(const std::vector<Each>& items) {
   return json;
 }
 
+Json json_of(const MatrixCount& matrix) {
+  Json json = json_of(matrix.all);
+  json["by_role"] = json_of(matrix.by_role);
+  json["by_fault"] = json_of(matrix.by_fault);
+  return json;
+}
+
 Json matrix_of_report(const Report& report) {
-  Json json = json_of(report.matrix.all);
+  Json json = json_of(report.matrix);
   json["site_total"] = report.site_matrix;
   json["full_total"] = report.full_matrix;
   json["resumed"] = report.resumed;
-  json["by_role"] = json_of(report.matrix.by_role);
-  json["by_fault"] = json_of(report.matrix.by_fault);
   json["not_reached"] = list_of(report.missed);
   return json;
 }
@@ -127,6 +132,7 @@ std::string to_json(const Report& report) {
   json["runs"] = report.runs;
   json["runs_by_purpose"] = {{"clean", report.clean_runs},
                              {"matrix", report.matrix_runs},
+                             {"second_level", report.second_level_runs},
                              {"ambients", report.ambient_runs},
                              {"random", report.random_runs}};
   json["interrupted"] = report.interrupted;
@@ -135,6 +141,7 @@ std::string to_json(const Report& report) {
   json["points_reached"] = report.points_reached;
   json["points_never_reached"] = report.never_reached;
   json["matrix"] = matrix_of_report(report);
+  json["second_level"] = json_of(report.second_level);
   json["ambients"] = list_of(report.ambients);
   json["oracles"] = list_of(report.oracles);
   json["kills"] = report.kills;

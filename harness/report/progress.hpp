@@ -7,7 +7,7 @@
 namespace lastref::harness {
 
 /// What a campaign does, in this order.
-enum class CampaignPhase : std::uint8_t { clean, matrix, ambients, random };
+enum class CampaignPhase : std::uint8_t { clean, matrix, second_level, ambients, random };
 
 struct CampaignProgress {
   CampaignPhase phase = CampaignPhase::clean;

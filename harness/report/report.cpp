@@ -48,6 +48,11 @@ std::string why_incomplete(const Report& report) {
     why.push_back(fmt::format(
         "{} of {} faults were not executed", matrix.total - matrix.executed, matrix.total));
   }
+  if (const Count& second = report.second_level.all; second.executed < second.total) {
+    why.push_back(fmt::format("{} of {} faults after a fault were not executed",
+                              second.total - second.executed,
+                              second.total));
+  }
   if (const Count count = in_ambients(report); count.executed < count.total) {
     why.push_back(fmt::format(
         "{} of {} runs in ambients were not executed", count.total - count.executed, count.total));
@@ -85,7 +90,8 @@ Exit exit_of(const Report& report) noexcept {
   if (!report.differences.empty() || !report.groups.empty()) {
     return Exit::not_deterministic;
   }
-  if (report.matrix.all.executed < report.matrix.all.total || misses_points(report) ||
+  if (report.matrix.all.executed < report.matrix.all.total ||
+      report.second_level.all.executed < report.second_level.all.total || misses_points(report) ||
       in_ambients(report).executed < in_ambients(report).total || report.interrupted ||
       !report.left_out.empty() || !blind_oracles(report).empty()) {
     return Exit::incomplete;

@@ -102,6 +102,7 @@ struct Report {
   std::size_t runs = 0;
   std::size_t clean_runs = 0;
   std::size_t matrix_runs = 0;
+  std::size_t second_level_runs = 0;
   std::size_t resumed = 0;  ///< Faults of the matrix that an earlier gate had executed.
   std::size_t ambient_runs = 0;
   std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
@@ -114,6 +115,7 @@ struct Report {
   MatrixCount matrix;                      ///< What was planned: one of these two.
   std::size_t site_matrix = 0;             ///< Faults that stand for all of their moments
   std::size_t full_matrix = 0;             ///< Faults of all scenarios
+  MatrixCount second_level;                ///< Faults where only faulted runs come
   std::size_t kills_in_ambient = 0;        ///< Of each scenario in each ambient, if it has so many
   std::vector<AmbientReport> ambients;
   std::vector<OracleReport> oracles;

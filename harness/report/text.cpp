@@ -15,6 +15,8 @@ std::string_view name_of(CampaignPhase phase) {
   switch (phase) {
     case CampaignPhase::clean:
       return "clean runs";
+    case CampaignPhase::second_level:
+      return "second level";
     case CampaignPhase::matrix:
       return "matrix";
     case CampaignPhase::ambients:
@@ -77,8 +79,8 @@ std::string row(std::string_view name, const Count& count) {
   return fmt::format("  {:<34}{:>9}{:>9}\n", name, count.total, count.executed);
 }
 
-std::string table_of(const MatrixCount& matrix) {
-  std::string text = fmt::format("  {:<34}{:>9}{:>9}\n", "faults", "total", "executed");
+std::string table_of(std::string_view name, const MatrixCount& matrix) {
+  std::string text = fmt::format("  {:<34}{:>9}{:>9}\n", name, "total", "executed");
   for (const auto& [role, count] : matrix.by_role) {
     text += row("at " + role, count);
   }
@@ -89,7 +91,7 @@ std::string table_of(const MatrixCount& matrix) {
 }
 
 std::string text_of_matrix(const Report& report) {
-  return table_of(report.matrix) +
+  return table_of("faults", report.matrix) +
          fmt::format("  the site matrix of seed {} has {} faults, the full one {}\n\n",
                      report.seed,
                      report.site_matrix,
@@ -195,10 +197,13 @@ std::string text_of_worlds(const Report& report) {
 
 std::string text_of_speed(const Report& report) {
   std::string text = fmt::format(
-      "  {} runs ({} clean, {} matrix, {} in ambients, {} random) in {:.1f} s, {:.0f} a second",
+      "  {} runs ({} clean, {} matrix, {} second level, {} in ambients, {} random) in {:.1f} s, "
+      "{:.0f} "
+      "a second",
       report.runs,
       report.clean_runs,
       report.matrix_runs,
+      report.second_level_runs,
       report.ambient_runs,
       report.random_runs,
       report.seconds,
@@ -251,6 +256,7 @@ std::string to_text(const Report& report) {
   text += text_of_omissions(report);
   text += table_of(report.scenarios) + "\n";
   text += text_of_matrix(report);
+  text += table_of("faults after a fault", report.second_level) + "\n";
   text += table_of_ambients(report);
   text += table_of(report.oracles);
   text += text_of_worlds(report);

@@ -23,6 +23,9 @@ struct Plan {
   /// With a seed, questions past the end of `choices` are answered by chance.
   std::optional<std::uint64_t> seed;
   bool wants_crossings = false;  ///< Fill Outcome::crossings.
+  /// Fill Outcome::crossings with those that begin when the first fault has struck. Only those that
+  /// have callers.
+  bool wants_aftermath = false;
   std::string ambient = {};      ///< In which processes it runs; empty: the usual ones.
 };
 

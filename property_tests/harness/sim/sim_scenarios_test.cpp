@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/tracker/tracker.hpp"
 #include "harness/explore/exhaustive.hpp"
 #include "harness/explore/matrix.hpp"
@@ -12,6 +13,21 @@
 
 namespace lastref::harness {
 namespace {
+
+/// Runs it with these faults, all of which have to strike and none of which is to be noticed.
+Outcome expect_well(const Scenario& scenario, const std::vector<std::string_view>& faults) {
+  Plan plan;
+  std::string all;
+  for (const std::string_view fault : faults) {
+    plan.faults.push_back(parse_fault(fault).value());
+    all.append(" ").append(fault);
+  }
+  SimWorld world;
+  Outcome outcome = world.run(scenario, plan);
+  EXPECT_EQ(outcome.faults_fired, faults.size()) << all;
+  EXPECT_TRUE(outcome.findings.empty()) << all << ": " << outcome.findings.front().seen;
+  return outcome;
+}
 
 testing::AssertionResult holds(const Exhausted& exhausted) {
   if (exhausted.counterexamples.empty()) {
@@ -59,14 +75,8 @@ TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halv
 /// The name has been registered, nobody was told, and the connection is gone: between the new
 /// announcement and the register that comes again, nobody seems to hold it.
 TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
-  const Plan plan{.faults = {parse_fault("tracker/send(conn:root)#4 fail_once EPIPE").value(),
-                             parse_fault("root/send(tracker)#4 pause").value()},
-                  .choices = {},
-                  .seed = {}};
-  SimWorld world;
-  const Outcome outcome = world.run(a_forgotten_name_begins_anew(), plan);
-  EXPECT_EQ(outcome.faults_fired, 2U);
-  EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
+  expect_well(a_forgotten_name_begins_anew(),
+              {"tracker/send(conn:root)#4 fail_once EPIPE", "root/send(tracker)#4 pause"});
 }
 
 /// Who is killed while it holds: in most plans the tracker is asked before anybody else goes on.
@@ -100,43 +110,66 @@ TEST(SimScenarios, one_call_that_fails_as_a_tree_ends_leaves_nothing_T5) {
                             "tracker/remove_folder(tree)#1 fail_once EBUSY",
                             "tracker/find_lock(lock)#4 fail_once ENOLCK",
                             "tracker/write_at(ledger)#2 fail_always ENOSPC"}) {
-    SimWorld world;
-    const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
-    const Outcome outcome = world.run(two_holders_release_at_once(), plan);
-    EXPECT_EQ(outcome.faults_fired, 1U) << fault;
-    EXPECT_EQ(outcome.leftovers, 0U) << fault;
-    EXPECT_TRUE(outcome.findings.empty()) << fault << ": " << outcome.findings.front().seen;
+    EXPECT_EQ(expect_well(two_holders_release_at_once(), {fault}).leftovers, 0U) << fault;
   }
 }
 
-/// The faults that noticed something once.
 TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
   for (const char* fault : {"root/close(ledger)#1 fail_once EINTR",
                             "client_a/close(lock)#1 fail_once EINTR",
                             "root/connect(socket)#1 fail_once EAGAIN",
                             "client_a/connect(socket)#1 fail_once EAGAIN",
-                            "client_b/send(tracker)#3 fail_once EAGAIN",
-                            "root/wait_child(process:tracker)#1 fail_once EINTR"}) {
-    const bool is_of_the_end = std::string_view(fault).find("wait_child") != std::string_view::npos;
-    SimWorld world;
-    const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
-    const Outcome outcome =
-        world.run(is_of_the_end ? the_root_leaves_first() : two_holders_release_at_once(), plan);
-    EXPECT_EQ(outcome.faults_fired, 1U) << fault;
-    EXPECT_EQ(outcome.standard_error, "") << fault;
-    EXPECT_TRUE(outcome.findings.empty()) << fault << ": " << outcome.findings.front().seen;
+                            "client_b/send(tracker)#3 fail_once EAGAIN"}) {
+    EXPECT_EQ(expect_well(two_holders_release_at_once(), {fault}).standard_error, "") << fault;
   }
+  const Outcome ended =
+      expect_well(the_root_leaves_first(), {"root/wait_child(process:tracker)#1 fail_once EINTR"});
+  EXPECT_EQ(ended.standard_error, "");
 }
 
 /// The thread that hears of the forget, and the one that waits for another tracker, come late.
 TEST(SimScenarios, a_name_that_is_held_anew_stays_however_late_its_holder_hears_T3_T6) {
   for (const char* fault : {"client_a/poll()#2 pause", "client_a/find_lock(lock)#1 pause"}) {
-    SimWorld world;
-    const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
-    const Outcome outcome = world.run(a_forgotten_name_is_held_again(), plan);
-    EXPECT_EQ(outcome.faults_fired, 1U) << fault;
-    EXPECT_TRUE(outcome.findings.empty()) << fault << ": " << outcome.findings.front().seen;
+    expect_well(a_forgotten_name_is_held_again(), {fault});
   }
+}
+
+/// A release that could not be said at once is said before its process goes.
+TEST(SimScenarios, who_leaves_says_what_it_has_to_say_T3) {
+  constexpr std::string_view full = "client_a/send(tracker)#4 fail_once EAGAIN";
+  for (const char* then :
+       {"client_a/send(tracker)#5 fail_once EAGAIN", "client_a/poll()#5 fail_once EINTR"}) {
+    EXPECT_EQ(expect_well(release_against_register(), {full, then}).standard_error, "") << then;
+  }
+}
+
+TEST(SimScenarios, a_release_fails_that_nobody_will_say_T3) {
+  expect_well(a_relative_name_means_one_place(),
+              {"root/send(tracker)#4 fail_once EAGAIN", "root/write(pipe.write)#1 fail_once EIO"});
+}
+
+/// Of a name that could not be cleaned up, a new life is refused: it is cleaned up in the end.
+TEST(SimScenarios, a_refused_register_leaves_a_clean_up_as_it_was_T5) {
+  expect_well(the_same_array_is_sent_again(),
+              {"tracker/remove_folder(arrays:call)#1 fail_always EBUSY",
+               "tracker/write_at(ledger)#13 fail_once EIO"});
+}
+
+TEST(SimScenarios, what_comes_after_a_fault_has_callers_and_nothing_else_has) {
+  SimWorld world;
+  Plan plan{
+      .faults = {parse_fault("tracker/poll()#4 kill_before").value()}, .choices = {}, .seed = {}};
+  EXPECT_TRUE(world.run(the_tracker_is_killed(), plan).crossings.empty());
+  plan.wants_aftermath = true;
+  const Outcome outcome = world.run(the_tracker_is_killed(), plan);
+  ASSERT_EQ(outcome.faults_fired, 1U);
+  bool was_replaced = false;
+  for (const Crossing& crossing : outcome.crossings) {
+    EXPECT_NE(crossing.callers, 0U) << to_text(crossing);
+    EXPECT_NE(crossing.site.name, "make_folder") << "that was before";
+    was_replaced = was_replaced || crossing.site.role == "tracker#2";
+  }
+  EXPECT_TRUE(was_replaced);
 }
 
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {

@@ -8,6 +8,7 @@
 
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
+#include "harness/explore/plans.hpp"
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/sim/sim_world.hpp"
 
@@ -38,6 +39,8 @@ std::string name_of_test(const testing::TestParamInfo<std::string>& each) {
   std::ranges::replace(name, '/', '_');
   return name;
 }
+
+constexpr std::size_t aftermaths_tried = 10;
 
 class Worlds : public testing::TestWithParam<std::string> {
  protected:
@@ -79,6 +82,18 @@ TEST_P(Worlds, agree_on_faults) {
     Plan plan = clean;
     plan.faults = {matrix[at]};
     compare(plan, to_text(matrix[at]));
+  }
+}
+
+TEST_P(Worlds, agree_on_what_comes_after_a_fault) {
+  const Plan clean{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
+  const std::vector<Fault> kills = sample_of_kills(
+      1, GetParam(), matrix_of(sim_.run(scenario_, clean).crossings), aftermaths_tried);
+  for (const Fault& kill : kills) {
+    Plan plan{.faults = {kill}, .choices = {}, .seed = {}};
+    plan.wants_aftermath = true;
+    EXPECT_EQ(sim_.run(scenario_, plan).crossings, kernel_.run(scenario_, plan).crossings)
+        << to_text(kill);
   }
 }
 

@@ -1,0 +1,47 @@
+#include "harness/explore/second_level.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "harness/explore/matrix.hpp"
+#include "harness/journal/record.hpp"
+
+namespace lastref::harness {
+
+SecondLevel::SecondLevel(std::span<const ScenarioMatrix> first_level, std::uint64_t seed)
+    : seed_(seed) {
+  for (const ScenarioMatrix& matrix : first_level) {
+    for (const auto& [site, callers] : matrix.callers) {
+      clean_.insert(moment_of(site, callers));
+    }
+  }
+}
+
+void SecondLevel::add(std::size_t scenario, const Fault& first, std::span<const Crossing> after) {
+  for (const Crossing& crossing : after) {
+    const Moment moment = moment_of(crossing.site, crossing.callers);
+    if (crossing.callers == 0 || clean_.contains(moment)) {
+      continue;
+    }
+    const std::uint64_t lot = hash_of(
+        fmt::format("{} {} {} {}", seed_, scenario, to_text(first), to_text(crossing.site)));
+    Drawn& mine = drawn_[moment];
+    if (lot < mine.lot) {
+      mine = {.lot = lot, .scenario = scenario, .first = first, .crossing = crossing};
+    }
+  }
+}
+
+std::vector<Pair> SecondLevel::pairs() const {
+  std::vector<Pair> pairs;
+  for (const auto& [moment, drawn] : drawn_) {
+    for (const Fault& second : matrix_of(std::span(&drawn.crossing, 1))) {
+      pairs.push_back({.scenario = drawn.scenario, .first = drawn.first, .second = second});
+    }
+  }
+  std::ranges::sort(pairs);
+  return pairs;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,128 @@
+// second_level_test: what is struck where only faulted runs come.
+#include "harness/explore/second_level.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "harness/explore/campaign.hpp"
+#include "harness/explore/matrix.hpp"
+#include "property_tests/harness/explore/fake_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t faults_of_find_lock = 6;
+
+Crossing found_at(std::uint32_t callers, const std::string& role = "root", std::uint32_t k = 1) {
+  Crossing made = crossing_of("find_lock", k);
+  made.site.role = role;
+  made.callers = callers;
+  return made;
+}
+
+Fault killed_before(const Crossing& crossing) {
+  return {.site = crossing.site, .kind = FaultKind::kill_before};
+}
+
+class SecondLevelTest : public testing::Test {
+ protected:
+  SecondLevel level(std::uint64_t seed = 1) const { return {std::span(&clean_, 1), seed}; }
+
+  const Crossing usual_ = found_at(7);
+  const Fault first_ = killed_before(usual_);
+  const Fault other_first_ = killed_before(found_at(7, "root", 2));
+  const ScenarioMatrix clean_ = scenario_matrix_of(std::span(&usual_, 1));
+};
+
+TEST_F(SecondLevelTest, a_moment_of_clean_runs_is_of_the_first_level) {
+  SecondLevel tested = level();
+  const Crossing again = found_at(7, "root#2", 9);
+  tested.add(0, first_, std::span(&again, 1));
+  EXPECT_EQ(tested.moments(), 0U);
+  EXPECT_TRUE(tested.pairs().empty());
+}
+
+TEST_F(SecondLevelTest, a_new_moment_gets_each_fault_that_is_worth_planning) {
+  SecondLevel tested = level();
+  const Crossing fresh = found_at(8, "root#2");
+  tested.add(3, first_, std::span(&fresh, 1));
+  const std::vector<Fault> worth = matrix_of(std::span(&fresh, 1));
+  ASSERT_EQ(worth.size(), faults_of_find_lock);
+  std::vector<Fault> seconds;
+  for (const Pair& pair : tested.pairs()) {
+    EXPECT_EQ(pair.scenario, 3U);
+    EXPECT_EQ(pair.first, first_);
+    seconds.push_back(pair.second);
+  }
+  EXPECT_EQ(seconds, worth);
+}
+
+TEST_F(SecondLevelTest, what_has_no_callers_is_no_moment) {
+  SecondLevel tested = level();
+  const Crossing fresh = found_at(0);
+  tested.add(0, first_, std::span(&fresh, 1));
+  EXPECT_EQ(tested.moments(), 0U);
+}
+
+TEST_F(SecondLevelTest, the_order_of_runs_decides_nothing_and_the_seed_does) {
+  const Crossing here = found_at(8);
+  const Crossing there = found_at(8, "root", 2);
+  std::set<std::vector<Pair>> drawn;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SecondLevel one = level(seed);
+    one.add(0, first_, std::span(&here, 1));
+    one.add(1, other_first_, std::span(&there, 1));
+    SecondLevel other = level(seed);
+    other.add(1, other_first_, std::span(&there, 1));
+    other.add(0, first_, std::span(&here, 1));
+    EXPECT_EQ(one.pairs(), other.pairs());
+    EXPECT_EQ(one.moments(), 1U);
+    drawn.insert(one.pairs());
+  }
+  EXPECT_EQ(drawn.size(), 2U);
+}
+
+/// Comes to another moment once it has been struck; `strikes` says whether faults there strike.
+FakeWorld::Run recovers(bool strikes) {
+  return [strikes](const Scenario&, const Plan& plan) {
+    Outcome outcome = clean_outcome(plan, {found_at(7)});
+    if (plan.wants_aftermath) {
+      outcome.crossings = {found_at(8, "root#2")};
+    }
+    outcome.faults_fired = strikes ? outcome.faults_fired : std::min(outcome.faults_fired, 1U);
+    return outcome;
+  };
+}
+
+Report campaign_in(const FakeWorld::Run& run) {
+  FakeWorld world(run);
+  World* const worlds[] = {&world};
+  const Scenario scenario = named("family/one");
+  return run_campaign(worlds,
+                      {.scenarios = {&scenario},
+                       .all_scenarios = false,
+                       .budget = {},
+                       .random_runs_max = 0,
+                       .clock = {}});
+}
+
+TEST(SecondLevelOfCampaign, is_executed_and_counted) {
+  const Report report = campaign_in(recovers(true));
+  EXPECT_EQ(report.matrix.all.executed, faults_of_find_lock);
+  EXPECT_EQ(report.second_level.all,
+            (Count{.total = faults_of_find_lock, .executed = faults_of_find_lock}));
+  EXPECT_EQ(report.second_level_runs, faults_of_find_lock);
+  EXPECT_EQ(exit_of(report), Exit::clean);
+}
+
+TEST(SecondLevelOfCampaign, counts_what_struck_alone) {
+  const Report report = campaign_in(recovers(false));
+  EXPECT_EQ(report.second_level.all, (Count{.total = faults_of_find_lock, .executed = 0}));
+  ASSERT_EQ(report.missed.size(), faults_of_find_lock);
+  EXPECT_NE(report.missed.front().fault.find(", then root#2/find_lock()#1"), std::string::npos);
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+}  // namespace
+}  // namespace lastref::harness
