@@ -14,6 +14,7 @@ constexpr std::chrono::seconds leave_timeout{5};
 constexpr std::chrono::milliseconds look_again{10};
 constexpr int looks_max = 1000;
 constexpr int kill_tries = 2;
+constexpr int polls_max = 10;
 
 }  // namespace
 
@@ -100,7 +101,12 @@ bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
   for (const auto& worker : workers_) {
     items.push_back({.fd = worker->process.get(), .want_read = true});
   }
-  const auto ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
+  auto ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
+  // That there is no space to wait in for a moment says nothing about workers that are leaving.
+  for (int tries = 1; failed_with(ready, std::errc::not_enough_memory) && tries < polls_max;
+       ++tries) {
+    ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
+  }
   auto item = items.begin();
   std::erase_if(workers_, [&](const auto& worker) {
     const bool is_told = (item++)->readable;

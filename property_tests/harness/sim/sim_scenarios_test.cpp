@@ -1,9 +1,11 @@
 // The catalog's scenarios in the simulated world.
+#include <cerrno>
 #include <iostream>
 
 #include <gtest/gtest.h>
 
 #include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/tracker/tracker.hpp"
 #include "harness/explore/exhaustive.hpp"
 #include "harness/explore/matrix.hpp"
@@ -125,6 +127,41 @@ TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
   const Outcome ended =
       expect_well(the_root_leaves_first(), {"root/wait_child(process:tracker)#1 fail_once EINTR"});
   EXPECT_EQ(ended.standard_error, "");
+}
+
+/// A worker that is killed as it leaves lets go of nothing, and its tracker complains of that.
+TEST(SimScenarios, no_space_to_wait_in_for_a_moment_kills_no_worker_that_leaves_B5) {
+  const Scenario scenario = a_task_keeps_its_array();
+  SimWorld world;
+  Plan plan;
+  plan.wants_crossings = true;
+  const Outcome clean = world.run(scenario, plan);
+  ASSERT_EQ(clean.kills, 0U);
+  std::size_t polls = 0;
+  for (const Fault& fault : matrix_of(clean.crossings)) {
+    if (fault.site.role == "root" && fault.site.name == "poll" && fault.error == ENOMEM &&
+        fault.kind == FaultKind::fail_once) {
+      ++polls;
+      plan.faults = {fault};
+      EXPECT_EQ(world.run(scenario, plan).kills, 0U) << to_text(fault);
+    }
+  }
+  EXPECT_GT(polls, 10U);
+}
+
+/// What a client that can wake its own thread no more says of it is why.
+TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
+  SimWorld world;
+  world.keep_journal(true);
+  const Plan plan{.faults = {parse_fault("root/write(pipe.write)#2 fail_once EIO").value()},
+                  .choices = {},
+                  .seed = {}};
+  const Outcome outcome = world.run(the_tracker_is_killed(), plan);
+  EXPECT_EQ(outcome.faults_fired, 1U);
+  EXPECT_NE(world.journal().find("root register file:/dev/shm/world/files/second.bin = EIO"),
+            std::string::npos)
+      << world.journal();
+  EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
 }
 
 /// The thread that hears of the forget, and the one that waits for another tracker, come late.
