@@ -14,7 +14,7 @@
 #include "harness/cli/names.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
-#include "harness/scenario/points.hpp"
+#include "harness/scenario/responses.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/spec/mutant.hpp"
 #include "harness/spec/rows_text.hpp"
@@ -36,24 +36,65 @@ std::string_view name_of(Traits traits) {
   return {};
 }
 
-std::string text_of_points() {
-  std::string text;
-  for (const CallRow& row : call_rows()) {
-    std::vector<std::string_view> errors;
-    for (const int error : row.errnos) {
-      errors.emplace_back(strerrorname_np(error));
+/// "EMFILE ENOSPC" of the errnos of a call that are answered so, there or elsewhere.
+std::string errors_answered(Call call, Response how, Response ResponseRow::*where) {
+  std::vector<std::string_view> errors;
+  for (const ResponseRow& row : response_rows()) {
+    if (row.call == call && row.*where == how) {
+      errors.emplace_back(strerrorname_np(row.error));
     }
-    text += fmt::format("{:<18} {:<22} {:<16} {:<34} {}\n",
-                        row.method,
-                        row.point,
-                        name_of(row.traits),
-                        fmt::format("{}", fmt::join(errors, " ")),
-                        is_needed_to_clean_up(row.call)
-                            ? "for ever in a tracker: names stay to the next start"
-                            : "names go at once");
+  }
+  return fmt::format("{}", fmt::join(errors, " "));
+}
+
+/// "retry: EINTR · fail: EACCES EMFILE".
+std::string text_of_responses(Call call, Response ResponseRow::*where) {
+  std::vector<std::string> parts;
+  for (const Response how :
+       {Response::ignore, Response::retry, Response::answer, Response::fall_back, Response::fail}) {
+    if (const std::string errors = errors_answered(call, how, where); !errors.empty()) {
+      parts.push_back(fmt::format("{}: {}", name_of(how), errors));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+/// A line for all processes, or one for trackers and one for others where they differ.
+std::string lines_of_responses(Call call) {
+  const std::string tracker = text_of_responses(call, &ResponseRow::in_tracker);
+  const std::string others = text_of_responses(call, &ResponseRow::elsewhere);
+  std::string lines;
+  const auto add = [&lines](std::string_view who, const std::string& responses) {
+    if (!responses.empty()) {
+      lines += fmt::format("    {:<9} {}\n", who, responses);
+    }
+  };
+  if (tracker == others) {
+    add("all", tracker);
+  } else {
+    add("tracker", tracker);
+    add("others", others);
+  }
+  if (is_needed_to_clean_up(call)) {
+    lines += "    a tracker in which it fails from then on may leave names to the next start\n";
+  }
+  return lines;
+}
+
+std::string text_of_points() {
+  std::string text =
+      "What may be done about each errno:\n"
+      "  ignore     nobody notices, however often it comes\n"
+      "  retry      nobody notices, if it comes once\n"
+      "  answer     it is taken for what it says, and nothing is wrong\n"
+      "  fall back  done elsewhere, or said on standard error, or as below\n"
+      "  fail       the word that it is part of fails with it; a tracker says so\n\n";
+  for (const CallRow& row : call_rows()) {
+    text += fmt::format("{:<18} {:<22} {}\n", row.method, row.point, name_of(row.traits));
+    text += lines_of_responses(row.call);
   }
   for (const StepRow& row : step_rows()) {
-    text += fmt::format("{:<18} {:<22} {:<16}\n", row.name, row.point, "step");
+    text += fmt::format("{:<18} {:<22} step\n", row.name, row.point);
   }
   return text;
 }

@@ -6,13 +6,28 @@
 #include <set>
 
 #include "harness/journal/record.hpp"
+#include "harness/oracle/operations.hpp"
 
 namespace lastref::harness::oracle {
+
+namespace {
+
+/// What every caller tries again, a scenario too.
+bool is_interruption(int error) noexcept {
+  return error == EINTR || error == EAGAIN;
+}
+
+}  // namespace
 
 bool is_unnoticed(const Evidence& evidence) {
   const std::span<const Fault> faults = evidence.plan.faults;
   std::set<std::uint16_t> have_to_send;
+  Operations operations;
   return std::ranges::none_of(evidence.records, [&](const Record& record) {
+    operations.read(record);
+    if (record.injected && operations.is_own(record) && !is_interruption(record.error)) {
+      return true;
+    }
     if (record.injected && record.call == Call::send && record.error == EAGAIN) {
       have_to_send.insert(record.process);
     }

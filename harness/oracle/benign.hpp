@@ -6,7 +6,8 @@
 namespace lastref::harness::oracle {
 
 /// Whether every fault that has struck is benign, so that all has to be as it is without it. What a
-/// process had still to send when it was killed is lost with it.
+/// process had still to send when it was killed is lost with it; and an error of a call that the
+/// scenario itself makes is noticed by the scenario.
 bool is_unnoticed(const Evidence& evidence);
 
 /// Whether more than one fault was planned that may be noticed.

@@ -1,106 +1,46 @@
 // error-surfaced: an error that was put in is retried away, handled as documented, or told.
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
 #include "harness/oracle/benign.hpp"
 #include "harness/oracle/error_names.hpp"
+#include "harness/oracle/operations.hpp"
 #include "harness/oracle/oracles.hpp"
+#include "harness/scenario/responses.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
 
-/// An error that says no more than that somebody else was faster, or that nothing was there to be
-/// done.
-struct Harmless {
-  Call call;
-  int error;
-};
+bool is_removal(Call call) noexcept {
+  return call == Call::unlink || call == Call::remove_folder || call == Call::unlink_shm ||
+         call == Call::unlink_semaphore;
+}
 
-constexpr Harmless harmless[] = {
-    {Call::unlink, ENOENT},
-    {Call::remove_folder, ENOENT},
-    {Call::unlink_shm, ENOENT},
-    {Call::unlink_semaphore, ENOENT},
-    {Call::status_at, ENOENT},
-    {Call::read_folder, ENOENT},
-    {Call::open_process, ESRCH},
-    {Call::signal_process, ESRCH},
-    {Call::wait_child, ECHILD},
-    {Call::shut_down, ENOTCONN},
-    {Call::peer_of, ENOTCONN},
-    {Call::make_folder, EEXIST},
-    {Call::rename_new, EEXIST},
-    // Who came has gone again.
-    {Call::accept, ECONNABORTED},
-    // Who cannot tell how much space there is takes the next location, as documented.
-    {Call::free_space, EACCES},
-    {Call::free_space, EIO},
-    // Whether what stays matters is no-leak's to say: a folder that others use is meant to stay.
-    {Call::remove_folder, EACCES},
-    {Call::remove_folder, EBUSY},
-    {Call::remove_folder, ENOTEMPTY},
-    {Call::send, EAGAIN},
-    {Call::receive, EAGAIN},
-    {Call::read_folder, EIO},
-    // Somebody else has it: a sweep leaves the tree alone.
-    {Call::lock_range, EAGAIN},
-    // Tried again, and given up in the end, by a thread that has nobody to tell: no-hang judges
-    // that.
-    {Call::poll, ENOMEM},
-    {Call::find_lock, ENOLCK},
-    // Space that is not given back is there for whoever writes next.
-    {Call::punch_hole, EIO},
-    {Call::punch_hole, EOPNOTSUPP},
-};
-
-/// EINTR and would-block are for trying again, which a later success shows; close has nothing to
-/// tell but to people, and destructors close quietly.
-bool is_harmless(const Record& record) noexcept {
-  return record.call == Call::close || record.error == EINTR || record.object == "stderr" ||
-         std::ranges::any_of(harmless, [&](const Harmless& each) {
-           return each.call == record.call && each.error == record.error;
-         });
+/// Whether `later` closes what `failed` could not use: a connection is given up for another, and
+/// what that one has to tell is refcount-exact's to judge; and the end of a pipe of its own wakes a
+/// thread as well as a byte in it.
+bool gives_up(const Record& failed, const Record& later) noexcept {
+  const bool may_be_given_up = failed.call == Call::send || failed.call == Call::receive ||
+                               (failed.call == Call::write && failed.object == "pipe.write");
+  return may_be_given_up && later.call == Call::close && later.object == failed.object.view();
 }
 
 /// Whether `later` shows that `failed` was tried again on the same thing, and done, or that there
-/// is nothing any more to do it to; or that a connection which failed was given up for another:
-/// what that one has to tell is refcount-exact's to judge.
+/// is nothing any more to do it to.
 bool made_good(const Record& failed, const Record& later) noexcept {
-  if (later.kind != RecordKind::end || later.process != failed.process) {
+  if (later.kind != RecordKind::end) {
     return false;
   }
+  const bool is_same = later.call == failed.call && later.object == failed.object.view();
   const bool is_done = later.error == 0 || (later.error == ENOENT && !later.injected);
-  const bool again = later.call == failed.call && later.object == failed.object.view() && is_done;
-  const bool is_connection = failed.call == Call::send || failed.call == Call::receive;
-  return again ||
-         (is_connection && later.call == Call::close && later.object == failed.object.view());
-}
-
-/// Whether the operation that `failed` was part of did the same to something else, and succeeded:
-/// a location that cannot be used is not the last one.
-bool fell_back(const Record& failed,
-               std::span<const Record> later,
-               std::optional<std::string_view> operation) noexcept {
-  if (!operation) {
-    return false;
-  }
-  bool is_done_elsewhere = false;
-  for (const Record& record : later) {
-    if (record.process != failed.process) {
-      continue;
-    }
-    if (record.kind == RecordKind::operation_end && record.name == *operation) {
-      return is_done_elsewhere && record.error == 0;
-    }
-    is_done_elsewhere = is_done_elsewhere || (record.kind == RecordKind::end &&
-                                              record.call == failed.call && record.error == 0);
-  }
-  return false;
+  // Gone is gone, whoever did it.
+  const bool by_another = is_removal(failed.call) && later.error == 0 && !failed.text.empty() &&
+                          later.text == failed.text.view();
+  return later.process == failed.process ? (is_same && is_done) || gives_up(failed, later)
+                                         : is_same && by_another;
 }
 
 /// Whether it is a worker of a pool: they are numbered.
@@ -111,122 +51,218 @@ bool is_hired(const Record& record) noexcept {
          role[stem.size()] <= '9';
 }
 
-/// An operation that ends something for good.
-bool is_last(std::string_view operation) noexcept {
-  return operation == "leave" || operation == "end";
+/// An error that was put in, and what has come of it.
+struct Struck {
+  const Record& failed;
+  Response response;
+  std::span<const Record> later;
+  Operations::Names words;       ///< of its thread, the innermost last
+  Operations::Names words_near;  ///< of its process
+  bool comes_again;
+  bool is_meant_to_fail;  ///< The innermost word does without a fault as well.
+};
+
+bool has_spoken(const Record& failed, const Record& later) noexcept {
+  return later.process == failed.process && later.kind == RecordKind::end &&
+         later.name == "write" && later.object == "stderr";
 }
 
-/// Follows who is inside an operation of the product; operations nest. On a role's first thread, a
-/// call outside of any is the scenario's own, which gets the error itself.
-class Operations {
- public:
-  void read(const Record& record) {
-    if (record.kind != RecordKind::fact) {
-      first_actor_.try_emplace(record.process, record.actor);
+/// In a way that others see.
+bool has_died(const Record& failed, const Record& later) noexcept {
+  return later.process == failed.process && is_fact(later, fact::died) &&
+         (later.text != fact::ended || later.value != 0);
+}
+
+/// Whether `failed` is any of the business of whoever wrote `later`: a tracker tells whoever asked,
+/// a worker of a pool its parent.
+bool concerns(const Record& failed, const Record& later) noexcept {
+  return later.process == failed.process || is_tracker(failed) || is_hired(failed);
+}
+
+/// Whether `later` is an operation that fails with the very error.
+bool is_told(const Record& failed, const Record& later) noexcept {
+  return concerns(failed, later) && later.kind == RecordKind::operation_end &&
+         later.error == failed.error;
+}
+
+/// The same, with what the error has led to.
+bool is_felt(const Record& failed, const Record& later) noexcept {
+  return concerns(failed, later) && later.kind == RecordKind::operation_end && later.error != 0;
+}
+
+/// A worker whose parent died has nobody left to tell.
+bool has_lost_its_parent(const Record& failed, const Record& later) noexcept {
+  return is_hired(failed) && is_fact(later, fact::died) && later.role == "root";
+}
+
+/// Of a cache that finds no space, false is the answer; only the first time it says more.
+bool is_refused(const Record& failed, const Record& later) noexcept {
+  return later.process == failed.process && later.kind == RecordKind::operation_end &&
+         later.name == "put" && later.text == "false" && failed.error == ENOSPC;
+}
+
+bool any_later(const Struck& struck, bool (*shows)(const Record&, const Record&) noexcept) {
+  return std::ranges::any_of(struck.later,
+                             [&](const Record& later) { return shows(struck.failed, later); });
+}
+
+/// Whether the operation that the call was part of did the same to something else, and succeeded: a
+/// location that cannot be used is not the last one.
+bool fell_back(const Struck& struck) {
+  if (struck.words_near.empty()) {
+    return false;
+  }
+  bool is_done_elsewhere = false;
+  for (const Record& record : struck.later) {
+    if (record.process != struck.failed.process) {
+      continue;
     }
-    root_died_ = root_died_ || (is_fact(record, fact::died) && record.role == "root");
-    std::vector<std::string_view>& open = open_[record.process];
-    if (record.kind == RecordKind::operation_begin) {
-      open.push_back(record.name.view());
-    } else if (record.kind == RecordKind::operation_end) {
-      // Not always the innermost: another thread may have begun an operation since.
-      const auto last = std::ranges::find(open.rbegin(), open.rend(), record.name.view());
-      if (last != open.rend()) {
-        open.erase(std::next(last).base());
+    if (record.kind == RecordKind::operation_end && record.name == struck.words_near.back()) {
+      return is_done_elsewhere && (record.error == 0 || struck.is_meant_to_fail);
+    }
+    is_done_elsewhere =
+        is_done_elsewhere ||
+        (record.kind == RecordKind::end && record.call == struck.failed.call && record.error == 0);
+  }
+  return false;
+}
+
+/// Whether a word that the call was part of fails with its error, or tries again with success.
+bool is_answered_by_its_word(const Struck& struck) {
+  Operations::Names open = struck.words;
+  for (const Record& later : struck.later) {
+    if (made_good(struck.failed, later)) {
+      return true;
+    }
+    if (later.process != struck.failed.process || later.actor != struck.failed.actor) {
+      continue;
+    }
+    if (later.kind == RecordKind::operation_begin) {
+      open.push_back(later.name.view());
+    } else if (later.kind == RecordKind::operation_end) {
+      const bool was_under_way = open.size() <= struck.words.size();
+      open.pop_back();
+      if (was_under_way && later.error == struck.failed.error) {
+        return true;
+      }
+      if (open.empty()) {
+        return false;
       }
     }
   }
+  return false;
+}
 
-  bool is_inside(const Record& record) const { return !open_of(record).empty(); }
-  /// The innermost that its process is in.
-  std::optional<std::string_view> operation_of(const Record& record) const {
-    const std::vector<std::string_view>& open = open_of(record);
-    return open.empty() ? std::nullopt : std::optional(open.back());
+/// Whether a word fails because there is no location left in which the call does not.
+bool is_out_of_locations(const Struck& struck) {
+  return struck.comes_again && std::ranges::any_of(struck.later, [&](const Record& later) {
+           return later.process == struck.failed.process &&
+                  later.kind == RecordKind::operation_end && later.error == ENOENT;
+         });
+}
+
+/// Whether what has happened since is among what the table of responses lets happen.
+bool is_answered(const Struck& struck) {
+  if (any_later(struck, has_died) || any_later(struck, has_lost_its_parent)) {
+    return true;
   }
-
-  /// Leaving promises to do what can be done: the kernel says the rest, and no-leak judges it.
-  bool excuse(const Record& failed) const {
-    const std::vector<std::string_view>& open = open_of(failed);
-    const bool own =
-        !is_tracker(failed) && open.empty() && first_actor_.at(failed.process) == failed.actor;
-    // A worker of a pool would have told its parent.
-    const bool nobody_asks = is_hired(failed) && root_died_;
-    return own || nobody_asks || std::ranges::any_of(open, is_last);
+  if (struck.response == Response::fail && !struck.words.empty()) {
+    return is_answered_by_its_word(struck) ||
+           (is_hired(struck.failed) && any_later(struck, is_told));
   }
+  // Outside of any word nobody waits for the error: the next one meets what has come of it.
+  const bool is_heard =
+      struck.words.empty() ? any_later(struck, is_felt) : any_later(struck, is_told);
+  return is_heard || any_later(struck, made_good) || any_later(struck, has_spoken) ||
+         any_later(struck, is_refused) || fell_back(struck) || is_out_of_locations(struck);
+}
 
- private:
-  /// Of a process that has been read.
-  const std::vector<std::string_view>& open_of(const Record& record) const {
-    return open_.at(record.process);
-  }
+/// On a thread of the product's own, it can be told to the next operation only.
+bool may_be_told(const Struck& struck) {
+  return is_tracker(struck.failed) || !struck.words_near.empty() ||
+         std::ranges::any_of(struck.later, [&](const Record& later) {
+           return later.process == struck.failed.process &&
+                  later.kind == RecordKind::operation_begin && !is_last(later.name.view());
+         });
+}
 
-  bool root_died_ = false;
-  std::map<std::uint16_t, std::uint16_t> first_actor_;
-  std::map<std::uint16_t, std::vector<std::string_view>> open_;
-};
+/// Whether anybody has to hear of it. The scenario gets the errors of its own calls itself; what
+/// cannot be written on standard error cannot be told; and leaving promises to do what can be done,
+/// which no-leak judges.
+bool matters(const Record& failed, const Operations& operations) {
+  return failed.object != "stderr" && !operations.is_own(failed) &&
+         std::ranges::none_of(operations.of_process(failed), is_last);
+}
 
-/// Whether `later` shows that somebody who can act on it was told, or that it does not matter any
-/// more.
-bool told(const Record& failed, const Record& later) noexcept {
-  // The tracker tells whoever asked; a worker of a pool the very error to its parent.
-  const bool operation_failed = later.kind == RecordKind::operation_end && later.error != 0;
-  if (later.process != failed.process) {
-    const bool parent_died = is_fact(later, fact::died) && later.role == "root";
-    return (operation_failed && is_tracker(failed)) ||
-           (is_hired(failed) && (parent_died || (operation_failed && later.error == failed.error)));
-  }
-  const bool says_so =
-      later.kind == RecordKind::end && later.name == "write" && later.object == "stderr";
-  const bool died = is_fact(later, fact::died) && (later.text != fact::ended || later.value != 0);
-  // Of a cache that finds no space, false is the answer; only the first time it says more.
-  const bool refused = later.kind == RecordKind::operation_end && later.name == "put" &&
-                       later.text == "false" && failed.error == ENOSPC;
-  return operation_failed || says_so || died || refused;
+bool comes_again(const Record& failed, const Evidence& evidence) {
+  return std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
+    return fault.kind == FaultKind::fail_always && fault.site.role == failed.role.view() &&
+           fault.site.name == failed.name.view();
+  });
+}
+
+bool is_meant_to_fail(const Operations::Names& words, const Scenario& scenario) {
+  const auto& failing = scenario.failing_operations;
+  return !words.empty() && std::ranges::find(failing, words.back()) != failing.end();
+}
+
+/// Whether there is something to be heard: what nobody may notice, works and quiet judge.
+bool asks_for_an_ear(const Struck& struck) {
+  return struck.response == Response::fail || struck.response == Response::fall_back ||
+         (struck.response == Response::retry && struck.comes_again) ||
+         struck.response == Response::none;
+}
+
+Struck struck_by(const Evidence& evidence, std::size_t at, const Operations& operations) {
+  const Record& failed = evidence.records[at];
+  const Operations::Names& words = operations.of_process(failed);
+  return {.failed = failed,
+          .response = response_to(failed.call, failed.error, failed.role.view()),
+          .later = evidence.records.subspan(at + 1),
+          .words = operations.of_thread(failed),
+          .words_near = words,
+          .comes_again = comes_again(failed, evidence),
+          .is_meant_to_fail = is_meant_to_fail(words, evidence.scenario)};
+}
+
+Finding unheard(const Record& failed) {
+  return {.claim = "error-surfaced: an error is retried away, or somebody is told",
+          .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
+                  std::string(failed.name.view()) + '(' + std::string(failed.object.view()) + ")#" +
+                  std::to_string(failed.k) + " went unheard"};
 }
 
 }  // namespace
 
 Judgement error_surfaced(const Evidence& evidence) {
-  Judgement judgement;
   if (has_two_faults(evidence)) {
     return waived(Waiver::two_faults);
   }
+  Judgement judgement;
   Operations operations;
+  bool root_died = false;
   // Of what fails for ever it is enough to be told once.
   std::set<std::tuple<std::uint16_t, Call, std::string_view>> told_of;
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
     const Record& failed = evidence.records[at];
     operations.read(failed);
-    if (failed.kind != RecordKind::end || !failed.injected || is_harmless(failed) ||
-        operations.excuse(failed)) {
+    root_died = root_died || (is_fact(failed, fact::died) && failed.role == "root");
+    if (failed.kind != RecordKind::end || !failed.injected || !matters(failed, operations) ||
+        (is_hired(failed) && root_died)) {
+      continue;
+    }
+    const Struck struck = struck_by(evidence, at, operations);
+    if (!asks_for_an_ear(struck)) {
       continue;
     }
     ++judgement.look.seen;
     ++judgement.look.filled;
-    const auto later = evidence.records.subspan(at + 1);
     const std::tuple of{failed.process, failed.call, failed.object.view()};
-    if (std::ranges::any_of(later, [&](const Record& each) { return told(failed, each); })) {
+    if (struck.comes_again && (any_later(struck, is_told) || any_later(struck, has_spoken))) {
       told_of.insert(of);
     }
-    const bool surfaced =
-        told_of.contains(of) || fell_back(failed, later, operations.operation_of(failed)) ||
-        std::ranges::any_of(later, [&](const Record& each) { return made_good(failed, each); });
-    // On a thread of the product's own, it can be told to the next operation only.
-    const bool may_be_told =
-        is_tracker(failed) ||
-        std::ranges::any_of(later,
-                            [&](const Record& record) {
-                              return record.process == failed.process &&
-                                     record.kind == RecordKind::operation_begin &&
-                                     !is_last(record.name.view());
-                            }) ||
-        operations.is_inside(failed);
-    if (!surfaced && may_be_told) {
-      judgement.findings.push_back(
-          {.claim = "error-surfaced: an error is retried away, or somebody is told",
-           .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
-                   std::string(failed.name.view()) + '(' + std::string(failed.object.view()) +
-                   ")#" + std::to_string(failed.k) + " went unheard"});
+    if (!told_of.contains(of) && !is_answered(struck) && may_be_told(struck)) {
+      judgement.findings.push_back(unheard(failed));
     }
   }
   return judgement;

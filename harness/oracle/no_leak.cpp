@@ -6,7 +6,7 @@
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/oracles.hpp"
 #include "harness/scenario/ambient.hpp"
-#include "harness/scenario/points.hpp"
+#include "harness/scenario/responses.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -83,17 +83,16 @@ bool is_probe(std::string_view path) {
   return path.substr(path.rfind('/') + 1).starts_with("lastref_probe_");
 }
 
-/// Whether a look at it was made to say, by a fault, that nothing is there: who cleans up and hears
-/// that has done all he can.
+/// Whether each look at it was made to say, by a fault, that nothing is there: who cleans up and
+/// hears that has done all he can.
 bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
-  bool tracker_died = false;
-  return std::ranges::any_of(evidence.records, [&](const Record& record) {
-    tracker_died = tracker_died || (is_tracker(record) && is_fact(record, fact::died));
-    // A root cleans up behind a tracker that died.
-    const bool cleans_up = is_tracker(record) || (tracker_died && record.role == "root");
-    return record.call == Call::status_at && record.injected && record.error == ENOENT &&
-           cleans_up && record.text.view() == journal_text(path);
+  const bool comes_again = std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::fail_always && fault.error == ENOENT;
   });
+  return comes_again && std::ranges::any_of(evidence.records, [&](const Record& record) {
+           return record.call == Call::status_at && record.injected && record.error == ENOENT &&
+                  is_tracker(record) && record.text.view() == journal_text(path);
+         });
 }
 
 void complain(std::vector<Finding>& findings,

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
+
+#include "harness/scenario/responses.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -72,6 +73,13 @@ std::optional<Site> parse_site(std::string_view text) {
   return site.role.empty() || site.name.empty() ? std::nullopt : std::optional(std::move(site));
 }
 
+/// `none` for a step.
+Call call_named(std::string_view method) noexcept {
+  const auto calls = call_rows();
+  const auto found = std::ranges::find(calls, method, &CallRow::method);
+  return found == calls.end() ? Call::none : found->call;
+}
+
 }  // namespace
 
 std::string_view name_of(FaultKind kind) noexcept {
@@ -111,10 +119,7 @@ bool is_benign(const Fault& fault) noexcept {
     case FaultKind::pause:
       return true;
     case FaultKind::fail_once:
-      return fault.error == EINTR ||
-             (fault.error == EAGAIN && (fault.site.name == name_of(Call::send) ||
-                                        fault.site.name == name_of(Call::receive) ||
-                                        fault.site.name == name_of(Call::connect)));
+      return is_unnoticed(response_to(call_named(fault.site.name), fault.error, fault.site.role));
     default:
       return false;
   }

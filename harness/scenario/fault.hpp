@@ -51,7 +51,7 @@ struct Fault {
   auto operator<=>(const Fault&) const = default;
 };
 
-/// Whether nobody may notice it: a call that was interrupted or would have to wait is made again,
+/// Whether nobody may notice it: an errno that came once and is to be retried away (responses.def);
 /// what was taken or given in part goes on, and a pause and signals that are ignored are nothing.
 bool is_benign(const Fault& fault) noexcept;
 

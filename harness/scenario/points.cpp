@@ -33,25 +33,4 @@ std::string_view name_of_point(std::size_t point) noexcept {
   return point < calls ? call_rows()[point].method : step_rows()[point - calls].name;
 }
 
-bool is_needed_to_clean_up(Call call) noexcept {
-  switch (call) {
-    // The deed, and a look at what it is done to.
-    case Call::unlink:
-    case Call::remove_folder:
-    case Call::unlink_shm:
-    case Call::unlink_semaphore:
-    case Call::open:
-    case Call::status:
-    case Call::status_at:
-    case Call::read_folder:
-    // Who is there, and who speaks.
-    case Call::poll:
-    case Call::accept:
-    case Call::find_lock:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace lastref::harness

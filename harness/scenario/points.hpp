@@ -24,9 +24,4 @@ std::size_t point_named(std::string_view name) noexcept;
 /// The method of a call, or the name of a step.
 std::string_view name_of_point(std::size_t point) noexcept;
 
-/// Whether names may stay to the next start when that call of a tracker fails from now on: without
-/// it nobody can clean up, or end. Nothing stays, with everybody alive who could clean up, because
-/// any other call has failed, or has failed once.
-bool is_needed_to_clean_up(Call call) noexcept;
-
 }  // namespace lastref::harness

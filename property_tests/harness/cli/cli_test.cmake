@@ -54,7 +54,7 @@ file(WRITE ${FOLDER}/diary "dear diary\n")
 answers(2 "is not a file of" gate --world sim --resume diary)
 
 answers(0 "canary/always_fails" list)
-answers(0 "unlink +os/fs/unlink +plain +EACCES EPERM" list --points)
+answers(0 "ignore: ENOENT · fall back: EACCES EPERM EBUSY EIO\n +a tracker in which" list --points)
 answers(0 "T2 +[^\n]+ [1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]*\n" list --rows)
 answers(0 "T10 .*T11 .*scenarios +[a-z]+/[a-z_]+\n.*T12 " list --rows T1?)
 answers(0 "^. Row .*. T2 . [^\n]+ . [1-9]" list --rows --markdown)

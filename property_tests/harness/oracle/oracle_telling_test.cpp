@@ -105,141 +105,6 @@ TEST_F(OracleTest, a_final_name_is_not_that_of_others_files_failures_and_outside
   EXPECT_THAT(judged(oracle::no_corruption, story), IsEmpty());
 }
 
-// error-surfaced
-
-TEST_F(OracleTest, an_error_that_nobody_hears_of_is_found) {
-  const Story swallowed = Story()
-                              .begins(client, "register")
-                              .injected(client, Call::write_at, ENOSPC)
-                              .ends(client, "register")
-                              .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, swallowed), SizeIs(1));
-  const Story unsaid = Story().injected(tracker, Call::write_at, ENOSPC).all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, unsaid), SizeIs(1));
-}
-
-TEST_F(OracleTest, that_somebody_else_took_the_name_first_is_for_nobody_to_hear) {
-  const auto story = [](int error) {
-    return Story()
-        .begins(client, "register")
-        .injected(client, Call::rename_new, error)
-        .ends(client, "register")
-        .all_end();
-  };
-  EXPECT_THAT(judged(oracle::error_surfaced, story(EEXIST)), IsEmpty());
-  EXPECT_THAT(judged(oracle::error_surfaced, story(ENOSPC)), SizeIs(1));
-}
-
-TEST_F(OracleTest, an_error_that_is_retried_away_is_fine) {
-  const Story story =
-      Story().injected(tracker, Call::accept, EMFILE).crossed(tracker, Call::accept, "").all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty());
-}
-
-TEST_F(OracleTest, an_error_is_made_good_on_the_same_thing_alone_and_by_success) {
-  const auto after = [&](const Story& later) {
-    return judged(oracle::error_surfaced, Story(later).all_end()).size();
-  };
-  const Story failed = Story().injected(tracker, Call::unlink, EIO).on("a.bin");
-  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "").on("a.bin")), 0U);
-  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "", ENOENT).on("a.bin")), 0U);
-  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "").on("b.bin")), 1U);
-  EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "", EACCES).on("a.bin")), 1U);
-  EXPECT_EQ(after(Story(failed).crossed(root, Call::unlink, "").on("a.bin")), 1U);
-}
-
-TEST_F(OracleTest, an_operation_that_takes_another_location_has_fallen_back) {
-  const auto after = [&](const Story& inside, int error) {
-    return judged(oracle::error_surfaced,
-                  Story(inside).ends(client, "reduce", "", error).begins(client, "load").all_end())
-        .size();
-  };
-  const Story failed =
-      Story().begins(client, "reduce", "").injected(client, Call::open, EMFILE).on("shm");
-  EXPECT_EQ(after(Story(failed).crossed(client, Call::open, "").on("tmp"), 0), 0U);
-  EXPECT_EQ(after(Story(failed).crossed(client, Call::open, "", EMFILE).on("tmp"), 0), 1U);
-  EXPECT_EQ(after(Story(failed).crossed(client, Call::status, "").on("tmp"), 0), 1U);
-  EXPECT_EQ(after(failed, EMFILE), 0U);  // It is told.
-}
-
-TEST_F(OracleTest, what_fails_for_ever_is_told_once) {
-  const Story once = Story()
-                         .injected(tracker, Call::unlink, EIO)
-                         .on("a.bin")
-                         .crossed(tracker, Call::write, "could not clean up")
-                         .on("stderr");
-  EXPECT_THAT(judged(oracle::error_surfaced,
-                     Story(once).injected(tracker, Call::unlink, EIO).on("a.bin").all_end()),
-              IsEmpty());
-  EXPECT_THAT(judged(oracle::error_surfaced,
-                     Story(once).injected(tracker, Call::unlink, EIO).on("b.bin").all_end()),
-              SizeIs(1));
-}
-
-TEST_F(OracleTest, an_error_that_a_word_returns_or_somebody_prints_is_fine) {
-  const Story returned = Story()
-                             .begins(client, "register")
-                             .injected(client, Call::write_at, ENOSPC)
-                             .ends(client, "register", a_bin, ENOSPC)
-                             .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, returned), IsEmpty());
-  const Story printed = Story()
-                            .injected(tracker, Call::unlink, EIO)
-                            .crossed(tracker, Call::write, "")
-                            .on("stderr")
-                            .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, printed), IsEmpty());
-}
-
-TEST_F(OracleTest, an_error_between_two_words_inside_of_another_is_not_the_scenarios_own) {
-  const Story story = Story()
-                          .begins(client, "reduce", "")
-                          .says(client, "register")
-                          .injected(client, Call::write_at, ENOSPC);
-  EXPECT_THAT(judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "").all_end()),
-              SizeIs(1));
-  EXPECT_THAT(
-      judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "", ENOSPC).all_end()),
-      IsEmpty());
-  const Story own = Story().begins(client, "reduce", "").says(client, "register");
-  EXPECT_THAT(judged(oracle::error_surfaced,
-                     Story(own).ends(client, "reduce", "").injected(client, Call::unlink, EIO)),
-              IsEmpty());
-}
-
-TEST_F(OracleTest, an_error_in_any_word_inside_of_leave_or_end_is_excused) {
-  for (const char* last : {"leave", "end"}) {
-    const Story story = Story()
-                            .begins(client, last, "")
-                            .begins(client, "release")
-                            .injected(client, Call::unlink, EIO)
-                            .ends(client, "release")
-                            .ends(client, last, "")
-                            .all_end();
-    EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty()) << last;
-  }
-}
-
-TEST_F(OracleTest, a_word_of_one_thread_may_end_inside_of_anothers) {
-  const Story story = Story()
-                          .begins(client, "hold")
-                          .begins(client, "release")
-                          .ends(client, "hold")
-                          .injected(client, Call::send, EPIPE)
-                          .ends(client, "release")
-                          .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
-}
-
-TEST_F(OracleTest, an_error_of_another_process_does_not_count_as_told) {
-  const Story story = Story()
-                          .injected(tracker, Call::unlink, EIO)
-                          .crossed(client, Call::write, "")
-                          .on("stderr")
-                          .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
-}
-
 // leftovers
 
 TEST_F(OracleTest, leftovers_are_what_no_scenario_leaves_and_somebody_promised_to_remove) {
@@ -311,6 +176,23 @@ TEST_F(OracleTest, what_somebody_had_to_send_when_it_was_killed_is_lost) {
   EXPECT_THAT(judged(oracle::quiet, Story(story).died(client, fact::ended)), SizeIs(1));
   EXPECT_THAT(judged(oracle::quiet, Story(story).died(root, fact::killed)), SizeIs(1));
   EXPECT_THAT(judged(oracle::quiet, Story(story).died(client, fact::killed)), IsEmpty());
+}
+
+TEST_F(OracleTest, an_error_of_a_call_that_the_scenario_makes_itself_is_noticed_by_it) {
+  plan_.faults = {parse_fault("client/poll()#1 fail_once ENOMEM").value()};
+  standard_error_ = "something\n";
+  const Story own =
+      Story().fact(client, fact::fired, "fail_once").injected(client, Call::poll, ENOMEM);
+  EXPECT_EQ(look_of(oracle::quiet, own).waiver, Waiver::has_fault);
+  const Story of_the_product = Story()
+                                   .begins(client, "hold")
+                                   .fact(client, fact::fired, "fail_once")
+                                   .injected(client, Call::poll, ENOMEM)
+                                   .ends(client, "hold");
+  EXPECT_THAT(judged(oracle::quiet, of_the_product), SizeIs(1));
+  const Story interrupted =
+      Story().fact(client, fact::fired, "fail_once").injected(client, Call::poll, EINTR);
+  EXPECT_THAT(judged(oracle::quiet, interrupted), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_role_that_ends_with_an_error_is_found_whatever_its_scenario_means_to_fail) {

@@ -60,6 +60,8 @@ TEST_F(OracleTest, what_a_tracker_was_told_is_gone_it_cannot_remove) {
   const auto told = [](std::uint16_t whom, int what, const char* of) {
     return Story().injected(whom, Call::status_at, what, of).all_end();
   };
+  EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/a.bin")), SizeIs(1));  // It has to look again.
+  plan_.faults = {parse_fault("tracker/status_at(a.bin)#1 fail_always ENOENT").value()};
   EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/a.bin")), IsEmpty());
   EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/b.bin")), SizeIs(1));
   EXPECT_THAT(leaks(told(tracker, EACCES, "/run/a.bin")), SizeIs(1));

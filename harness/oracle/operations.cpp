@@ -1,0 +1,54 @@
+#include "harness/oracle/operations.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace lastref::harness::oracle {
+namespace {
+
+const Operations::Names none;
+
+/// Not always the innermost: another thread may have begun an operation since.
+void end_last(Operations::Names& open, std::string_view name) {
+  const auto last = std::ranges::find(open.rbegin(), open.rend(), name);
+  if (last != open.rend()) {
+    open.erase(std::next(last).base());
+  }
+}
+
+}  // namespace
+
+bool is_last(std::string_view operation) noexcept {
+  return operation == "leave" || operation == "end";
+}
+
+void Operations::read(const Record& record) {
+  if (record.kind != RecordKind::fact) {
+    first_actor_.try_emplace(record.process, record.actor);
+  }
+  if (record.kind == RecordKind::operation_begin) {
+    open_[record.process].push_back(record.name.view());
+    open_of_thread_[{record.process, record.actor}].push_back(record.name.view());
+  } else if (record.kind == RecordKind::operation_end) {
+    end_last(open_[record.process], record.name.view());
+    end_last(open_of_thread_[{record.process, record.actor}], record.name.view());
+  }
+}
+
+const Operations::Names& Operations::of_thread(const Record& record) const {
+  const auto found = open_of_thread_.find({record.process, record.actor});
+  return found == open_of_thread_.end() ? none : found->second;
+}
+
+const Operations::Names& Operations::of_process(const Record& record) const {
+  const auto found = open_.find(record.process);
+  return found == open_.end() ? none : found->second;
+}
+
+bool Operations::is_own(const Record& record) const {
+  const auto first = first_actor_.find(record.process);
+  return !is_tracker(record) && of_process(record).empty() &&
+         (first == first_actor_.end() || first->second == record.actor);
+}
+
+}  // namespace lastref::harness::oracle

@@ -1,0 +1,42 @@
+// Operations: in which operation of the product a crossing of a run was made.
+//
+// Operations nest, in each thread for itself. What happens outside of any on the first thread of a
+// role is the scenario's own, which gets the error itself; on another thread it is the product's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/journal/record.hpp"
+
+namespace lastref::harness::oracle {
+
+/// An operation that ends something for good.
+bool is_last(std::string_view operation) noexcept;
+
+class Operations {
+ public:
+  using Names = std::vector<std::string_view>;
+
+  /// The next record of the journal. Views into it are kept.
+  void read(const Record& record);
+
+  /// Those that the thread of `record` is in, the innermost last.
+  const Names& of_thread(const Record& record) const;
+  /// Those that any thread of its process is in.
+  const Names& of_process(const Record& record) const;
+  /// Whether the scenario itself made the call.
+  bool is_own(const Record& record) const;
+
+ private:
+  using Thread = std::pair<std::uint16_t, std::uint16_t>;  ///< process and actor
+
+  std::map<std::uint16_t, std::uint16_t> first_actor_;
+  std::map<std::uint16_t, Names> open_;
+  std::map<Thread, Names> open_of_thread_;
+};
+
+}  // namespace lastref::harness::oracle
