@@ -165,7 +165,7 @@ Scenario a_stopped_writer_holds_nobody_up() {
       .sentence = "A writer is stopped wherever it is: all others put and get.",
       .rows = {"C3", "C4"},
       .roles = {{"root", root_that_stops_a_writer}, {"worker", worker_to_be_stopped}},
-      .in_matrix = false,
+      .outside_matrix = "its claim is about a writer that is stopped where the scenario stops it",
   };
 }
 

@@ -86,7 +86,7 @@ Scenario an_outsider_unlinks_a_cache() {
       .rows = {"C6", "C7"},
       .roles = {{"root", root_of_an_unlinked_file}},
       .failing_operations = {"attach a cache"},
-      .in_matrix = false,
+      .outside_matrix = "whoever dies before it takes the outsider's file away leaves it",
   };
 }
 
@@ -97,7 +97,6 @@ Scenario an_outsider_cuts_a_cache_off() {
       .rows = {"C7"},
       .roles = {{"root", root_of_a_cut_file}},
       .failing_operations = {"get what was cut off"},
-      .in_matrix = false,
   };
 }
 
@@ -108,7 +107,7 @@ Scenario a_hostile_file_is_not_loaded() {
       .rows = {"C7"},
       .roles = {{"root", root_of_hostile_files}},
       .failing_operations = {"freeze"},
-      .in_matrix = false,
+      .stays = {"file:hostile"},
   };
 }
 

@@ -19,7 +19,7 @@ Scenario always_fails() {
           .sentence = "The gate says no.",
           .rows = {},
           .roles = {{"root", root}},
-          .in_matrix = false,
+          .outside_matrix = "it fails without a fault",
           .in_gate = false};
 }
 

@@ -26,7 +26,7 @@ Scenario a_hundred_thousand_tasks() {
       .sentence = "Tasks that take no time travel together, and each has its result.",
       .rows = {"B6", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .in_matrix = false,
+      .outside_matrix = "it is about size: too many sites",
   };
 }
 

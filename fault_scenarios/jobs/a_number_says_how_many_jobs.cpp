@@ -49,7 +49,6 @@ Scenario a_number_says_how_many_jobs() {
       .rows = {"B3", "B5"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"run no jobs"},
-      .in_matrix = false,
   };
 }
 

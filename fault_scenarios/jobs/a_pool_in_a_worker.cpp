@@ -36,7 +36,6 @@ Scenario a_pool_in_a_worker() {
       .rows = {"B5", "B2"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .expected_noise = {"a worker starts no workers of its own: n_jobs is 1"},
-      .in_matrix = false,
   };
 }
 

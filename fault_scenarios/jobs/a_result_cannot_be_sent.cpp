@@ -36,7 +36,6 @@ Scenario a_result_cannot_be_sent() {
       .rows = {"B5", "B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},
-      .in_matrix = false,  // Its calls are those of a_task_throws.
   };
 }
 

@@ -32,7 +32,6 @@ Scenario the_tracker_of_a_job_is_killed() {
       .rows = {"B10", "T6"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
       .possible_noise = {"the tracker was killed by signal 9; starting another"},
-      .in_matrix = false,
   };
 }
 

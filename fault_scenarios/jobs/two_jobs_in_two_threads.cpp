@@ -33,7 +33,6 @@ Scenario two_jobs_in_two_threads() {
       .rows = {"B5", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .expected_noise = {"workers are started by a process's first thread alone: n_jobs is 1"},
-      .in_matrix = false,
   };
 }
 

@@ -97,7 +97,7 @@ Scenario two_hundred_rounds_leave_what_two_leave() {
           "two.",
       .rows = {"E12"},
       .roles = {{"root", root}},
-      .in_matrix = false,  // Its calls are those of clean_up and arrays.
+      .outside_matrix = "it is about many rounds of calls that other scenarios make once",
   };
 }
 

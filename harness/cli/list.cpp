@@ -102,10 +102,13 @@ std::string text_of_points() {
 std::string text_of_scenarios() {
   std::string text;
   for (const Scenario& scenario : catalog()) {
-    text += fmt::format("{}{}{}\n    {}\n    {}\n",
+    text += fmt::format("{}{}{}\n{}    {}\n    {}\n",
                         scenario.name,
                         scenario.kernel_only ? "  (kernel)" : "",
                         scenario.in_gate ? "" : "  (not in the gate)",
+                        scenario.in_matrix() ? ""
+                                             : fmt::format("    outside of the matrix: {}\n",
+                                                           scenario.outside_matrix),
                         scenario.sentence,
                         fmt::join(scenario.rows, " "));
   }

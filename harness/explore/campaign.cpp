@@ -136,12 +136,14 @@ void Campaign::begin() {
   report_.seed = options_.seed;
   report_.kills_in_ambient = options_.full ? kills_of_full_campaign : kills_usual;
   for (const Scenario* each : options_.scenarios) {
-    report_.scenarios.push_back(
-        {.name = each->name, .sentence = each->sentence, .rows = each->rows});
+    report_.scenarios.push_back({.name = each->name,
+                                 .sentence = each->sentence,
+                                 .rows = each->rows,
+                                 .outside_matrix = each->outside_matrix});
   }
   matrices_.resize(options_.scenarios.size());
   for (std::size_t index = 0; index < options_.scenarios.size(); ++index) {
-    (scenario(index).in_matrix ? small_ : big_).push_back(index);
+    (scenario(index).in_matrix() ? small_ : big_).push_back(index);
   }
   if (options_.memory != nullptr) {
     for (const std::string& name : options_.memory->reached()) {
@@ -232,7 +234,7 @@ void Campaign::enumerate(const Done& done) {
     sites.insert(crossing.site);
   }
   report_.scenarios[done.job.scenario].sites = sites.size();
-  if (scenario(done.job.scenario).in_matrix) {
+  if (scenario(done.job.scenario).in_matrix()) {
     matrices_[done.job.scenario] = scenario_matrix_of(crossings);
   }
 }

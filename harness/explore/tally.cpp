@@ -51,7 +51,7 @@ void Tally::add_outcome(Report& report, const Outcome& outcome) {
   ++report.runs;
   report.kills += outcome.kills;
   report.leftovers += outcome.leftovers;
-  report.unpromised += outcome.unpromised;
+  report.unpromised.add(outcome.unpromised);
   reached_ |= outcome.reached;
   const std::span<const std::string_view> names = oracle_names();
   for (std::size_t at = 0; at < std::min(names.size(), outcome.looks.size()); ++at) {

@@ -137,7 +137,7 @@ Outcome Server::perform(const RunRequest& request) {
   LASTREF_ASSERT(scenario != all.end());
   sandbox_.prepare();
   load(request.plan);
-  if (!scenario->in_matrix) {
+  if (!scenario->in_matrix()) {
     run_.control_block().interceptors.crossings_allowed = crossings_max_at_scale;
   }
   context_.scenario = &*scenario;

@@ -1,6 +1,7 @@
 #include "harness/oracle/leftovers.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "harness/oracle/oracles.hpp"
 
@@ -29,12 +30,37 @@ bool is_promised(const Evidence& evidence) {
          });
 }
 
-Leftovers leftovers_of(const Evidence& evidence) {
-  const auto count = std::ranges::count_if(evidence.left_after_sweep, [&](const auto& path) {
-    return !may_stay(evidence.scenario, path);
+bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
+  const bool comes_again = std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::fail_always && fault.error == ENOENT;
   });
-  const auto number = static_cast<std::uint32_t>(count);
-  return is_promised(evidence) ? Leftovers{.promised = number} : Leftovers{.unpromised = number};
+  bool tracker_died = false;
+  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+    tracker_died = tracker_died || (is_tracker(record) && is_fact(record, fact::died));
+    // A tracker looks twice; a root that cleans up behind a dead one, once.
+    const bool has_given_up =
+        is_tracker(record) ? comes_again : tracker_died && record.role == "root";
+    return record.call == Call::status_at && record.injected && record.error == ENOENT &&
+           has_given_up && record.text.view() == journal_text(path);
+  });
+}
+
+Leftovers leftovers_of(const Evidence& evidence) {
+  Leftovers leftovers;
+  const bool promised = is_promised(evidence);
+  for (const std::string& path : evidence.left_after_sweep) {
+    const NameKind kind = kind_of_name(path);
+    if (may_stay(evidence.scenario, path)) {
+      leftovers.unpromised.add(WhyUnpromised::scenario, kind);
+    } else if (!promised) {
+      leftovers.unpromised.add(WhyUnpromised::no_ledger, kind);
+    } else if (was_said_to_be_gone(evidence, path)) {
+      leftovers.unpromised.add(WhyUnpromised::said_to_be_gone, kind);
+    } else {
+      ++leftovers.promised;
+    }
+  }
+  return leftovers;
 }
 
 }  // namespace lastref::harness::oracle

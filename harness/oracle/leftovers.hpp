@@ -14,4 +14,8 @@ bool may_stay(const Scenario& scenario, std::string_view path);
 /// ledger promises nothing past the death or failure of its tracker.
 bool is_promised(const Evidence& evidence);
 
+/// Whether each look at it was made to say, by a fault, that nothing is there: who cleans up and
+/// hears that has done all he can.
+bool was_said_to_be_gone(const Evidence& evidence, std::string_view path);
+
 }  // namespace lastref::harness::oracle

@@ -1,6 +1,5 @@
 // no-leak: every name that was created is removed.
 #include <algorithm>
-#include <cerrno>
 
 #include "harness/oracle/benign.hpp"
 #include "harness/oracle/leftovers.hpp"
@@ -81,18 +80,6 @@ Look look_at_names(const Evidence& evidence) {
 /// it: if its maker is killed in between, the next start takes it away.
 bool is_probe(std::string_view path) {
   return path.substr(path.rfind('/') + 1).starts_with("lastref_probe_");
-}
-
-/// Whether each look at it was made to say, by a fault, that nothing is there: who cleans up and
-/// hears that has done all he can.
-bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
-  const bool comes_again = std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::fail_always && fault.error == ENOENT;
-  });
-  return comes_again && std::ranges::any_of(evidence.records, [&](const Record& record) {
-           return record.call == Call::status_at && record.injected && record.error == ENOENT &&
-                  is_tracker(record) && record.text.view() == journal_text(path);
-         });
 }
 
 void complain(std::vector<Finding>& findings,

@@ -20,10 +20,10 @@ Judgement no_leak(const Evidence& evidence);
 /// Every name that was created is removed past the next start, whatever happened.
 Judgement no_leak_at_next_start(const Evidence& evidence);
 
-/// Names that are there past the next start, but for those that the scenario leaves on purpose.
+/// Names that are there past the next start.
 struct Leftovers {
-  std::uint32_t promised = 0;    ///< Somebody promised to remove them.
-  std::uint32_t unpromised = 0;  ///< Nobody did: the tracker of a protocol without a ledger died.
+  std::uint32_t promised = 0;  ///< Somebody promised to remove them.
+  UnpromisedCount<std::uint32_t> unpromised = {};
 };
 Leftovers leftovers_of(const Evidence& evidence);
 

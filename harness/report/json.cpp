@@ -35,6 +35,8 @@ Json json_of(const ScenarioReport& scenario) {
   return {{"name", scenario.name},
           {"sentence", scenario.sentence},
           {"rows", scenario.rows},
+          {"outside_matrix",
+           scenario.outside_matrix.empty() ? Json(nullptr) : Json(scenario.outside_matrix)},
           {"sites", scenario.sites},
           {"matrix", json_of(scenario.matrix)},
           {"runs", scenario.runs},
@@ -72,6 +74,20 @@ Json json_of(const OracleReport& oracle) {
           {"looked", oracle.looked},
           {"filled", oracle.filled},
           {"waived", waived}};
+}
+
+Json json_of(const UnpromisedCount<std::uint64_t>& unpromised) {
+  Json reasons = Json::object();
+  for (std::size_t at = 0; at <= static_cast<std::size_t>(last_why_unpromised); ++at) {
+    const auto why = static_cast<WhyUnpromised>(at);
+    for (std::size_t of = 0; of <= static_cast<std::size_t>(last_name_kind); ++of) {
+      const auto kind = static_cast<NameKind>(of);
+      if (const std::uint64_t count = unpromised.count(why, kind); count > 0) {
+        reasons[std::string(name_of(why))][std::string(name_of(kind))] = count;
+      }
+    }
+  }
+  return {{"total", unpromised.total()}, {"by_reason", reasons}};
 }
 
 Json json_of(const Missed& missed) {
@@ -146,7 +162,7 @@ std::string to_json(const Report& report) {
   json["oracles"] = list_of(report.oracles);
   json["kills"] = report.kills;
   json["leftovers"] = report.leftovers;
-  json["leftovers_nobody_promised_to_remove"] = report.unpromised;
+  json["leftovers_nobody_promised_to_remove"] = json_of(report.unpromised);
   add_violations(report, json);
   json["not_deterministic"] = list_of(report.differences);
   json["seconds"] = rounded(report.seconds);

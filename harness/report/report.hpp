@@ -10,6 +10,7 @@
 
 #include "harness/report/counts.hpp"
 #include "harness/scenario/look.hpp"
+#include "harness/scenario/unpromised.hpp"
 
 namespace lastref::harness {
 
@@ -54,7 +55,8 @@ struct ScenarioReport {
   std::string name;
   std::string sentence;
   std::vector<std::string> rows;
-  std::size_t sites = 0;  ///< of its clean run
+  std::string outside_matrix = {};  ///< Why it is; empty if it is not.
+  std::size_t sites = 0;            ///< of its clean run
   Count matrix = {};
   std::size_t runs = 0;
   std::size_t violations = 0;
@@ -122,8 +124,8 @@ struct Report {
   std::vector<Missed> missed;
   std::vector<Difference> differences;
   std::uint64_t kills = 0;
-  std::uint64_t leftovers = 0;   ///< Names past the next start that must not be there.
-  std::uint64_t unpromised = 0;  ///< The same, where nobody promised to remove them.
+  std::uint64_t leftovers = 0;  ///< Names past the next start that must not be there.
+  UnpromisedCount<std::uint64_t> unpromised = {};  ///< The same, where nobody promised to.
   std::size_t violations = 0;
   std::vector<ViolationGroup> groups;
   double seconds = 0;

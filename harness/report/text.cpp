@@ -126,6 +126,17 @@ std::string table_of(const std::vector<ScenarioReport>& scenarios) {
   return text;
 }
 
+/// "  outside of the matrix: jobs/a: its size", a line for each.
+std::string text_of_outsiders(const std::vector<ScenarioReport>& scenarios) {
+  std::string text;
+  for (const ScenarioReport& each : scenarios) {
+    if (!each.outside_matrix.empty()) {
+      text += fmt::format("  outside of the matrix: {}: {}\n", each.name, each.outside_matrix);
+    }
+  }
+  return text;
+}
+
 std::string table_of_ambients(const Report& report) {
   const std::vector<AmbientReport>& ambients = report.ambients;
   if (ambients.empty()) {
@@ -181,6 +192,30 @@ std::string table_of(const std::vector<OracleReport>& oracles) {
                         reasons_of(each));
   }
   return text + "\n";
+}
+
+/// A line for each reason: "    12 (10 file, 2 semaphore): the scenario leaves them on purpose".
+std::string text_of(const UnpromisedCount<std::uint64_t>& unpromised) {
+  if (unpromised.total() == 0) {
+    return {};
+  }
+  std::string text = fmt::format("  {} more names stayed that nobody had promised to remove:\n",
+                                 unpromised.total());
+  for (std::size_t at = 0; at <= static_cast<std::size_t>(last_why_unpromised); ++at) {
+    const auto why = static_cast<WhyUnpromised>(at);
+    if (unpromised.count(why) == 0) {
+      continue;
+    }
+    std::string kinds;
+    for (std::size_t of = 0; of <= static_cast<std::size_t>(last_name_kind); ++of) {
+      const auto kind = static_cast<NameKind>(of);
+      if (const std::uint64_t count = unpromised.count(why, kind); count > 0) {
+        kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, name_of(kind));
+      }
+    }
+    text += fmt::format("    {} ({}): {}\n", unpromised.count(why), kinds, name_of(why));
+  }
+  return text;
 }
 
 std::string text_of_worlds(const Report& report) {
@@ -254,7 +289,7 @@ std::string to_text(const Report& report) {
   }
   text += text_of_differences(report);
   text += text_of_omissions(report);
-  text += table_of(report.scenarios) + "\n";
+  text += table_of(report.scenarios) + text_of_outsiders(report.scenarios) + "\n";
   text += text_of_matrix(report);
   text += table_of("faults after a fault", report.second_level) + "\n";
   text += table_of_ambients(report);
@@ -267,10 +302,7 @@ std::string to_text(const Report& report) {
                       report.kills,
                       report.leftovers,
                       report.seed);
-  if (report.unpromised > 0) {
-    text += fmt::format("  {} more names stayed that nobody had promised to remove\n",
-                        report.unpromised);
-  }
+  text += text_of(report.unpromised);
   if (report.resumed > 0) {
     text += fmt::format("  {} faults were executed by an earlier gate\n", report.resumed);
   }

@@ -41,8 +41,9 @@ struct Scenario {
   /// Operations that fail in a run without faults, because that is what it is about.
   std::vector<std::string> failing_operations = {};
   bool kernel_only = false;  ///< Needs what a simulation has not: a real fork, address spaces.
-  bool in_matrix = true;     ///< Its clean run is enumerated and failed site by site.
-  bool in_gate = true;       ///< The canary is not.
+  /// Why its clean run is not enumerated and failed site by site; empty: it is.
+  std::string outside_matrix = {};
+  bool in_gate = true;  ///< The canary is not.
   /// Its caches meet limits and full disks: a put may be refused at any time.
   bool caches_refuse = false;
   /// Its tracker keeps no ledger (loky mode): what it could not remove, or had when it was killed,
@@ -53,6 +54,8 @@ struct Scenario {
   /// Resources that the scenario leaves behind on purpose (it forgot them), as to_text gives them.
   std::vector<std::string> stays = {};
   /// umask of the run's processes, and the like, stay the world's business.
+
+  bool in_matrix() const noexcept { return outside_matrix.empty(); }
 };
 
 /// Nothing if the scenario has no such role.

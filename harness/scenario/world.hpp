@@ -11,6 +11,7 @@
 #include "harness/scenario/look.hpp"
 #include "harness/scenario/points.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "harness/scenario/unpromised.hpp"
 
 namespace lastref::harness {
 
@@ -57,7 +58,8 @@ struct Outcome {
   std::uint32_t kills = 0;
   std::uint32_t faults_fired = 0;  ///< Planned faults whose site was reached.
   std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.
-  std::uint32_t unpromised = 0;    ///< The same, but nobody promised to remove them.
+  UnpromisedCount<std::uint32_t> unpromised =
+      {};  ///< The same, but nobody promised to remove them.
 };
 
 class World {

@@ -29,7 +29,7 @@ bool is_entry(std::string_view name) noexcept {
 
 SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices)
     : scenario(the_scenario), plan(the_plan), choices(the_choices), machine(the_choices) {
-  if (!scenario.in_matrix) {
+  if (!scenario.in_matrix()) {
     interceptors.crossings_allowed = crossings_max_at_scale;
     machine.scheduler.steps_max = ~std::uint64_t{0};
   }

@@ -141,7 +141,7 @@ TEST_F(CampaignTest, goes_on_without_a_budget_until_all_is_done) {
 class BigScenario : public CampaignTest {
  protected:
   BigScenario() {
-    big_.in_matrix = false;
+    big_.outside_matrix = "it is big";
     options_.scenarios = {&big_, &scenarios_[0]};
     options_.clock = [this] { return time_; };
   }
@@ -266,7 +266,7 @@ TEST_F(CampaignTest, is_incomplete_without_the_ambients) {
 
 TEST_F(CampaignTest, runs_scenarios_outside_of_the_matrix_clean_and_no_more) {
   Scenario outside = named("family/outside");
-  outside.in_matrix = false;
+  outside.outside_matrix = "it is outside";
   options_.scenarios = {&outside};
   options_.random_runs_max = 10;
   const Report report = run(all_is_well);

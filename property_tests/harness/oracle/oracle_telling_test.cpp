@@ -118,7 +118,20 @@ TEST_F(OracleTest, leftovers_are_what_no_scenario_leaves_and_somebody_promised_t
   const Story bad = Story().died(tracker, fact::killed).died(root, fact::ended);
   const oracle::Leftovers unpromised = oracle::leftovers_of(evidence_of(bad));
   EXPECT_EQ(unpromised.promised, 0U);
-  EXPECT_EQ(unpromised.unpromised, 1U);
+  EXPECT_EQ(unpromised.unpromised.count(WhyUnpromised::no_ledger, NameKind::shared_memory), 1U);
+  EXPECT_EQ(unpromised.unpromised.count(WhyUnpromised::scenario, NameKind::shared_memory), 1U);
+  EXPECT_EQ(unpromised.unpromised.total(), 2U);
+}
+
+TEST_F(OracleTest, a_leftover_that_was_said_to_be_gone_each_time_is_told_apart) {
+  left_after_sweep_ = {"/dev/shm/sem.a"};
+  const Story story =
+      Story().injected(tracker, Call::status_at, ENOENT, "/dev/shm/sem.a").all_end();
+  EXPECT_EQ(oracle::leftovers_of(evidence_of(story)).promised, 1U);
+  plan_.faults = {parse_fault("tracker/status_at(sem.a)#1 fail_always ENOENT").value()};
+  const oracle::Leftovers leftovers = oracle::leftovers_of(evidence_of(story));
+  EXPECT_EQ(leftovers.promised, 0U);
+  EXPECT_EQ(leftovers.unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore), 1U);
 }
 
 // works

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <rapidcheck.h>
@@ -66,6 +67,8 @@ Report with_violation() {
                     .first = {violation_of("family/one")}}};
   report.violations = 12;
   report.leftovers = 12;
+  report.unpromised.add(WhyUnpromised::no_ledger, NameKind::semaphore, 3);
+  report.unpromised.add(WhyUnpromised::scenario, NameKind::file, 2);
   return report;
 }
 
@@ -84,6 +87,10 @@ TEST(JsonReport, has_what_machines_look_for) {
   EXPECT_EQ(read["points_never_reached"], json({"shut_down"}));
   EXPECT_EQ(read["kills"], 5);
   EXPECT_EQ(read["leftovers"], 12);
+  const auto& unpromised = read["leftovers_nobody_promised_to_remove"];
+  EXPECT_EQ(unpromised["total"], 5);
+  EXPECT_EQ(unpromised["by_reason"][std::string(name_of(WhyUnpromised::no_ledger))]["semaphore"],
+            3);
   EXPECT_EQ(read["seconds"], 2.0);
   EXPECT_EQ(read["runs_per_second"], 4.0);
   EXPECT_TRUE(read["bare_loop_per_second"].is_null());
@@ -230,6 +237,25 @@ TEST(TextReport, ends_each_failure_with_the_command) {
   EXPECT_NE(text.find("NEVER REACHED shut_down"), std::string::npos);
   EXPECT_NE(text.find("DEGRADED: no mount namespace"), std::string::npos);
   EXPECT_NE(text.find("12 violations (exit 1)"), std::string::npos);
+}
+
+TEST(TextReport, says_why_names_stayed_that_nobody_promised_to_remove) {
+  const std::string text = to_text(with_violation());
+  EXPECT_THAT(text,
+              testing::HasSubstr("  5 more names stayed that nobody had promised to remove:\n"
+                                 "    3 (3 semaphore): the tracker of a protocol"));
+  EXPECT_THAT(text, testing::HasSubstr("    2 (2 file): the scenario leaves them on purpose"));
+  EXPECT_THAT(to_text(report_of_two()), testing::Not(testing::HasSubstr("more names stayed")));
+}
+
+TEST(Report, says_why_a_scenario_is_outside_of_the_matrix) {
+  Report report = report_of_two();
+  report.scenarios.front().outside_matrix = "it is about size";
+  EXPECT_THAT(to_text(report),
+              testing::HasSubstr("  outside of the matrix: family/one: it is about size\n"));
+  const json read = json::parse(to_json(report));
+  EXPECT_EQ(read["scenario_results"][0]["outside_matrix"], "it is about size");
+  EXPECT_TRUE(read["scenario_results"][1]["outside_matrix"].is_null());
 }
 
 TEST(ProgressLines, are_rare_without_a_terminal) {

@@ -27,7 +27,7 @@ constexpr std::size_t tried_max = 120;
 std::vector<std::string> common() {
   std::vector<std::string> chosen;
   for (const Scenario& each : catalog()) {
-    if (!each.kernel_only && each.in_matrix) {
+    if (!each.kernel_only && each.in_matrix()) {
       chosen.push_back(each.name);
     }
   }

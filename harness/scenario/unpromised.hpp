@@ -1,0 +1,70 @@
+// Unpromised: names that are there past the next start, and that nobody promised to remove: of what
+// kinds they are, and why nobody did.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+
+namespace lastref::harness {
+
+enum class WhyUnpromised : std::uint8_t {
+  no_ledger,        ///< A protocol without a ledger promises nothing past its tracker's failure.
+  said_to_be_gone,  ///< Each look at it was made to say that nothing is there.
+  scenario,         ///< The scenario leaves it on purpose, or it is another's.
+};
+inline constexpr WhyUnpromised last_why_unpromised = WhyUnpromised::scenario;
+
+enum class NameKind : std::uint8_t { file, array, shared_memory, semaphore };
+inline constexpr NameKind last_name_kind = NameKind::semaphore;
+
+/// For reports: "the scenario leaves them on purpose", "shared memory".
+std::string_view name_of(WhyUnpromised why) noexcept;
+std::string_view name_of(NameKind kind) noexcept;
+
+/// Of a path as evidence has it. A folder counts as a file; an array as one with its folder.
+NameKind kind_of_name(std::string_view path) noexcept;
+
+/// How many there are, by reason and kind.
+template <typename Number>
+class UnpromisedCount {
+ public:
+  void add(WhyUnpromised why, NameKind kind, Number number = 1) noexcept {
+    counts_[index(why)][static_cast<std::size_t>(kind)] += number;
+  }
+  template <typename Other>
+  void add(const UnpromisedCount<Other>& other) noexcept {
+    for (std::size_t why = 0; why < counts_.size(); ++why) {
+      for (std::size_t kind = 0; kind < counts_[why].size(); ++kind) {
+        const auto its_why = static_cast<WhyUnpromised>(why);
+        const auto its_kind = static_cast<NameKind>(kind);
+        add(its_why, its_kind, other.count(its_why, its_kind));
+      }
+    }
+  }
+  Number count(WhyUnpromised why, NameKind kind) const noexcept {
+    return counts_[index(why)][static_cast<std::size_t>(kind)];
+  }
+  Number count(WhyUnpromised why) const noexcept {
+    const auto& row = counts_[index(why)];
+    return std::accumulate(row.begin(), row.end(), Number{});
+  }
+  Number total() const noexcept {
+    Number sum{};
+    for (std::size_t why = 0; why < counts_.size(); ++why) {
+      sum += count(static_cast<WhyUnpromised>(why));
+    }
+    return sum;
+  }
+
+ private:
+  static std::size_t index(WhyUnpromised why) noexcept { return static_cast<std::size_t>(why); }
+
+  std::array<std::array<Number, static_cast<std::size_t>(last_name_kind) + 1>,
+             static_cast<std::size_t>(last_why_unpromised) + 1>
+      counts_{};
+};
+
+}  // namespace lastref::harness
