@@ -96,15 +96,14 @@ void WorkerGroup::remove(const WorkerProcess& worker) noexcept {
 }
 
 /// Reaps whoever dies within the timeout. False when it is over, or nothing can be waited for.
-bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout) noexcept {
+bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept {
   std::vector<os::PollItem> items;
   for (const auto& worker : workers_) {
     items.push_back({.fd = worker->process.get(), .want_read = true});
   }
   auto ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
   // That there is no space to wait in for a moment says nothing about workers that are leaving.
-  for (int tries = 1; failed_with(ready, std::errc::not_enough_memory) && tries < polls_max;
-       ++tries) {
+  while (failed_with(ready, std::errc::not_enough_memory) && --polls > 0) {
     ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
   }
   auto item = items.begin();
@@ -140,12 +139,12 @@ void WorkerGroup::end(bool kills) noexcept {
     bool goes_on = true;
     while (goes_on && !workers_.empty()) {
       const os::Instant left = deadline - os_->now();
-      goes_on = left > os::Instant::zero() && wait_for_deaths(left);
+      goes_on = left > os::Instant::zero() && wait_for_deaths(left, polls_max);
     }
   }
   for (int looks = 0; !workers_.empty() && looks < looks_max; ++looks) {
     kill_all();
-    wait_for_deaths(look_again);
+    wait_for_deaths(look_again, 1);
   }
   for (const auto& worker : workers_) {
     take_leave(*worker);

@@ -63,7 +63,8 @@ class WorkerGroup {
   explicit WorkerGroup(os::Os& os) noexcept : os_(&os) {}
   Status hire(const Session& session, const std::string& tree, os::Fd self, unsigned number);
   void take_leave(const WorkerProcess& worker) noexcept;
-  bool wait_for_deaths(std::chrono::nanoseconds timeout) noexcept;
+  /// Polls up to so often where there is no space to wait in.
+  bool wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept;
 
   os::Os* os_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
