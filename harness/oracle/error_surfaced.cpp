@@ -170,9 +170,10 @@ bool is_answered(const Struck& struck) {
     return is_answered_by_its_word(struck) ||
            (is_hired(struck.failed) && any_later(struck, is_told));
   }
-  // Outside of any word nobody waits for the error: the next one meets what has come of it.
-  const bool is_heard =
-      struck.words.empty() ? any_later(struck, is_felt) : any_later(struck, is_told);
+  // Outside of any word nobody waits for the error: the next one meets what has come of it. And who
+  // takes back what it made says what went wrong before; whether it stays is no-leak's to judge.
+  const bool is_second = struck.words.empty() || is_removal(struck.failed.call);
+  const bool is_heard = any_later(struck, is_second ? is_felt : is_told);
   return is_heard || any_later(struck, made_good) || any_later(struck, has_spoken) ||
          any_later(struck, is_refused) || fell_back(struck) || is_out_of_locations(struck);
 }
