@@ -13,6 +13,7 @@
 
 #include "harness/cli/names.hpp"
 #include "harness/explore/campaign.hpp"
+#include "harness/mutant/hunter.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::string_view codes =
     "gave\n"
     "different runs.";
 constexpr int fd_most = 1 << 20;
+constexpr int mutants_drawn_most = 10000;
 
 /// Refuses what is no number above 0.
 CLI::Validator above_zero() {
@@ -193,20 +195,44 @@ CLI::App* add_tracker(CLI::App& app, TrackerOptions& options) {
 
 CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "mutants",
-      "Plant known bugs in a copy, one by one, and say which test or scenario sees them");
-  verb->add_option("names", options.names, "Only mutants whose names match")->type_name("GLOB");
-  verb->add_option("--row", options.row, "Only mutants of this row of the specification");
+      "mutants", "Plant bugs in a copy, one by one, and say who of the harness sees them");
+  CLI::Option* names =
+      verb->add_option("names", options.names, "Only mutants whose names match")->type_name("GLOB");
+  CLI::Option* row =
+      verb->add_option("--row", options.row, "Only mutants of this row of the specification");
+  std::vector<std::string> hunters;
+  std::string sentences;
+  for (const HunterRow& each : all_hunters()) {
+    hunters.emplace_back(each.name);
+    sentences += fmt::format("{}{}, {}", sentences.empty() ? "" : "; ", each.name, each.sentence);
+  }
+  verb->add_option(
+          "--by",
+          options.by,
+          "Who hunts them, the cheapest first, until one sees it. Not given: all of " + sentences)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(hunters));
+  verb->add_flag("--all-hunters", options.all_hunters, "Go on with the others when one sees it");
+  verb->add_flag("--again", options.again, "Try what was tried before, too");
   verb->add_option("--checkout",
                    options.checkout,
                    "Checkout to read; not given: the one around this program")
       ->check(CLI::ExistingDirectory);
-  verb->add_option("--budget", options.budget, "Seconds of the gate for each mutant")
-      ->check(above_zero())
-      ->capture_default_str();
-  verb->add_option("--seed", options.seed, "Seed of the gate's random runs")
+  verb->add_option("--budget",
+                   options.budget,
+                   "Seconds at most of each gate. Not given: until it has looked at everything")
+      ->check(above_zero());
+  verb->add_option("--seed", options.seed, "Seed of the gate's random runs, and of --draw")
       ->check(whole_number())
       ->capture_default_str();
+  verb->add_option("--draw",
+                   options.draw,
+                   "Instead of those of the checkout, so many new ones, made by small changes of "
+                   "its code")
+      ->check(CLI::Range(1, mutants_drawn_most))
+      ->excludes(names)
+      ->excludes(row);
   verb->add_option("--json", options.json, "The verdicts for programs, as JSON")->type_name("FILE");
   CLI::Option* list = verb->add_flag("--list", options.list, "List the mutants");
   verb->add_flag("--check", options.check, "Only check whether the patches still apply")

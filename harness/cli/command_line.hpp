@@ -62,8 +62,12 @@ struct MutantsOptions {
   std::string row;
   std::string checkout;
   std::string json;
-  double budget = 20;  ///< seconds
+  std::vector<std::string> by;   ///< Names of hunters; none: all.
+  std::optional<double> budget;  ///< seconds; none: until all is done
   std::uint64_t seed = 1;
+  std::optional<std::size_t> draw;  ///< So many new ones, instead of those that there are.
+  bool all_hunters = false;
+  bool again = false;
   bool list = false;
   bool check = false;
 };

@@ -1,105 +1,110 @@
-// mutants: proof that the harness sees planted bugs. Each patch is applied to a copy of the
-// checkout, which is built and given to the gate and to the tests of the patch's row.
+// mutants: proof that the harness sees bugs. Each patch is applied to a copy of the checkout, which
+// is built and given to hunters: its gate in both worlds, and its tests.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "harness/cli/checkout.hpp"
 #include "harness/cli/names.hpp"
 #include "harness/cli/verbs.hpp"
-#include "harness/mutant/workshop.hpp"
+#include "harness/explore/jobs.hpp"
+#include "harness/mutant/draw.hpp"
+#include "harness/mutant/hunt.hpp"
 
 namespace lastref::harness {
 namespace {
 
-using Json = nlohmann::ordered_json;
+/// So many that do not compile may be drawn for each that is wanted.
+constexpr std::size_t refusals_each = 5;
 
-std::string_view name_of(const Verdict& verdict) {
-  return !verdict.builds     ? "DOES NOT BUILD"
-         : verdict.elsewhere ? "NOT BY ITS ROW"
-         : verdict.killed()  ? "killed"
-                             : "SURVIVED";
-}
-
-bool is_good(const Verdict& verdict) {
-  return verdict.builds && verdict.killed() && !verdict.elsewhere;
-}
-
-std::string text_of_finders(const Verdict& verdict) {
-  std::string text;
-  const Trial& gate = verdict.gate;
-  if (gate.found) {
-    text += fmt::format("      {}: {}\n", gate.scenario, gate.claim);
-    text += gate.seen.empty() ? "" : fmt::format("      seen    {}\n", gate.seen);
-    text += fmt::format("      repeat  {}\n", gate.replay);
-  }
-  if (verdict.tests.found) {
-    text += fmt::format("      {} failing test{}, first {}\n",
-                        verdict.tests.failed_tests,
-                        verdict.tests.failed_tests == 1 ? "" : "s",
-                        verdict.tests.scenario);
-  }
-  return text;
-}
-
-Json json_of(const Trial& trial) {
-  if (!trial.found) {
-    return nullptr;
-  }
-  return {{"by", trial.scenario},
-          {"claim", trial.claim},
-          {"seen", trial.seen},
-          {"replay", trial.replay},
-          {"runs", trial.runs},
-          {"failed_tests", trial.failed_tests}};
-}
-
-Json json_of(const Mutant& mutant, const Verdict& verdict) {
-  return {{"name", mutant.name},
-          {"row", mutant.row},
-          {"origin", mutant.origin},
-          {"claim", mutant.claim},
-          {"verdict", name_of(verdict)},
-          {"gate", json_of(verdict.gate)},
-          {"tests", json_of(verdict.tests)},
-          {"seconds", verdict.seconds}};
-}
-
-class Hunt {
+/// One line for each mutant on standard error, which grows while it is hunted.
+class Progress {
  public:
-  Hunt(const MutantsOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation) {}
+  explicit Progress(std::size_t total) : total_(total) {}
+
+  void begin(const Mutant& mutant) {
+    std::cerr << fmt::format(
+        "[{}/{}] {}/{}:{}", done_ + 1, total_, mutant.row, mutant.name, left());
+    is_open_ = true;
+  }
+  void doing(std::string_view what) const { std::cerr << " " << what << "..." << std::flush; }
+  void end(const Verdict& verdict) {
+    std::cerr << (!verdict.builds     ? " does not build"
+                  : verdict.is_seen() ? " seen"
+                                      : " not seen")
+              << std::endl;
+    is_open_ = false;
+    ++done_;
+  }
+  /// Before something else is said.
+  void close() {
+    if (is_open_) {
+      std::cerr << std::endl;
+    }
+    is_open_ = false;
+  }
+
+ private:
+  /// What those took that are done tells how long the others will take.
+  std::string left() const {
+    const double each =
+        (seconds_now() - began_) / static_cast<double>(std::max<std::size_t>(done_, 1));
+    return done_ == 0 ? ""
+                      : fmt::format(" about {:.0f} min left;",
+                                    each * static_cast<double>(total_ - done_) / 60);
+  }
+
+  std::size_t total_;
+  std::size_t done_ = 0;
+  double began_ = seconds_now();
+  bool is_open_ = false;
+};
+
+std::vector<Hunter> hunters_of(const MutantsOptions& options) {
+  std::vector<Hunter> hunters;
+  for (const HunterRow& each : all_hunters()) {
+    if (options.by.empty() || std::ranges::find(options.by, each.name) != options.by.end()) {
+      hunters.push_back(each.hunter);
+    }
+  }
+  return hunters;
+}
+
+class MutantsVerb {
+ public:
+  MutantsVerb(const MutantsOptions& options, Invocation& invocation)
+      : options_(options), invocation_(invocation), hunters_(hunters_of(options)) {}
 
   void run() {
-    if (!choose()) {
+    if (!find_checkout() || (!options_.draw && !choose())) {
       return;
     }
     if (options_.list) {
       list();
       return;
     }
-    auto workshop = Workshop::open({.checkout = checkout_,
-                                    .folder = checkout_ + "/build/mutants",
-                                    .budget = options_.budget,
-                                    .seed = options_.seed});
+    auto workshop = Workshop::open(checkout_, checkout_ + "/build/mutants");
     const Status done = !workshop        ? tl::unexpected(workshop.error())
                         : options_.check ? check(*workshop)
-                                         : attack(*workshop);
+                                         : hunt(*workshop);
     if (!done) {
       invocation_.refuse("mutants: " + describe(done.error()));
     }
   }
 
  private:
-  bool choose() {
+  bool find_checkout() {
     checkout_ = options_.checkout.empty() ? checkout_of_program() : options_.checkout;
     if (checkout_.empty()) {
       invocation_.refuse("mutants: this program does not lie in a checkout; give --checkout");
-      return false;
     }
+    return !checkout_.empty();
+  }
+
+  bool choose() {
     auto read = read_mutants(checkout_ + "/" + mutants_folder);
     if (!read) {
       invocation_.refuse("mutants: " + describe(read.error()));
@@ -144,54 +149,141 @@ class Hunt {
     return ok();
   }
 
-  Status attack(Workshop& workshop) {
-    std::cerr << "lastref: building the copy that the bugs are planted in\n";
+  Status hunt(Workshop& workshop) {
+    Progress progress(options_.draw.value_or(mutants_.size()));
+    std::cerr << "the copy that bugs are planted in:";
     LASTREF_CHECK(workshop.prepare());
-    std::cerr << "lastref: trying it without any\n";
-    LASTREF_TRY(unchanged, workshop.try_unchanged());
-    if (unchanged.killed()) {
+    LASTREF_TRY(hunt,
+                Hunt::begin(workshop,
+                            {.hunters = hunters_,
+                             .all_hunters = options_.all_hunters,
+                             .again = options_.again,
+                             .budget = options_.budget,
+                             .seed = options_.seed,
+                             .doing = [&](std::string_view what) { progress.doing(what); }}));
+    std::cerr << std::endl;
+    std::cout << heading_of(hunters_) << std::flush;
+    const Status done =
+        options_.draw ? attack_drawn(hunt, progress) : attack_planned(hunt, progress);
+    progress.close();
+    LASTREF_CHECK(done);
+    if (hunt.liar()) {
       // Whoever finds a bug where none was planted proves nothing by finding one.
-      std::cout << "VIOLATION without any mutant\n" << text_of_finders(unchanged);
+      Verdict unplanted;
+      unplanted.mutant.name = "none";
+      unplanted.trials.emplace(*hunt.liar(), hunt.lie());
+      std::cout << "VIOLATION without any mutant\n" << text_of(unplanted, hunters_);
       invocation_.end(Exit::violation);
       return ok();
     }
-    Json rows = Json::array();
-    std::size_t good = 0;
-    for (const Mutant& mutant : mutants_) {
-      LASTREF_TRY(verdict, workshop.attack(mutant));
-      good += is_good(verdict) ? 1U : 0U;
-      rows.push_back(json_of(mutant, verdict));
-      std::cout << fmt::format("{:<4} {:<46} {} ({:.0f} s)\n",
-                               mutant.row,
-                               mutant.name,
-                               name_of(verdict),
-                               verdict.seconds)
-                << text_of_finders(verdict) << std::flush;
-    }
-    std::cout << fmt::format("{} of {} mutants killed by their rows\n", good, mutants_.size());
-    invocation_.end(good == mutants_.size() ? Exit::clean : Exit::violation);
-    return write(rows);
+    return finish();
   }
 
-  Status write(const Json& rows) const {
+  Status attack_planned(Hunt& hunt, Progress& progress) {
+    for (const Mutant& mutant : mutants_) {
+      progress.begin(mutant);
+      LASTREF_TRY(verdict, hunt.attack(planting_of(mutant)));
+      if (hunt.liar()) {
+        return ok();
+      }
+      take(std::move(verdict), progress);
+    }
+    return ok();
+  }
+
+  Status attack_drawn(Hunt& hunt, Progress& progress) {
+    LASTREF_TRY(sources, read_sources(checkout_));
+    Draw draw(std::move(sources), options_.seed);
+    const std::string folder = fmt::format("drawn/{}", options_.seed);
+    const std::size_t refusals_most = refusals_each * *options_.draw;
+    while (verdicts_.size() < *options_.draw && refused_ <= refusals_most) {
+      const std::optional<Drawn> drawn = draw.next();
+      if (!drawn) {
+        return ok();
+      }
+      LASTREF_TRY(planting, write_down(*drawn, folder));
+      progress.begin(planting.mutant);
+      LASTREF_TRY(verdict, hunt.attack(planting));
+      if (hunt.liar()) {
+        return ok();
+      }
+      if (verdict.builds) {
+        take(std::move(verdict), progress);
+        continue;
+      }
+      std::cerr << " does not build, drawn again" << std::endl;
+      std::error_code error;
+      std::filesystem::remove(checkout_ + "/build/mutants/" + folder + "/" + drawn->name + ".patch",
+                              error);
+      ++refused_;
+      draw.refuse(*drawn);
+    }
+    return ok();
+  }
+
+  Result<Planting> write_down(const Drawn& drawn, const std::string& folder) {
+    const std::string text = patch_of(drawn, options_.seed);
+    LASTREF_TRY(mutant, parse_mutant(drawn.name, text));
+    const std::string patch = folder + "/" + drawn.name + ".patch";
+    const std::filesystem::path path = checkout_ + "/build/mutants/" + patch;
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text << std::flush;
+    return file ? Result<Planting>(Planting{.mutant = std::move(mutant), .patch = "../" + patch})
+                : failure(std::errc::io_error, path);
+  }
+
+  void take(Verdict verdict, Progress& progress) {
+    progress.end(verdict);
+    std::cout << text_of(verdict, hunters_) << std::flush;
+    verdicts_.push_back(std::move(verdict));
+  }
+
+  Status finish() {
+    std::cout << totals_of(verdicts_, hunters_);
+    if (options_.draw) {
+      std::cout << fmt::format("{} were drawn again, because they do not build\n", refused_);
+    }
+    invocation_.end(exit_of_all());
     if (options_.json.empty()) {
       return ok();
     }
     std::ofstream file(options_.json, std::ios::binary | std::ios::trunc);
-    file << rows.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) << std::endl;
+    file << to_json(verdicts_, hunters_) << std::flush;
     return file ? ok() : failure(std::errc::io_error, options_.json);
+  }
+
+  /// A mutant that nobody saw who looked at everything decides; then what was left undone.
+  Exit exit_of_all() const {
+    bool is_complete = !options_.draw || verdicts_.size() == *options_.draw;
+    for (const Verdict& verdict : verdicts_) {
+      if (verdict.is_seen()) {
+        continue;
+      }
+      const bool left_open = std::ranges::any_of(
+          verdict.trials, [](const auto& each) { return each.second.sight == Sight::incomplete; });
+      if (!left_open) {
+        return Exit::violation;
+      }
+      is_complete = false;
+    }
+    return is_complete ? Exit::clean : Exit::incomplete;
   }
 
   const MutantsOptions& options_;
   Invocation& invocation_;
+  std::vector<Hunter> hunters_;
   std::string checkout_;
   std::vector<Mutant> mutants_;
+  std::vector<Verdict> verdicts_;
+  std::size_t refused_ = 0;
 };
 
 }  // namespace
 
 void run(const MutantsOptions& options, Invocation& invocation) {
-  Hunt(options, invocation).run();
+  MutantsVerb(options, invocation).run();
 }
 
 }  // namespace lastref::harness

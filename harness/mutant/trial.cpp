@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "harness/report/report.hpp"
 
 namespace lastref::harness {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int out_of_time = 124;  // timeout(1)
 
 /// A member of an object; null if it is not there, or `object` is none.
 const Json& member_of(const Json& object, const char* name) {
@@ -27,6 +32,34 @@ const Json& first_of(const Json& list) {
   return list.is_array() && !list.empty() ? list.front() : null;
 }
 
+/// The last line that is not empty.
+std::string last_line_of(std::string_view said) {
+  const std::size_t last = said.find_last_not_of("\n ");
+  said = said.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  const std::size_t before = said.rfind('\n');
+  return std::string(before == std::string_view::npos ? said : said.substr(before + 1));
+}
+
+Trial without_proof(std::string claim) {
+  Trial trial;
+  trial.sight = Sight::saw;
+  trial.claim = std::move(claim);
+  return trial;
+}
+
+/// Of a gate that found nothing.
+Trial looked(Sight sight, std::string_view report) {
+  Trial trial;
+  if (auto reported = trial_of_gate(report)) {
+    trial.runs = reported->runs;
+  }
+  trial.sight = sight;
+  if (sight == Sight::incomplete) {
+    trial.seen = text_of(Json::parse(report, nullptr, /*allow_exceptions=*/false), "verdict");
+  }
+  return trial;
+}
+
 }  // namespace
 
 std::optional<Trial> trial_of_gate(std::string_view json) {
@@ -35,7 +68,7 @@ std::optional<Trial> trial_of_gate(std::string_view json) {
     return std::nullopt;
   }
   Trial trial;
-  trial.found = true;
+  trial.sight = Sight::saw;
   if (const Json& runs = member_of(report, "runs"); runs.is_number_unsigned()) {
     trial.runs = runs.get<std::size_t>();
   }
@@ -69,6 +102,46 @@ std::vector<std::string> failed_tests(std::string_view said) {
     at = end + 1;
   }
   return names;
+}
+
+Trial judge_gate(const Ending& ending) {
+  if (ending.code == out_of_time) {
+    return without_proof("the gate itself came to no end");
+  }
+  if (ending.code && Exit(*ending.code) == Exit::unusable) {
+    Trial trial;
+    trial.sight = Sight::cannot;
+    trial.seen = last_line_of(ending.said);
+    return trial;
+  }
+  if (ending.code && Exit(*ending.code) == Exit::clean) {
+    return looked(Sight::nothing, ending.report);
+  }
+  if (ending.code && Exit(*ending.code) == Exit::incomplete) {
+    return looked(Sight::incomplete, ending.report);
+  }
+  if (auto reported = trial_of_gate(ending.report)) {
+    return *std::move(reported);
+  }
+  return without_proof("the gate itself died");
+}
+
+Trial judge_tests(const Ending& ending) {
+  if (ending.code == out_of_time) {
+    return without_proof("the tests came to no end");
+  }
+  Trial trial;
+  const std::vector<std::string> failed = failed_tests(ending.said);
+  if (!failed.empty()) {
+    trial.sight = Sight::saw;
+    trial.scenario = failed.front();
+    trial.failed_tests = failed.size();
+    trial.replay = fmt::format("ctest --preset ci -R '{}'", failed.front());
+  } else if (ending.code != 0) {
+    trial.sight = Sight::cannot;
+    trial.seen = last_line_of(ending.said);
+  }
+  return trial;
 }
 
 }  // namespace lastref::harness

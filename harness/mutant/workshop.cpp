@@ -10,22 +10,33 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "harness/explore/jobs.hpp"
+#include "harness/journal/record.hpp"
 #include "harness/program/program.hpp"
-#include "harness/report/report.hpp"
-#include "harness/spec/rows.hpp"
 
 namespace lastref::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* patches = "fault_scenarios/mutants/";
-constexpr int patience_for_builds = 3600;  // seconds
-constexpr int patience_for_tests = 900;
-constexpr int patience_beyond_budget = 120;
-constexpr int out_of_time = 124;  // timeout(1)
+constexpr std::string_view patches = "fault_scenarios/mutants/";
+// Seconds, several times what the slowest of each takes on two processors that others use, too.
+constexpr int patience_for_builds = 3600;
+constexpr int patience_for_lists = 600;
+constexpr int patience_for_git = 60;
+/// A build whose warnings are no errors, for a bug may leave a variable unused; with the fastest
+/// linker that is there; and with ccache, which has to be told that headers compiled before and
+/// their macros are what they are.
+constexpr const char* configure =
+    "for linker in mold lld gold bfd; do command -v ld.$linker >/dev/null && break; done; "
+    "cache=; command -v ccache >/dev/null && cache=ccache; "
+    "cmake --preset ci -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF "
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=$cache ${cache:+-DCMAKE_CXX_FLAGS=-fpch-preprocess} "
+    "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=$linker";
+constexpr const char* ninja = "CCACHE_SLOPPINESS=pch_defines,time_macros ninja -C build/ci ";
+constexpr const char* program = "lastref_program";
 /// Made anew by whoever needs them, and never copied.
 constexpr std::array<std::string_view, 2> not_copied = {"build", ".git"};
 
@@ -57,19 +68,34 @@ Error said_no(std::string_view what, const std::string& log) {
           .injected = false};
 }
 
+/// Whether what hunters see may depend on it, besides the mutant that is planted.
+bool is_source(std::string_view file) {
+  return !file.starts_with(patches) && !file.ends_with(".md");
+}
+
+bool is_source_of_program(std::string_view file) {
+  return is_source(file) && !file.starts_with("property_tests/") && !file.starts_with("bench/");
+}
+
+std::uint64_t hash_with(std::uint64_t before, const std::string& file, const std::string& text) {
+  return hash_of(fmt::format("{:x} {} {:x}", before, file, hash_of(text)));
+}
+
 }  // namespace
 
-Workshop::Workshop(WorkshopOptions options)
-    : options_(std::move(options)), os_(std::make_unique<os::KernelOs>()) {}
+Workshop::Workshop(std::string checkout, std::string folder)
+    : checkout_(std::move(checkout)),
+      folder_(std::move(folder)),
+      os_(std::make_unique<os::KernelOs>()) {}
 
-Result<Workshop> Workshop::open(WorkshopOptions options) {
+Result<Workshop> Workshop::open(std::string checkout, std::string folder) {
   std::error_code error;
-  fs::create_directories(options.folder + "/tree", error);
+  fs::create_directories(folder + "/tree", error);
   if (error) {
-    return failure(static_cast<std::errc>(error.value()), options.folder);
+    return failure(static_cast<std::errc>(error.value()), folder);
   }
-  Workshop workshop(std::move(options));
-  const std::string path = workshop.options_.folder + "/lock";
+  Workshop workshop(std::move(checkout), std::move(folder));
+  const std::string path = workshop.folder_ + "/lock";
   std::ofstream(path, std::ios::app).flush();
   LASTREF_TRY(fd, workshop.os_->open(path, {.write = true}));
   workshop.lock_ = os::UniqueFd(*workshop.os_, fd);
@@ -83,26 +109,46 @@ Result<std::optional<int>> Workshop::say(const std::string& command,
   return run_command(tree(), command, log, seconds);
 }
 
+std::string Workshop::log_of(const std::string& name, const char* what) const {
+  return fmt::format("{}/{}.{}.txt", folder_, name, what);
+}
+
 /// A file is written only if it differs: its time decides what is compiled again, so it must not
 /// become older than an object that was made of another text.
+Status Workshop::match(const std::string& file) {
+  const fs::path from = fs::path(checkout_) / file;
+  const fs::path to = fs::path(tree()) / file;
+  const std::string text = text_of(from);
+  std::error_code error;
+  if (fs::exists(to, error) && text == text_of(to)) {
+    return ok();
+  }
+  fs::create_directories(to.parent_path(), error);
+  std::ofstream stream(to, std::ios::binary | std::ios::trunc);
+  stream << text << std::flush;
+  if (!stream) {
+    return failure(std::errc::io_error, to);
+  }
+  fs::permissions(to, fs::status(from, error).permissions(), error);
+  return error ? failure(static_cast<std::errc>(error.value()), to) : ok();
+}
+
+void Workshop::count_in(const std::string& file) {
+  const std::string text = text_of(fs::path(tree()) / file);
+  sources_ = is_source(file) ? hash_with(sources_, file, text) : sources_;
+  sources_of_program_ =
+      is_source_of_program(file) ? hash_with(sources_of_program_, file, text) : sources_of_program_;
+}
+
 Status Workshop::match_checkout() {
   std::error_code error;
-  const std::set<std::string> wanted = files_below(options_.checkout, error);
+  const std::set<std::string> wanted = files_below(checkout_, error);
   const std::set<std::string> present = files_below(tree(), error);
+  sources_ = 0;
+  sources_of_program_ = 0;
   for (const std::string& file : wanted) {
-    const fs::path from = fs::path(options_.checkout) / file;
-    const fs::path to = fs::path(tree()) / file;
-    const std::string text = text_of(from);
-    if (present.contains(file) && text == text_of(to)) {
-      continue;
-    }
-    fs::create_directories(to.parent_path(), error);
-    std::ofstream stream(to, std::ios::binary | std::ios::trunc);
-    stream << text << std::flush;
-    if (!stream) {
-      return failure(std::errc::io_error, to);
-    }
-    fs::permissions(to, fs::status(from, error).permissions(), error);
+    LASTREF_CHECK(match(file));
+    count_in(file);
   }
   for (const std::string& file : present) {
     if (!wanted.contains(file)) {
@@ -112,28 +158,21 @@ Status Workshop::match_checkout() {
   return error ? failure(static_cast<std::errc>(error.value()), tree()) : ok();
 }
 
-Status Workshop::build(const std::string& log) {
-  // Configuring anew takes a third of a second, and sees new files.
-  LASTREF_TRY(code, say("cmake --preset ci && ninja -C build/ci", log, patience_for_builds));
-  return code == 0 ? ok() : tl::unexpected(said_no("it does not build", log));
-}
-
 Status Workshop::prepare() {
   LASTREF_CHECK(match_checkout());
-  return build(options_.folder + "/build.log");
+  const std::string log = log_of("unplanted", "configure");
+  LASTREF_TRY(code, say(configure, log, patience_for_builds));
+  return code == 0 ? ok() : tl::unexpected(said_no("it cannot be configured", log));
 }
 
-Status Workshop::patch(const Mutant& mutant, const std::string& how) {
-  const std::string log = options_.folder + "/" + mutant.name + ".patch.log";
+Status Workshop::patch(const Planting& planting, const std::string& how) {
+  const std::string log = log_of(planting.mutant.name, "patch");
   // Without the ceiling, git would take the paths from the checkout around the copy.
-  const std::string command =
-      fmt::format(R"-(GIT_CEILING_DIRECTORIES="$(dirname "$PWD")" git apply {} {}{})-",
-                  how,
-                  patches,
-                  path_of(mutant));
-  LASTREF_TRY(code, say(command, log, patience_for_tests));
+  const std::string command = fmt::format(
+      R"-(GIT_CEILING_DIRECTORIES="$(dirname "$PWD")" git apply {} {})-", how, planting.patch);
+  LASTREF_TRY(code, say(command, log, patience_for_git));
   if (code != 0) {
-    return tl::unexpected(said_no(mutant.name + " does not fit", log));
+    return tl::unexpected(said_no(planting.mutant.name + " does not fit", log));
   }
   std::error_code error;
   fs::remove(log, error);
@@ -143,92 +182,108 @@ Status Workshop::patch(const Mutant& mutant, const std::string& how) {
 Status Workshop::check(std::span<const Mutant> mutants) {
   LASTREF_CHECK(match_checkout());
   for (const Mutant& mutant : mutants) {
-    LASTREF_CHECK(patch(mutant, "--check"));
+    LASTREF_CHECK(patch(planting_of(mutant), "--check"));
   }
   return ok();
 }
 
-Result<Trial> Workshop::try_gate(const std::string& row, const std::string& log) {
-  const std::string json = log + ".json";
-  const std::string command =
-      fmt::format(R"(build/ci/bin/lastref gate --first {} --budget {} --seed {} --json ../{}.json)",
-                  row.empty() ? "" : "--row " + row,
-                  options_.budget,
-                  options_.seed,
-                  fs::path(log).filename().string());
-  std::error_code error;
-  fs::remove(json, error);
-  const int seconds = static_cast<int>(options_.budget) + patience_beyond_budget;
-  LASTREF_TRY(code, say(command, log + ".gate.txt", seconds));
-  Trial trial;
-  if (code && (Exit(*code) == Exit::clean || Exit(*code) == Exit::incomplete)) {
-    return trial;
-  }
-  if (auto reported = trial_of_gate(text_of(json))) {
-    return *std::move(reported);
-  }
-  if (code == 2 && text_of(log + ".gate.txt").find("no scenario matches") != std::string::npos) {
-    return trial;  // Tests alone are in charge of the row.
-  }
-  if (code == 2) {
-    return tl::unexpected(said_no("the gate cannot run", log + ".gate.txt"));
-  }
-  trial.found = true;
-  trial.claim = code == out_of_time ? "the gate itself came to no end" : "the gate itself died";
-  return trial;
+Result<std::string> Workshop::text_of_patch(const Planting& planting) const {
+  std::string text = text_of(fs::path(tree()) / planting.patch);
+  return text.empty() ? failure(std::errc::io_error, planting.patch)
+                      : Result<std::string>(std::move(text));
 }
 
-Result<Trial> Workshop::try_tests(const std::string& row, const std::string& log) {
-  const std::string chosen =
-      row.empty() ? "-LE 'lint|package|bench'" : fmt::format("-R '{}'", pattern_of_tests(row));
-  const std::string said = log + ".tests.txt";
-  LASTREF_TRY(code, say("ctest --preset ci " + chosen, said, patience_for_tests));
-  const std::vector<std::string> failed = failed_tests(text_of(said));
-  Trial trial;
-  trial.found = !failed.empty() || code == out_of_time;
-  trial.failed_tests = failed.size();
-  trial.claim = code == out_of_time ? "the tests came to no end" : std::string();
-  if (!failed.empty()) {
-    trial.scenario = failed.front();
-    trial.replay = fmt::format("ctest --preset ci -R '{}'", failed.front());
+Status Workshop::plant(const Planting& planting) {
+  return patch(planting, "");
+}
+
+Status Workshop::take_out(const Mutant& mutant) {
+  for (const std::string& file : mutant.files) {
+    LASTREF_CHECK(match(file));
   }
-  return trial;
+  return ok();
 }
 
-Result<Verdict> Workshop::try_unchanged() {
-  const double began = seconds_now();
-  Verdict verdict;
-  verdict.builds = true;
-  verdict.log = options_.folder + "/unchanged";
-  LASTREF_TRY(gate, try_gate({}, verdict.log));
-  LASTREF_TRY(tests, try_tests({}, verdict.log));
-  verdict.gate = std::move(gate);
-  verdict.tests = std::move(tests);
-  verdict.seconds = seconds_now() - began;
-  return verdict;
-}
-
-Result<Verdict> Workshop::attack(const Mutant& mutant) {
-  const double began = seconds_now();
-  Verdict verdict;
-  verdict.log = options_.folder + "/" + mutant.name;
-  LASTREF_CHECK(patch(mutant, ""));
-  verdict.builds = build(verdict.log + ".build.txt").has_value();
-  if (verdict.builds) {
-    LASTREF_TRY(gate, try_gate(mutant.row, verdict.log));
-    LASTREF_TRY(tests, try_tests(mutant.row, verdict.log));
-    verdict.gate = std::move(gate);
-    verdict.tests = std::move(tests);
-    if (!verdict.killed()) {
-      // Nobody who is in charge of its row saw it. Does anybody?
-      LASTREF_TRY(all_tests, try_tests({}, verdict.log));
-      verdict.tests = std::move(all_tests);
-      verdict.elsewhere = verdict.tests.found;
+Result<std::string> Workshop::targets_of(Hunter hunter, const HuntOptions& options) {
+  if (is_gate(hunter)) {
+    return program;
+  }
+  if (hunter == Hunter::tests) {
+    return "all";
+  }
+  // A list says nothing of programs that are not there.
+  const std::string log = folder_ + "/tests.json";
+  LASTREF_TRY(code,
+              say(fmt::format("ctest --preset ci -R '{}' --show-only=json-v1", options.tests),
+                  log,
+                  patience_for_lists));
+  std::string targets;
+  for (const std::string& file : files_of_tests(code == 0 ? text_of(log) : std::string())) {
+    std::error_code error;
+    if (fs::is_regular_file(tree() + "/build/ci/" + file, error)) {
+      targets += " " + file;
     }
   }
-  LASTREF_CHECK(patch(mutant, "--reverse"));
-  verdict.seconds = seconds_now() - began;
-  return verdict;
+  return targets;
+}
+
+Result<bool> Workshop::build_for(Hunter hunter,
+                                 const HuntOptions& options,
+                                 const std::string& name) {
+  LASTREF_TRY(targets, targets_of(hunter, options));
+  if (targets.empty()) {
+    return true;
+  }
+  const std::string log = log_of(name, "build");
+  LASTREF_TRY(code, say(ninja + targets, log, patience_for_builds));
+  return code == 0;
+}
+
+Result<Trial> Workshop::hunt(Hunter hunter,
+                             const std::string& command,
+                             const std::string& name,
+                             int seconds) {
+  const double began = seconds_now();
+  const std::string log = log_of(name, std::string(name_of(hunter)).c_str());
+  const std::string report = folder_ + "/report.json";
+  std::error_code error;
+  fs::remove(report, error);
+  const std::string with_report = is_gate(hunter) ? command + " --json ../report.json" : command;
+  LASTREF_TRY(code, say(with_report, log, seconds));
+  const Ending ending{.code = code, .said = text_of(log), .report = text_of(report)};
+  Trial trial = is_gate(hunter) ? judge_gate(ending) : judge_tests(ending);
+  trial.seconds = seconds_now() - began;
+  return trial;
+}
+
+Result<std::string> Workshop::help_of_gate() {
+  const std::string log = log_of("unplanted", "help");
+  LASTREF_TRY(code, say("build/ci/bin/lastref gate --help", log, patience_for_git));
+  return code == 0 ? Result<std::string>(text_of(log))
+                   : tl::unexpected(said_no("the gate gives no help", log));
+}
+
+Planting planting_of(Mutant mutant) {
+  std::string patch = std::string(patches) + path_of(mutant);
+  return {.mutant = std::move(mutant), .patch = std::move(patch)};
+}
+
+std::vector<std::string> files_of_tests(std::string_view json) {
+  using Json = nlohmann::json;
+  constexpr std::string_view folder = "/build/ci/";
+  const Json list = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const Json none = Json::array();
+  std::set<std::string> files;
+  for (const Json& test : list.is_object() ? list.value("tests", none) : none) {
+    for (const Json& word : test.is_object() ? test.value("command", none) : none) {
+      const std::string text = word.is_string() ? word.get<std::string>() : std::string();
+      // The last one, for the copy lies in the folder of another build.
+      if (const std::size_t at = text.rfind(folder); at != std::string::npos) {
+        files.insert(text.substr(at + folder.size()));
+      }
+    }
+  }
+  return {files.begin(), files.end()};
 }
 
 }  // namespace lastref::harness

@@ -1,11 +1,11 @@
-// Workshop: a copy of the checkout in which bugs are planted, built and hunted. It lives in
-// build/mutants and is kept, so that only what a mutant changes is compiled again.
+// Workshop: a copy of the checkout in which bugs are planted, built and hunted. It lies in
+// build/mutants and is kept, so that only what a mutant changes is compiled again; what a bug is
+// taken out of comes from ccache, if that is there.
 //
 // Nothing in it has to end in good order: what a killed run leaves behind, a patch that is still
 // in, say, is put right by the next one, which compares every file with the checkout.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,57 +16,76 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
 
+#include "harness/mutant/hunter.hpp"
 #include "harness/mutant/trial.hpp"
 #include "harness/spec/mutant.hpp"
 
 namespace lastref::harness {
 
-struct Verdict {
-  bool builds = false;
-  Trial gate;              ///< Scenarios of the mutant's row
-  Trial tests;             ///< Those of its row
-  bool elsewhere = false;  ///< Only tests that do not name its row found it.
-  double seconds = 0;
-  std::string log;  ///< Files of what was said begin with this.
-
-  bool killed() const noexcept { return gate.found || tests.found; }
-};
-
-struct WorkshopOptions {
-  std::string checkout;
-  std::string folder;  ///< Where the copy and the logs are kept.
-  double budget = 30;  ///< Seconds, for each gate
-  std::uint64_t seed = 1;
+/// A mutant, and where its patch lies: a path from the folder of the copy, or a full one.
+struct Planting {
+  Mutant mutant;
+  std::string patch;
 };
 
 class Workshop {
  public:
-  /// Fails with resource_unavailable_try_again while another process works in the same folder.
-  static Result<Workshop> open(WorkshopOptions options);
+  /// `folder` is where the copy and the logs are kept. Fails with
+  /// resource_unavailable_try_again while another process works in it.
+  static Result<Workshop> open(std::string checkout, std::string folder);
 
-  /// Makes the copy equal to the checkout, and builds it.
+  /// Makes the copy equal to the checkout, and gets ready to build it.
   Status prepare();
   /// Makes the copy equal to the checkout. Whether all patches fit there, letter by letter.
   Status check(std::span<const Mutant> mutants);
-  /// Plants the bug, builds, hunts, and takes it out again.
-  Result<Verdict> attack(const Mutant& mutant);
-  /// The same of the copy as it is, with all tests and scenarios.
-  Result<Verdict> try_unchanged();
+  /// The hash of all that what the hunter says may depend on, besides what is planted.
+  std::uint64_t sources_for(Hunter hunter) const noexcept {
+    return is_gate(hunter) ? sources_of_program_ : sources_;
+  }
+  const std::string& folder() const noexcept { return folder_; }
+
+  /// Fails with io_error if there is none.
+  Result<std::string> text_of_patch(const Planting& planting) const;
+  /// Fails with protocol_error if the patch does not fit; nothing is planted then.
+  Status plant(const Planting& planting);
+  Status take_out(const Mutant& mutant);
+
+  /// Builds what the hunter runs, with what is planted. Of ctest's programs those that have tests
+  /// of the row, of which somebody must have built all before. False if it does not build.
+  Result<bool> build_for(Hunter hunter, const HuntOptions& options, const std::string& name);
+  /// Runs a command of a hunter, for so many seconds at most. `name` is what logs begin with.
+  Result<Trial> hunt(Hunter hunter,
+                     const std::string& command,
+                     const std::string& name,
+                     int seconds);
+  /// What the program says to its own `gate --help`; it has to be built.
+  Result<std::string> help_of_gate();
 
  private:
-  explicit Workshop(WorkshopOptions options);
+  Workshop(std::string checkout, std::string folder);
 
-  std::string tree() const { return options_.folder + "/tree"; }
+  std::string tree() const { return folder_ + "/tree"; }
+  std::string log_of(const std::string& name, const char* what) const;
   Status match_checkout();
-  Status build(const std::string& log);
-  Status patch(const Mutant& mutant, const std::string& how);
-  Result<Trial> try_gate(const std::string& row, const std::string& log);
-  Result<Trial> try_tests(const std::string& row, const std::string& log);
+  Status match(const std::string& file);
+  void count_in(const std::string& file);
+  Status patch(const Planting& planting, const std::string& how);
+  Result<std::string> targets_of(Hunter hunter, const HuntOptions& options);
   Result<std::optional<int>> say(const std::string& command, const std::string& log, int seconds);
 
-  WorkshopOptions options_;
+  std::string checkout_;
+  std::string folder_;
   std::unique_ptr<os::KernelOs> os_;
   os::UniqueFd lock_;
+  std::uint64_t sources_ = 0;
+  std::uint64_t sources_of_program_ = 0;
 };
+
+/// Where a mutant of the checkout has its patch.
+Planting planting_of(Mutant mutant);
+
+/// The files in the folder of the build that commands of tests name, as paths from there, each
+/// once. `json` is ctest's list of tests; nothing if it lists none, or is no list.
+std::vector<std::string> files_of_tests(std::string_view json);
 
 }  // namespace lastref::harness

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/mutant/hunter.hpp"
 #include "property_tests/fuzz/fuzz.hpp"
 
 namespace lastref::fuzz {
@@ -17,6 +18,7 @@ using harness::Exit;
 
 constexpr unsigned worlds_most = 64;
 constexpr int fd_most = 1 << 20;
+constexpr std::size_t drawn_most = 10000;
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> arguments = {"lastref"};
@@ -68,7 +70,10 @@ class Bounds {
   }
 
   void operator()(const harness::MutantsOptions& options) const {
-    expect(is_time(options.budget), "a budget is a time");
+    expect(!options.budget || is_time(*options.budget), "a budget is a time");
+    const auto is_known = [](const auto& name) { return harness::hunter_named(name).has_value(); };
+    expect(std::ranges::all_of(options.by, is_known), "a hunter is known");
+    expect(!options.draw || (*options.draw > 0 && *options.draw <= drawn_most), "not too many");
     std::ranges::for_each(options.names, [this](const auto& name) { expect_said(name); });
     expect_said(options.row);
     expect_said(options.checkout);

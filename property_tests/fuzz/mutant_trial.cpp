@@ -36,7 +36,7 @@ void check_gate(os::Bytes input) {
   if (!trial) {
     return;
   }
-  expect(trial->found, "a gate that reports has found something");
+  expect(trial->found(), "a gate that reports has found something");
   const auto again = harness::trial_of_gate(to_report(*trial));
   expect(again.has_value(), "what was read can be written");
   expect(again->runs == trial->runs, "runs arrive");

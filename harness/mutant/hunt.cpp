@@ -1,0 +1,153 @@
+#include "harness/mutant/hunt.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "harness/explore/jobs.hpp"
+#include "harness/spec/rows.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::string_view build_step = "build";
+
+constexpr int patience_most = 3600;  // seconds
+
+/// Seconds that a hunter may take where a bug is planted: it stands still if it takes so much
+/// longer than without.
+int patience_after(const Trial& unplanted) {
+  return static_cast<int>(120 + 5 * unplanted.seconds);
+}
+
+}  // namespace
+
+Result<Hunt> Hunt::begin(Workshop& workshop, HuntPlan plan) {
+  Hunt hunt(workshop, std::move(plan));
+  LASTREF_CHECK(hunt.results_.open(workshop.folder() + "/results.jsonl"));
+  hunt.plan_.doing("building");
+  LASTREF_TRY(builds, workshop.build_for(Hunter::sim, {}, "unplanted"));
+  if (!builds) {
+    return failure(std::errc::protocol_error, "the checkout does not build");
+  }
+  LASTREF_TRY(help, workshop.help_of_gate());
+  hunt.has_full_ = names_full(help);
+  return hunt;
+}
+
+HuntOptions Hunt::options_for(const Mutant& mutant) const {
+  return {.tests = pattern_of_tests(mutant.row),
+          .budget = plan_.budget,
+          .seed = plan_.seed,
+          .has_full = has_full_};
+}
+
+const Trial* Hunt::known(const std::string& key) const {
+  return plan_.again ? nullptr : results_.find(key);
+}
+
+/// What could not run may run next time.
+Status Hunt::keep(std::string key, std::string mutant, std::string_view hunter, Trial trial) {
+  if (trial.sight == Sight::cannot && hunter != build_step) {
+    return ok();
+  }
+  return results_.add({.key = std::move(key),
+                       .mutant = std::move(mutant),
+                       .hunter = std::string(hunter),
+                       .trial = std::move(trial)});
+}
+
+Status Hunt::take_out() {
+  if (planted_) {
+    LASTREF_CHECK(workshop_->take_out(*planted_));
+    planted_.reset();
+  }
+  return ok();
+}
+
+/// It is made once, even if all mutants are tried again: in between nothing has changed.
+Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
+  const HuntOptions options = options_for(planting.mutant);
+  const std::string command = unplanted_command_of(hunter, options).value_or("");
+  const std::string key = key_of(workshop_->sources_for(hunter), {}, command);
+  if (const Trial* trial = results_.find(key)) {
+    return *trial;
+  }
+  LASTREF_CHECK(take_out());
+  plan_.doing("building without it");
+  // A list of tests says nothing of programs that are not there.
+  const Hunter all = is_gate(hunter) ? hunter : Hunter::tests;
+  LASTREF_TRY(builds, workshop_->build_for(all, options, "unplanted"));
+  if (!builds) {
+    return failure(std::errc::protocol_error, "the checkout does not build");
+  }
+  plan_.doing(fmt::format("{} without it", name_of(hunter)));
+  LASTREF_TRY(trial, workshop_->hunt(hunter, command, "unplanted", patience_most));
+  LASTREF_CHECK(keep(key, "none", name_of(hunter), trial));
+  return trial;
+}
+
+Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& verdict) {
+  const std::string& name = planting.mutant.name;
+  const HuntOptions options = options_for(planting.mutant);
+  const std::optional<std::string> command = command_of(hunter, options);
+  Trial cannot;
+  cannot.sight = Sight::cannot;
+  if (!command) {
+    cannot.seen = "this build has no such gate";
+    return cannot;
+  }
+  LASTREF_TRY(patch, workshop_->text_of_patch(planting));
+  const std::string key = key_of(workshop_->sources_for(hunter), patch, *command);
+  const std::string build_key = key_of(workshop_->sources_for(hunter), patch, build_step);
+  if (const Trial* trial = known(key)) {
+    return *trial;
+  }
+  verdict.builds = known(build_key) == nullptr;
+  if (!verdict.builds) {
+    return cannot;
+  }
+  LASTREF_TRY(unplanted, trial_unplanted(hunter, planting));
+  if (unplanted.found()) {
+    liar_ = hunter;
+    lie_ = std::move(unplanted);
+    return cannot;
+  }
+  if (!planted_) {
+    LASTREF_CHECK(workshop_->plant(planting));
+    planted_ = planting.mutant;
+  }
+  plan_.doing("building");
+  LASTREF_TRY(builds, workshop_->build_for(hunter, options, name));
+  verdict.builds = builds;
+  if (!builds) {
+    LASTREF_CHECK(keep(build_key, name, build_step, cannot));
+    return cannot;
+  }
+  plan_.doing(name_of(hunter));
+  LASTREF_TRY(trial, workshop_->hunt(hunter, *command, name, patience_after(unplanted)));
+  LASTREF_CHECK(keep(key, name, name_of(hunter), trial));
+  return trial;
+}
+
+Result<Verdict> Hunt::attack(const Planting& planting) {
+  const double began = seconds_now();
+  Verdict verdict;
+  verdict.mutant = planting.mutant;
+  for (const Hunter hunter : plan_.hunters) {
+    LASTREF_TRY(trial, trial_by(hunter, planting, verdict));
+    if (!verdict.builds || liar_) {
+      break;
+    }
+    const bool found = trial.found();
+    verdict.trials.emplace(hunter, std::move(trial));
+    if (found && !plan_.all_hunters) {
+      break;
+    }
+  }
+  LASTREF_CHECK(take_out());
+  verdict.seconds = seconds_now() - began;
+  return verdict;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,65 @@
+// Hunt: mutants one after the other, each given to its hunters, the cheapest first.
+//
+// What is known is not done again: neither a hunt that an earlier run of the program made with the
+// same sources, patch and command, nor a build for it. Before a command is believed to have seen a
+// bug, it is run once where none is planted.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/mutant/hunter.hpp"
+#include "harness/mutant/results.hpp"
+#include "harness/mutant/verdict.hpp"
+#include "harness/mutant/workshop.hpp"
+
+namespace lastref::harness {
+
+struct HuntPlan {
+  std::vector<Hunter> hunters;   ///< in this order
+  bool all_hunters = false;      ///< Go on when one saw it.
+  bool again = false;            ///< Nothing is known.
+  std::optional<double> budget;  ///< Seconds of each gate
+  std::uint64_t seed = 1;
+  /// Told what is done next: "building", "sim".
+  std::function<void(std::string_view)> doing = [](std::string_view) {};
+};
+
+class Hunt {
+ public:
+  /// `workshop` is prepared, and outlives it. Fails with io_error if results cannot be kept.
+  static Result<Hunt> begin(Workshop& workshop, HuntPlan plan);
+
+  /// Plants, builds, hunts and takes out. Errors: what kept it from that; a build that fails is a
+  /// verdict. After one the workshop is to be prepared anew.
+  Result<Verdict> attack(const Planting& planting);
+
+  /// The hunter that sees a bug where none was planted, once there was one: nobody believes it.
+  const std::optional<Hunter>& liar() const noexcept { return liar_; }
+  /// What it saw.
+  const Trial& lie() const noexcept { return lie_; }
+
+ private:
+  Hunt(Workshop& workshop, HuntPlan plan) : workshop_(&workshop), plan_(std::move(plan)) {}
+
+  HuntOptions options_for(const Mutant& mutant) const;
+  const Trial* known(const std::string& key) const;
+  Status keep(std::string key, std::string mutant, std::string_view hunter, Trial trial);
+  Result<Trial> trial_unplanted(Hunter hunter, const Planting& planting);
+  Result<Trial> trial_by(Hunter hunter, const Planting& planting, Verdict& verdict);
+  Status take_out();
+
+  Workshop* workshop_;
+  HuntPlan plan_;
+  Results results_;
+  bool has_full_ = false;
+  std::optional<Mutant> planted_;
+  std::optional<Hunter> liar_;
+  Trial lie_;
+};
+
+}  // namespace lastref::harness

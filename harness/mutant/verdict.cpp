@@ -1,0 +1,172 @@
+#include "harness/mutant/verdict.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/mutant/results.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Wide enough for the longest of the words below.
+constexpr int column = 11;
+constexpr int name_column = 58;
+
+std::string_view word_of(const Verdict& verdict, Hunter hunter) {
+  const auto trial = verdict.trials.find(hunter);
+  return trial == verdict.trials.end()              ? "-"
+         : trial->second.sight == Sight::saw        ? "SAW IT"
+         : trial->second.sight == Sight::nothing    ? "nothing"
+         : trial->second.sight == Sight::incomplete ? "incomplete"
+                                                    : "cannot run";
+}
+
+std::string proof_of(Hunter hunter, const Trial& trial) {
+  const std::string_view who = name_of(hunter);
+  switch (trial.sight) {
+    case Sight::nothing:
+      return {};
+    case Sight::incomplete:
+    case Sight::cannot:
+      return trial.seen.empty() ? "" : fmt::format("      {}: {}\n", who, trial.seen);
+    case Sight::saw:
+      break;
+  }
+  std::string text = fmt::format("      {}: {}", who, trial.scenario);
+  text += trial.scenario.empty() || trial.claim.empty() ? "" : ": ";
+  text += trial.claim + "\n";
+  text += trial.seen.empty() ? "" : fmt::format("        seen    {}\n", trial.seen);
+  text += trial.replay.empty() ? "" : fmt::format("        repeat  {}\n", trial.replay);
+  return text;
+}
+
+Json json_of(const Trial& trial) {
+  return {{"sight", name_of(trial.sight)},
+          {"scenario", trial.scenario},
+          {"claim", trial.claim},
+          {"seen", trial.seen},
+          {"replay", trial.replay},
+          {"runs", trial.runs},
+          {"failed_tests", trial.failed_tests},
+          {"seconds", trial.seconds}};
+}
+
+Json json_of(const Verdict& verdict) {
+  Json trials = Json::object();
+  for (const auto& [hunter, trial] : verdict.trials) {
+    trials[std::string(name_of(hunter))] = json_of(trial);
+  }
+  return {{"name", verdict.mutant.name},
+          {"row", verdict.mutant.row},
+          {"origin", verdict.mutant.origin},
+          {"claim", verdict.mutant.claim},
+          {"files", verdict.mutant.files},
+          {"builds", verdict.builds},
+          {"seen", verdict.is_seen()},
+          {"hunters", std::move(trials)},
+          {"seconds", verdict.seconds}};
+}
+
+Json json_of(const HunterTotal& total) {
+  return {{"asked", total.asked},
+          {"saw", total.saw},
+          {"nothing", total.nothing},
+          {"incomplete", total.incomplete},
+          {"cannot", total.cannot}};
+}
+
+std::size_t count_seen(std::span<const Verdict> verdicts) {
+  return static_cast<std::size_t>(std::ranges::count_if(verdicts, &Verdict::is_seen));
+}
+
+}  // namespace
+
+bool Verdict::is_seen() const noexcept {
+  return std::ranges::any_of(trials, [](const auto& each) { return each.second.found(); });
+}
+
+HunterTotal total_of(Hunter hunter, std::span<const Verdict> verdicts) noexcept {
+  HunterTotal total;
+  for (const Verdict& verdict : verdicts) {
+    const auto trial = verdict.trials.find(hunter);
+    if (trial == verdict.trials.end()) {
+      continue;
+    }
+    ++total.asked;
+    switch (trial->second.sight) {
+      case Sight::saw:
+        ++total.saw;
+        break;
+      case Sight::nothing:
+        ++total.nothing;
+        break;
+      case Sight::incomplete:
+        ++total.incomplete;
+        break;
+      case Sight::cannot:
+        ++total.cannot;
+        break;
+    }
+  }
+  return total;
+}
+
+std::string heading_of(std::span<const Hunter> hunters) {
+  std::string text = fmt::format("{:<4} {:<{}}", "row", "mutant", name_column);
+  for (const Hunter hunter : hunters) {
+    text += fmt::format(" {:<{}}", name_of(hunter), column);
+  }
+  return text + " seconds\n";
+}
+
+std::string text_of(const Verdict& verdict, std::span<const Hunter> hunters) {
+  std::string text =
+      fmt::format("{:<4} {:<{}}", verdict.mutant.row, verdict.mutant.name, name_column);
+  if (!verdict.builds) {
+    return text + " does not build\n";
+  }
+  for (const Hunter hunter : hunters) {
+    text += fmt::format(" {:<{}}", word_of(verdict, hunter), column);
+  }
+  text += fmt::format(" {:.0f}\n", verdict.seconds);
+  for (const auto& [hunter, trial] : verdict.trials) {
+    text += proof_of(hunter, trial);
+  }
+  return text;
+}
+
+std::string totals_of(std::span<const Verdict> verdicts, std::span<const Hunter> hunters) {
+  std::string text;
+  for (const Hunter hunter : hunters) {
+    const HunterTotal total = total_of(hunter, verdicts);
+    text += fmt::format("{:<5} saw {} of {}; {} incomplete, {} could not run\n",
+                        name_of(hunter),
+                        total.saw,
+                        total.asked,
+                        total.incomplete,
+                        total.cannot);
+  }
+  return text + fmt::format("{} of {} mutants were seen\n", count_seen(verdicts), verdicts.size());
+}
+
+std::string to_json(std::span<const Verdict> verdicts, std::span<const Hunter> hunters) {
+  Json mutants = Json::array();
+  for (const Verdict& verdict : verdicts) {
+    mutants.push_back(json_of(verdict));
+  }
+  Json totals = Json::object();
+  for (const Hunter hunter : hunters) {
+    totals[std::string(name_of(hunter))] = json_of(total_of(hunter, verdicts));
+  }
+  const Json json = {{"seen", count_seen(verdicts)},
+                     {"mutants_total", verdicts.size()},
+                     {"hunters", std::move(totals)},
+                     {"mutants", std::move(mutants)}};
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lastref::harness

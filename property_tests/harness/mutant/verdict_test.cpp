@@ -1,0 +1,81 @@
+// Verdicts: a reader learns of each hunter by itself what it saw, and how often.
+#include "harness/mutant/verdict.hpp"
+
+#include <array>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace lastref::harness {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::array asked = {Hunter::sim, Hunter::row, Hunter::full};
+
+Trial trial_with(Sight sight, std::string scenario = {}) {
+  Trial trial;
+  trial.sight = sight;
+  trial.scenario = std::move(scenario);
+  return trial;
+}
+
+Verdict verdict_on(std::string name, std::map<Hunter, Trial> trials) {
+  Verdict verdict;
+  verdict.mutant = {.name = std::move(name), .row = "T9", .origin = "o", .claim = "c", .files = {}};
+  verdict.trials = std::move(trials);
+  return verdict;
+}
+
+std::vector<Verdict> three() {
+  std::vector<Verdict> verdicts = {
+      verdict_on("one", {{Hunter::sim, trial_with(Sight::saw, "a/b")}}),
+      verdict_on("two",
+                 {{Hunter::sim, trial_with(Sight::nothing)},
+                  {Hunter::row, trial_with(Sight::cannot)},
+                  {Hunter::full, trial_with(Sight::incomplete)}}),
+      verdict_on("three", {})};
+  verdicts.back().builds = false;
+  return verdicts;
+}
+
+TEST(Verdict, is_a_line_with_a_word_of_each_hunter) {
+  const std::vector<Verdict> verdicts = three();
+  EXPECT_THAT(text_of(verdicts[0], asked), testing::ContainsRegex("^T9   one +SAW IT +- +- +0\n"));
+  EXPECT_THAT(text_of(verdicts[1], asked),
+              testing::ContainsRegex("^T9   two +nothing +cannot run +incomplete +0\n"));
+  EXPECT_THAT(text_of(verdicts[2], asked), testing::ContainsRegex("^T9   three +does not build\n"));
+}
+
+TEST(Verdict, says_who_saw_it_where) {
+  EXPECT_THAT(text_of(three()[0], asked), HasSubstr("sim: a/b\n"));
+}
+
+TEST(Verdict, is_counted_for_each_hunter_and_for_all) {
+  const std::vector<Verdict> verdicts = three();
+  const std::string text = totals_of(verdicts, asked);
+  EXPECT_THAT(text, HasSubstr("sim   saw 1 of 2; 0 incomplete, 0 could not run\n"));
+  EXPECT_THAT(text, HasSubstr("row   saw 0 of 1; 0 incomplete, 1 could not run\n"));
+  EXPECT_THAT(text, HasSubstr("full  saw 0 of 1; 1 incomplete, 0 could not run\n"));
+  EXPECT_THAT(text, HasSubstr("1 of 3 mutants were seen\n"));
+}
+
+TEST(Verdict, is_told_to_programs_too) {
+  const auto json = nlohmann::json::parse(to_json(three(), asked));
+  EXPECT_EQ(json["seen"], 1);
+  EXPECT_EQ(json["mutants"][0]["hunters"]["sim"]["sight"], "saw");
+  EXPECT_EQ(json["mutants"][1]["hunters"]["full"]["sight"], "incomplete");
+  EXPECT_EQ(json["mutants"][2]["builds"], false);
+  EXPECT_EQ(json["hunters"]["sim"]["asked"], 2);
+  EXPECT_EQ(json["hunters"]["full"]["incomplete"], 1);
+}
+
+TEST(Verdict, of_what_does_not_build_is_that_nobody_saw_it) {
+  EXPECT_FALSE(three()[2].is_seen());
+  EXPECT_TRUE(three()[0].is_seen());
+}
+
+}  // namespace
+}  // namespace lastref::harness
