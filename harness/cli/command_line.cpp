@@ -226,17 +226,20 @@ CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
   verb->add_option("--seed", options.seed, "Seed of the gate's random runs, and of --draw")
       ->check(whole_number())
       ->capture_default_str();
+  verb->add_option("--json", options.json, "The verdicts for programs, as JSON")->type_name("FILE");
+  CLI::Option* list = verb->add_flag("--list", options.list, "List the mutants");
+  CLI::Option* check =
+      verb->add_flag("--check", options.check, "Only check whether the patches still apply")
+          ->excludes(list);
   verb->add_option("--draw",
                    options.draw,
                    "Instead of those of the checkout, so many new ones, made by small changes of "
                    "its code")
       ->check(CLI::Range(1, mutants_drawn_most))
       ->excludes(names)
-      ->excludes(row);
-  verb->add_option("--json", options.json, "The verdicts for programs, as JSON")->type_name("FILE");
-  CLI::Option* list = verb->add_flag("--list", options.list, "List the mutants");
-  verb->add_flag("--check", options.check, "Only check whether the patches still apply")
-      ->excludes(list);
+      ->excludes(row)
+      ->excludes(list)
+      ->excludes(check);
   return verb;
 }
 

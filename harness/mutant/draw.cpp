@@ -45,6 +45,14 @@ std::string plain(std::string_view text) {
   return name;
 }
 
+/// The whole lines that it changes.
+std::string_view lines_around(std::string_view text, const Edit& edit) {
+  const std::size_t before = edit.begin == 0 ? text.npos : text.rfind('\n', edit.begin - 1);
+  const std::size_t begin = before == text.npos ? 0 : before + 1;
+  const std::size_t last = edit.end > edit.begin ? edit.end - 1 : edit.end;
+  return text.substr(begin, std::min(text.find('\n', last), text.size()) - begin);
+}
+
 /// In one line.
 std::string shown(std::string_view text) {
   std::string line;
@@ -54,6 +62,7 @@ std::string shown(std::string_view text) {
       line += is_space ? ' ' : byte;
     }
   }
+  line.resize(line.find_last_not_of(' ') + 1);
   return line.size() > shown_most ? line.substr(0, shown_most) + "..." : line;
 }
 
@@ -181,13 +190,11 @@ void Draw::refuse(const Drawn& drawn) {
 std::string patch_of(const Drawn& drawn, std::uint64_t seed) {
   const Source& source = *drawn.source;
   const Edit& edit = drawn.edit;
-  const std::string_view before =
-      std::string_view(source.text).substr(edit.begin, edit.end - edit.begin);
-  std::string claim = fmt::format("{} at {}:{}: {}",
-                                  name_of(edit.by),
-                                  source.path,
-                                  line_of(source.text, edit.begin),
-                                  shown(before));
+  const std::string claim = fmt::format("{} at {}:{}: {}",
+                                        name_of(edit.by),
+                                        source.path,
+                                        line_of(source.text, edit.begin),
+                                        shown(lines_around(source.text, edit)));
   return fmt::format("Row: {}0\nOrigin: drawn with seed {}\nClaim: {}\n\n{}",
                      letter_of(room_of_source(source.path)),
                      seed,

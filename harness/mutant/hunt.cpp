@@ -83,8 +83,26 @@ Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   }
   plan_.doing(fmt::format("{} without it", name_of(hunter)));
   LASTREF_TRY(trial, workshop_->hunt(hunter, command, "unplanted", patience_most));
-  LASTREF_CHECK(keep(key, "none", name_of(hunter), trial));
+  if (!trial.found()) {  // Else somebody will mend something, and ask again.
+    LASTREF_CHECK(keep(key, "none", name_of(hunter), trial));
+  }
   return trial;
+}
+
+/// Whether the program builds with it decides; tests that do not compile see nothing.
+Result<Hunt::Built> Hunt::build_planted(Hunter hunter, const Planting& planting) {
+  const std::string& name = planting.mutant.name;
+  if (!planted_) {
+    LASTREF_CHECK(workshop_->plant(planting));
+    planted_ = planting.mutant;
+  }
+  plan_.doing("building");
+  LASTREF_TRY(all, workshop_->build_for(hunter, options_for(planting.mutant), name));
+  if (all) {
+    return Built::all;
+  }
+  LASTREF_TRY(program, workshop_->build_for(Hunter::sim, {}, name));
+  return program ? Built::program : Built::nothing;
 }
 
 Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& verdict) {
@@ -99,7 +117,7 @@ Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& v
   }
   LASTREF_TRY(patch, workshop_->text_of_patch(planting));
   const std::string key = key_of(workshop_->sources_for(hunter), patch, *command);
-  const std::string build_key = key_of(workshop_->sources_for(hunter), patch, build_step);
+  const std::string build_key = key_of(workshop_->sources_for(Hunter::sim), patch, build_step);
   if (const Trial* trial = known(key)) {
     return *trial;
   }
@@ -113,15 +131,14 @@ Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& v
     lie_ = std::move(unplanted);
     return cannot;
   }
-  if (!planted_) {
-    LASTREF_CHECK(workshop_->plant(planting));
-    planted_ = planting.mutant;
-  }
-  plan_.doing("building");
-  LASTREF_TRY(builds, workshop_->build_for(hunter, options, name));
-  verdict.builds = builds;
-  if (!builds) {
+  LASTREF_TRY(built, build_planted(hunter, planting));
+  if (built == Built::nothing) {
+    verdict.builds = false;
     LASTREF_CHECK(keep(build_key, name, build_step, cannot));
+    return cannot;
+  }
+  if (built == Built::program) {
+    cannot.seen = "its tests do not build";
     return cannot;
   }
   plan_.doing(name_of(hunter));

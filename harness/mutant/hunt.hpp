@@ -5,6 +5,7 @@
 // bug, it is run once where none is planted.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,12 +45,15 @@ class Hunt {
   const Trial& lie() const noexcept { return lie_; }
 
  private:
+  enum class Built : std::uint8_t { nothing, program, all };
+
   Hunt(Workshop& workshop, HuntPlan plan) : workshop_(&workshop), plan_(std::move(plan)) {}
 
   HuntOptions options_for(const Mutant& mutant) const;
   const Trial* known(const std::string& key) const;
   Status keep(std::string key, std::string mutant, std::string_view hunter, Trial trial);
   Result<Trial> trial_unplanted(Hunter hunter, const Planting& planting);
+  Result<Built> build_planted(Hunter hunter, const Planting& planting);
   Result<Trial> trial_by(Hunter hunter, const Planting& planting, Verdict& verdict);
   Status take_out();
 

@@ -68,6 +68,11 @@ answers(2 "excludes" list --rows --points)
 answers(0 "T7 +enoent_is_tried_again" mutants --list)
 answers(2 "no mutant of row T99" mutants --row T99)
 answers(2 "no mutant enoent_is_eror; did you mean enoent_is_an_error" mutants enoent_is_eror)
+answers(2 "--by: nobody not in .sim,row,site,tests,full." mutants --by sim,nobody)
+answers(0 "T7 +enoent_is_an_error" mutants --list --by sim enoent_is_an_error)
+answers(2 "--row excludes --draw" mutants --draw 2 --row T7)
+answers(2 "--check excludes --draw" mutants --draw 2 --check)
+answers(2 "--budget: 0 is not a number above 0" mutants --budget 0)
 answers(2 "no scenario matches row T99" gate --row T99)
 
 answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario canary/always_fails

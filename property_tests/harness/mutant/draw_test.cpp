@@ -94,6 +94,17 @@ TEST(Draw, gives_a_patch_that_is_read_as_any_other) {
   }
 }
 
+TEST(Draw, claims_what_the_line_was) {
+  const Source source = {"impl/os/x.cpp", "void f() {\n  LASTREF_CHECK(g());\n}\n"};
+  const Drawn drawn = {
+      .name = "n",
+      .source = &source,
+      .edit = {.by = Operator::ignore_result, .begin = 13, .end = 26, .text = "static_cast<void>"}};
+  EXPECT_THAT(
+      patch_of(drawn, 1),
+      testing::HasSubstr("Claim: ignore_result at impl/os/x.cpp:2: LASTREF_CHECK(g());\n\n--- a/"));
+}
+
 TEST(Draw, knows_the_room_of_a_source) {
   EXPECT_EQ(room_of_source("impl/tracker/x.cpp"), "tracker");
   EXPECT_EQ(room_of_source("impl/include/lastref/os.hpp"), "");
