@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
+#include <utility>
 
 namespace lastref::harness {
 namespace {

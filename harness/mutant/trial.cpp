@@ -104,42 +104,44 @@ std::vector<std::string> failed_tests(std::string_view said) {
   return names;
 }
 
-Trial judge_gate(const Ending& ending) {
-  if (ending.code == out_of_time) {
+Trial judge_gate(const ProgramEnd& end) {
+  if (end.code == out_of_time) {
     return without_proof("the gate itself came to no end");
   }
-  if (ending.code && Exit(*ending.code) == Exit::unusable) {
+  if (end.code && Exit(*end.code) == Exit::unusable) {
     Trial trial;
     trial.sight = Sight::cannot;
-    trial.seen = last_line_of(ending.said);
+    trial.seen = last_line_of(end.said);
     return trial;
   }
-  if (ending.code && Exit(*ending.code) == Exit::clean) {
-    return looked(Sight::nothing, ending.report);
+  if (end.code && Exit(*end.code) == Exit::clean) {
+    return looked(Sight::nothing, end.report);
   }
-  if (ending.code && Exit(*ending.code) == Exit::incomplete) {
-    return looked(Sight::incomplete, ending.report);
+  if (end.code && Exit(*end.code) == Exit::incomplete) {
+    return looked(Sight::incomplete, end.report);
   }
-  if (auto reported = trial_of_gate(ending.report)) {
+  if (auto reported = trial_of_gate(end.report)) {
     return *std::move(reported);
   }
-  return without_proof("the gate itself died");
+  Trial trial = without_proof("the gate itself died");
+  trial.seen = last_line_of(end.said);
+  return trial;
 }
 
-Trial judge_tests(const Ending& ending) {
-  if (ending.code == out_of_time) {
+Trial judge_tests(const ProgramEnd& end) {
+  if (end.code == out_of_time) {
     return without_proof("the tests came to no end");
   }
   Trial trial;
-  const std::vector<std::string> failed = failed_tests(ending.said);
+  const std::vector<std::string> failed = failed_tests(end.said);
   if (!failed.empty()) {
     trial.sight = Sight::saw;
     trial.scenario = failed.front();
     trial.failed_tests = failed.size();
     trial.replay = fmt::format("ctest --preset ci -R '{}'", failed.front());
-  } else if (ending.code != 0) {
+  } else if (end.code != 0) {
     trial.sight = Sight::cannot;
-    trial.seen = last_line_of(ending.said);
+    trial.seen = last_line_of(end.said);
   }
   return trial;
 }

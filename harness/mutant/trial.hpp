@@ -43,7 +43,7 @@ std::vector<std::string> failed_tests(std::string_view said);
 
 /// How a program ended, and all that it left to read. Its code is 124 if it came to no end, and
 /// none if it was killed.
-struct Ending {
+struct ProgramEnd {
   std::optional<int> code;
   std::string said;
   std::string report = {};  ///< The gate's, for machines; empty: there is none.
@@ -51,8 +51,8 @@ struct Ending {
 
 /// A gate that ended early has not looked at everything, and one that was used wrongly at nothing;
 /// one that crashed or hangs has shown the bug all the same.
-Trial judge_gate(const Ending& ending);
+Trial judge_gate(const ProgramEnd& end);
 /// The same of ctest, which always runs all that it was told to.
-Trial judge_tests(const Ending& ending);
+Trial judge_tests(const ProgramEnd& end);
 
 }  // namespace lastref::harness

@@ -250,8 +250,8 @@ Result<Trial> Workshop::hunt(Hunter hunter,
   fs::remove(report, error);
   const std::string with_report = is_gate(hunter) ? command + " --json ../report.json" : command;
   LASTREF_TRY(code, say(with_report, log, seconds));
-  const Ending ending{.code = code, .said = text_of(log), .report = text_of(report)};
-  Trial trial = is_gate(hunter) ? judge_gate(ending) : judge_tests(ending);
+  const ProgramEnd end{.code = code, .said = text_of(log), .report = text_of(report)};
+  Trial trial = is_gate(hunter) ? judge_gate(end) : judge_tests(end);
   trial.seconds = seconds_now() - began;
   return trial;
 }

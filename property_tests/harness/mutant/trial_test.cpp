@@ -45,6 +45,7 @@ TEST(GateTrial, that_was_used_wrongly_could_not_run) {
 TEST(GateTrial, that_died_or_hung_saw_it_all_the_same) {
   EXPECT_EQ(judge_gate({.code = std::nullopt, .said = ""}).claim, "the gate itself died");
   EXPECT_EQ(judge_gate({.code = 134, .said = ""}).claim, "the gate itself died");
+  EXPECT_EQ(judge_gate({.code = 134, .said = "x\nassertion failed\n"}).seen, "assertion failed");
   EXPECT_EQ(judge_gate({.code = 124, .said = ""}).claim, "the gate itself came to no end");
   EXPECT_TRUE(judge_gate({.code = 124, .said = ""}).found());
 }
