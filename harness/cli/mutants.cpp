@@ -10,7 +10,6 @@
 #include "harness/cli/checkout.hpp"
 #include "harness/cli/names.hpp"
 #include "harness/cli/verbs.hpp"
-#include "harness/explore/jobs.hpp"
 #include "harness/mutant/draw.hpp"
 #include "harness/mutant/hunt.hpp"
 
@@ -37,6 +36,7 @@ class Progress {
                                       : " not seen")
               << std::endl;
     is_open_ = false;
+    seconds_ += verdict.seconds;
     ++done_;
   }
   /// Before something else is said.
@@ -50,8 +50,7 @@ class Progress {
  private:
   /// What those took that are done tells how long the others will take.
   std::string left() const {
-    const double each =
-        (seconds_now() - began_) / static_cast<double>(std::max<std::size_t>(done_, 1));
+    const double each = done_ == 0 ? 0 : seconds_ / static_cast<double>(done_);
     return done_ == 0 ? ""
                       : fmt::format(" about {:.0f} min left;",
                                     each * static_cast<double>(total_ - done_) / 60);
@@ -59,7 +58,7 @@ class Progress {
 
   std::size_t total_;
   std::size_t done_ = 0;
-  double began_ = seconds_now();
+  double seconds_ = 0;
   bool is_open_ = false;
 };
 

@@ -73,6 +73,7 @@ Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   if (const Trial* trial = results_.find(key)) {
     return *trial;
   }
+  const double began = seconds_now();
   LASTREF_CHECK(take_out());
   plan_.doing("building without it");
   // A list of tests says nothing of programs that are not there.
@@ -83,6 +84,7 @@ Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   }
   plan_.doing(fmt::format("{} without it", name_of(hunter)));
   LASTREF_TRY(trial, workshop_->hunt(hunter, command, "unplanted", patience_most));
+  seconds_unplanted_ += seconds_now() - began;
   if (!trial.found()) {  // Else somebody will mend something, and ask again.
     LASTREF_CHECK(keep(key, "none", name_of(hunter), trial));
   }
@@ -149,6 +151,7 @@ Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& v
 
 Result<Verdict> Hunt::attack(const Planting& planting) {
   const double began = seconds_now();
+  seconds_unplanted_ = 0;
   Verdict verdict;
   verdict.mutant = planting.mutant;
   for (const Hunter hunter : plan_.hunters) {
@@ -163,7 +166,7 @@ Result<Verdict> Hunt::attack(const Planting& planting) {
     }
   }
   LASTREF_CHECK(take_out());
-  verdict.seconds = seconds_now() - began;
+  verdict.seconds = seconds_now() - began - seconds_unplanted_;
   return verdict;
 }
 

@@ -62,6 +62,7 @@ class Hunt {
   Results results_;
   bool has_full_ = false;
   std::optional<Mutant> planted_;
+  double seconds_unplanted_ = 0;  ///< of the attack that is going on
   std::optional<Hunter> liar_;
   Trial lie_;
 };

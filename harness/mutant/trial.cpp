@@ -121,6 +121,9 @@ Trial judge_gate(const ProgramEnd& end) {
     return looked(Sight::incomplete, end.report);
   }
   if (auto reported = trial_of_gate(end.report)) {
+    // Seen is seen, but a reader should know that the same plan did not show it again.
+    const bool once = end.code && Exit(*end.code) == Exit::not_deterministic;
+    reported->seen = (once ? "only once: " : "") + reported->seen;
     return *std::move(reported);
   }
   Trial trial = without_proof("the gate itself died");

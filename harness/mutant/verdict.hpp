@@ -16,7 +16,7 @@ struct Verdict {
   Mutant mutant;
   bool builds = true;
   std::map<Hunter, Trial> trials;  ///< of those who were asked
-  double seconds = 0;              ///< now; what was known before took none
+  double seconds = 0;  ///< All but trials without a bug; what was known before took none.
 
   bool is_seen() const noexcept;
 };

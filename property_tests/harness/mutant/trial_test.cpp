@@ -22,6 +22,12 @@ TEST(GateTrial, that_found_something_saw_it) {
   EXPECT_EQ(trial.runs, 12U);
 }
 
+TEST(GateTrial, says_of_what_did_not_repeat_that_it_was_seen_once) {
+  const Trial trial = judge_gate({.code = 4, .said = "", .report = violation});
+  EXPECT_EQ(trial.sight, Sight::saw);
+  EXPECT_EQ(trial.seen, "only once: x");
+}
+
 TEST(GateTrial, that_is_clean_looked_at_everything) {
   const Trial trial = judge_gate({.code = 0, .said = "", .report = R"({"runs": 9})"});
   EXPECT_EQ(trial.sight, Sight::nothing);
