@@ -36,7 +36,8 @@ Result<Hunt> Hunt::begin(Workshop& workshop, HuntPlan plan) {
 }
 
 HuntOptions Hunt::options_for(const Mutant& mutant) const {
-  return {.tests = pattern_of_tests(mutant.row),
+  return {.row = mutant.row,
+          .tests = pattern_of_tests(mutant.row),
           .budget = plan_.budget,
           .seed = plan_.seed,
           .has_full = has_full_};
@@ -76,9 +77,7 @@ Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   const double began = seconds_now();
   LASTREF_CHECK(take_out());
   plan_.doing("building without it");
-  // A list of tests says nothing of programs that are not there.
-  const Hunter all = is_gate(hunter) ? hunter : Hunter::tests;
-  LASTREF_TRY(builds, workshop_->build_for(all, options, "unplanted"));
+  LASTREF_TRY(builds, workshop_->build_for(hunter, options, "unplanted"));
   if (!builds) {
     return failure(std::errc::protocol_error, "the checkout does not build");
   }

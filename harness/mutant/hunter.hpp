@@ -30,7 +30,8 @@ bool is_gate(Hunter hunter) noexcept;
 
 /// What its command is made of.
 struct HuntOptions {
-  std::string tests = {};  ///< What ctest -R takes to run those that name the mutant's row.
+  std::string row = {};               ///< of the mutant
+  std::string tests = {};             ///< What ctest -R takes to run those that name the row.
   std::optional<double> budget = {};  ///< Seconds of a gate; none: until it has looked at all.
   std::uint64_t seed = 1;             ///< of a gate
   /// Whether the build's gate goes through every crossing only when told so, and otherwise through

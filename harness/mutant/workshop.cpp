@@ -10,10 +10,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "harness/explore/jobs.hpp"
 #include "harness/journal/record.hpp"
+#include "harness/mutant/test_programs.hpp"
 #include "harness/program/program.hpp"
 
 namespace lastref::harness {
@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view patches = "fault_scenarios/mutants/";
 // Seconds, several times what the slowest of each takes on two processors that others use, too.
 constexpr int patience_for_builds = 3600;
-constexpr int patience_for_lists = 600;
 constexpr int patience_for_git = 60;
 /// A build whose warnings are no errors, for a bug may leave a variable unused; with the fastest
 /// linker that is there; and with ccache, which has to be told that headers compiled before and
@@ -204,27 +203,11 @@ Status Workshop::take_out(const Mutant& mutant) {
   return ok();
 }
 
-Result<std::string> Workshop::targets_of(Hunter hunter, const HuntOptions& options) {
+Result<std::string> Workshop::targets_of(Hunter hunter, const HuntOptions& options) const {
   if (is_gate(hunter)) {
     return program;
   }
-  if (hunter == Hunter::tests) {
-    return "all";
-  }
-  // A list says nothing of programs that are not there.
-  const std::string log = folder_ + "/tests.json";
-  LASTREF_TRY(code,
-              say(fmt::format("ctest --preset ci -R '{}' --show-only=json-v1", options.tests),
-                  log,
-                  patience_for_lists));
-  std::string targets;
-  for (const std::string& file : files_of_tests(code == 0 ? text_of(log) : std::string())) {
-    std::error_code error;
-    if (fs::is_regular_file(tree() + "/build/ci/" + file, error)) {
-      targets += " " + file;
-    }
-  }
-  return targets;
+  return hunter == Hunter::tests ? std::string("all") : targets_naming(checkout_, options.row);
 }
 
 Result<bool> Workshop::build_for(Hunter hunter,
@@ -266,24 +249,6 @@ Result<std::string> Workshop::help_of_gate() {
 Planting planting_of(Mutant mutant) {
   std::string patch = std::string(patches) + path_of(mutant);
   return {.mutant = std::move(mutant), .patch = std::move(patch)};
-}
-
-std::vector<std::string> files_of_tests(std::string_view json) {
-  using Json = nlohmann::json;
-  constexpr std::string_view folder = "/build/ci/";
-  const Json list = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  const Json none = Json::array();
-  std::set<std::string> files;
-  for (const Json& test : list.is_object() ? list.value("tests", none) : none) {
-    for (const Json& word : test.is_object() ? test.value("command", none) : none) {
-      const std::string text = word.is_string() ? word.get<std::string>() : std::string();
-      // The last one, for the copy lies in the folder of another build.
-      if (const std::size_t at = text.rfind(folder); at != std::string::npos) {
-        files.insert(text.substr(at + folder.size()));
-      }
-    }
-  }
-  return {files.begin(), files.end()};
 }
 
 }  // namespace lastref::harness

@@ -50,8 +50,8 @@ class Workshop {
   Status plant(const Planting& planting);
   Status take_out(const Mutant& mutant);
 
-  /// Builds what the hunter runs, with what is planted. Of ctest's programs those that have tests
-  /// of the row, of which somebody must have built all before. False if it does not build.
+  /// Builds what the hunter runs, with what is planted; nothing if no test names the row. False if
+  /// it does not build.
   Result<bool> build_for(Hunter hunter, const HuntOptions& options, const std::string& name);
   /// Runs a command of a hunter, for so many seconds at most. `name` is what logs begin with.
   Result<Trial> hunt(Hunter hunter,
@@ -70,7 +70,7 @@ class Workshop {
   Status match(const std::string& file);
   void count_in(const std::string& file);
   Status patch(const Planting& planting, const std::string& how);
-  Result<std::string> targets_of(Hunter hunter, const HuntOptions& options);
+  Result<std::string> targets_of(Hunter hunter, const HuntOptions& options) const;
   Result<std::optional<int>> say(const std::string& command, const std::string& log, int seconds);
 
   std::string checkout_;
@@ -83,9 +83,5 @@ class Workshop {
 
 /// Where a mutant of the checkout has its patch.
 Planting planting_of(Mutant mutant);
-
-/// The files in the folder of the build that commands of tests name, as paths from there, each
-/// once. `json` is ctest's list of tests; nothing if it lists none, or is no list.
-std::vector<std::string> files_of_tests(std::string_view json);
 
 }  // namespace lastref::harness

@@ -33,9 +33,11 @@ Result<std::optional<int>> run_command(const std::string& folder,
                                        const std::string& command,
                                        const std::string& log,
                                        int seconds) {
-  // The arguments of the caller stay arguments: the shell sees them as its arguments alone.
+  // The arguments of the caller stay arguments: the shell sees them as its arguments alone. Where
+  // there is setpriv, the command does not outlive us, who may be killed while it takes minutes.
   constexpr const char* script =
-      R"(cd -- "$1" && exec timeout --kill-after=5 "$4" sh -c "$2" >"$3" 2>&1 </dev/null)";
+      R"(cd -- "$1" && exec $(command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) )"
+      R"(timeout --kill-after=5 "$4" sh -c "$2" >"$3" 2>&1 </dev/null)";
   return run_program("/bin/sh",
                      {"-c", script, "sh", folder, command, log, std::to_string(seconds)});
 }

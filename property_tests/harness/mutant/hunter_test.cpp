@@ -6,7 +6,8 @@
 namespace lastref::harness {
 namespace {
 
-const HuntOptions of_row = {.tests = "_T9([_/]|$)", .budget = 20, .seed = 3, .has_full = true};
+const HuntOptions of_row = {
+    .row = "T9", .tests = "_T9([_/]|$)", .budget = 20, .seed = 3, .has_full = true};
 
 TEST(Hunters, have_names_that_find_them) {
   for (const HunterRow& row : all_hunters()) {
