@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <lastref/probe.hpp>
+
 #include "harness/oracle/evidence.hpp"
 
 namespace lastref::harness {
@@ -52,6 +54,22 @@ std::string difference_of_crossings(const std::vector<Crossing>& one,
                      right == other.end() ? "none" : to_text(*right));
 }
 
+std::string names_of(const ProbeSet& probes) {
+  std::string names;
+  for (const ProbeRow& row : probe_rows()) {
+    if (probes.test(static_cast<std::size_t>(row.probe))) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+    }
+  }
+  return names.empty() ? "none" : names;
+}
+
+std::string difference_of_probes(const ProbeSet& one, const ProbeSet& other) {
+  return fmt::format("one alone saw these probes: {}; the other: {}",
+                     names_of(one & ~other),
+                     names_of(other & ~one));
+}
+
 }  // namespace
 
 void run_jobs(std::span<World* const> worlds, const JobQueue& queue) {
@@ -91,6 +109,9 @@ std::string difference_of(const Outcome& one, const Outcome& other) {
   }
   if (one.standard_error != other.standard_error) {
     return "standard error differs";
+  }
+  if (one.probes != other.probes) {
+    return difference_of_probes(one.probes, other.probes);
   }
   const auto [left, right] = std::ranges::mismatch(one.looks, other.looks);
   if (left != one.looks.end() && right != other.looks.end()) {

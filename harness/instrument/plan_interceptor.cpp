@@ -182,6 +182,12 @@ void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& h
   }
 }
 
+void PlanInterceptor::saw(Probe probe) noexcept {
+  if (!state_.observing) {
+    state_.probes.set(static_cast<std::size_t>(probe));
+  }
+}
+
 void PlanInterceptor::begins(std::string_view operation) noexcept {
   if (operation == "leave" && state_.wants_look()) {
     look();

@@ -15,6 +15,7 @@
 #include "harness/journal/record.hpp"
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/points.hpp"
+#include "harness/scenario/probes.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
@@ -29,6 +30,7 @@ struct InterceptorState {
   std::uint32_t crossings = 0;
   std::uint32_t crossings_allowed = crossings_max;
   PointSet reached = {};
+  ProbeSet probes = {};
   bool observing = false;        ///< Only the tracker goes, and nothing counts.
   bool looks = false;            ///< The tracker is asked at once after each kill.
   bool notes_callers = false;    ///< From the start, or
@@ -55,6 +57,7 @@ class PlanInterceptor : public Interceptor {
  public:
   Injection before(const PendingCall& pending_call) noexcept final;
   void after(const PendingCall& pending_call, const CallResult& how) noexcept final;
+  void saw(Probe probe) noexcept final;
   bool counts() const noexcept final { return !state_.observing; }
   /// An operation of a role is about to begin.
   void begins(std::string_view operation) noexcept;

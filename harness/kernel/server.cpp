@@ -160,6 +160,7 @@ Outcome Server::perform(const RunRequest& request) {
                                 .standard_error = standard_error});
   const ControlBlock& control_block = run_.control_block();
   outcome.reached = control_block.interceptors.reached;
+  outcome.probes = control_block.interceptors.probes;
   outcome.choices.assign(control_block.answers.begin(),
                          control_block.answers.begin() + control_block.asked);
   outcome.options.assign(control_block.options.begin(),

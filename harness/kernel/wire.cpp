@@ -169,6 +169,7 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.options);
   with(outcome.standard_error);
   with(outcome.reached);
+  with(outcome.probes);
   with(outcome.kills);
   with(outcome.faults_fired);
   with(outcome.leftovers);

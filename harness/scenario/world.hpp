@@ -10,6 +10,7 @@
 #include "harness/scenario/finding.hpp"
 #include "harness/scenario/look.hpp"
 #include "harness/scenario/points.hpp"
+#include "harness/scenario/probes.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/scenario/unpromised.hpp"
 
@@ -55,6 +56,7 @@ struct Outcome {
   std::vector<std::uint32_t> options;  ///< out of how many.
   std::string standard_error;          ///< What the processes of the run said.
   PointSet reached;                    ///< whether or not crossings were wanted
+  ProbeSet probes;                     ///< So are they.
   std::uint32_t kills = 0;
   std::uint32_t faults_fired = 0;  ///< Planned faults whose site was reached.
   std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.

@@ -178,6 +178,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   const sim::ArenaPause outlives_the_run;
   Outcome outcome = outcome_of(evidence);
   outcome.reached = run->interceptors.reached;
+  outcome.probes = run->interceptors.probes;
   outcome.choices = copy(choices.answers());
   outcome.options = copy(choices.options());
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include <lastref/probe.hpp>
+
 #include "impl/backends/process_pool.hpp"
 
 namespace lastref::backends {
@@ -107,6 +109,7 @@ ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
 bool ProcessPool::may_lead(std::size_t at) {
   if (hearers_[leader_].is_away && leader_ != at) {
     leader_ = at;
+    os_.saw(Probe::hearer_took_lead);
     is_new_leader_ = true;
   }
   return leader_ == at;
@@ -345,6 +348,7 @@ void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
   if (ending_ || broken_) {  // No job is left to fail for it.
     os::report_quietly(os_, "lastref: a worker is ended, for " + describe(trouble));
   }
+  os_.saw(Probe::worker_distrusted);
   if (!worker.trouble) {
     worker.trouble = std::move(trouble);
   }
@@ -370,6 +374,9 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
       failure = *worker.trouble;
     }
     wake_all();
+    if (!worker.in_flight.empty()) {
+      os_.saw(Probe::worker_died_at_work);
+    }
     // Its jobs stay among those that fail.
     std::ranges::move(worker.in_flight, std::front_inserter(queue_));
     group_.remove(worker);

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <lastref/probe.hpp>
+
 namespace lastref::backends {
 namespace {
 
@@ -116,6 +118,7 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
     defer(who);
     return false;
   }
+  os_.saw(Probe::hearer_stepped_aside);
   leader.is_away = true;
   const bool others_wait = waits || !queue_.empty() || !untold_.empty() || is_busy() ||
                            std::ranges::any_of(group_.workers(), [](const auto& worker) {
@@ -193,6 +196,7 @@ void ProcessPool::give_up(WorkerProcess& worker) {
   worker.is_retired = true;
   worker.jobs.close();
   if (!worker.silent_since) {
+    os_.saw(Probe::worker_closed_pipe);
     worker.silent_since = os_.now();
   }
 }
@@ -237,6 +241,7 @@ void ProcessPool::wake_all() {
 
 /// A death is heard in any case.
 void ProcessPool::kill_all_for(const Error& trouble) {
+  os_.saw(Probe::pool_pipe_lost);
   os::report_quietly(os_, "lastref: a pool ends, for " + describe(trouble));
   for (const auto& worker : group_.workers()) {
     worker->trouble = trouble;

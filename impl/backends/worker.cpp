@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <lastref/owners.hpp>
+#include <lastref/probe.hpp>
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
 #include <lastref/worker.hpp>
@@ -62,6 +63,7 @@ class Watch {
       const bool is_time =
           ready ? items[0].readable || items[0].hung_up : failures + 1 == failures_max;
       if (is_time) {
+        os_.saw(Probe::worker_followed_parent);
         const Status killed = os_.signal_process(self_.get(), os::Signal::kill);
         if (!killed && failures + 1 == failures_max) {
           os::report_quietly(

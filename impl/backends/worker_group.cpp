@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <lastref/probe.hpp>
 #include <lastref/worker.hpp>
 
 namespace lastref::backends {
@@ -65,6 +66,7 @@ void WorkerGroup::kill(WorkerProcess& worker) noexcept {
     if (killed || killed.error().code == std::errc::no_such_process) {
       return;
     }
+    os_->saw(Probe::worker_kill_tried_again);
     worker.spared = killed.error();
   }
 }
@@ -143,6 +145,9 @@ void WorkerGroup::end(bool kills) noexcept {
     }
   }
   for (int looks = 0; !workers_.empty() && looks < looks_max; ++looks) {
+    if (!kills) {
+      os_->saw(Probe::worker_overdue);
+    }
     kill_all();
     wait_for_deaths(look_again, 1);
   }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include <lastref/probe.hpp>
+
 #include "impl/cache/copy.hpp"
 #include "impl/cache/layout.hpp"
 #include "impl/cache/space.hpp"
@@ -197,6 +199,7 @@ os::SharedWord LiveFile::slot_word(std::uint64_t slot) const noexcept {
 bool LiveFile::is_frozen() noexcept {
   const std::uint64_t state = frozen_word().load();
   if (state != open_to_all && state != frozen) {
+    os_.saw(Probe::freeze_finished_by_other);
     freeze();  // Who began may be dead, and writers who are under way must not outlive the answer.
   }
   return state != open_to_all;
@@ -234,6 +237,7 @@ std::optional<std::uint64_t> LiveFile::take_space(std::uint64_t size) noexcept {
     if (end.change(at, at + size)) {
       return at;
     }
+    os_.saw(Probe::end_raced);
   }
 }
 
@@ -255,6 +259,7 @@ Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Byte
 /// has. If others have taken space behind it, it is dead space.
 void LiveFile::give_space_back(std::uint64_t at, std::uint64_t size) noexcept {
   static_cast<void>(os::retry_interrupted([&] { return os_.punch_hole(file_.get(), at, size); }));
+  os_.saw(Probe::record_space_given_back);
   std::uint64_t end = at + size;
   end_word().change(end, at);
 }
@@ -273,6 +278,7 @@ Result<LiveFile::Count> LiveFile::count() {
   // Who counted it may be dead, or stopped.
   os::SharedWord word = slot_word(head.slot);
   if (std::uint64_t expected = word.load(); expected == empty) {
+    os_.saw(Probe::slot_filled_by_other);
     word.change(expected, last);
   }
   return Count{.last = last, .bytes = head.before + record_size(head.size)};
@@ -287,6 +293,7 @@ Result<LiveFile::Count> LiveFile::count_before(std::uint64_t slot,
   if (const std::uint64_t found = slot_word(slot).load(); found != empty) {
     refused = refuse(found);
   } else if (size > shape_.size_limit || now.bytes > shape_.size_limit - size) {
+    os_.saw(Probe::limit_froze_cache);
     freeze();
     refused = Put::frozen;
   }
@@ -300,6 +307,7 @@ Status LiveFile::count_record(std::uint64_t at,
                               std::optional<Put>& refused) {
   os::SharedWord word = last_word();
   for (std::uint64_t expected = last; !word.change(expected, at); expected = last) {
+    os_.saw(Probe::limit_raced);
     LASTREF_TRY(now, count_before(head.slot, record_size(head.size), refused));
     if (refused) {
       return ok();
@@ -363,6 +371,7 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
   std::uint64_t found = empty;
   if (!slot_word(head.slot).change(found, at) && found != at) {
     // What is counted stays where it is: whoever comes next looks at it.
+    os_.saw(Probe::slot_raced);
     if (shape_.size_limit == 0) {
       give_space_back(at, size);
     }
@@ -401,6 +410,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   made->map = std::make_shared<const os::UniqueMap>(std::move(map));
   made->end.store(there, std::memory_order_relaxed);
   if (!reach_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+    os_.saw(Probe::map_raced);
     return reach(end);  // Somebody was faster.
   }
   if (known != nullptr) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <lastref/probe.hpp>
 #include <lastref/process_objects.hpp>
 #include <lastref/temp_folder.hpp>
 
@@ -193,6 +194,7 @@ Result<OwnFile> OwnFile::make_lock(os::Os& os,
       return is_gone ? failure(std::errc::device_or_resource_busy, made.path() + " (swept)")
                      : failure(there.error());
     }
+    os.saw(Probe::new_cache_swept);
   }
 }
 
@@ -247,6 +249,7 @@ Status OwnFile::remove_name() noexcept {
   const auto there = os_->status_at(path());
   if (there && !is_same(*there, status_)) {
     // Somebody has put another file there, which the tracker would take for ours.
+    os_->saw(Probe::anothers_cache_spared);
     hand_over();
     return ok();
   }
@@ -305,6 +308,7 @@ Result<bool> publish(os::Os& os,
     return true;
   }
   if (!options.overwrite && renamed.error().code == std::errc::file_exists) {
+    os.saw(Probe::preserve_lost);
     return false;
   }
   return failure(renamed.error());

@@ -1,5 +1,7 @@
 #include "impl/cache/owner.hpp"
 
+#include <lastref/probe.hpp>
+
 #include "impl/cache/space.hpp"
 
 namespace lastref::cache {
@@ -48,6 +50,7 @@ void Owner::tell(const std::string& what) const {
 }
 
 void Owner::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
+  os_.saw(Probe::cache_out_of_space);
   if (!has_warned_.exchange(true)) {
     const std::string where = options_.folder ? " in " + *options_.folder : "";
     os::report_quietly(os_,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lastref/owners.hpp>
+#include <lastref/probe.hpp>
 #include <lastref/process_objects.hpp>
 
 #include "impl/cache/layout.hpp"
@@ -104,6 +105,7 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   if (!is_same(locked, there)) {
     return ok();
   }
+  os.saw(Probe::dead_cache_swept);
   const std::string base = name.substr(0, name.size() - std::string_view(lock_ending).size());
   LASTREF_CHECK(remove_live(os, folder + '/' + base + live_ending));
   LASTREF_CHECK(remove_own(os, folder + '/' + base + part_ending));

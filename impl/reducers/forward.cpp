@@ -3,6 +3,7 @@
 
 #include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/probe.hpp>
 #include <lastref/reducers.hpp>
 
 #include "impl/reducers/views.hpp"
@@ -140,6 +141,7 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
   std::optional<Reference> reference;
   if (receiver_ && receiver_->is_temporary(view->filename)) {
     // It would be gone with our last view of it, before the receiver has opened it.
+    os_.saw(Probe::received_array_sent_on);
     const Resource file{.type = ResourceType::file, .name = view->filename};
     LASTREF_CHECK(references_->hold(file));
     reference = Reference(references_, file);
@@ -169,8 +171,10 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
       return failure(there.error());
     }
     // Somebody else has removed it. Those who map it keep what they have.
+    os_.saw(Probe::array_dumped_anew);
     LASTREF_CHECK(resources_->release(*file));
   }
+  os_.saw(Probe::file_not_lent);
   take_file(array.identity());
   return std::optional<Reference>();
 }

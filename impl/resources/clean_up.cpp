@@ -1,6 +1,7 @@
 // clean_up: how a manager lets go.
 #include <utility>
 
+#include <lastref/probe.hpp>
 #include <lastref/temporary_resources.hpp>
 
 #include "impl/resources/contexts.hpp"
@@ -50,6 +51,9 @@ std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
       return;
     }
     life->is_at_exit = true;
+    if (left && !left->is_finalised) {
+      life->manager->os_.saw(Probe::folder_deleted_at_exit);
+    }
     if (left) {
       life->manager->finalise(*left);
     }
@@ -115,6 +119,7 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
     static_cast<void>(let_go_of_files(*folder));
     static_cast<void>(references_->forget(folder->resource));
   } else {
+    os_.saw(Probe::folder_left_to_exit);
     left_.push_back(folder);
   }
 }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <lastref/owners.hpp>
+#include <lastref/probe.hpp>
 #include <lastref/references.hpp>
 #include <lastref/temp_folder.hpp>
 
@@ -133,6 +134,7 @@ Result<TempFolder> temp_dir(os::Os& os,
     if (usable) {
       return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
     }
+    os.saw(Probe::shared_memory_passed_over);
   }
   for (const std::string& location : usual_locations(os)) {
     const auto path = absolute_path(os, location);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <lastref/probe.hpp>
 #include <lastref/temporary_resources.hpp>
 
 #include "impl/os/about.hpp"
@@ -196,6 +197,9 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
   }
   if (!usable) {
     is_strange = !made && !made_.contains(location.path);
+    if (is_strange) {
+      os_.saw(Probe::strange_folder_refused);
+    }
     if (made) {
       static_cast<void>(os_.remove_folder(location.path));
     }
@@ -233,6 +237,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
   }
   if (!folder->open) {
     if (std::exchange(folder->is_identified, false)) {
+      os_.saw(Probe::removed_folder_made_again);
       // Somebody has removed it. Who dies before it is said which one is new leaves a name.
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
     }
@@ -255,6 +260,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
                : status_of(status);
     folder->is_identified = identified.has_value();
     if (!identified) {  // No reason not to use it.
+      os_.saw(Probe::folder_known_by_name);
       os::report_quietly(os_,
                          "lastref: " + folder->resource.name +
                              " is known by its name alone: " + describe(identified.error()));
@@ -307,6 +313,7 @@ Status TemporaryResources::fill(os::UniqueFd file,
 }
 
 void TemporaryResources::discard(const os::PathAt& part) {
+  os_.saw(Probe::part_discarded);
   if (const Status removed = os::discard(os_, part); !removed) {
     os::report_quietly(os_, "lastref: a part of a file stays: " + describe(removed.error()));
   }
@@ -373,6 +380,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
 
 /// Lets go of a location that has failed. Called with the monitor held.
 void TemporaryResources::abandon(Context& context) {
+  os_.saw(Probe::location_abandoned);
   context.shared_memory_failed = true;
   context.location.reset();
   if (const std::shared_ptr<Folder> folder = std::exchange(context.folder, nullptr)) {

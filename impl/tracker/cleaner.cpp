@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <lastref/probe.hpp>
+
 namespace lastref::tracker {
 namespace {
 
@@ -94,6 +96,7 @@ bool Cleaner::is_under_way(const Resource& resource) {
 void Cleaner::cancel(const Resource& resource) {
   if (!is_under_way(resource)) {
     if (const auto job = find(resource); job != jobs_.end()) {
+      os_.saw(Probe::clean_up_canceled);
       remove(job);
     }
   }
@@ -184,6 +187,7 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
     if (started) {
       deeds_ = *std::move(started);
     } else {
+      os_.saw(Probe::clean_up_without_thread);
       alone_until_ = last_step_ + pause_between_starts;
       os::report_quietly(
           os_,
@@ -213,6 +217,7 @@ void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>
   if (!*end && !done.is_last_attempt && done.attempts + 1 < options_.attempts &&
       (is_refusal(end->error().code) ||
        (done.resource.type == ResourceType::folder && !done.is_no_folder))) {
+    os_.saw(Probe::clean_up_tried_again);
     ++done.attempts;
     done.due = now + options_.pause;
     queue(job);
@@ -239,6 +244,9 @@ std::optional<Status> Cleaner::work(Job& job, int& budget) {
 bool Cleaner::is_meant(Job& job, const os::FileStatus& status) {
   const Identity seen = os::identity_of(status);
   job.is_anothers = job.identity && !is_same(*job.identity, seen);
+  if (job.is_anothers) {
+    os_.saw(Probe::anothers_thing_spared);
+  }
   if (!job.identity) {
     job.identity = seen;
   }
@@ -314,6 +322,7 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
       return end;
     }
   }
+  os_.saw(Probe::clean_up_in_many_steps);
   return std::nullopt;
 }
 

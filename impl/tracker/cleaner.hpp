@@ -105,7 +105,7 @@ class Cleaner {
 
   std::optional<Status> work(Job& job, int& budget);
   Status remove_file(Job& job);
-  static bool is_meant(Job& job, const os::FileStatus& status);
+  bool is_meant(Job& job, const os::FileStatus& status);
   std::optional<Status> work_on_folder(Job& job, int& budget);
   std::optional<Status> advance(Job& job);
   Status enter(Job& job, const os::PathAt& where, std::string name);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include <lastref/probe.hpp>
 #include <lastref/tracker.hpp>
 
 namespace lastref::tracker {
@@ -72,9 +73,11 @@ Client::State::~State() {
     if (!alive) {
       // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
       // another tracker for those who stay.
+      os_.saw(Probe::root_swept_behind_tracker);
       Swept swept;
       static_cast<void>(reclaim_tree(os_, paths_, swept));
       if (swept.alive > 0 && listener_) {
+        os_.saw(Probe::tracker_started_for_others);
         static_cast<void>(spawn_tracker());
       }
     }
@@ -141,6 +144,7 @@ Status Client::State::hold(const Resource& resource) {
   // Only what the kernel has comes before a release that somebody else sends after our answer.
   const std::uint64_t mine = posted_;
   while (on_its_way_ < mine && !broken_) {
+    os_.saw(Probe::hold_waited);
     monitor_->wait();
   }
   return on_its_way_ < mine ? Status(failure(*broken_)) : ok();
@@ -183,6 +187,7 @@ Status Client::State::start() {
     made = spawn_tracker();
   }
   if (!made) {
+    os_.saw(Probe::start_taken_back);
     forget_everything();
     return made;
   }
@@ -277,6 +282,7 @@ Status Client::State::connect_patiently() {
         pauses == pauses_max) {
       return connected;
     }
+    os_.saw(Probe::connecting_put_off);
     static_cast<void>(os_.poll({}, pause_before_connecting_again));
   }
 }
@@ -297,6 +303,7 @@ void Client::State::announce() {
   }
   for (const auto& [id, request] : requests_) {
     Message again = request->message;
+    os_.saw(Probe::request_asked_again);
     again.again = true;
     request->answer.clear();
     link_->post(encode(again));
@@ -343,6 +350,7 @@ void Client::State::give_up(Error error) {
   link_.reset();
   if (is_for_want_of_descriptors(*broken_)) {
     // Everybody would wait for what this process has to announce, and as long as it lives.
+    os_.saw(Probe::process_left_tree_starved);
     lock_.close_quietly();
   }
   // Whoever waits in the backlog of a tree without a tracker must not wait for ever.

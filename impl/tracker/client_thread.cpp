@@ -2,6 +2,8 @@
 // gone.
 #include <array>
 
+#include <lastref/probe.hpp>
+
 #include "impl/tracker/client_state.hpp"
 
 namespace lastref::tracker {
@@ -131,12 +133,15 @@ void Client::State::take_answer(Message& answer) {
   if (answer.verb == Verb::forget) {
     // Somebody has forgotten what we hold: the next tracker must not hear of it.
     for (const Entry& entry : answer.entries) {
-      holdings_.erase(entry.resource);
+      if (holdings_.erase(entry.resource) > 0) {
+        os_.saw(Probe::forgotten_elsewhere);
+      }
     }
     return;
   }
   if (answer.id == nonce_) {
     if (answer.status != 0) {
+      os_.saw(Probe::refused_by_tracker);
       const auto code = static_cast<std::errc>(answer.status);
       const bool is_full = code == std::errc::too_many_files_open;
       give_up({.code = code,
@@ -190,6 +195,7 @@ void Client::State::restore() {
     return;
   }
   if (++connections_ > connections_max) {
+    os_.saw(Probe::link_given_up);
     give_up(
         {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});
     return;
@@ -202,10 +208,12 @@ void Client::State::restore() {
         (is_starved && ++starved_ == starved_max)) {
       give_up(connected.error());
     } else if (is_starved) {
+      os_.saw(Probe::reconnecting_starved);
       --connections_;  // The program may close something.
     }
     return;  // Tried again after a pause.
   }
+  os_.saw(Probe::link_made_again);
   announce();
   monitor_->notify_all();
 }
@@ -215,6 +223,7 @@ void Client::State::ask_for_future() {
   const auto future = has_future(os_, lock_.get());
   doubts_ = future ? 0 : doubts_ + 1;
   if ((future && !*future) || doubts_ == doubts_max) {
+    os_.saw(Probe::tree_without_future);
     give_up(
         {.code = std::errc::connection_refused, .call = Call::find_lock, .subject = paths_.folder});
   }
@@ -239,6 +248,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
              .subject = "the tracker " + how + ", again and again"});
     return;
   }
+  os_.saw(Probe::tracker_replaced);
   notice = "lastref: the tracker " + how + "; starting another";
   if (const Status spawned = spawn_tracker(); !spawned) {
     give_up(spawned.error());

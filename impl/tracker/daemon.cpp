@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <lastref/probe.hpp>
+
 namespace lastref::tracker {
 namespace {
 
@@ -40,10 +42,12 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
     if (is_relative(name)) {
       LASTREF_CHECK(daemon->ledger_.strike(name));  // Nobody knows where it was.
     } else {
+      os.saw(Probe::names_adopted);
       daemon->registry_.adopt(name);
     }
   }
   for (Resource& name : daemon->ledger_.forgotten()) {
+    os.saw(Probe::forget_adopted);
     daemon->tombstones_.insert(std::move(name));
   }
   LASTREF_CHECK(daemon->expect_members());
@@ -68,6 +72,7 @@ Status Daemon::expect_members() {
       }
       return failure(process.error());
     }
+    os_.saw(Probe::member_known_by_lock);
     members_.emplace(++last_member_, Member{.pid = pid, .process = os::UniqueFd(os_, *process)});
   }
   return ok();
@@ -209,6 +214,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
         take(id, connection, std::move(connection.link.received()));
         break;
       case Arrival::malformed:
+        os_.saw(Probe::malformed_message);
         complain(connection, "malformed message: " + connection.link.reason());
         if (const auto& refusal = connection.link.refusal()) {
           answer(connection, refusal->id, refusal->why);
@@ -254,6 +260,9 @@ void Daemon::leave_without_lock() {
         (has_joined_again(member) || !is_member(os_, lock_.get(), member.pid))) {
       gone.push_back(id);
     }
+  }
+  if (!gone.empty()) {
+    os_.saw(Probe::member_left_without_word);
   }
   std::ranges::for_each(gone, [this](MemberId id) { leave(id); });
 }
@@ -307,6 +316,7 @@ void Daemon::let_go() {
     const Leaving& first = leaving_.front();
     for (Resource& name : registry_.drop(first.member, names_per_round)) {
       if (first.abandons) {
+        os_.saw(Probe::member_died_with_names);
         abandoned_.insert(std::move(name));
       }
     }
@@ -333,6 +343,7 @@ void Daemon::clean() {
                              " is left alone: it is not what was counted by that name");
     }
     if (!done) {
+      os_.saw(Probe::clean_up_put_off_to_end);
       left_.insert(cleaned.resource);
       if (cleaned.identity) {
         static_cast<void>(ledger_.enter(cleaned.resource, cleaned.identity));

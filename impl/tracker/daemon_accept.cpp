@@ -1,5 +1,7 @@
 // Whom the tracker lets in, and what it says to those whom it has no space for. The loop is in
 // daemon.cpp.
+#include <lastref/probe.hpp>
+
 #include "impl/tracker/daemon.hpp"
 
 namespace lastref::tracker {
@@ -30,6 +32,7 @@ Status Daemon::accept_all() {
     if (!socket) {
       const std::errc code = socket.error().code;
       if (code == std::errc::connection_aborted && ++aborted < aborted_max) {
+        os_.saw(Probe::connection_gone_before_accepted);
         continue;  // That one is gone; the next may not be.
       }
       if (code == std::errc::resource_unavailable_try_again) {
@@ -69,6 +72,7 @@ bool Daemon::refuse_one(std::errc why) {
   auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
   const bool accepted = socket.has_value();
   if (accepted) {
+    os_.saw(Probe::connection_refused_for_space);
     if (++refused_ <= refusals_told_max) {
       os::report_quietly(os_,
                          "lastref tracker: refused a connection: no descriptor is free for it, of "
@@ -108,6 +112,7 @@ void Daemon::keep_spare() {
 /// round.
 Status Daemon::put_off_accepting(const Error& why) {
   if (++accept_failures_ == 1) {
+    os_.saw(Probe::accepting_put_off);
     round_was_full_ = false;
     os::report_quietly(os_, "lastref tracker: nobody can be let in for now: " + describe(why));
   }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include <lastref/probe.hpp>
+
 #include "impl/tracker/daemon.hpp"
 
 namespace lastref::tracker {
@@ -62,7 +64,10 @@ bool Daemon::try_again() {
         os::report_quietly(os_,
                            "lastref tracker: left to the next start: " + to_text(cleaned.resource) +
                                ": " + describe(cleaned.status.error()));
-      } else if (const Status struck = ledger_.strike(cleaned.resource); !struck) {
+        continue;
+      }
+      os_.saw(Probe::end_cleaned_what_was_put_off);
+      if (const Status struck = ledger_.strike(cleaned.resource); !struck) {
         // If all else is clean, the ledger itself goes.
         report_not_struck(cleaned.resource, struck.error());
       }
@@ -95,6 +100,9 @@ Status Daemon::end() {
   // connection.
   static_cast<void>(os_.shut_down(listener_.get()));
   std::vector<std::string> lines = leavings();
+  if (!lines.empty()) {
+    os_.saw(Probe::names_left_behind);
+  }
   if (accept_failures_ > 0) {
     lines.emplace_back("lastref tracker: to the end nobody more could be let in");
   }
@@ -111,10 +119,12 @@ Status Daemon::end() {
   }
   if (!try_again()) {
     // The ledger stays, and no process does: the next start tries again.
+    os_.saw(Probe::names_left_to_next_start);
     return os::discard(os_, paths_.socket());
   }
   Status removed = remove_tree(os_, paths_);
   for (int removals = 1; !removed && removals < removals_max; ++removals) {
+    os_.saw(Probe::tree_removed_at_second_try);
     removed = remove_tree(os_, paths_);  // What has gone is no error.
   }
   return removed;

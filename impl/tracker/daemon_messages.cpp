@@ -1,6 +1,8 @@
 // What the tracker does with each message. The loop that brings them is in daemon.cpp.
 #include <algorithm>
 
+#include <lastref/probe.hpp>
+
 #include "impl/tracker/daemon.hpp"
 
 namespace lastref::tracker {
@@ -12,6 +14,7 @@ constexpr int complaints_max = 10;
 
 /// Says what is wrong with what a process sent. Harmless to everybody else, and bounded.
 void Daemon::complain(Connection& connection, const std::string& what) {
+  os_.saw(Probe::protocol_breached);
   if (++connection.complaints > complaints_max) {
     return;
   }
@@ -108,6 +111,9 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     // What still lies in its old connection is contained in the announcement; read later, it would
     // count twice.
     const MemberId before = known->first;
+    if (known->second.nonce != 0) {
+      os_.saw(Probe::member_came_back);
+    }
     std::erase_if(connections_, [=](const auto& item) { return item.second.member == before; });
     leaving_.push_back({.member = before, .abandons = false});
     members_.erase(known);
@@ -123,6 +129,7 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
       registry_.add(member, entry.resource, entry.count);
     } else {
       // What the ledger does not know was forgotten, or cleaned up, and this process not told.
+      os_.saw(Probe::announced_what_was_forgotten);
       tell_forgotten(member, entry.resource);
     }
   }
@@ -135,6 +142,7 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
     // Either the thing is being deleted, and whoever creates it now would lose it; or somebody may
     // yet announce the life of the name that is over. Wait for the end of that.
     if (cleaner_.is_under_way(entry.resource) || tombstones_.contains(entry.resource)) {
+      os_.saw(Probe::register_waited);
       parked_.push_back({.from = id, .message = std::move(message)});
       return;
     }
@@ -180,8 +188,14 @@ void Daemon::take_identity(Connection& connection, const Message& message) {
 void Daemon::take_hold(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     if (registry_.knows(entry.resource)) {
+      if (registry_.count_of(entry.resource) == 0) {
+        os_.saw(Probe::doomed_name_held_again);
+      }
       registry_.add(*connection.member, entry.resource, entry.count);
       abandoned_.erase(entry.resource);
+      if (registry_.count_of(entry.resource) >= 3) {
+        os_.saw(Probe::count_reached_three);
+      }
     } else {
       complain(connection, "holds an unknown name: " + to_text(entry.resource));
     }
@@ -208,6 +222,7 @@ bool Daemon::is_stale_release(MemberId member, const Entry& entry) {
   if (found == stale_counts.end() || found->second < entry.count) {
     return false;
   }
+  os_.saw(Probe::stale_release);
   found->second -= entry.count;
   if (found->second == 0) {
     stale_counts.erase(found);
@@ -281,6 +296,7 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
       all_told = (need_not_know || tell_forgotten(holder, entry.resource)) && all_told;
     }
     if (!all_told) {
+      os_.saw(Probe::forget_told_late);
       tombstones_.insert(entry.resource);
     }
   }

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <span>
 
+#include <lastref/probe.hpp>
+
 namespace lastref::tracker {
 namespace {
 
@@ -189,6 +191,7 @@ Status Ledger::keep(Resource resource, Record record, Records& records) {
   if (is_new) {
     return ok();
   }
+  os_->saw(Probe::name_recorded_twice);
   if (!record.identity) {
     std::swap(known->second, record);
   }
@@ -226,6 +229,7 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
   if (killed) {
     known->second = record;
   } else {
+    os_->saw(Probe::record_taken_back);
     static_cast<void>(kill(resource, record));
   }
   return killed;
@@ -240,6 +244,7 @@ Result<std::uint64_t> Ledger::write_record(const Resource& resource,
     LASTREF_CHECK(
         os::write_all_at(*os_, file_.get(), record_of(offset, dead, resource, identity), offset));
     LASTREF_CHECK(write_state(offset, alive));
+    os_->saw(Probe::dead_record_used_again);
     spare.pop_back();
     return offset;
   }
@@ -299,6 +304,7 @@ void Ledger::cut() {
     return os_->punch_hole(file_.get(), from, touched_ - from);
   });
   if (given_back) {
+    os_->saw(Probe::ledger_cut);
     touched_ = std::min(touched_, from);
   }
 }

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <lastref/probe.hpp>
+
 namespace lastref::tracker {
 namespace {
 
@@ -39,6 +41,7 @@ void Link::post(Packet packet, std::span<const os::Fd> fds) {
     broken_ = broken_ || !fds.empty();
     // Posting to a peer that is stopped is no fault of the socket's.
     fruitless_ = broken_ ? fruitless_ : 0;
+    os_->saw(Probe::message_waited);
     queue_.push_back(std::move(packet));
   }
 }
@@ -76,6 +79,7 @@ Arrival Link::receive() {
   if (failed_with(arrived, std::errc::connection_reset)) {
     // Said once when the other side died with something of ours unread: what it had sent is still
     // there (Linux unix(7) sockets, unix_release_sock).
+    os_->saw(Probe::read_on_after_reset);
     arrived = attempt();
   }
   if (!arrived) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include <lastref/probe.hpp>
 #include <lastref/tracker.hpp>
 
 #include "impl/tracker/cleaner.hpp"
@@ -142,6 +143,9 @@ class Sweep {
       kept = clean(std::move(kept));
     }
     swept_.names += count - kept.size();
+    if (!kept.empty()) {
+      os_.saw(Probe::sweep_left_names);
+    }
     swept_.kept += kept.size();
     return kept.empty() && waiting == 0;
   }
@@ -234,11 +238,13 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
     }
     // Killed between the folder and its lock, or between the lock's end and the folder's; or being
     // made at this moment, which only goes wrong for its maker, who starts again.
+    os.saw(Probe::half_made_tree_removed);
     static_cast<void>(os.remove_folder(paths.folder));
     return ok();
   }
   const std::optional<LockFile>& lock = *opened;
   if (!lock) {
+    os.saw(Probe::sweep_met_own_tree);
     ++swept.alive;  // With a member that is this process.
     return ok();
   }
@@ -247,6 +253,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
   });
   if (!locked) {
     if (locked.error().code == std::errc::resource_unavailable_try_again) {
+      os.saw(Probe::sweep_met_living_tree);
       ++swept.alive;
       return ok();
     }
@@ -255,6 +262,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
   LASTREF_TRY(clean, clean_names(os, paths, swept));
   if (clean) {
     LASTREF_CHECK(remove_tree(os, paths));
+    os.saw(Probe::tree_reclaimed);
     ++swept.trees;
   }
   return ok();

@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include <lastref/probe.hpp>
+
 #include "impl/os/folders.hpp"
 #include "impl/tracker/ledger.hpp"
 
@@ -121,6 +123,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
       static_cast<void>(os.remove_folder(runtime));
       return failure(made.error());
     }
+    os.saw(Probe::tree_made_again);
   }
 }
 
@@ -223,6 +226,7 @@ Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept {
   if (Status locked = lock_own_byte(os, lock.get()); !locked) {
     if (locked.error().code == std::errc::resource_unavailable_try_again) {
       // Only a sweep of a dead tree ever holds a byte that is not its own.
+      os.saw(Probe::joined_too_late);
       return failure(std::errc::no_such_file_or_directory, paths.folder, Call::lock_range);
     }
     return failure(locked.error());

@@ -31,6 +31,13 @@
 
 #include <lastref/error.hpp>
 
+namespace lastref {
+
+/// See probe.hpp.
+enum class Probe : std::uint8_t;
+
+}  // namespace lastref
+
 namespace lastref::os {
 
 class ProcessObjects;
@@ -376,6 +383,8 @@ class Os {
   /// other threads.
   virtual void keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept = 0;
   virtual void step(Step) noexcept {}
+  /// A condition was met that a campaign has to meet. Nobody acts on it.
+  virtual void saw(Probe) noexcept {}
 
   /// Messages to people that nobody has read, and that nobody was told of yet; see report_quietly.
   std::atomic<std::uint64_t> unsaid{0};

@@ -15,6 +15,7 @@
 #include <lastref/call.hpp>
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/probe.hpp>
 
 #include "property_tests/harness/instrument/told_os.hpp"
 
@@ -34,11 +35,14 @@ class RecordingInterceptor final : public Interceptor {
   }
 
   std::size_t passed() const { return befores_.size(); }
+  void saw(Probe probe) noexcept override { probes.push_back(probe); }
+
   auto befores(Call call) const { return std::ranges::count(befores_, call); }
   auto afters(Call call) const { return std::ranges::count(afters_, call); }
 
   Injection injection;
   CallResult last;
+  std::vector<Probe> probes;
 
  private:
   std::vector<Call> befores_;
@@ -113,6 +117,15 @@ INSTANTIATE_TEST_SUITE_P(every_row,
                          InstrumentedOsTest,
                          testing::ValuesIn(every_call()),
                          name_of_test);
+
+TEST(InstrumentedOsTest, a_probe_is_told_and_is_no_crossing) {
+  pretend::ToldOs inner;
+  RecordingInterceptor interceptor;
+  InstrumentedOs os(inner, interceptor);
+  os.saw(Probe::link_made_again);
+  EXPECT_EQ(interceptor.probes, std::vector{Probe::link_made_again});
+  EXPECT_EQ(interceptor.passed(), 0U);
+}
 
 TEST(InstrumentedOsTest, what_cannot_fail_is_told_as_it_is) {
   os::KernelOs kernel;

@@ -90,6 +90,8 @@ constexpr std::array doors = {
     Door{"call.hpp", "impl/os"},
     Door{"calls.def", "impl/os"},
     Door{"steps.def", "impl/os"},
+    Door{"probe.hpp", "impl/os"},
+    Door{"probes.def", "impl/os"},
     Door{"error.hpp", "impl/os"},
     Door{"kernel_os.hpp", "impl/os"},
     Door{"os.hpp", "impl/os"},

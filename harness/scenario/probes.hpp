@@ -1,0 +1,16 @@
+// Probes: the rows of the table of probes, as a set.
+//
+// Apart from the table, so that a new row compiles little anew.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+
+namespace lastref::harness {
+
+inline constexpr std::size_t probes_max = 128;
+
+/// Bit i is row i of probes.def.
+using ProbeSet = std::bitset<probes_max>;
+
+}  // namespace lastref::harness
