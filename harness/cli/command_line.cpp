@@ -130,6 +130,9 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
   CLI::App* verb = app.add_subcommand("list", "The scenarios, with what each shows");
   CLI::Option* points =
       verb->add_flag("--points", options.points, "The calls, with the errnos that are tried");
+  CLI::Option* probes =
+      verb->add_flag("--probes", options.probes, "The conditions that a full gate has to see")
+          ->excludes(points);
   CLI::Option* rows =
       verb->add_option("--rows",
                        options.rows,
@@ -137,7 +140,8 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
                        "each; with a pattern, which ones")
           ->type_name("[GLOB]")
           ->expected(0, 1)
-          ->excludes(points);
+          ->excludes(points)
+          ->excludes(probes);
   verb->add_flag("--markdown", options.markdown, "As a table in Markdown")->needs(rows);
   verb->add_option("--json", options.json, "For programs, as JSON; - is standard output")
       ->type_name("FILE")

@@ -50,6 +50,7 @@ struct GateOptions {
 
 struct ListOptions {
   bool points = false;
+  bool probes = false;
   bool wants_rows = false;
   std::string rows;  ///< A pattern; empty: all of them, without the names of their parts.
   bool markdown = false;

@@ -88,6 +88,10 @@ class Gate {
   bool choose_scenarios() {
     campaign_.scenarios = select(options_.scenario, options_.row);
     campaign_.all_scenarios = options_.scenario.empty() && options_.row.empty();
+    // A simulated kernel cannot meet all of them.
+    campaign_.probes = !campaign_.all_scenarios                ? ProbeDemand::counted
+                       : invocation_.worlds.kind() == "kernel" ? ProbeDemand::required
+                                                               : ProbeDemand::listed;
     if (invocation_.worlds.kind() == "sim") {
       const std::size_t left_out = std::erase_if(
           campaign_.scenarios, [](const Scenario* scenario) { return scenario->kernel_only; });
@@ -146,6 +150,7 @@ class Gate {
     if (!options_.ambient.empty()) {
       campaign_.only_ambients = true;
       campaign_.all_scenarios = false;
+      campaign_.probes = ProbeDemand::counted;
       campaign_.ambients = {ambient_named(options_.ambient)};
       return has_ambient(options_.ambient, invocation_);
     }

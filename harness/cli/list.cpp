@@ -1,5 +1,5 @@
 // list: what there is. Scenarios, rows of the specification with those who show them, rows of the
-// table of calls.
+// table of calls, probes.
 #include <cstring>
 #include <iostream>
 #include <utility>
@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <lastref/call.hpp>
+#include <lastref/probe.hpp>
 
 #include "harness/cli/checkout.hpp"
 #include "harness/cli/names.hpp"
@@ -95,6 +96,14 @@ std::string text_of_points() {
   }
   for (const StepRow& row : step_rows()) {
     text += fmt::format("{:<18} {:<22} step\n", row.name, row.point);
+  }
+  return text;
+}
+
+std::string text_of_probes() {
+  std::string text;
+  for (const ProbeRow& row : probe_rows()) {
+    text += fmt::format("{:<30} {}\n", row.name, row.sentence);
   }
   return text;
 }
@@ -206,7 +215,10 @@ void run(const ListOptions& options, Invocation& invocation) {
     RowList(options, invocation).run();
     return;
   }
-  std::cout << (options.points ? text_of_points() : text_of_scenarios()) << std::flush;
+  std::cout << (options.points   ? text_of_points()
+                : options.probes ? text_of_probes()
+                                 : text_of_scenarios())
+            << std::flush;
   invocation.end(Exit::clean);
 }
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <lastref/probe.hpp>
+
 #include "harness/choice/choices.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
@@ -103,6 +105,7 @@ class Campaign {
   void say_what_is_left_out();
   void work(std::function<std::optional<Job>()> next, void (Campaign::*handle)(const Done&));
   void account(const Done& done);
+  void keep_probes(const Done& done);
   void say(CampaignPhase phase, std::size_t total);
   Job job_of(std::size_t index, CampaignPhase phase, Plan&& made);
 
@@ -133,6 +136,7 @@ class Campaign {
 
 void Campaign::begin() {
   report_.all_scenarios = options_.all_scenarios;
+  report_.probe_demand = options_.probes;
   report_.seed = options_.seed;
   report_.kills_in_ambient = options_.full ? kills_of_full_campaign : kills_usual;
   for (const Scenario* each : options_.scenarios) {
@@ -150,6 +154,9 @@ void Campaign::begin() {
       if (const std::size_t point = point_named(name); point < points_max) {
         tally_.reach(point);
       }
+    }
+    for (const std::string& name : options_.memory->seen()) {
+      tally_.sightings().remember(name);
     }
   }
 }
@@ -181,12 +188,24 @@ void Campaign::account(const Done& done) {
   const PointSet before = tally_.reached();
   tally_.add(report_, scenario(done.job.scenario), done);
   const PointSet fresh = tally_.reached() & ~before;
-  if (options_.memory == nullptr || fresh.none()) {
+  if (options_.memory == nullptr) {
+    return;
+  }
+  keep_probes(done);
+  if (fresh.none()) {
     return;
   }
   for (std::size_t point = 0; point < number_of_points(); ++point) {
     if (fresh.test(point)) {
       options_.memory->add_reached(name_of_point(point));
+    }
+  }
+}
+
+void Campaign::keep_probes(const Done& done) {
+  for (const ProbeRow& row : probe_rows()) {
+    if (done.outcome.probes.test(static_cast<std::size_t>(row.probe))) {
+      options_.memory->add_seen(row.name);
     }
   }
 }

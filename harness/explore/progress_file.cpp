@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view title = "lastref gate, build ";
 constexpr std::string_view reached_key = "place ";
+constexpr std::string_view seen_key = "probe ";
 constexpr std::string_view fault_key = "fault ";
 /// Put behind a line that was cut, so that it says nothing.
 constexpr std::string_view cut_mark = " (cut)";
@@ -65,6 +66,8 @@ void ProgressFile::read(std::string_view text) {
       faults_.emplace(line.substr(fault_key.size()));
     } else if (line.starts_with(reached_key)) {
       reached_.emplace(line.substr(reached_key.size()));
+    } else if (line.starts_with(seen_key)) {
+      seen_.emplace(line.substr(seen_key.size()));
     }
   }
 }
@@ -80,6 +83,12 @@ void ProgressFile::add(std::string_view scenario, const Fault& fault) {
 void ProgressFile::add_reached(std::string_view name) {
   if (reached_.emplace(name).second) {
     append(reached_key, name);
+  }
+}
+
+void ProgressFile::add_seen(std::string_view name) {
+  if (seen_.emplace(name).second) {
+    append(seen_key, name);
   }
 }
 

@@ -27,11 +27,14 @@ class ProgressFile {
   bool has(std::string_view scenario, const Fault& fault) const;
   /// Rows of the tables of calls and steps that were reached.
   const std::set<std::string>& reached() const noexcept { return reached_; }
+  /// Probes that were seen.
+  const std::set<std::string>& seen() const noexcept { return seen_; }
   /// Whether the file was of another build, and is begun again.
   bool outdated() const noexcept { return outdated_; }
 
   void add(std::string_view scenario, const Fault& fault);
   void add_reached(std::string_view name);
+  void add_seen(std::string_view name);
   /// What was added survives a kill from now on.
   void flush() { out_.flush(); }
   bool is_open() const noexcept { return out_.is_open(); }
@@ -45,6 +48,7 @@ class ProgressFile {
   std::string kept_;  ///< Lines that are in no file yet
   std::set<std::string, std::less<>> faults_;
   std::set<std::string> reached_;
+  std::set<std::string> seen_;
   bool outdated_ = false;
 };
 

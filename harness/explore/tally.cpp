@@ -41,6 +41,7 @@ void Tally::add(Report& report, const Scenario& scenario, const Done& done) {
     add_outcome(report, *done.again);
     ++report.scenarios[done.job.scenario].runs;
   }
+  sightings_.add(scenario, done);
   add_violations(report, scenario, done);
   if (done.job.twice) {
     compare(report, scenario, done);
@@ -100,6 +101,7 @@ void Tally::finish(Report& report) const {
       report.never_reached.emplace_back(name_of_point(point));
     }
   }
+  report.probes = sightings_.rows();
   for (const auto& [name, group] : groups_) {
     report.groups.push_back(group);
     report.groups.back().scenario = name.first;

@@ -6,19 +6,24 @@
 #include <utility>
 
 #include "harness/explore/jobs.hpp"
+#include "harness/explore/sightings.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::harness {
 
 class Tally {
  public:
-  explicit Tally(std::string world) : world_(std::move(world)) {}
+  explicit Tally(std::string world) : world_(std::move(world)), sightings_(world_) {}
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+  ~Tally() = default;
 
   /// Counts what one job gave. `scenario` is its index in the report.
   void add(Report& report, const Scenario& scenario, const Done& done);
   void reach(std::size_t point) { reached_.set(point); }
   const PointSet& reached() const noexcept { return reached_; }
-  /// Fills in points and groups.
+  Sightings& sightings() noexcept { return sightings_; }
+  /// Fills in points, probes and groups.
   void finish(Report& report) const;
 
  private:
@@ -28,6 +33,7 @@ class Tally {
 
   std::string world_;
   PointSet reached_;
+  Sightings sightings_;
   std::map<std::pair<std::string, std::string>, ViolationGroup> groups_;
 };
 

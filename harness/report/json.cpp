@@ -90,6 +90,16 @@ Json json_of(const UnpromisedCount<std::uint64_t>& unpromised) {
   return {{"total", unpromised.total()}, {"by_reason", reasons}};
 }
 
+Json json_of(const ProbeReport& probe) {
+  return {{"name", probe.name},
+          {"sentence", probe.sentence},
+          {"runs", probe.runs},
+          {"scenario", probe.scenario},
+          {"replay", probe.replay},
+          {"by_chance", probe.by_chance},
+          {"seen_earlier", probe.seen_earlier}};
+}
+
 Json json_of(const Missed& missed) {
   return {{"scenario", missed.scenario}, {"fault", missed.fault}};
 }
@@ -156,6 +166,9 @@ std::string to_json(const Report& report) {
   json["points_declared"] = report.points_declared;
   json["points_reached"] = report.points_reached;
   json["points_never_reached"] = report.never_reached;
+  json["probes_declared"] = report.probes.size();
+  json["probes_seen"] = report.probes.size() - never_seen(report).size();
+  json["probes"] = list_of(report.probes);
   json["matrix"] = matrix_of_report(report);
   json["second_level"] = json_of(report.second_level);
   json["ambients"] = list_of(report.ambients);

@@ -103,6 +103,9 @@ Case case_of_completeness(const Report& report) {
     for (const std::string& point : report.never_reached) {
       text += "\nnever reached: " + point;
     }
+    for (const ProbeReport* probe : never_seen(report)) {
+      text += "\nnever seen: " + probe->name + ": " + probe->sentence;
+    }
     made.body = fmt::format("      <error type=\"incomplete\" message=\"{}\">{}</error>\n",
                             xml_of(verdict_of(report)),
                             xml_of(text));

@@ -38,6 +38,18 @@ Count in_ambients(const Report& report) noexcept {
   return all;
 }
 
+/// Whether less was done than was planned. What was not seen then may be seen by the rest.
+bool is_cut_short(const Report& report) noexcept {
+  return report.matrix.all.executed < report.matrix.all.total ||
+         in_ambients(report).executed < in_ambients(report).total || report.interrupted ||
+         !report.left_out.empty();
+}
+
+bool misses_probes(const Report& report) {
+  return report.probe_demand == ProbeDemand::required && !is_cut_short(report) &&
+         !never_seen(report).empty();
+}
+
 std::string why_incomplete(const Report& report) {
   std::vector<std::string> why;
   if (report.interrupted) {
@@ -61,6 +73,10 @@ std::string why_incomplete(const Report& report) {
     why.push_back(fmt::format(
         "{} of {} points were never reached", report.never_reached.size(), report.points_declared));
   }
+  if (misses_probes(report)) {
+    why.push_back(fmt::format(
+        "{} of {} probes were never seen", never_seen(report).size(), report.probes.size()));
+  }
   if (const auto blind = blind_oracles(report); !blind.empty()) {
     why.push_back(fmt::format("oracles that never looked at anything: {}", fmt::join(blind, ", ")));
   }
@@ -83,6 +99,16 @@ std::size_t OracleReport::waived_in_all() const noexcept {
   return std::accumulate(waived.begin() + 1, waived.end(), std::size_t{0});
 }
 
+std::vector<const ProbeReport*> never_seen(const Report& report) {
+  std::vector<const ProbeReport*> never;
+  for (const ProbeReport& probe : report.probes) {
+    if (!probe.is_seen()) {
+      never.push_back(&probe);
+    }
+  }
+  return never;
+}
+
 Exit exit_of(const Report& report) noexcept {
   if (std::ranges::any_of(report.groups, any_repeats)) {
     return Exit::violation;
@@ -90,10 +116,8 @@ Exit exit_of(const Report& report) noexcept {
   if (!report.differences.empty() || !report.groups.empty()) {
     return Exit::not_deterministic;
   }
-  if (report.matrix.all.executed < report.matrix.all.total ||
-      report.second_level.all.executed < report.second_level.all.total || misses_points(report) ||
-      in_ambients(report).executed < in_ambients(report).total || report.interrupted ||
-      !report.left_out.empty() || !blind_oracles(report).empty()) {
+  if (is_cut_short(report) || misses_points(report) || misses_probes(report) ||
+      !blind_oracles(report).empty()) {
     return Exit::incomplete;
   }
   return Exit::clean;

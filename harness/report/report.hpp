@@ -85,6 +85,28 @@ struct OracleReport {
   std::size_t waived_in_all() const noexcept;
 };
 
+/// One row of the table of probes, over all runs.
+struct ProbeReport {
+  std::string name;
+  std::string sentence;
+  std::size_t runs = 0;       ///< that saw it
+  std::string scenario = {};  ///< of the first of them; runs are numbered as they were planned
+  std::string replay = {};    ///< and the one command that repeats it
+  bool by_chance =
+      false;  ///< The first was a random run: no clean one saw it, and no single fault.
+  std::size_t first_run = 0;
+  bool seen_earlier = false;  ///< By the gate that this one goes on with.
+
+  bool is_seen() const noexcept { return runs > 0 || seen_earlier; }
+};
+
+/// What becomes of a probe that no run saw.
+enum class ProbeDemand : std::uint8_t {
+  counted,   ///< Nothing: most scenarios were left out.
+  listed,    ///< It is named.
+  required,  ///< A campaign that has done all else is incomplete.
+};
+
 /// A planned fault that never struck: its run did not get to its site.
 struct Missed {
   std::string scenario;
@@ -111,14 +133,16 @@ struct Report {
   std::size_t points_declared = 0;
   std::size_t points_reached = 0;
   std::vector<std::string> never_reached;  ///< Rows of the tables of calls and steps.
-  bool interrupted = false;                ///< Somebody wanted it to end.
-  std::vector<std::string> left_out;       ///< What there was no time for, besides faults.
-  bool all_scenarios = true;               ///< Points can only be missed when everything ran.
-  MatrixCount matrix;                      ///< What was planned: one of these two.
-  std::size_t site_matrix = 0;             ///< Faults that stand for all of their moments
-  std::size_t full_matrix = 0;             ///< Faults of all scenarios
-  MatrixCount second_level;                ///< Faults where only faulted runs come
-  std::size_t kills_in_ambient = 0;        ///< Of each scenario in each ambient, if it has so many
+  std::vector<ProbeReport> probes;
+  ProbeDemand probe_demand = ProbeDemand::counted;
+  bool interrupted = false;           ///< Somebody wanted it to end.
+  std::vector<std::string> left_out;  ///< What there was no time for, besides faults.
+  bool all_scenarios = true;          ///< Points can only be missed when everything ran.
+  MatrixCount matrix;                 ///< What was planned: one of these two.
+  std::size_t site_matrix = 0;        ///< Faults that stand for all of their moments
+  std::size_t full_matrix = 0;        ///< Faults of all scenarios
+  MatrixCount second_level;           ///< Faults where only faulted runs come
+  std::size_t kills_in_ambient = 0;   ///< Of each scenario in each ambient, if it has so many
   std::vector<AmbientReport> ambients;
   std::vector<OracleReport> oracles;
   std::vector<Missed> missed;
@@ -135,6 +159,9 @@ struct Report {
 
   double runs_per_second() const { return seconds > 0 ? static_cast<double>(runs) / seconds : 0; }
 };
+
+/// Those that neither this campaign saw nor the one that it goes on with.
+std::vector<const ProbeReport*> never_seen(const Report& report);
 
 /// A violation that repeats decides; then anything that did not repeat; then what was left undone.
 Exit exit_of(const Report& report) noexcept;

@@ -64,6 +64,11 @@ std::string text_of_omissions(const Report& report) {
       text += fmt::format("NEVER REACHED {}\n", point);
     }
   }
+  if (report.probe_demand != ProbeDemand::counted) {
+    for (const ProbeReport* probe : never_seen(report)) {
+      text += fmt::format("NEVER SEEN {}: {}\n", probe->name, probe->sentence);
+    }
+  }
   const std::size_t shown = std::min(report.missed.size(), missed_shown);
   for (std::size_t i = 0; i < shown; ++i) {
     text += fmt::format(
@@ -249,6 +254,15 @@ std::string text_of_speed(const Report& report) {
   return text + "\n";
 }
 
+std::string text_of_probes(const Report& report) {
+  const auto by_chance = std::ranges::count(report.probes, true, &ProbeReport::by_chance);
+  return fmt::format(
+      "  probes: {} of {} seen{}\n",
+      report.probes.size() - never_seen(report).size(),
+      report.probes.size(),
+      by_chance > 0 ? fmt::format(", {} of them by random runs alone", by_chance) : std::string());
+}
+
 }  // namespace
 
 std::string to_text(const Violation& violation) {
@@ -302,6 +316,7 @@ std::string to_text(const Report& report) {
                       report.kills,
                       report.leftovers,
                       report.seed);
+  text += text_of_probes(report);
   text += text_of(report.unpromised);
   if (report.resumed > 0) {
     text += fmt::format("  {} faults were executed by an earlier gate\n", report.resumed);

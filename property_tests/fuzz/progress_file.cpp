@@ -60,6 +60,8 @@ void check(os::Bytes input) {
   expect(places.empty() || !first.outdated(), "nothing is known of another build");
   first.add(scenario, struck);
   first.add_reached("a_call");
+  const auto probes = first.seen();
+  first.add_seen("a_probe");
   first.flush();
   ProgressFile second;
   expect(second.open(path, build, why), "what was written is a progress file");
@@ -68,6 +70,9 @@ void check(os::Bytes input) {
   auto wanted = places;
   wanted.insert("a_call");
   expect(second.reached() == wanted, "places are kept, and no other is known");
+  auto wanted_probes = probes;
+  wanted_probes.insert("a_probe");
+  expect(second.seen() == wanted_probes, "probes are kept, and no other is known");
 }
 
 }  // namespace lastref::fuzz

@@ -64,6 +64,8 @@ answers(2 "cannot write no/folder.json" list --rows --json no/folder.json)
 answers(2 "--markdown requires --rows" list --markdown)
 answers(2 "list: ${FOLDER}/property_tests" list --rows --checkout ${FOLDER})
 answers(2 "excludes" list --rows --points)
+answers(0 "link_made_again +a lost connection was made again" list --probes)
+answers(2 "excludes" list --probes --points)
 
 answers(0 "T7 +enoent_is_tried_again" mutants --list)
 answers(2 "no mutant of row T99" mutants --row T99)

@@ -148,6 +148,61 @@ TEST(ExitOfReport, does_not_miss_points_when_scenarios_were_left_out) {
   EXPECT_EQ(exit_of(report), Exit::clean);
 }
 
+/// All is done, and one of two probes was seen.
+Report with_probes(ProbeDemand demand) {
+  Report report = report_of_two();
+  report.matrix = {};
+  report.never_reached.clear();
+  report.probe_demand = demand;
+  report.probes = {{.name = "link_made_again",
+                    .sentence = "a lost connection was made again",
+                    .runs = 3,
+                    .scenario = "family/one",
+                    .replay = "lastref replay family/one"},
+                   {.name = "ledger_cut", .sentence = "a ledger gave its space back"}};
+  return report;
+}
+
+TEST(ExitOfReport, is_incomplete_when_a_probe_that_is_required_was_never_seen) {
+  Report report = with_probes(ProbeDemand::required);
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+  EXPECT_EQ(verdict_of(report), "incomplete: 1 of 2 probes were never seen");
+  report.probes[1].seen_earlier = true;
+  EXPECT_EQ(exit_of(report), Exit::clean);
+}
+
+TEST(ExitOfReport, does_not_miss_probes_where_they_are_not_required) {
+  EXPECT_EQ(exit_of(with_probes(ProbeDemand::listed)), Exit::clean);
+  EXPECT_EQ(exit_of(with_probes(ProbeDemand::counted)), Exit::clean);
+}
+
+TEST(ExitOfReport, does_not_ask_for_probes_of_runs_that_were_not_made) {
+  Report report = with_probes(ProbeDemand::required);
+  report.left_out = {"1 scenario ran clean once, not twice"};
+  EXPECT_EQ(verdict_of(report), "incomplete: 1 scenario ran clean once, not twice");
+}
+
+TEST(TextReport, names_probes_that_were_never_seen_where_somebody_asks_for_them) {
+  const std::string line = "NEVER SEEN ledger_cut: a ledger gave its space back\n";
+  for (const ProbeDemand demand : {ProbeDemand::required, ProbeDemand::listed}) {
+    const std::string text = to_text(with_probes(demand));
+    EXPECT_NE(text.find("probes: 1 of 2 seen\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  }
+  EXPECT_EQ(to_text(with_probes(ProbeDemand::counted)).find(line), std::string::npos);
+}
+
+TEST(JsonReport, has_each_probe_with_its_count_and_where_it_was_seen_first) {
+  const json read = json::parse(to_json(with_probes(ProbeDemand::required)));
+  EXPECT_EQ(read["probes_declared"], 2);
+  EXPECT_EQ(read["probes_seen"], 1);
+  EXPECT_EQ(read["probes"][0]["name"], "link_made_again");
+  EXPECT_EQ(read["probes"][0]["runs"], 3);
+  EXPECT_EQ(read["probes"][0]["scenario"], "family/one");
+  EXPECT_EQ(read["probes"][0]["replay"], "lastref replay family/one");
+  EXPECT_EQ(read["probes"][1]["runs"], 0);
+}
+
 /// A reader of the XML that we write: names of elements in order, or "!" where it is not
 /// well-formed.
 std::vector<std::string> elements_of(std::string_view xml) {
@@ -200,6 +255,11 @@ TEST(JunitReport, tells_what_was_left_undone) {
   const std::string xml = to_junit(report_of_two());
   EXPECT_NE(xml.find("errors=\"1\""), std::string::npos);
   EXPECT_NE(xml.find("never reached: shut_down"), std::string::npos);
+}
+
+TEST(JunitReport, names_a_probe_that_was_never_seen) {
+  const std::string xml = to_junit(with_probes(ProbeDemand::required));
+  EXPECT_NE(xml.find("never seen: ledger_cut: a ledger gave its space back"), std::string::npos);
 }
 
 RC_GTEST_PROP(JunitProperties, any_bytes_stay_well_formed, ()) {
