@@ -41,6 +41,7 @@ Count in_ambients(const Report& report) noexcept {
 /// Whether less was done than was planned. What was not seen then may be seen by the rest.
 bool is_cut_short(const Report& report) noexcept {
   return report.matrix.all.executed < report.matrix.all.total ||
+         report.second_level.all.executed < report.second_level.all.total ||
          in_ambients(report).executed < in_ambients(report).total || report.interrupted ||
          !report.left_out.empty();
 }
