@@ -14,11 +14,6 @@ constexpr std::chrono::seconds patience_at_leave{1};
 
 constexpr std::uint32_t nonce_bit = 0x80000000U;  // so that no request has a nonce for its id
 
-bool is_for_want_of_descriptors(const Error& error) {
-  return error.code == std::errc::too_many_files_open ||
-         error.code == std::errc::too_many_files_open_in_system;
-}
-
 enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
 
 }  // namespace

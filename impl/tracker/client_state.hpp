@@ -23,6 +23,12 @@ namespace lastref::tracker {
 
 inline constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 
+/// Whether the program, or somebody else, may close something, so that it is worth to try again.
+inline bool is_for_want_of_descriptors(const Error& error) {
+  return error.code == std::errc::too_many_files_open ||
+         error.code == std::errc::too_many_files_open_in_system;
+}
+
 struct Client::State {
  public:
   State(os::Os& os, std::optional<RootOptions> root, std::string tree);

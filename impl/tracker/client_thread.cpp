@@ -202,7 +202,7 @@ void Client::State::restore() {
   }
   if (const Status connected = connect(); !connected) {
     const std::errc code = connected.error().code;
-    const bool is_starved = code == std::errc::too_many_files_open;
+    const bool is_starved = is_for_want_of_descriptors(connected.error());
     // Where nobody listens, only a root could start somebody who does: the tree has ended.
     if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory ||
         (is_starved && ++starved_ == starved_max)) {

@@ -149,6 +149,21 @@ TEST(SimScenarios, no_space_to_wait_in_for_a_moment_kills_no_worker_that_leaves_
   EXPECT_GT(polls, 10U);
 }
 
+/// Whether the want is the process's own or the system's.
+TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
+  for (const char* error : {"EMFILE", "ENFILE"}) {
+    const std::string fault = std::string("client_b/make_socket()#2 fail_always ") + error;
+    SimWorld world;
+    world.keep_journal(true);
+    const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
+    const Outcome outcome = world.run(the_tracker_is_killed(), plan);
+    EXPECT_EQ(outcome.faults_fired, 1U) << fault;
+    EXPECT_NE(world.journal().find(std::string("file:/dev/shm/world/files/first.bin = ") + error),
+              std::string::npos)
+        << world.journal();
+  }
+}
+
 /// What a client that can wake its own thread no more says of it is why.
 TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
   SimWorld world;
