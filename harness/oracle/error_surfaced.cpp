@@ -39,8 +39,12 @@ bool made_good(const Record& failed, const Record& later) noexcept {
   // Gone is gone, whoever did it.
   const bool by_another = is_removal(failed.call) && later.error == 0 && !failed.text.empty() &&
                           later.text == failed.text.view();
-  return later.process == failed.process ? (is_same && is_done) || gives_up(failed, later)
-                                         : is_same && by_another;
+  // Or a look says that it is gone.
+  const bool is_gone = is_removal(failed.call) && later.call == Call::status_at &&
+                       later.error == ENOENT && later.text.view() == failed.text.view();
+  return later.process == failed.process
+             ? (is_same && is_done) || is_gone || gives_up(failed, later)
+             : is_same && by_another;
 }
 
 /// Whether it is a worker of a pool: they are numbered.

@@ -156,6 +156,9 @@ std::optional<std::chrono::nanoseconds> ProcessPool::poll_timeout() {
 
 void ProcessPool::end_the_silent() {
   const os::Held held(*monitor_);
+  if (broken_) {
+    return;  // As in kill_all_for.
+  }
   for (const auto& worker : group_.workers()) {
     if (worker->silent_since && !worker->trouble &&
         os_.now() >= *worker->silent_since + last_breath) {

@@ -239,8 +239,12 @@ void ProcessPool::wake_all() {
   }
 }
 
-/// A death is heard in any case.
+/// A death is heard in any case. Whoever breaks a pool down ends its workers without the monitor,
+/// and they are nobody else's.
 void ProcessPool::kill_all_for(const Error& trouble) {
+  if (broken_) {
+    return;
+  }
   os_.saw(Probe::pool_pipe_lost);
   os::report_quietly(os_, "lastref: a pool ends, for " + describe(trouble));
   for (const auto& worker : group_.workers()) {
