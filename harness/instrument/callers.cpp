@@ -19,6 +19,8 @@ namespace {
 /// As namespaces stand in mangled names.
 constexpr std::string_view harness_mark = "7lastref7harness";
 constexpr std::string_view product_mark = "7lastref";
+/// What lies below the instruments, and at the bottom of a real thread's stack.
+constexpr std::string_view kernel_mark = "Kernel";
 
 /// Longer chains are as good as equal.
 constexpr std::size_t frames_max = 64;
@@ -33,6 +35,7 @@ struct Function {
 
 Room room_of(std::string_view symbol) noexcept {
   return symbol.find(harness_mark) != std::string_view::npos   ? Room::harness
+         : symbol.find(kernel_mark) != std::string_view::npos  ? Room::other
          : symbol.find(product_mark) != std::string_view::npos ? Room::product
                                                                : Room::other;
 }

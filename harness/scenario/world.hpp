@@ -28,7 +28,7 @@ struct Plan {
   /// Fill Outcome::crossings with those that begin when the first fault has struck. Only those that
   /// have callers.
   bool wants_aftermath = false;
-  std::string ambient = {};      ///< In which processes it runs; empty: the usual ones.
+  std::string ambient = {};  ///< In which processes it runs; empty: the usual ones.
 };
 
 /// One call or step as it was crossed.
