@@ -39,9 +39,10 @@ bool made_good(const Record& failed, const Record& later) noexcept {
   // Gone is gone, whoever did it.
   const bool by_another = is_removal(failed.call) && later.error == 0 && !failed.text.empty() &&
                           later.text == failed.text.view();
-  // Or a look says that it is gone.
-  const bool is_gone = is_removal(failed.call) && later.call == Call::status_at &&
-                       later.error == ENOENT && later.text.view() == failed.text.view();
+  // Or is said to be gone, be it by a fault.
+  const bool is_gone = is_removal(failed.call) && later.error == ENOENT &&
+                       (later.call == Call::status_at || is_removal(later.call)) &&
+                       later.text.view() == failed.text.view();
   return later.process == failed.process
              ? (is_same && is_done) || is_gone || gives_up(failed, later)
              : is_same && by_another;

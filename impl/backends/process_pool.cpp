@@ -212,8 +212,8 @@ void ProcessPool::wake(Hearer& hearer) {
   if (hearer.is_idle) {
     monitor_->notify_all();
   }
-  if (std::exchange(hearer.is_woken, true)) {
-    return;
+  if (std::exchange(hearer.is_woken, true) || !hearer.wake_write) {
+    return;  // It has been woken, or by the end of its pipe.
   }
   constexpr std::array byte = {std::byte{1}};
   Status woken = ok();
@@ -242,11 +242,11 @@ void ProcessPool::wake_all() {
 /// A death is heard in any case. Whoever breaks a pool down ends its workers without the monitor,
 /// and they are nobody else's.
 void ProcessPool::kill_all_for(const Error& trouble) {
+  os_.saw(Probe::pool_pipe_lost);
+  os::report_quietly(os_, "lastref: a pool ends, for " + describe(trouble));
   if (broken_) {
     return;
   }
-  os_.saw(Probe::pool_pipe_lost);
-  os::report_quietly(os_, "lastref: a pool ends, for " + describe(trouble));
   for (const auto& worker : group_.workers()) {
     worker->trouble = trouble;
   }
