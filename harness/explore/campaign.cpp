@@ -115,7 +115,8 @@ class Campaign {
   Tally tally_;
   Report report_;
   std::vector<ScenarioMatrix> matrices_;  ///< One a scenario
-  std::vector<Cell> cells_;               ///< What is left to execute
+  std::vector<Cell> site_matrix_;
+  std::vector<Cell> cells_;  ///< What is left to execute
   std::size_t cells_given_ = 0;
   std::optional<SecondLevel> second_level_;
   std::vector<Pair> pairs_;
@@ -260,10 +261,11 @@ void Campaign::enumerate(const Done& done) {
 
 void Campaign::plan() {
   const std::vector<Cell> all = all_cells_of(matrices_);
-  const std::vector<Cell> site = site_matrix_of(matrices_, options_.seed);
+  site_matrix_ = site_matrix_of(matrices_, options_.seed);
   report_.full_matrix = all.size();
-  report_.site_matrix = site.size();
-  std::ranges::for_each(options_.full ? all : site, [this](const Cell& cell) { plan(cell); });
+  report_.site_matrix = site_matrix_.size();
+  std::ranges::for_each(options_.full ? all : site_matrix_,
+                        [this](const Cell& cell) { plan(cell); });
   mix(cells_);
   second_level_.emplace(matrices_, options_.seed);
 }
@@ -304,7 +306,8 @@ std::optional<Job> Campaign::next_of_matrix() {
   }
   const Cell& next = cells_[cells_given_++];
   made.faults = {fault_of(next)};
-  made.wants_aftermath = true;
+  // The second level is the same, whether the first one is executed in full or not.
+  made.wants_aftermath = std::ranges::binary_search(site_matrix_, next);
   return job_of(next.scenario, CampaignPhase::matrix, std::move(made));
 }
 
