@@ -88,10 +88,11 @@ class Gate {
   bool choose_scenarios() {
     campaign_.scenarios = select(options_.scenario, options_.row);
     campaign_.all_scenarios = options_.scenario.empty() && options_.row.empty();
-    // A simulated kernel cannot meet all of them.
-    campaign_.probes = !campaign_.all_scenarios                ? ProbeDemand::counted
-                       : invocation_.worlds.kind() == "kernel" ? ProbeDemand::required
-                                                               : ProbeDemand::listed;
+    // A simulated kernel cannot meet all of them, and a few cells of a seed need not.
+    const bool meets_all = invocation_.worlds.kind() == "kernel" && options_.full;
+    campaign_.probes = !campaign_.all_scenarios ? ProbeDemand::counted
+                       : meets_all              ? ProbeDemand::required
+                                                : ProbeDemand::listed;
     if (invocation_.worlds.kind() == "sim") {
       const std::size_t left_out = std::erase_if(
           campaign_.scenarios, [](const Scenario* scenario) { return scenario->kernel_only; });
@@ -163,6 +164,7 @@ class Gate {
       }
       if (!is_runnable(each)) {
         notes_.push_back(fmt::format("not possible here: ambient {}", each.name));
+        campaign_.probes = std::min(campaign_.probes, ProbeDemand::listed);
       } else {
         campaign_.ambients.push_back(&each);
       }
