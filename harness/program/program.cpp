@@ -1,32 +1,32 @@
 #include "harness/program/program.hpp"
 
-#include <array>
-#include <utility>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <lastref/kernel_os.hpp>
-#include <lastref/owners.hpp>
+#include <cerrno>
 
 namespace lastref::harness {
 
-Result<std::optional<int>> run_program(const std::string& path,
-                                       std::vector<std::string> arguments) {
-  LASTREF_ASSERT(!arguments.empty());
-  os::KernelOs os({.program = path});
-  os::SpawnOptions spawn;
-  spawn.entry = arguments.front();
-  arguments.erase(arguments.begin());
-  spawn.arguments = std::move(arguments);
-  LASTREF_TRY(child, os.spawn(spawn));
-  const os::UniqueFd process(os, child.process);
-  for (;;) {
-    std::array items = {os::PollItem{.fd = process.get(), .want_read = true}};
-    LASTREF_TRY(ready, os::retry_interrupted([&] { return os.poll(items, std::nullopt); }));
-    static_cast<void>(ready);
-    LASTREF_TRY(ended, os.wait_child(process.get()));
-    if (ended) {
-      return ended->killed ? std::nullopt : std::optional(ended->code);
+Result<std::optional<int>> run_program(std::string path, std::vector<std::string> arguments) {
+  std::vector<char*> words = {path.data()};
+  for (std::string& argument : arguments) {
+    words.push_back(argument.data());
+  }
+  words.push_back(nullptr);
+  pid_t pid = 0;
+  // Not by os::Os, whose children are nobody's: setpriv below asks for the death of the parent.
+  if (const int error = ::posix_spawnp(&pid, path.c_str(), nullptr, nullptr, words.data(), environ);
+      error != 0) {
+    return failure(std::errc{error}, path, Call::spawn);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) {
+      return failure(std::errc{errno}, path, Call::wait_child);
     }
   }
+  return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 
 Result<std::optional<int>> run_command(const std::string& folder,

@@ -9,9 +9,9 @@
 
 namespace lastref::harness {
 
-/// Starts the program at `path` with `arguments`, of which there is at least one, and waits for its
-/// end. Its exit code; nothing when it was killed.
-Result<std::optional<int>> run_program(const std::string& path, std::vector<std::string> arguments);
+/// Starts the program at `path`, looked for on PATH if it has no slash, as a child of the calling
+/// thread, and waits for its end. Its exit code; nothing when it was killed.
+Result<std::optional<int>> run_program(std::string path, std::vector<std::string> arguments);
 
 /// A command of the shell, run in `folder`; all it says goes into the file `log`, which is begun
 /// anew. After `seconds` it is killed, with its process group, and answers 124.

@@ -1,0 +1,100 @@
+// program_test: other programs, and what becomes of them when we are killed.
+#include "harness/program/program.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace lastref::harness {
+namespace {
+
+class Programs : public testing::Test {
+ protected:
+  Programs() { std::filesystem::create_directories(folder_); }
+  ~Programs() override { std::filesystem::remove_all(folder_); }
+
+  std::string log() const { return folder_ + "/log"; }
+  std::string logged() const {
+    std::ifstream stream(log());
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  std::string folder_ = testing::TempDir() + fmt::format("program_test.{}", ::getpid());
+};
+
+/// What a Result holds, or what it says.
+std::string text_of(const Result<std::optional<int>>& result) {
+  if (!result) {
+    return describe(result.error());
+  }
+  return *result ? fmt::format("exit {}", **result) : "killed";
+}
+
+TEST_F(Programs, tell_how_they_ended) {
+  EXPECT_EQ(text_of(run_program("true", {})), "exit 0");
+  EXPECT_EQ(text_of(run_program("/bin/sh", {"-c", "exit $#", "sh", "1", "2"})), "exit 2");
+  EXPECT_EQ(text_of(run_program("/bin/sh", {"-c", "kill -9 $$"})), "killed");
+  const auto missing = run_program("/no/such/program", {});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, std::errc::no_such_file_or_directory);
+}
+
+TEST_F(Programs, of_a_command_say_all_into_its_log) {
+  EXPECT_EQ(text_of(run_command(folder_, "pwd; echo \"it's\" >&2; exit 3", log(), 60)), "exit 3");
+  EXPECT_EQ(logged(), std::filesystem::canonical(folder_).string() + "\nit's\n");
+  EXPECT_EQ(text_of(run_command(folder_, "read nothing", log(), 60)), "exit 1");
+  EXPECT_EQ(logged(), "") << "begun anew";
+}
+
+TEST_F(Programs, that_take_too_long_are_killed) {
+  EXPECT_EQ(text_of(run_command(folder_, "tail -f /dev/null", log(), 1)), "exit 124");
+}
+
+/// Reads until there is nobody left who could write.
+std::string read_to_end(int fd) {
+  std::string all;
+  std::array<char, 64> bytes{};
+  for (;;) {
+    const ssize_t size = ::read(fd, bytes.data(), bytes.size());
+    if (size > 0) {
+      all.append(bytes.data(), static_cast<std::size_t>(size));
+    } else if (size == 0 || errno != EINTR) {
+      return all;
+    }
+  }
+}
+
+TEST_F(Programs, do_not_outlive_who_waits_for_them) {
+  if (std::system("command -v setpriv >/dev/null") != 0) {  // NOLINT(concurrency-mt-unsafe)
+    GTEST_SKIP() << "there is no setpriv";
+  }
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t waiting = ::fork();
+  if (waiting == 0) {
+    // It holds the pipe as long as it lives.
+    const std::string command = fmt::format("echo lives >&{}; tail -f /dev/null", ends[1]);
+    static_cast<void>(run_command("/", command, log(), 600));
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::array<char, 6> said{};
+  ASSERT_EQ(::read(ends[0], said.data(), said.size()), 6);
+  ::kill(waiting, SIGKILL);
+  EXPECT_EQ(read_to_end(ends[0]), "") << "else this line is never reached";
+  ::close(ends[0]);
+  EXPECT_EQ(::waitpid(waiting, nullptr, 0), waiting);
+}
+
+}  // namespace
+}  // namespace lastref::harness
