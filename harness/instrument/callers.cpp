@@ -17,8 +17,11 @@ namespace lastref::harness {
 namespace {
 
 /// As namespaces stand in mangled names.
-constexpr std::string_view harness_mark = "7lastref7harness";
 constexpr std::string_view product_mark = "7lastref";
+constexpr std::string_view harness_mark = "7lastref7harness";
+/// What may come before: that it is nested, local, const or a thunk. What has our names among its
+/// parameters alone is a library's, and whether it has a frame is up to the compiler.
+constexpr std::string_view before_mark = "_ZNKLTchnv0123456789";
 /// What lies below the instruments, and at the bottom of a real thread's stack.
 constexpr std::string_view kernel_mark = "Kernel";
 
@@ -34,10 +37,15 @@ struct Function {
 };
 
 Room room_of(std::string_view symbol) noexcept {
-  return symbol.find(harness_mark) != std::string_view::npos   ? Room::harness
-         : symbol.find(kernel_mark) != std::string_view::npos  ? Room::other
-         : symbol.find(product_mark) != std::string_view::npos ? Room::product
-                                                               : Room::other;
+  const std::size_t mark = symbol.find(product_mark);
+  if (mark == std::string_view::npos ||
+      symbol.substr(0, mark).find_first_not_of(before_mark) != std::string_view::npos) {
+    return Room::other;
+  }
+  if (symbol.substr(mark).starts_with(harness_mark)) {
+    return Room::harness;
+  }
+  return symbol.find(kernel_mark) == std::string_view::npos ? Room::product : Room::other;
 }
 
 void add_functions(Elf* elf, Elf_Scn* section, std::vector<Function>& functions) {
