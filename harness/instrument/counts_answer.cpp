@@ -10,6 +10,7 @@ constexpr std::size_t header_size = 12;
 constexpr std::size_t entry_size = 16;
 constexpr std::byte verb_reply{9};
 constexpr std::uint16_t flag_more = 1;
+constexpr std::size_t status_at = 8;
 constexpr std::size_t types = 5;
 
 template <std::unsigned_integral Number>
@@ -49,7 +50,9 @@ bool read_entries(std::span<const std::byte> packet, std::vector<Counted>& into)
 }  // namespace
 
 CountsPacket read_counts(std::span<const std::byte> packet, std::vector<Counted>& into) {
-  if (packet.size() < header_size || packet[1] != verb_reply || !read_entries(packet, into)) {
+  const bool is_reply = packet.size() >= header_size && packet[1] == verb_reply;
+  // A tracker without a descriptor for us refuses, and says why; that is no count of nothing.
+  if (!is_reply || number_at<std::uint32_t>(packet, status_at) != 0 || !read_entries(packet, into)) {
     return CountsPacket::malformed;
   }
   const bool more = (number_at<std::uint16_t>(packet, 2) & flag_more) != 0;

@@ -2,6 +2,7 @@
 // AddressSanitizer each reading is also a test that nothing beyond the packet is read.
 #include "harness/instrument/counts_answer.hpp"
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,16 @@ TEST(CountsAnswer, is_not_what_is_cut_short_or_says_something_else) {
   tracker::Packet of_no_type = whole;
   of_no_type[counts_question.size()] = std::byte{99};
   EXPECT_EQ(read_counts(of_no_type, read), CountsPacket::malformed);
+}
+
+TEST(CountsAnswer, is_not_a_refusal) {
+  const auto refusal = tracker::encode_split({.verb = tracker::Verb::reply,
+                                        .id = 1,
+                                        .status = static_cast<std::uint32_t>(EMFILE),
+                                        .entries = {}});
+  ASSERT_EQ(refusal.size(), 1U);
+  std::vector<Counted> read;
+  EXPECT_EQ(read_counts(refusal.front(), read), CountsPacket::malformed);
 }
 
 }  // namespace
