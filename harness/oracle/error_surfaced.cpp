@@ -35,7 +35,10 @@ bool made_good(const Record& failed, const Record& later) noexcept {
     return false;
   }
   const bool is_same = later.call == failed.call && later.object == failed.object.view();
-  const bool is_done = later.error == 0 || (later.error == ENOENT && !later.injected);
+  // An interrupted call that was made again has been answered; what that one fails with is another
+  // story, and judged as such.
+  const bool is_done = later.error == 0 || (later.error == ENOENT && !later.injected) ||
+                       (failed.error == EINTR && later.error != EINTR);
   // Gone is gone, whoever did it.
   const bool by_another = is_removal(failed.call) && later.error == 0 && !failed.text.empty() &&
                           later.text == failed.text.view();
