@@ -113,6 +113,12 @@ void InstrumentedOs::step(Step step) noexcept {
   interceptor_.after(going, {});
 }
 
+void InstrumentedOs::touch(const os::WordAccess& access) noexcept {
+  step(access.step);
+  // Nobody goes in between this and the word.
+  inner_.touch(access);
+}
+
 Status InstrumentedOs::close(os::Fd fd) noexcept {
   const auto act = [&] {
     interceptor_.closes(fd);

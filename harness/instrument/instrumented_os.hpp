@@ -94,6 +94,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
   os::ProcessObjects& objects() noexcept override;
   void step(Step step) noexcept override;
+  void touch(const os::WordAccess& access) noexcept override;
   void saw(Probe probe) noexcept override { interceptor_.saw(probe); }
 
  private:

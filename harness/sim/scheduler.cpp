@@ -182,7 +182,9 @@ void Scheduler::enter(Index index) {
     bury(actor);
     return;
   }
+  kernel_.late.enter(*actor.process);
   actor.fiber->enter();
+  kernel_.late.leave();
 }
 
 bool Scheduler::advance_clock() {

@@ -24,6 +24,8 @@
 
 #include <lastref/os.hpp>
 
+#include "harness/sim/late_stores.hpp"
+
 namespace lastref::harness::sim {
 
 /// A value or an errno.
@@ -160,6 +162,7 @@ struct SimProcess {
   std::size_t fds_max = 1024;
   std::uint64_t file_size_max = ~std::uint64_t{0};  ///< RLIMIT_FSIZE
   std::vector<Map> maps;
+  std::uint64_t acquired = 0;  ///< The last release that it sees; see LateStores
   std::set<os::Signal> ignored;
   std::set<os::Signal> blocked;
   std::set<os::Signal> pending;
@@ -246,6 +249,10 @@ class SimKernel {
   // Memory.
   Answer<os::Buffer> map(SimProcess& caller, const os::MapOptions& options);
   Answer<void> unmap(SimProcess& caller, os::Buffer mapped);
+  /// Of a map that is shared; see LateStores::touch.
+  void touch(SimProcess& caller,
+             const os::WordAccess& access,
+             const std::function<bool()>& is_late);
 
   // Names of shared memory and semaphores: files in /dev/shm, as in glibc.
   Answer<os::Fd> create_shm(SimProcess& caller, const std::string& name, std::uint32_t mode);
@@ -288,6 +295,7 @@ class SimKernel {
   std::string working_folder = "/";  ///< What is told of it; relative paths start at the root.
   std::uint64_t changes = 0;         ///< Moves when something may have become ready.
   bool pipes_travel = false;         ///< A pipe was given to another process.
+  LateStores late{processes_};
 
  private:
   enum class Last : std::uint8_t { normal, dot, dot_dot, root };
@@ -321,6 +329,11 @@ class SimKernel {
                          const os::PathAt& to_place,
                          Target target);
   Answer<void> may_rename(const SimProcess& caller, const Walk& from, const Walk& to) const;
+  /// For a process; `put` is anybody's, and seen at once.
+  Answer<std::size_t> store(const SimProcess& caller,
+                            const std::shared_ptr<Inode>& inode,
+                            os::Bytes bytes,
+                            std::uint64_t offset);
   Answer<std::size_t> put(const SimProcess& caller,
                           Inode& inode,
                           os::Bytes bytes,

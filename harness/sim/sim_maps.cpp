@@ -71,6 +71,7 @@ Answer<os::Buffer> SimKernel::map(SimProcess& caller, const os::MapOptions& opti
     }
     // What is only read has to see what others write, so it is the file's own bytes too.
     if (options.kind == os::MapKind::copy_on_write) {
+      late.settle(*open->inode, options.offset, options.size);
       map.own = copy_of(*open->inode, options.offset, options.size);
     } else {
       map.pin = pin(*open->inode, options.offset + options.size, limits.mapped_growth);
@@ -98,6 +99,20 @@ Answer<void> SimKernel::unmap(SimProcess& caller, os::Buffer mapped) {
   }
   caller.maps.erase(found);
   return {};
+}
+
+void SimKernel::touch(SimProcess& caller,
+                      const os::WordAccess& access,
+                      const std::function<bool()>& is_late) {
+  for (const Map& map : caller.maps) {
+    const auto* const first = map.bytes.data();
+    if (map.inode && access.at >= first && access.at < first + map.bytes.size()) {
+      const auto* const file =
+          static_cast<const std::byte*>(static_cast<const void*>(map.inode->bytes.data()));
+      late.touch(caller, map.inode, static_cast<std::uint64_t>(access.at - file), access, is_late);
+      return;
+    }
+  }
 }
 
 }  // namespace lastref::harness::sim

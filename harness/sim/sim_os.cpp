@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/instrument/interceptor.hpp"
+#include "harness/sim/arena.hpp"
 
 namespace lastref::harness::sim {
 namespace {
@@ -67,6 +68,28 @@ class SimMonitor final : public os::Monitor {
   std::uint64_t notices_ = 0;
 };
 
+/// Whether what others have done may be told by it. What is asked between a word and the value that
+/// it speaks for, such as how long the file is, puts nothing in order.
+bool hears_of_others(Call call) noexcept {
+  switch (call) {
+    case Call::accept:
+    case Call::connect:
+    case Call::find_lock:
+    case Call::lock_range:
+    case Call::open:
+    case Call::open_process:
+    case Call::poll:
+    case Call::read:
+    case Call::read_at:
+    case Call::receive:
+    case Call::spawn:
+    case Call::wait_child:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string subject_of(const About& about) {
   if (const auto path = about.path()) {
     return std::string(*path);
@@ -110,12 +133,32 @@ SimOs::SimOs(Machine& machine, std::shared_ptr<SimProcess> process) noexcept
 
 SimOs::~SimOs() = default;
 
+void SimOs::orders(Call call) noexcept {
+  LateStores& late = machine_.kernel.late;
+  if (call != Call::write && call != Call::write_at) {
+    late.release(*process_);
+  }
+  if (hears_of_others(call)) {
+    late.acquire(*process_);
+  }
+}
+
+void SimOs::touch(const os::WordAccess& access) noexcept {
+  machine_.kernel.touch(*process_, access, [&] {
+    // Not for enumeration: it would double the runs, and all of them have late writes.
+    constexpr Question whether{.options = 2, .worthwhile = 0};
+    const ArenaPause answers_outlive_the_run;
+    return machine_.choices.pick(whether) != 0;
+  });
+}
+
 Result<std::string> SimOs::working_folder() noexcept {
   return machine_.kernel.working_folder;
 }
 
 Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
                                 std::optional<std::chrono::nanoseconds> timeout) noexcept {
+  orders(Call::poll);
   const SimKernel& kernel = machine_.kernel;
   const std::size_t ready = kernel.look(*process_, items);
   const os::Instant time = std::max(timeout.value_or(os::Instant(1)), os::Instant(0));
@@ -125,6 +168,7 @@ Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
   const std::function<bool()> is_ready = [&] { return kernel.is_ready(*process_, items); };
   const auto deadline = timeout ? std::optional(kernel.clock + time) : std::nullopt;
   machine_.scheduler.wait_until(is_ready, deadline, "poll");
+  orders(Call::poll);
   return kernel.look(*process_, items);
 }
 
@@ -132,6 +176,7 @@ Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
   if (!machine_.knows(options)) {
     return failed(ENOENT, Call::spawn, about(options));
   }
+  orders(Call::spawn);
   auto child = machine_.kernel.spawn(process_, options);
   if (!child) {
     return failed(child.error(), Call::spawn, about(options));
@@ -142,6 +187,7 @@ Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
 }
 
 Status SimOs::signal_process(os::Fd process, os::Signal signal) noexcept {
+  orders(Call::signal_process);
   const auto answer = machine_.kernel.signal_process(*process_, process, signal);
   machine_.scheduler.mind_death();
   machine_.scheduler.show_deaths();

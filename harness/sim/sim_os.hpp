@@ -24,8 +24,8 @@ class SimOs;
 
 /// One simulated computer: a kernel, those who run on it, and what its processes can be.
 struct Machine {
-  explicit Machine(Choices& choices, SimLimits limits = {})
-      : kernel(limits), scheduler(kernel, choices) {}
+  explicit Machine(Choices& its_choices, SimLimits limits = {})
+      : choices(its_choices), kernel(limits), scheduler(kernel, its_choices) {}
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
   ~Machine() = default;
@@ -38,6 +38,7 @@ struct Machine {
              const SimProcess* parent,
              const os::SpawnOptions& options);
 
+  Choices& choices;
   SimKernel kernel;
   Scheduler scheduler;
   /// Whether there is what shall be started; spawn says ENOENT if not.
@@ -82,6 +83,7 @@ class SimOs final : public EveryCall<SimOs> {
   /// Every call that is none of those below: what the kernel says, an errno as an Error.
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept {
+    orders(call);
     return told(CallOf<call>::make(machine_.kernel, *process_, given...), call, about(given...));
   }
 
@@ -102,6 +104,7 @@ class SimOs final : public EveryCall<SimOs> {
   Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
 
+  void touch(const os::WordAccess& access) noexcept override;
   void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override;
   std::uint64_t process_token() noexcept override;
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
@@ -109,6 +112,9 @@ class SimOs final : public EveryCall<SimOs> {
   os::ProcessObjects& objects() noexcept override;
 
  private:
+  /// What each call does to the order in which stores are seen; see LateStores.
+  void orders(Call call) noexcept;
+
   Machine& machine_;
   std::shared_ptr<SimProcess> process_;
   std::map<Scheduler::Index, os::Pid> threads_;  ///< All but the first

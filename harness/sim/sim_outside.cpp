@@ -52,6 +52,7 @@ Answer<std::size_t> SimKernel::replace_file(SimProcess& caller,
     default:
       return refused(ENXIO);
   }
+  late.settle(*file, 0, file->bytes.size());
   give_pages_back(*file, 0, file->pages.size());
   file->bytes.clear();
   return put(caller, *file, bytes, 0);

@@ -300,6 +300,7 @@ Answer<std::optional<os::ChildExit>> SimKernel::wait_child(SimProcess& caller, o
 
 void SimKernel::close_all(SimProcess& caller) {
   caller.life = SimProcess::Life::closing;
+  late.release(caller);
   for (const auto& open : caller.fds) {
     if (open && open->inode) {
       drop_locks(*open->inode, caller);
@@ -307,6 +308,7 @@ void SimKernel::close_all(SimProcess& caller) {
   }
   caller.fds.clear();
   caller.maps.clear();
+  late.acquire(caller);  // Nothing waits for it to be seen.
   caller.fds_open = 0;
   ++changes;
 }

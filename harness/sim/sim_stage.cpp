@@ -131,6 +131,8 @@ void SimStage::note_end(const Status& status) {
 }
 
 void SimStage::note(std::string_view operation, const std::string& text, bool begins, int error) {
+  // It takes effect before it comes back: its caller may tell others of it by other means.
+  run_.machine.kernel.late.release(member_.system->process());
   if (begins) {
     member_.interceptor->begins(operation);
   }

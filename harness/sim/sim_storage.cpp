@@ -113,6 +113,24 @@ Answer<std::size_t> SimKernel::put(const SimProcess& caller,
   return size;
 }
 
+Answer<std::size_t> SimKernel::store(const SimProcess& caller,
+                                     const std::shared_ptr<Inode>& inode,
+                                     os::Bytes bytes,
+                                     std::uint64_t offset) {
+  if (inode->pinned.expired()) {
+    return put(caller, *inode, bytes, offset);
+  }
+  late.settle(*inode, offset, bytes.size());
+  std::string before =
+      inode->bytes.substr(std::min<std::size_t>(offset, inode->bytes.size()), bytes.size());
+  const auto size = put(caller, *inode, bytes, offset);
+  if (size) {
+    before.resize(*size);  // What lay behind the end is seen as zeros.
+    late.add(caller, inode, offset, std::move(before), inode->bytes.substr(offset, *size));
+  }
+  return size;
+}
+
 Answer<std::size_t> SimKernel::write_at(SimProcess& caller,
                                         os::Fd fd,
                                         os::Bytes bytes,
@@ -129,7 +147,7 @@ Answer<std::size_t> SimKernel::write_at(SimProcess& caller,
     return refused(EINVAL);
   }
   // Linux appends whatever the offset says. pwrite(2), BUGS.
-  return put(caller, *open.inode, bytes, open.append ? open.inode->bytes.size() : offset);
+  return store(caller, open.inode, bytes, open.append ? open.inode->bytes.size() : offset);
 }
 
 Answer<std::size_t> SimKernel::read_at(SimProcess& caller,
@@ -147,6 +165,7 @@ Answer<std::size_t> SimKernel::read_at(SimProcess& caller,
   if (inode.kind == os::FileKind::folder) {
     return refused(EISDIR);
   }
+  late.settle(inode, offset, into.size());
   const std::string_view bytes = inode.bytes;
   return copy_out(bytes.substr(std::min<std::uint64_t>(offset, bytes.size())), into);
 }

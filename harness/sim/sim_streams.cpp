@@ -103,6 +103,7 @@ Answer<std::size_t> SimKernel::read(SimProcess& caller, os::Fd fd, os::Buffer in
       if (open->inode->kind == os::FileKind::folder) {
         return refused(EISDIR);
       }
+      late.settle(*open->inode, open->offset, into.size());
       const std::string_view bytes = open->inode->bytes;
       const std::size_t size = copy_out(bytes.substr(std::min(open->offset, bytes.size())), into);
       open->offset += size;
@@ -163,7 +164,7 @@ Answer<std::size_t> SimKernel::write(SimProcess& caller, os::Fd fd, os::Bytes by
         return 0;  // Not even to the end.
       }
       const std::uint64_t offset = open->append ? open->inode->bytes.size() : open->offset;
-      const auto size = put(caller, *open->inode, bytes, offset);
+      const auto size = store(caller, open->inode, bytes, offset);
       if (size) {
         open->offset = offset + *size;
       }

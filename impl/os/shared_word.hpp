@@ -1,7 +1,7 @@
 // SharedWord: a word in a shared map that processes race on.
 //
-// Its operations are steps, so the harness can switch or kill between any two of them; the product
-// pays an empty virtual call. Nothing else touches such a word but as plain bytes, before anybody
+// Its operations are steps, so the harness can switch or kill between any two of them, and show to
+// others late what the orders named here let it; the product pays an empty virtual call. Nothing else touches such a word but as plain bytes, before anybody
 // shares it.
 #pragma once
 
@@ -20,23 +20,36 @@ class SharedWord {
 
   /// All that its writer did before is seen after.
   std::uint64_t load() const noexcept {
-    os_.step(Step::word_load);
-    return std::atomic_ref(word_).load(std::memory_order_acquire);
+    constexpr auto order = std::memory_order_acquire;
+    os_.touch({.step = Step::word_load, .at = at(), .order = order});
+    return std::atomic_ref(word_).load(order);
   }
 
   void store(std::uint64_t value) noexcept {
-    os_.step(Step::word_store);
-    std::atomic_ref(word_).store(value, std::memory_order_release);
+    constexpr auto order = std::memory_order_release;
+    os_.touch({.step = Step::word_store, .at = at(), .order = order, .wanted = value});
+    std::atomic_ref(word_).store(value, order);
   }
 
   /// Makes it `wanted` if it is `expected`, and says whether; else `expected` is what it was.
   bool change(std::uint64_t& expected, std::uint64_t wanted) noexcept {
-    os_.step(Step::word_change);
+    constexpr auto order = std::memory_order_acq_rel;
+    constexpr auto order_if_unchanged = std::memory_order_acquire;
+    os_.touch({.step = Step::word_change,
+               .at = at(),
+               .order = order,
+               .order_if_unchanged = order_if_unchanged,
+               .expected = expected,
+               .wanted = wanted});
     return std::atomic_ref(word_).compare_exchange_strong(
-        expected, wanted, std::memory_order_acq_rel, std::memory_order_acquire);
+        expected, wanted, order, order_if_unchanged);
   }
 
  private:
+  const std::byte* at() const noexcept {
+    return static_cast<const std::byte*>(static_cast<const void*>(&word_));
+  }
+
   static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
 
   Os& os_;

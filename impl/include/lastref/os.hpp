@@ -80,6 +80,16 @@ struct FileStatus {
   bool operator==(const FileStatus&) const = default;
 };
 
+/// How a word in a shared map is touched, with the orders of C++.
+struct WordAccess {
+  Step step = Step::word_load;
+  const std::byte* at = nullptr;
+  std::memory_order order = std::memory_order_seq_cst;
+  std::memory_order order_if_unchanged = std::memory_order_relaxed;  ///< Of a change alone
+  std::uint64_t expected = 0;                                        ///< Of a change alone
+  std::uint64_t wanted = 0;
+};
+
 struct FolderEntry {
   std::string name;
   FileKind kind = FileKind::other;
@@ -383,6 +393,8 @@ class Os {
   /// other threads.
   virtual void keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept = 0;
   virtual void step(Step) noexcept {}
+  /// Crosses the step of a word in a shared map, which is touched as soon as this returns.
+  virtual void touch(const WordAccess&) noexcept {}
   /// A condition was met that a campaign has to meet. Nobody acts on it.
   virtual void saw(Probe) noexcept {}
 
