@@ -370,7 +370,11 @@ void Daemon::retry_parked() {
 
 /// Whether nobody is left: no member, and no lock of a process that has yet to announce.
 Result<bool> Daemon::has_ended() {
-  if (!members_.empty() || !leaving_.empty() || !round_was_full_) {
+  if (!members_.empty()) {
+    look_failures_ = 0;  // Whoever has come since is waited for, and not by the clock.
+    return false;
+  }
+  if (!leaving_.empty() || !round_was_full_) {
     return false;
   }
   if (const Status looked = expect_members(); !looked) {
