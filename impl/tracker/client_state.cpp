@@ -320,6 +320,7 @@ void Client::State::post(const Message& message) {
   if (link_->broken() || link_->wants_space()) {
     if (const Status woken = wake(); !woken && !broken_) {
       broken_ = woken.error();  // Nobody will say it.
+      monitor_->notify_all();
     }
   } else {
     on_its_way_ = posted_;
