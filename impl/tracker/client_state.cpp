@@ -68,9 +68,11 @@ Client::State::~State() {
     if (!alive) {
       // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
       // another tracker for those who stay.
-      os_.saw(Probe::root_swept_behind_tracker);
       Swept swept;
       static_cast<void>(reclaim_tree(os_, paths_, swept));
+      if (swept.trees > 0) {
+        os_.saw(Probe::root_swept_behind_tracker);
+      }
       if (swept.alive > 0 && listener_) {
         os_.saw(Probe::tracker_started_for_others);
         static_cast<void>(spawn_tracker());

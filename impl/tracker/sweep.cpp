@@ -238,8 +238,9 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
     }
     // Killed between the folder and its lock, or between the lock's end and the folder's; or being
     // made at this moment, which only goes wrong for its maker, who starts again.
-    os.saw(Probe::half_made_tree_removed);
-    static_cast<void>(os.remove_folder(paths.folder));
+    if (os.remove_folder(paths.folder)) {
+      os.saw(Probe::half_made_tree_removed);
+    }
     return ok();
   }
   const std::optional<LockFile>& lock = *opened;
