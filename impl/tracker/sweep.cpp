@@ -180,7 +180,11 @@ class Sweep {
       } else {
         return false;
       }
-      waiting += ledger_.strike(name) ? 0U : 1U;
+      if (const Status struck = ledger_.strike(name); !struck) {
+        ++waiting;
+        os::report_quietly(
+            os_, "lastref: could not strike " + to_text(name) + ": " + describe(struck.error()));
+      }
       return true;
     });
     return waiting;
