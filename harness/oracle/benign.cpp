@@ -22,6 +22,7 @@ bool is_interruption(int error) noexcept {
 bool is_unnoticed(const Evidence& evidence) {
   const std::span<const Fault> faults = evidence.plan.faults;
   std::set<std::uint16_t> have_to_send;
+  int resets = 0;
   Operations operations;
   return std::ranges::none_of(evidence.records, [&](const Record& record) {
     operations.read(record);
@@ -30,6 +31,11 @@ bool is_unnoticed(const Evidence& evidence) {
     }
     if (record.injected && record.call == Call::send && record.error == EAGAIN) {
       have_to_send.insert(record.process);
+    }
+    // Linux says it once of a connection: who is told again has lost it.
+    if (record.injected && record.call == Call::receive && record.error == ECONNRESET &&
+        ++resets > 1) {
+      return true;
     }
     if (is_fact(record, fact::fired)) {
       const auto index = static_cast<std::size_t>(record.value);
