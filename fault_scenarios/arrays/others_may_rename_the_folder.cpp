@@ -38,12 +38,25 @@ void remove(Stage& stage, const std::string& name) {
   stage.outside().rmdir(stage.folder() + '/' + name);
 }
 
+/// Which is as safe as what it leads to.
+void send_through_a_link(Stage& stage) {
+  const std::string target = stage.folder() + "/target";
+  const std::string link = stage.folder() + "/a link's";
+  stage.outside().make_folder(target, 0703);
+  stage.outside().symlink(target, link);
+  must_be_refused(stage, "a link's", send_below(stage, "a link's", 0));
+  stage.outside().rmdir(link + "/temp");
+  stage.outside().unlink(link);
+  stage.outside().rmdir(target);
+}
+
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   must_be_refused(stage, "a group's", send_below(stage, "a group's", 0770));
   remove(stage, "a group's");
   must_be_refused(stage, "anybody's", send_below(stage, "anybody's", 0703));
   remove(stage, "anybody's");
+  send_through_a_link(stage);
   // Where each may rename his own alone is as good as any.
   Status sent = send_below(stage, "sticky", 01777);
   remove(stage, "sticky");
@@ -56,12 +69,17 @@ Scenario others_may_rename_the_folder() {
   return {
       .name = "arrays/others_may_rename_the_folder",
       .sentence =
-          "The temporary folder lies in one where a group, or anybody, may rename it: that is "
-          "refused, and nothing is made there. In a sticky one it is used.",
+          "The temporary folder lies in one where a group, or anybody, may rename it, be it behind "
+          "a "
+          "link: that is refused, and nothing is made there. In a sticky one it is used.",
       .rows = {"E11", "R13"},
       .roles = {{"root", root}},
       .failing_operations = {"reduce"},
-      .stays = {"folder:a group's", "folder:anybody's", "folder:sticky"},
+      .stays = {"folder:a group's",
+                "folder:anybody's",
+                "folder:sticky",
+                "folder:target",
+                "file:a link's"},
   };
 }
 

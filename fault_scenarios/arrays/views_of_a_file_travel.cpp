@@ -1,3 +1,6 @@
+#include <array>
+#include <cstring>
+
 #include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
 
@@ -17,6 +20,25 @@ std::vector<Array> views_of(const Array& map) {
   }
   views.push_back(map.pick(0, 2).value().broadcast_to({3, 50}).value());
   return views;
+}
+
+/// Which element it is, by its number in few_numbered().
+std::int32_t first_of(const Array& view) {
+  std::int32_t element = 0;
+  std::memcpy(&element, view.data(), sizeof element);
+  return element;
+}
+
+/// What is right by itself, and not only the same here as there.
+void must_begin_where_they_should(Stage& stage, const std::vector<Array>& views) {
+  constexpr std::array firsts = {0, 0, 399, 53, 100};
+  for (std::size_t at = 0; at < firsts.size(); ++at) {
+    if (first_of(views[at]) != firsts[at]) {
+      stage.refute(
+          "R3: a view has the elements that it is a view of",
+          "view " + std::to_string(at) + " begins with " + std::to_string(first_of(views[at])));
+    }
+  }
 }
 
 /// The file of somebody, which is nobody's temporary.
@@ -58,6 +80,7 @@ Status worker(Stage& stage) {
   Worker worker(stage);
   const Array elements = few_numbered().reshape({8, 50}).value();
   int number = 0;
+  must_begin_where_they_should(stage, views_of(elements));
   for (const Array& expected : views_of(elements)) {
     LASTREF_TRY(view, worker.receive("view " + std::to_string(number++)));
     must_equal(stage, view, expected);
