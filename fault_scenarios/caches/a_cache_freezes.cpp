@@ -47,6 +47,7 @@ Status root_that_preserves(Stage& stage) {
   cache.put(0, value_of(0, stage.role()));
   stage.send("cache", cache.handle());
   LASTREF_CHECK(stage.start("worker"));
+  stage.await("worker puts");
   must_be(stage,
           "C7: it is preserved",
           cache.preserve("kept", /*overwrite=*/true) == true,
@@ -67,6 +68,7 @@ Status root_that_preserves(Stage& stage) {
 Status worker_that_puts(Stage& stage) {
   StageCache cache(stage, "cache");
   const Status attached = join_and_attach(stage, cache);
+  stage.tell("worker puts");
   if (attached) {
     for (std::uint64_t slot = 1; slot <= 2; ++slot) {
       const auto stored = cache.put(slot, value_of(slot, stage.role()));

@@ -33,20 +33,46 @@ Status root_of_an_unlinked_file(Stage& stage) {
   return cache.first_failed();
 }
 
+/// A word as files have it: eight bytes, the lowest first.
+std::string word(std::uint64_t number) {
+  std::string bytes;
+  for (unsigned shift = 0; shift < 64; shift += 8) {
+    bytes += static_cast<char>(number >> shift & 0xffU);
+  }
+  return bytes;
+}
+
+/// The slots of a cache, of which the first points at a record behind them, and that record's head:
+/// a size with the slot above it, and a count.
+std::string file_with(std::uint64_t slot, std::uint64_t size) {
+  constexpr std::size_t slots_at = 256;
+  constexpr std::uint64_t record_at = 320;
+  constexpr unsigned slot_shift = 48;
+  std::string bytes(slots_at, '\0');
+  bytes += word(record_at);
+  bytes.resize(record_at, '\0');
+  return bytes + word(size | slot << slot_shift) + word(0);
+}
+
 Status root_of_a_cut_file(Stage& stage) {
   Product& product = stage.product();
   StageCache cache(stage, "cache");
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(cache.make(3));
   cache.put(0, value_of(0, stage.role()));
-  stage.outside().write(path_of(cache), "short");
-  Result<bool> told = false;
-  may_fail(product.operation("get what was cut off", [&]() -> Status {
-    LASTREF_TRY(found, cache.checked(0));
-    told = found.has_value();
-    return ok();
-  }));
-  must_be(stage, "C7: what was cut off is an error", !told.value(), "it was read");
+  const std::string path = path_of(cache);
+  const std::string of_another = file_with(/*slot=*/1, /*size=*/0);
+  const std::string too_long = file_with(/*slot=*/0, /*size=*/1);
+  for (const std::string& bytes : {std::string("short"), of_another, too_long}) {
+    stage.outside().write(path, bytes);
+    Result<bool> told = false;
+    may_fail(product.operation("get what was cut off", [&]() -> Status {
+      LASTREF_TRY(found, cache.checked(0));
+      told = found.has_value();
+      return ok();
+    }));
+    must_be(stage, "C7: what was cut off is an error", !told.value(), "it was read");
+  }
   cache.close();
   return cache.first_failed();
 }
@@ -93,7 +119,9 @@ Scenario an_outsider_unlinks_a_cache() {
 Scenario an_outsider_cuts_a_cache_off() {
   return {
       .name = "caches/an_outsider_cuts_a_cache_off",
-      .sentence = "An outsider makes a cache's file shorter: get_checked survives it and says so.",
+      .sentence =
+          "An outsider makes a cache's file shorter, or has a slot point at the record of another, "
+          "or at one longer than the file: get_checked survives it and says so.",
       .rows = {"C7"},
       .roles = {{"root", root_of_a_cut_file}},
       .failing_operations = {"get what was cut off"},

@@ -4,11 +4,14 @@ namespace lastref::harness {
 
 std::vector<Scenario> jobs_scenarios() {
   return {
+      a_call_is_aborted(),
+      a_call_is_caught_up_with(),
       a_dead_worker_fails_the_call(),
       a_failed_call_is_a_value(),
       a_hundred_thousand_tasks(),
       a_message_is_longer_than_a_pipe(),
       a_number_says_how_many_jobs(),
+      a_pool_ends_while_a_batch_is_sent(),
       a_pool_in_a_worker(),
       a_pool_is_aborted_twice_at_once(),
       a_result_cannot_be_sent(),
@@ -16,6 +19,7 @@ std::vector<Scenario> jobs_scenarios() {
       a_task_keeps_its_array(),
       a_task_throws(),
       a_terminal_interrupts_a_job(),
+      a_worker_closes_its_pipes(),
       each_batch_calls_back_once(),
       the_parent_of_busy_workers_is_killed(),
       the_tracker_of_a_job_is_killed(),

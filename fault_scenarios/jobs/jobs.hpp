@@ -9,11 +9,14 @@
 
 namespace lastref::harness {
 
+Scenario a_call_is_aborted();
+Scenario a_call_is_caught_up_with();
 Scenario a_dead_worker_fails_the_call();
 Scenario a_failed_call_is_a_value();
 Scenario a_hundred_thousand_tasks();
 Scenario a_message_is_longer_than_a_pipe();
 Scenario a_number_says_how_many_jobs();
+Scenario a_pool_ends_while_a_batch_is_sent();
 Scenario a_pool_in_a_worker();
 Scenario a_pool_is_aborted_twice_at_once();
 Scenario a_result_cannot_be_sent();
@@ -21,6 +24,7 @@ Scenario a_stranger_keeps_no_pipe_alive();
 Scenario a_task_keeps_its_array();
 Scenario a_task_throws();
 Scenario a_terminal_interrupts_a_job();
+Scenario a_worker_closes_its_pipes();
 Scenario each_batch_calls_back_once();
 Scenario the_parent_of_busy_workers_is_killed();
 Scenario the_tracker_of_a_job_is_killed();

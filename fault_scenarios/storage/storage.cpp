@@ -10,6 +10,7 @@ std::vector<Scenario> storage_scenarios() {
       no_inode_is_left_for_a_dump(),
       shared_memory_becomes_forbidden(),
       shared_memory_is_forbidden(),
+      two_threads_find_no_space(),
   };
 }
 

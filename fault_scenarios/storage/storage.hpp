@@ -15,6 +15,7 @@ Scenario a_full_first_dump_goes_elsewhere();
 Scenario no_inode_is_left_for_a_dump();
 Scenario shared_memory_becomes_forbidden();
 Scenario shared_memory_is_forbidden();
+Scenario two_threads_find_no_space();
 
 /// All of them.
 std::vector<Scenario> storage_scenarios();

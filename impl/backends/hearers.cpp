@@ -162,6 +162,7 @@ void ProcessPool::end_the_silent() {
   for (const auto& worker : group_.workers()) {
     if (worker->silent_since && !worker->trouble &&
         os_.now() >= *worker->silent_since + last_breath) {
+      os_.saw(Probe::silent_worker_ended);
       worker->trouble = Error{
           .code = std::errc::broken_pipe,
           .subject = "worker " + std::to_string(worker->pid) + " closed its pipe, and was ended"};

@@ -98,6 +98,7 @@ bool ProcessPool::is_mine(os::Pid thread) const {
 void ProcessPool::cancel() {
   const os::Held held(*monitor_);
   if (!canceled_ && !broken_ && !ending_) {
+    os_.saw(Probe::pool_canceled);
     canceled_ = true;
     wake_server();
   }
@@ -115,6 +116,7 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
     return false;
   }
   if (other.is_away) {
+    os_.saw(Probe::catching_up_deferred);
     defer(who);
     return false;
   }

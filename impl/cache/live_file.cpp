@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 #include <lastref/probe.hpp>
@@ -220,6 +218,7 @@ Put LiveFile::refuse(std::uint64_t found) noexcept {
   if (found != sealed) {
     return Put::present;
   }
+  os_.saw(Probe::put_met_seal);
   if (!is_frozen()) {
     freeze();  // An outsider has closed the slot.
   }
@@ -414,6 +413,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
     return reach(end);  // Somebody was faster.
   }
   if (known != nullptr) {
+    os_.saw(Probe::cache_mapped_anew);
     known->older = old_.load();
     while (!old_.compare_exchange_weak(known->older, known)) {
     }
@@ -482,9 +482,11 @@ Result<std::optional<std::vector<std::byte>>> LiveFile::read(std::uint64_t slot)
   const RecordHead head = record_head_of(bytes);
   const std::uint64_t starts_at = at + record_head_size;
   if (head_count != bytes.size() || head.slot != slot) {
+    os_.saw(Probe::bad_record_refused);
     return malformed("a record of another slot");
   }
   if (starts_at > status.size || head.size > status.size - starts_at) {
+    os_.saw(Probe::record_behind_end_refused);
     return malformed("a record behind the end of the file");
   }
   LASTREF_TRY(value, new_vector<std::byte>(static_cast<std::size_t>(head.size)));

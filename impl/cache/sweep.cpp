@@ -101,9 +101,10 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   }));
   // Another sweep may have come first; then what has the name is nobody's to sweep yet.
   LASTREF_TRY(locked, os.status(lock.get()));
-  LASTREF_TRY(there, os.status_at(path));
-  if (!is_same(locked, there)) {
-    return ok();
+  const auto there = os.status_at(path);
+  if (!there || !is_same(locked, *there)) {
+    os.saw(Probe::cache_sweep_raced);
+    return status_of(there);
   }
   os.saw(Probe::dead_cache_swept);
   const std::string base = name.substr(0, name.size() - std::string_view(lock_ending).size());

@@ -30,6 +30,7 @@ class ForwardReducer::Dumping {
       : reducer_(reducer), identity_(std::move(identity)) {
     const os::Held held(*reducer_.monitor_);
     while (!reducer_.dumping_.insert(identity_).second) {
+      reducer_.os_.saw(Probe::dump_shared);
       reducer_.monitor_->wait();
     }
   }

@@ -2,6 +2,7 @@
 
 #include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/probe.hpp>
 #include <lastref/reducers.hpp>
 
 #include "impl/array/layout.hpp"
@@ -20,10 +21,12 @@ Result<MemoryRef> map_part(os::Os& os,
   LASTREF_TRY(status, os::about(view.filename, os.status(file.get())));
   const Identity identity{.device = status.device, .inode = status.inode};
   if (view.identity && *view.identity != identity) {
+    os.saw(Probe::other_file_refused);
     return failure(std::errc::identifier_removed,
                    view.filename + " (another file has the name of the one that was sent)");
   }
   if (view.offset > status.size || size > status.size - view.offset) {
+    os.saw(Probe::short_file_refused);
     return failure(std::errc::invalid_argument, view.filename + " is shorter than the view of it");
   }
   return Memory::map_open(os,

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include <lastref/owners.hpp>
+#include <lastref/probe.hpp>
 #include <lastref/temp_folder.hpp>
 
 #include "impl/tracker/cleaner.hpp"
@@ -38,6 +39,7 @@ Status delete_empty(os::Os& os, const std::string& path) {
     if (attempts == attempts_max) {
       return removed;
     }
+    os.saw(Probe::deletion_tried_again);
     wait(os, os.now() + pause);
   }
 }

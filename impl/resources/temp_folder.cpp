@@ -176,7 +176,9 @@ Status remove_probes(os::Os& os, const std::string& location) {
       const auto status = os.status_at(probe);
       if (status && status->owner == os.user_id()) {
         // Only if it is empty: then it is worth nothing, even to one who lives.
-        static_cast<void>(os.remove_folder(probe));
+        if (os.remove_folder(probe)) {
+          os.saw(Probe::dead_probe_removed);
+        }
       }
     }
   }

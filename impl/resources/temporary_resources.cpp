@@ -98,6 +98,7 @@ Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
 /// A forked child has copies of everything here, and owns none of it.
 Result<TemporaryResources::Visit> TemporaryResources::enter_process() const {
   if (os_.process_token() != token_) {
+    os_.saw(Probe::resources_of_parent_refused);
     return failure(std::errc::operation_not_permitted,
                    "the temporary resources of process " + std::to_string(process_));
   }
@@ -214,6 +215,7 @@ void TemporaryResources::take_back(Context& context) {
     return folder->resource.name == context.location->path && !folder->is_finalised;
   });
   if (found != left_.end()) {
+    os_.saw(Probe::folder_taken_back);
     context.folder = *found;
     context.has_file = true;
     left_.erase(found);
@@ -358,6 +360,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     filled = at_exit(context.id);
   } else if (filled && context.folder != folder) {
     // The context was cleaned up, or others have met an error here and chosen another location.
+    os_.saw(Probe::file_finished_too_late);
     static_cast<void>(os::discard(os_, {open->get(), name}));
     filled = canceled(context.id);
     is_of_location = context.is_open;
@@ -406,7 +409,8 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
     const os::Held held(*monitor_);
     if (context->shared_memory_failed != had_failed) {
-      continue;  // Others were faster to choose another location.
+      os_.saw(Probe::others_chose_location);
+      continue;  // They were faster.
     }
     if (is_gone && lives < lives_of_a_folder_max) {
       ++lives;

@@ -85,6 +85,7 @@ bool Cleaner::is_under_way(const Resource& resource) {
     if (!deeds_->take_back(job->first)) {
       return true;
     }
+    os_.saw(Probe::clean_up_taken_back);
     job->second.is_aside = false;
     --aside_;
     queue(job);

@@ -243,6 +243,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
   tracker_.close_quietly();
   announced_ = false;
   if (trackers_ >= trackers_max) {
+    os_.saw(Probe::trackers_given_up);
     give_up({.code = std::errc::connection_aborted,
              .call = Call::spawn,
              .subject = "the tracker " + how + ", again and again"});

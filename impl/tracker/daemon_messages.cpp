@@ -246,6 +246,7 @@ void Daemon::forget(std::size_t count) {
       take_forget(found->second, each.message);
     } else {
       // What may go at any moment is not forgotten yet.
+      os_.saw(Probe::forget_waited);
       parked_.push_back(each);
       parked_.back().message.again = true;
     }

@@ -155,6 +155,7 @@ Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
       const bool possible = std::to_integer<std::size_t>(type) < resource_types &&
                             (!identified || size > identity_size);
       if (!whole || !possible) {
+        os_->saw(Probe::torn_record_refused);
         goes_on = false;
         return ok();
       }
@@ -175,6 +176,9 @@ Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
       }
       LASTREF_CHECK(keep(std::move(resource), found, record[0] == alive ? alive_ : forgotten_));
     } else {
+      if (record[0] == nothing && size > 0) {
+        os_->saw(Probe::record_never_alive);
+      }
       goes_on = false;
       return ok();
     }

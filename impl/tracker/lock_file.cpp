@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <lastref/probe.hpp>
+
 namespace lastref::tracker {
 namespace {
 
@@ -67,6 +69,7 @@ Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
   if (use == Use::sweep || known->second.is_swept) {
     return std::nullopt;
   }
+  os.saw(Probe::lock_shared_in_process);
   ++known->second.users;
   return LockFile(os, known->first, known->second.fd);
 }

@@ -172,9 +172,11 @@ class Sweep {
         os::report_quietly(
             os_, "lastref: " + to_text(name) + " is left alone: its name does not say where it is");
       } else if (living.contains(name)) {
+        os_.saw(Probe::living_trees_name_spared);
         os::report_quietly(os_,
                            "lastref: " + to_text(name) + " is left alone: a live tree counts it");
       } else if (name.type == ResourceType::folder && has_inside(name, living)) {
+        os_.saw(Probe::folder_around_living_name);
         ++waiting;
         return true;
       } else {

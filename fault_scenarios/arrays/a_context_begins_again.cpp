@@ -1,0 +1,83 @@
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Waits in the middle for the end of its context.
+Status dump(Stage& stage, TemporaryResources& resources) {
+  return stage.product().operation("dump", [&]() -> Status {
+    return status_of(resources.publish([&](os::Fd file) {
+      stage.tell("a dump is on its way");
+      stage.await("the context has ended");
+      return os::write_all(stage.os(), file, os::bytes_of("an array"));
+    }));
+  });
+}
+
+/// The context ends while something is dumped into it.
+Status first_life(Stage& stage, Parent& parent) {
+  const auto thread = stage.os().start_thread([&] {
+    stage.await("a dump is on its way");
+    may_fail(parent.clean_up());
+    stage.tell("the context has ended");
+  });
+  if (!thread) {
+    return status_of(thread);
+  }
+  const Status dumped = dump(stage, parent.resources());
+  stage.tell("a dump is on its way");  // If it has not come so far.
+  (*thread)->join();
+  if (dumped && stage.is_undisturbed()) {
+    stage.refute("M4: what is complete after the end of its context fails", "it has a file");
+  }
+  return ok();
+}
+
+/// Its folder cannot be deleted, for a file is in it, and is left to the exit of the process.
+Status second_life(Stage& stage, Parent& parent) {
+  LASTREF_CHECK(parent.send("array", numbered()));
+  return stage.product().operation("delete the folder", [&] {
+    return parent.resources().try_delete_folder(/*allow_non_empty=*/false, "call");
+  });
+}
+
+/// It has the folder that was left.
+Status third_life(Stage& stage, Parent& parent) {
+  LASTREF_CHECK(parent.send("again", numbered(3)));
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
+  const std::size_t files = stage.outside().list(folder.path).size();
+  if (stage.is_undisturbed() && files != 2) {
+    stage.refute("M6: a folder that was left is that of its context again",
+                 std::to_string(files) + " files are in it");
+  }
+  return ok();
+}
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(first_life(stage, parent));
+  LASTREF_CHECK(parent.begin("call"));
+  const Status second = second_life(stage, parent);
+  LASTREF_CHECK(parent.begin("call"));
+  const Status third = third_life(stage, parent);
+  return first_failure(
+      {second, third, parent.arrived("array"), parent.arrived("again"), parent.clean_up()});
+}
+
+}  // namespace
+
+Scenario a_context_begins_again() {
+  return {
+      .name = "arrays/a_context_begins_again",
+      .sentence =
+          "A context ends while another thread dumps into it, which fails and leaves nothing; in "
+          "its second life its folder cannot be deleted, and in its third it has that folder.",
+      .rows = {"M2", "M4", "M6"},
+      .roles = {{"root", root}},
+      .failing_operations = {"dump"},
+  };
+}
+
+}  // namespace lastref::harness

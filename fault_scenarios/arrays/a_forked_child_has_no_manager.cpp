@@ -1,0 +1,41 @@
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.send("array", numbered()));
+  stage.fork_stranger([&]() -> Status {
+    const Status cleaned = parent.resources().clean_temporary_resources();
+    if (cleaned || cleaned.error().code != std::errc::operation_not_permitted) {
+      stage.refute("E8: a forked child is refused its parent's manager",
+                   cleaned ? "it cleaned up" : describe(cleaned.error()));
+    }
+    stage.tell("the child has spoken");
+    return ok();
+  });
+  stage.await("the child has spoken");
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
+  must_hold_one_file(stage, folder.path);
+  return first_failure({parent.arrived("array"), parent.clean_up()});
+}
+
+}  // namespace
+
+Scenario a_forked_child_has_no_manager() {
+  return {
+      .name = "arrays/a_forked_child_has_no_manager",
+      .sentence =
+          "A forked child asks the manager of its parent to clean up: it is refused, and nothing "
+          "of the parent's is gone.",
+      .rows = {"E8"},
+      .roles = {{"root", root}},
+      .kernel_only = true,
+      .outside_matrix = "its calls are those of arrays/an_array_travels",
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,64 @@
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
+
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("users.npy");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.operation("dump", [&]() -> Status {
+    LASTREF_TRY(fd, os::open_file(stage.os(), file.name, {.write = true, .create = true}));
+    LASTREF_CHECK(write_npy(stage.os(), fd.get(), numbered()));
+    return fd.close();
+  }));
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(stage.start("worker"));
+  {
+    LASTREF_TRY(map, map_npy(stage.os(), file.name, MapMode::read));
+    LASTREF_CHECK(parent.send("cut off", map));
+    LASTREF_CHECK(parent.send("replaced", map));
+  }
+  stage.outside().write(file.name, "short");
+  stage.tell("it is cut off");
+  await_arrival(stage, "cut off");
+  stage.outside().unlink(file.name);
+  stage.outside().write(file.name, std::string(2 * page_size, 'x'));
+  stage.tell("it is replaced");
+  await_arrival(stage, "replaced");
+  return product.release(file);
+}
+
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
+  Worker worker(stage);
+  for (const std::string& how : {std::string("cut off"), std::string("replaced")}) {
+    stage.await("it is " + how);
+    if (worker.receive(how) && stage.is_undisturbed()) {
+      stage.refute("E2: an array arrives with its own bytes, or not at all", "it was " + how);
+    }
+  }
+  return ok();
+}
+
+}  // namespace
+
+Scenario an_outsider_changes_a_file_on_its_way() {
+  return {
+      .name = "arrays/an_outsider_changes_a_file_on_its_way",
+      .sentence =
+          "The file that an array was mapped from is cut off while the array is on its way, and "
+          "then another has its name: the receiver is told, and maps neither.",
+      .rows = {"E2", "R3"},
+      .roles = {{"root", root}, {"worker", worker}},
+      .failing_operations = {"rebuild"},
+      .outside_matrix = "its claim is about a file that changes where the scenario changes it",
+  };
+}
+
+}  // namespace lastref::harness

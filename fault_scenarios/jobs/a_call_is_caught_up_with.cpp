@@ -1,0 +1,69 @@
+#include <atomic>
+
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::int64_t tasks = 8;
+
+/// The first progress is told while the caller is in the source, by a hearer of the pool. It waits
+/// for the last task, which somebody else has to send.
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  ParallelOptions options = two_workers();
+  std::atomic<int> tales = 0;
+  options.progress = [&](const CallProgress&) {
+    if (++tales == 1) {
+      stage.tell("progress is told");
+      stage.await("the last task runs");
+    }
+  };
+  Parallel parallel(session_of(stage), functions_of(stage), options);
+  std::int64_t next = 0;
+  const TaskSource source = [&]() -> std::optional<Task> {
+    if (next == 2) {
+      stage.await("progress is told");
+    }
+    if (next == tasks) {
+      return std::nullopt;
+    }
+    const char* const function = next == tasks - 1 ? "last" : "square";
+    return Task{.function = function, .arguments = {next++}};
+  };
+  const Status run = stage.product().operation(
+      "run", [&] { return must_be_squares(stage, parallel.run(source)); });
+  if (run && tales != tasks) {
+    stage.refute("B10: progress is told after each batch", std::to_string(tales) + " times");
+  }
+  return run;
+}
+
+Status worker(Stage& stage) {
+  const auto functions = functions_of(stage);
+  LASTREF_CHECK(functions->add(
+      "last", [&](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
+        stage.tell("the last task runs");
+        LASTREF_TRY(number, arguments.front().as<std::int64_t>());
+        return Value(number * number);
+      }));
+  may_fail(serve(stage, *functions));
+  return ok();
+}
+
+}  // namespace
+
+Scenario a_call_is_caught_up_with() {
+  return {
+      .name = "jobs/a_call_is_caught_up_with",
+      .sentence =
+          "The progress of a call waits for its last task: one hearer of the pool is busy with "
+          "that, the other has to hear, and what is to be sent is sent all the same.",
+      .rows = {"E13", "B10"},
+      .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
+      .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,45 @@
+#include <lastref/worker.hpp>
+
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  Jobs jobs(stage);
+  const Outcome<List> outcome = jobs.run("fail", {{"wait"}, {"wait"}});
+  const auto* error = outcome ? nullptr : std::get_if<Error>(&outcome.error());
+  if (stage.is_undisturbed() && (error == nullptr || error->code != std::errc::broken_pipe)) {
+    stage.refute("E13: the cause that is told is the true one",
+                 outcome ? "results" : describe(outcome.error()));
+  }
+  return jobs.end();
+}
+
+/// Lives on, and says nothing.
+Status silent(Stage& stage) {
+  for (const int number : {worker::jobs_fd, worker::results_fd, worker::parent_fd}) {
+    may_fail(stage.os().close(os::Fd{number}));
+  }
+  stage.stay_until_killed();
+  return ok();
+}
+
+}  // namespace
+
+Scenario a_worker_closes_its_pipes() {
+  return {
+      .name = "jobs/a_worker_closes_its_pipes",
+      .sentence =
+          "A worker closes its pipes and lives on: it is ended after a while, and the call fails "
+          "and says why.",
+      .rows = {"B9", "E13"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", silent}},
+      .failing_operations = {"fail"},
+      .outside_matrix = "its calls are those of other scenarios of workers",
+  };
+}
+
+}  // namespace lastref::harness

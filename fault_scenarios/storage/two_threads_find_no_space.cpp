@@ -1,0 +1,69 @@
+#include <array>
+
+#include "fault_scenarios/storage/storage.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::uint64_t size = 3 * page_size;
+
+/// Writes when the other one is about to write as well. Its path, if it has one.
+Status dump(Stage& stage,
+            Parent& parent,
+            const std::string& own,
+            const std::string& other,
+            std::string& path) {
+  const std::string bytes(size, 'x');
+  const Status dumped = stage.product().operation("dump", [&]() -> Status {
+    LASTREF_TRY(file, parent.resources().publish([&](os::Fd fd) {
+      stage.tell(own);
+      stage.await(other);
+      return os::write_all(stage.os(), fd, os::bytes_of(bytes));
+    }));
+    path = file->path();
+    return ok();
+  });
+  stage.tell(own);  // If it has not come so far.
+  return dumped;
+}
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_CHECK(parent.resources().resolve_temp_folder_name());
+  if (!stage.limits().storage(page_size, 64)) {
+    return ok();
+  }
+  std::array<std::string, 2> paths;
+  Status there;
+  const auto thread =
+      stage.os().start_thread([&] { there = dump(stage, parent, "there", "here", paths.front()); });
+  if (!thread) {
+    stage.tell("there");
+  }
+  const Status here = dump(stage, parent, "here", "there", paths.back());
+  if (thread) {
+    (*thread)->join();
+  }
+  stage.limits().free_storage();
+  for (const std::string& path : paths) {
+    must_be_spare(stage, path);
+  }
+  return first_failure({status_of(thread), there, here, parent.clean_up()});
+}
+
+}  // namespace
+
+Scenario two_threads_find_no_space() {
+  return {
+      .name = "storage/two_threads_find_no_space",
+      .sentence =
+          "Shared memory runs full while two threads dump into a new context: one chooses the next "
+          "location, both dump there, and nothing of their attempts stays.",
+      .rows = {"M1", "R12"},
+      .roles = {{"root", root}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,50 @@
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// What is cleaned up beside the tracker's loop: one is under way, and the other waits for that.
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource first = product.shm("first");
+  const Resource second = product.shm("second");
+  LASTREF_CHECK(product.lead());
+  for (const Resource& name : {first, second}) {
+    LASTREF_CHECK(product.register_name(name));
+    LASTREF_CHECK(product.make(name));
+  }
+  const Status released = first_failure({product.release(first), product.release(second)});
+  // Two questions, so that the second is asked after the round that read the releases.
+  LASTREF_CHECK(product.client().probe());
+  LASTREF_CHECK(product.client().probe());
+  Status again;
+  const auto thread = stage.os().start_thread([&] { again = product.register_name(second); });
+  // It is there still, or gone, and nothing will remove it from here on.
+  const Status forgotten = product.forget(first);
+  LASTREF_CHECK(status_of(thread));
+  (*thread)->join();
+  LASTREF_CHECK(again);
+  const Status made = product.make(second);
+  if (made || made.error().code == std::errc::file_exists) {
+    product.must_exist(second);
+  }
+  return first_failure({released, forgotten, product.release(second)});
+}
+
+}  // namespace
+
+Scenario a_name_is_wanted_while_it_goes() {
+  return {
+      .name = "tracker/a_name_is_wanted_while_it_goes",
+      .sentence =
+          "Of two names that are being cleaned up one is forgotten and the other registered again: "
+          "each waits for the end of what is under way, or takes back what is not.",
+      .rows = {"T3", "T10"},
+      .roles = {{"root", root}},
+      .possible_noise = {"forgets an unknown name: "},
+      .failing_operations = {"make"},
+      .stays = {"shm:first"},
+  };
+}
+
+}  // namespace lastref::harness

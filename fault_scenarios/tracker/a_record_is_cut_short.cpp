@@ -1,0 +1,53 @@
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// The head of a record of twenty bytes that were never written: what is there is something else.
+std::string torn_record() {
+  constexpr char alive = '+';
+  constexpr char file = 0;
+  constexpr char size = 20;
+  return std::string{alive, file, size, 0} + std::string(60, 'x');
+}
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("shared.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_TRY(tree, product.client().tree());
+  // The tracker has read its ledger when it answers.
+  const Status before = product.client().probe();
+  stage.outside().write(tree + "/ledger", torn_record());
+  stage.kill("tracker");
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  // What was written over the rest has to be found by the next one.
+  stage.kill("tracker");
+  const Status probed = product.client().probe();
+  const auto counts = product.client().counts();
+  if (counts && (counts->size() != 1 || counts->front().count != 1)) {
+    stage.refute("refcount-exact: what was counted is in the ledger",
+                 std::to_string(counts->size()) + " names");
+  }
+  if (probed) {
+    product.must_exist(file);
+  }
+  return first_failure({before, probed, status_of(counts), product.release(file)});
+}
+
+}  // namespace
+
+Scenario a_record_is_cut_short() {
+  return {
+      .name = "tracker/a_record_is_cut_short",
+      .sentence =
+          "A ledger ends in a record that was not written whole: the next tracker reads up to "
+          "there and writes on over it, and the one after that finds what was counted since.",
+      .rows = {"T6"},
+      .roles = {{"root", root}},
+      .expected_noise = {"the tracker was killed by signal 9; starting another"},
+  };
+}
+
+}  // namespace lastref::harness

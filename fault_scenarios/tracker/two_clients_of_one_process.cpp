@@ -1,0 +1,51 @@
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// A second client of the same process and tree: joins, is heard, and leaves.
+Status come_and_go(Stage& stage) {
+  return stage.product().operation("come and go", [&]() -> Status {
+    LASTREF_TRY(tree, stage.product().client().tree());
+    LASTREF_TRY(other, tracker::Client::join(stage.os(), tree));
+    return other->probe();
+  });
+}
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("shared.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  const Status gone = come_and_go(stage);
+  // Whoever looks now finds the lock of a process that lives.
+  LASTREF_CHECK(stage.start("sweeper"));
+  stage.await("it is swept");
+  const Status probed = product.client().probe();
+  product.must_exist(file);
+  return first_failure({gone, probed, product.release(file)});
+}
+
+Status sweeper(Stage& stage) {
+  Status swept =
+      stage.product().operation("sweep", [&] { return status_of(sweep(stage.os(), {})); });
+  stage.tell("it is swept");
+  return swept;
+}
+
+}  // namespace
+
+Scenario two_clients_of_one_process() {
+  return {
+      .name = "tracker/two_clients_of_one_process",
+      .sentence =
+          "Two clients of one process are in the same tree, and one leaves: the lock of the other "
+          "stays, and a sweep leaves the tree alone.",
+      .rows = {"E3", "M7"},
+      .roles = {{"root", root}, {"sweeper", sweeper}},
+  };
+}
+
+}  // namespace lastref::harness
