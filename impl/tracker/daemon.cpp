@@ -294,7 +294,9 @@ void Daemon::remove_member(MemberId id) {
       connections_, [id](const auto& item) { return item.second.member == id; });
   if (last_messages != connections_.end()) {
     const ConnectionId connection = last_messages->first;
-    read_all(connection);
+    if (read_all(connection) > 0) {
+      os_.saw(Probe::last_words_heard);
+    }
     if (!round_was_full_) {
       return;
     }
