@@ -27,6 +27,7 @@ std::vector<Scenario> tracker_scenarios() {
       each_type_is_cleaned_for_real(),
       loky_clients_are_served(),
       names_of_any_bytes(),
+      one_sender_fills_a_round(),
       release_against_register(),
       root_and_tracker_are_killed(),
       the_last_process_leaves_each_type(),

@@ -32,6 +32,7 @@ Scenario counts_wait_for_every_announcement();
 Scenario each_type_is_cleaned_for_real();
 Scenario loky_clients_are_served();
 Scenario names_of_any_bytes();
+Scenario one_sender_fills_a_round();
 Scenario release_against_register();
 Scenario root_and_tracker_are_killed();
 Scenario the_last_process_leaves_each_type();

@@ -227,6 +227,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
         return read;
     }
   }
+  os_.saw(Probe::round_filled_by_one);
   round_was_full_ = false;
   return messages_per_round;
 }

@@ -1,0 +1,46 @@
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// More than the tracker reads of one connection before the others get their turn, and far more
+/// than a socket holds.
+constexpr int holds = 5000;
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource name{.type = ResourceType::noop, .name = "much held"};
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.client().register_name(name));
+  for (int held = 0; held < holds; ++held) {
+    LASTREF_CHECK(product.client().hold(name));
+  }
+  // What the socket has no space for waits here, and is sent as the tracker reads.
+  stage.stop("tracker");
+  Status released;
+  for (int held = 0; held < holds; ++held) {
+    released = first_failure({released, product.client().release(name)});
+  }
+  stage.resume("tracker");
+  const auto counts = product.client().counts();
+  if (counts && (counts->size() != 1 || counts->front().count != 1)) {
+    stage.refute("refcount-exact: what one process sends is counted, however much",
+                 std::to_string(counts->empty() ? 0 : counts->front().count) + " are left");
+  }
+  return first_failure({released, status_of(counts), product.client().release(name)});
+}
+
+}  // namespace
+
+Scenario one_sender_fills_a_round() {
+  return {
+      .name = "tracker/one_sender_fills_a_round",
+      .sentence =
+          "One process sends more than the tracker reads of one in a round: every count is exact.",
+      .rows = {"T3", "T10"},
+      .roles = {{"root", root}},
+      .outside_matrix = "it is about size: too many sites",
+  };
+}
+
+}  // namespace lastref::harness
