@@ -66,23 +66,28 @@ Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
     LASTREF_TRY(file, os::open_file(os, path, {.write = true}));
     return enter(os, std::move(file), use);
   }
-  if (use == Use::sweep || known->second.is_swept) {
+  return share(os, *known, use);
+}
+
+std::optional<LockFile> LockFile::share(os::Os& os, Known& known, Use use) {
+  auto& [id, open] = known;
+  if (use == Use::sweep || open.is_swept) {
     return std::nullopt;
   }
   os.saw(Probe::lock_shared_in_process);
-  ++known->second.users;
-  return LockFile(os, known->first, known->second.fd);
+  ++open.users;
+  return LockFile(os, id, open.fd);
 }
 
-/// None where another descriptor of the same file stands in the way: the path was replaced between
-/// a look and the opening, or a sweep was as quick.
+/// It may be open here already, where somebody has put it in the place of another between a look
+/// and the opening: what that has opened is kept, for a close would drop the locks.
 Result<std::optional<LockFile>> LockFile::enter(os::Os& os, os::UniqueFd file, Use use) {
   LASTREF_TRY(status, os.status(file.get()));
   const auto [entry, is_new] =
       os.objects().lock_files.try_emplace(id_of(status), os::ProcessObjects::OpenLockFile{});
   if (!is_new) {
     entry->second.more.push_back(file.release());
-    return std::nullopt;
+    return share(os, *entry, use);
   }
   entry->second = {.fd = file.release(), .is_swept = use == Use::sweep};
   return LockFile(os, entry->first, entry->second.fd);

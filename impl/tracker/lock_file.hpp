@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <lastref/owners.hpp>
 #include <lastref/process_objects.hpp>
@@ -46,10 +47,12 @@ class LockFile {
 
  private:
   using FileId = os::ProcessObjects::FileId;
+  using Known = std::pair<const FileId, os::ProcessObjects::OpenLockFile>;
   enum class Use : std::uint8_t { membership, sweep };
 
   LockFile(os::Os& os, FileId id, os::Fd fd) noexcept : os_(&os), id_(id), fd_(fd) {}
   static Result<std::optional<LockFile>> find_or_open(os::Os& os, const std::string& path, Use use);
+  static std::optional<LockFile> share(os::Os& os, Known& known, Use use);
   static Result<std::optional<LockFile>> enter(os::Os& os, os::UniqueFd file, Use use);
 
   os::Os* os_ = nullptr;

@@ -210,6 +210,38 @@ TEST(Tree, cannot_be_joined_by_a_lock_that_is_no_longer_its_own_T5) {
   EXPECT_TRUE(remove_tree(root, tree->paths));
 }
 
+TEST(Tree, shares_the_lock_of_another_that_was_put_in_its_place_E3) {
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks, 100);
+  auto tree = make_tree(root, fixture.runtime());
+  auto other = make_tree(root, fixture.runtime());
+  ASSERT_TRUE(tree);
+  ASSERT_TRUE(other);
+  other->lock.close_quietly();
+  const std::size_t before = root.open_fds();
+  root.director = [&](const Crossing& crossing) {
+    if (crossing.call == Call::open && fs::exists(tree->paths.lock())) {
+      fs::rename(tree->paths.lock(), other->paths.lock());
+    }
+    return Decision{};
+  };
+  {
+    const auto joined = join_lock(root, other->paths);
+    ASSERT_TRUE(joined);
+    EXPECT_EQ(joined->get(), tree->lock.get());
+  }
+  // To close it would drop all locks that the process has on the file.
+  EXPECT_EQ(root.open_fds(), before + 1);
+  PretendProcess sweeper(fixture.locks, 200);
+  Swept swept;
+  EXPECT_TRUE(reclaim_tree(sweeper, other->paths, swept));
+  EXPECT_EQ(swept.alive, 1U);
+  tree->lock.close_quietly();
+  EXPECT_EQ(root.open_fds(), before - 1);
+  EXPECT_TRUE(remove_tree(root, tree->paths));
+  EXPECT_TRUE(remove_tree(root, other->paths));
+}
+
 struct Location {
   const char* name;
   void (*plant)(const TreeFixture& fixture);
