@@ -15,6 +15,7 @@ constexpr std::string_view tracker_role = "tracker";
 struct Seen {
   bool waited = false;
   bool came_back = false;
+  bool may_be_cut = false;
 };
 
 const CallRow* row_called(std::string_view method) {
@@ -33,6 +34,9 @@ void add_kills_and_pauses(const Site& site, const Seen& seen, std::vector<Fault>
   if (seen.came_back) {
     faults.push_back({.site = site, .kind = FaultKind::kill_after});
     faults.push_back({.site = site, .kind = FaultKind::pause});
+  }
+  if (seen.may_be_cut) {
+    faults.push_back({.site = site, .kind = FaultKind::kill_amid});
   }
   if (seen.waited) {
     faults.push_back({.site = site, .kind = FaultKind::kill_blocked});
@@ -66,6 +70,7 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
     Seen& seen = sites[crossing.site];
     seen.waited |= crossing.waited;
     seen.came_back |= crossing.error != -1;
+    seen.may_be_cut |= crossing.may_be_cut;
   }
   std::vector<Fault> faults;
   for (const auto& [site, seen] : sites) {

@@ -6,6 +6,7 @@
 // A site gets
 // - kill_before, kill_after, kill_before of the whole tree, and a pause after it; a call that never
 //   came back in the clean run (the scenario itself kills there) has no "after";
+// - kill_amid, where it writes what death can cut;
 // - kill_blocked, where the crossing waited;
 // - for each errno of its row fail_once and fail_always, but EINTR only once: signals without an
 //   end would be a livelock of the fault model's making, and no program can get out of it;

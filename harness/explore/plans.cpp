@@ -45,10 +45,8 @@ std::vector<Fault> sample_of_kills(std::uint64_t seed,
                                    std::span<const Fault> matrix,
                                    std::size_t count) {
   std::vector<Fault> kills;
-  std::ranges::copy_if(matrix, std::back_inserter(kills), [](const Fault& fault) {
-    return fault.kind == FaultKind::kill_before || fault.kind == FaultKind::kill_after ||
-           fault.kind == FaultKind::kill_blocked;
-  });
+  std::ranges::copy_if(
+      matrix, std::back_inserter(kills), [](const Fault& fault) { return is_kill(fault.kind); });
   std::uint64_t chance = seed + hash_of(salt);
   for (std::size_t at = 0; at < std::min(count, kills.size()); ++at) {
     std::swap(kills[at], kills[at + next_random(chance) % (kills.size() - at)]);

@@ -21,7 +21,8 @@ struct About {
   std::optional<os::Fd> fd = {};
   std::optional<os::Pid> pid = {};
   std::optional<os::Signal> signal = {};
-  std::int64_t mode = 0;  ///< Of what it makes; -1 if it could make something, and does not.
+  std::int64_t mode = 0;   ///< Of what it makes; -1 if it could make something, and does not.
+  std::int64_t bytes = 0;  ///< that it is given
 
   /// As it was given.
   std::optional<std::string_view> path() const noexcept {
@@ -39,6 +40,7 @@ struct About {
   void note(os::Pid given) noexcept { pid = given; }
   void note(os::Signal given) noexcept { signal = given; }
   void note(std::uint32_t given) noexcept { mode = given; }
+  void note(os::Bytes given) noexcept { bytes = static_cast<std::int64_t>(given.size()); }
   void note(const os::OpenOptions& given) noexcept {
     mode = given.create ? std::int64_t{given.mode} : -1;
   }

@@ -96,7 +96,9 @@ InstrumentedOs::Subject InstrumentedOs::of(const About& about, std::string& path
     return {.object = object_of(path), .text = path, .value = about.mode};
   }
   if (about.fd) {
-    return of(*about.fd);
+    Subject subject = of(*about.fd);
+    subject.value = about.bytes;
+    return subject;
   }
   return about.signal ? Subject{.object = name_of(*about.signal)} : Subject{};
 }

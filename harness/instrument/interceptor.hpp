@@ -21,7 +21,7 @@ struct PendingCall {
   std::string_view name = {};  ///< the method, or the step's name
   std::string_view object = {};
   std::string_view text = {};  ///< what it was given, in full
-  std::int64_t value = 0;      ///< the mode that a creation asks for
+  std::int64_t value = 0;      ///< see Record
   std::uint32_t k = 0;         ///< 0 while the interceptor does not count
   bool asks = true;            ///< whether somebody else may be asked to go first
   bool waited = false;         ///< set by whoever waits in it

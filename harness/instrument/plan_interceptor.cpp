@@ -83,6 +83,12 @@ Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
       case FaultKind::kill_after:
         pending().kill_after = &fault;
         break;
+      case FaultKind::kill_amid:
+        if (may_be_cut(pending_call.name, pending_call.object, pending_call.value)) {
+          injection.shorten = true;
+          pending().kill_after = &fault;
+        }
+        break;
       case FaultKind::kill_blocked:
         pending().kill_blocked = &fault;
         break;

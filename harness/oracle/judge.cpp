@@ -96,14 +96,16 @@ std::vector<Crossing> crossings_of(std::span<const Record> records) {
     const std::pair key{record.process, record.actor};
     if (record.kind == RecordKind::begin) {
       under_way[key] = crossings.size();
-      crossings.push_back({.site = {.role = std::string(record.role.view()),
-                                    .name = std::string(record.name.view()),
-                                    .object = std::string(record.object.view()),
-                                    .k = record.k},
-                           .error = -1,
-                           .injected = false,
-                           .waited = false,
-                           .callers = record.callers});
+      crossings.push_back(
+          {.site = {.role = std::string(record.role.view()),
+                    .name = std::string(record.name.view()),
+                    .object = std::string(record.object.view()),
+                    .k = record.k},
+           .error = -1,
+           .injected = false,
+           .waited = false,
+           .may_be_cut = may_be_cut(record.name.view(), record.object.view(), record.value),
+           .callers = record.callers});
     } else if (const auto found = under_way.find(key); found != under_way.end()) {
       Crossing& crossing = crossings[found->second];
       crossing.error = record.error;

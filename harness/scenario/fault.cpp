@@ -6,6 +6,8 @@
 #include <cstring>
 #include <optional>
 
+#include <climits>
+
 #include "harness/scenario/responses.hpp"
 
 namespace lastref::harness {
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::kill_after,
+                              FaultKind::kill_amid,
                               FaultKind::kill_blocked,
                               FaultKind::fail_once,
                               FaultKind::fail_always,
@@ -21,11 +24,9 @@ constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::pause};
 constexpr std::string_view whole_tree_token = "whole_tree";
 constexpr int errno_max = 133;
-
-bool is_kill(FaultKind kind) noexcept {
-  return kind == FaultKind::kill_before || kind == FaultKind::kill_after ||
-         kind == FaultKind::kill_blocked;
-}
+/// What the descriptors of pipes are called: those that a process makes, or was passed, and the one
+/// on which it complains.
+constexpr std::array<std::string_view, 3> pipes = {"pipe.write", "passed", "stderr"};
 
 /// Cuts the first token off; tokens are parted by one space.
 std::string_view next_token(std::string_view& text) noexcept {
@@ -88,6 +89,8 @@ std::string_view name_of(FaultKind kind) noexcept {
       return "kill_before";
     case FaultKind::kill_after:
       return "kill_after";
+    case FaultKind::kill_amid:
+      return "kill_amid";
     case FaultKind::kill_blocked:
       return "kill_blocked";
     case FaultKind::fail_once:
@@ -102,6 +105,19 @@ std::string_view name_of(FaultKind kind) noexcept {
       return "pause";
   }
   LASTREF_ASSERT(false);
+}
+
+bool is_kill(FaultKind kind) noexcept {
+  return kind == FaultKind::kill_before || kind == FaultKind::kill_after ||
+         kind == FaultKind::kill_amid || kind == FaultKind::kill_blocked;
+}
+
+bool may_be_cut(std::string_view call, std::string_view object, std::int64_t bytes) noexcept {
+  if (call != row_of(Call::write).method && call != row_of(Call::write_at).method) {
+    return false;
+  }
+  const bool is_file = std::ranges::find(pipes, object) == pipes.end();
+  return bytes > (is_file ? 1 : PIPE_BUF);
 }
 
 bool takes_error(FaultKind kind) noexcept {

@@ -15,6 +15,7 @@ namespace lastref::harness {
 enum class FaultKind : std::uint8_t {
   kill_before,   ///< SIGKILL instead of the call.
   kill_after,    ///< SIGKILL when the call has had its effect.
+  kill_amid,     ///< SIGKILL in the middle of a write: about half of the bytes are there.
   kill_blocked,  ///< SIGKILL while the call waits; only for sites that waited in the clean run.
   fail_once,     ///< The call fails with `error`, this time.
   fail_always,   ///< It fails from now on, for this role and call, on whatever object.
@@ -24,6 +25,8 @@ enum class FaultKind : std::uint8_t {
 };
 
 std::string_view name_of(FaultKind kind) noexcept;
+/// Whether it is one of the deaths.
+bool is_kill(FaultKind kind) noexcept;
 /// Whether a fault of this kind makes a call fail, with the errno of the fault.
 bool takes_error(FaultKind kind) noexcept;
 
@@ -50,6 +53,10 @@ struct Fault {
 
   auto operator<=>(const Fault&) const = default;
 };
+
+/// Whether death can leave a part of these bytes behind: those that go into a file. What goes into a
+/// pipe is there whole or not at all up to PIPE_BUF bytes (pipe(7)), and a message always is.
+bool may_be_cut(std::string_view call, std::string_view object, std::int64_t bytes) noexcept;
 
 /// Whether nobody may notice it: an errno that came once and is to be retried away (responses.def);
 /// what was taken or given in part goes on, and a pause and signals that are ignored are nothing.

@@ -76,6 +76,13 @@ TEST(Matrix, a_call_that_takes_bytes_may_take_fewer) {
   EXPECT_EQ(std::ranges::count(texts, "client_a/write_at(a.bin)#3 shorten"), 1);
 }
 
+TEST(Matrix, a_write_that_death_can_cut_is_cut) {
+  Crossing cut = crossing("client_a", "write_at", "a.bin");
+  EXPECT_EQ(std::ranges::count(matrix_of_one(cut), "client_a/write_at(a.bin)#1 kill_amid"), 0);
+  cut.may_be_cut = true;
+  EXPECT_EQ(std::ranges::count(matrix_of_one(cut), "client_a/write_at(a.bin)#1 kill_amid"), 1);
+}
+
 TEST(Matrix, a_step_gets_the_kills_the_pause_and_the_interrupts_alone) {
   EXPECT_EQ(matrix_of_one(crossing("tracker", "tracker_doomed", "")),
             (Texts{"tracker/tracker_doomed()#1 kill_before",

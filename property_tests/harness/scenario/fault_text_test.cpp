@@ -30,17 +30,16 @@ rc::Gen<Fault> faults() {
     fault.site.k = *rc::gen::positive<std::uint32_t>();
     fault.kind = *rc::gen::element(FaultKind::kill_before,
                                    FaultKind::kill_after,
+                                   FaultKind::kill_amid,
                                    FaultKind::kill_blocked,
                                    FaultKind::fail_once,
                                    FaultKind::fail_always,
                                    FaultKind::shorten,
                                    FaultKind::interrupt,
                                    FaultKind::pause);
-    const bool fails = fault.kind == FaultKind::fail_once || fault.kind == FaultKind::fail_always;
-    if (fails) {
+    if (takes_error(fault.kind)) {
       fault.error = *rc::gen::elementOf(errors_of_table());
-    } else if (fault.kind == FaultKind::kill_before || fault.kind == FaultKind::kill_after ||
-               fault.kind == FaultKind::kill_blocked) {
+    } else if (is_kill(fault.kind)) {
       fault.whole_tree = *rc::gen::arbitrary<bool>();
     }
     return fault;
@@ -85,6 +84,18 @@ RC_GTEST_PROP(FaultText, that_is_read_is_the_one_that_its_text_says, ()) {
   const Result<Fault> read = parse_fault(text);
   if (read) {
     RC_ASSERT((parse_fault(to_text(*read)) == read));
+  }
+}
+
+TEST(FaultText, death_can_cut_what_goes_into_a_file_or_is_too_long_for_a_pipe) {
+  EXPECT_TRUE(may_be_cut("write", "ledger", 2));
+  EXPECT_TRUE(may_be_cut("write_at", "cache", 100));
+  EXPECT_FALSE(may_be_cut("write", "ledger", 1));
+  EXPECT_FALSE(may_be_cut("send", "tracker", 100));
+  EXPECT_FALSE(may_be_cut("read", "ledger", 100));
+  for (const char* const pipe : {"pipe.write", "passed", "stderr"}) {
+    EXPECT_FALSE(may_be_cut("write", pipe, 4096)) << pipe;
+    EXPECT_TRUE(may_be_cut("write", pipe, 4097)) << pipe;
   }
 }
 

@@ -270,6 +270,26 @@ Status hesitant_root(Stage& stage) {
   return ok();
 }
 
+// Death in the middle of a write.
+
+Status writer(Stage& stage) {
+  os::Os& os = stage.os();
+  const auto file = os.open(stage.folder() + "/file", {.write = true, .create = true});
+  static_cast<void>(os.write(*file, os::bytes_of("a")));
+  static_cast<void>(os.write(*file, os::bytes_of("bcdef")));
+  return os.close(*file);
+}
+
+/// Says what the writer has left.
+Status heir(Stage& stage) {
+  LASTREF_CHECK(stage.start("writer"));
+  stage.wait_for_quiet();
+  const std::string path = stage.folder() + "/file";
+  LASTREF_TRY(file, os::open_file(stage.os(), path, {}));
+  stage.refute("toy: left", read_all(stage.os(), file.get()));
+  return stage.os().unlink(path);
+}
+
 // Ctrl-C.
 
 /// Lives on, or not, until nobody has the other side of 3.
@@ -348,6 +368,7 @@ const std::vector<Scenario>& toys_of_processes() {
              {{"root", [](Stage& stage) { return terminal_root(stage, /*ignores=*/false); }},
               {"mortal", [](Stage& stage) { return minder(stage, /*ignores=*/false); }},
               {"deaf", [](Stage& stage) { return minder(stage, /*ignores=*/true); }}}),
+      toy("heir", {{"root", heir}, {"writer", writer}}),
       toy("processors", {{"root", processors_root}}),
   };
   return all;
@@ -381,6 +402,20 @@ TEST_P(StageProcesses, points_of_a_started_role_have_its_name_and_its_parents_th
 
 TEST_P(StageProcesses, a_run_has_two_processors_whatever_the_machine_has) {
   EXPECT_THAT(run("processors").findings, IsEmpty());
+}
+
+TEST_P(StageProcesses, a_kill_amid_a_write_leaves_half_of_its_bytes) {
+  const auto left = [&](const char* fault) {
+    const Outcome outcome =
+        run("heir", {.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}});
+    const auto found = std::ranges::find(outcome.findings, "toy: left", &Finding::claim);
+    return std::pair(found == outcome.findings.end() ? "nothing" : found->seen, outcome.kills);
+  };
+  EXPECT_EQ(left("writer/write(file)#2 kill_before"), std::pair(std::string("a"), 1U));
+  EXPECT_EQ(left("writer/write(file)#2 kill_amid"), std::pair(std::string("abc"), 1U));
+  EXPECT_EQ(left("writer/write(file)#2 kill_after"), std::pair(std::string("abcdef"), 1U));
+  // One byte is there, or it is not.
+  EXPECT_EQ(left("writer/write(file)#1 kill_amid"), std::pair(std::string("abcdef"), 0U));
 }
 
 TEST_P(StageProcesses, a_child_that_its_parent_kills_is_a_death_and_no_crash) {
