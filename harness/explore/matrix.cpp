@@ -10,6 +10,7 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::string_view tracker_role = "tracker";
+constexpr std::string_view worker_role = "worker";
 
 /// What a clean run says about one site.
 struct Seen {
@@ -50,11 +51,20 @@ void add_interrupts(const Site& site, std::vector<Fault>& faults) {
   }
 }
 
+/// Whether the product starts another process in its place when it has gone.
+bool is_started_again(const Site& site) {
+  const std::string_view role = base_of(site.role);
+  return role == tracker_role || role.starts_with(worker_role);
+}
+
 void add_failures(const Site& site, const CallRow& row, std::vector<Fault>& faults) {
   for (const int error : row.errnos) {
     faults.push_back({.site = site, .kind = FaultKind::fail_once, .error = error});
     if (error != EINTR) {
       faults.push_back({.site = site, .kind = FaultKind::fail_always, .error = error});
+      if (is_started_again(site) && site.k == 1) {
+        faults.push_back({.site = site, .kind = FaultKind::fail_in_all, .error = error});
+      }
     }
   }
   if (shortens(row)) {

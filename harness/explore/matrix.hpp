@@ -10,10 +10,12 @@
 // - kill_blocked, where the crossing waited;
 // - for each errno of its row fail_once and fail_always, but EINTR only once: signals without an
 //   end would be a livelock of the fault model's making, and no program can get out of it;
+// - fail_in_all, for each errno that may come for ever, where it is the first crossing on its object
+//   of a process that is started again when it has gone: a tracker, a worker;
 // - shorten, where the row's traits say that it may take or give fewer bytes;
 // - interrupt, if it is a tracker's.
 // Steps are no calls: they get the kills, the pause and the interrupts. For example, a clean run
-// that crosses nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has seven.
+// that crosses nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has eight.
 #pragma once
 
 #include <span>

@@ -35,9 +35,11 @@ void PlanInterceptor::crosses(const PendingCall* /*pending_call*/) noexcept {}
 void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role) {
   LASTREF_ASSERT(faults.size() <= faults_max);
   faults_ = faults;
+  role_.assign(role);
   mine_.clear();
   for (std::size_t index = 0; index < faults.size(); ++index) {
-    if (faults[index].site.role == role) {
+    const Fault& fault = faults[index];
+    if (fault.site.role == role || fails_for_ever(fault, role, fault.site.name)) {
       mine_.push_back(index);
     }
   }
@@ -53,10 +55,10 @@ bool PlanInterceptor::is_hit(std::size_t index, const PendingCall& pending_call)
   if (fault.site.name != pending_call.name) {
     return false;
   }
-  if (fault.kind == FaultKind::fail_always && state_.fired[index]) {
+  if (is_for_ever(fault.kind) && state_.fired[index]) {
     return true;
   }
-  return !state_.fired[index] && fault.site.k == pending_call.k &&
+  return !state_.fired[index] && role_ == fault.site.role && fault.site.k == pending_call.k &&
          ObjectText(fault.site.object) == ObjectText(pending_call.object).view();
 }
 
@@ -94,6 +96,7 @@ Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
         break;
       case FaultKind::fail_once:
       case FaultKind::fail_always:
+      case FaultKind::fail_in_all:
         fire(fault);
         injection.error = fault.error;
         break;

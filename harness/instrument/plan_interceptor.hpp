@@ -102,7 +102,8 @@ class PlanInterceptor : public Interceptor {
 
   InterceptorState& state_;
   std::span<const Fault> faults_;
-  std::vector<std::size_t> mine_;  ///< Indices of those of this role.
+  RoleText role_;
+  std::vector<std::size_t> mine_;  ///< Indices of those that may strike in this role.
 };
 
 }  // namespace lastref::harness

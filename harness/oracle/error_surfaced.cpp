@@ -205,8 +205,7 @@ bool matters(const Record& failed, const Operations& operations) {
 
 bool comes_again(const Record& failed, const Evidence& evidence) {
   return std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
-    return fault.kind == FaultKind::fail_always && fault.site.role == failed.role.view() &&
-           fault.site.name == failed.name.view();
+    return fails_for_ever(fault, failed.role.view(), failed.name.view());
   });
 }
 

@@ -43,9 +43,8 @@ bool is_promised(const Evidence& evidence) {
 bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
   // A tracker looks twice, but not if something else goes wrong as well.
   const std::vector<Fault>& faults = evidence.plan.faults;
-  const bool comes_again = std::ranges::any_of(faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::fail_always && fault.error == ENOENT;
-  });
+  const bool comes_again = std::ranges::any_of(
+      faults, [](const Fault& fault) { return is_for_ever(fault.kind) && fault.error == ENOENT; });
   return (comes_again || faults.size() > 1) &&
          std::ranges::any_of(evidence.records, [&](const Record& record) {
            const bool cleans_up = is_tracker(record) || record.role == "root";

@@ -14,8 +14,7 @@ namespace {
 /// not the only thing that went wrong.
 bool may_leave(const Evidence& evidence, const Record& record) {
   const bool is_for_ever = std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
-    return fault.kind == FaultKind::fail_always && fault.site.role == record.role.view() &&
-           fault.site.name == record.name.view();
+    return fails_for_ever(fault, record.role.view(), record.name.view());
   });
   const bool is_needed = is_for_ever && is_tracker(record) && is_needed_to_clean_up(record.call);
   return is_needed || has_two_faults(evidence);

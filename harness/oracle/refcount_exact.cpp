@@ -91,10 +91,7 @@ class CountsOracle {
 
 Judgement refcount_exact(const Evidence& evidence) {
   // With a call that fails for ever, not everything that is true can be told to the tracker.
-  const bool fails_for_ever = std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::fail_always;
-  });
-  if (fails_for_ever) {
+  if (std::ranges::any_of(evidence.plan.faults, is_for_ever, &Fault::kind)) {
     return waived(Waiver::fails_for_ever);
   }
   CountsOracle oracle;

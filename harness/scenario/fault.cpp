@@ -19,6 +19,7 @@ constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::kill_blocked,
                               FaultKind::fail_once,
                               FaultKind::fail_always,
+                              FaultKind::fail_in_all,
                               FaultKind::shorten,
                               FaultKind::interrupt,
                               FaultKind::pause};
@@ -97,6 +98,8 @@ std::string_view name_of(FaultKind kind) noexcept {
       return "fail_once";
     case FaultKind::fail_always:
       return "fail_always";
+    case FaultKind::fail_in_all:
+      return "fail_in_all";
     case FaultKind::shorten:
       return "shorten";
     case FaultKind::interrupt:
@@ -121,7 +124,18 @@ bool may_be_cut(std::string_view call, std::string_view object, std::int64_t byt
 }
 
 bool takes_error(FaultKind kind) noexcept {
-  return kind == FaultKind::fail_once || kind == FaultKind::fail_always;
+  return kind == FaultKind::fail_once || is_for_ever(kind);
+}
+
+bool is_for_ever(FaultKind kind) noexcept {
+  return kind == FaultKind::fail_always || kind == FaultKind::fail_in_all;
+}
+
+bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view call) noexcept {
+  const bool is_meant = fault.kind == FaultKind::fail_in_all
+                            ? base_of(fault.site.role) == base_of(role)
+                            : fault.site.role == role;
+  return is_for_ever(fault.kind) && is_meant && fault.site.name == call;
 }
 
 std::string to_text(const Site& site) {

@@ -19,9 +19,10 @@ enum class FaultKind : std::uint8_t {
   kill_blocked,  ///< SIGKILL while the call waits; only for sites that waited in the clean run.
   fail_once,     ///< The call fails with `error`, this time.
   fail_always,   ///< It fails from now on, for this role and call, on whatever object.
-  shorten,       ///< It takes or gives about half of the bytes, but at least one.
-  interrupt,     ///< SIGINT and SIGTERM come just before it. Nobody dies who does not mind them.
-  pause,         ///< After it, its thread goes on only when nobody else can.
+  fail_in_all,  ///< So it does for every process of the role, those that are started later as well.
+  shorten,      ///< It takes or gives about half of the bytes, but at least one.
+  interrupt,    ///< SIGINT and SIGTERM come just before it. Nobody dies who does not mind them.
+  pause,        ///< After it, its thread goes on only when nobody else can.
 };
 
 std::string_view name_of(FaultKind kind) noexcept;
@@ -29,6 +30,9 @@ std::string_view name_of(FaultKind kind) noexcept;
 bool is_kill(FaultKind kind) noexcept;
 /// Whether a fault of this kind makes a call fail, with the errno of the fault.
 bool takes_error(FaultKind kind) noexcept;
+
+/// Whether it goes on striking once it has struck.
+bool is_for_ever(FaultKind kind) noexcept;
 
 /// Where: stable under small changes elsewhere. Roles are "root", "tracker", "client_a" and so on;
 /// the second process in a role is "tracker#2". Objects are names without machine, pid or chance in
@@ -48,11 +52,14 @@ std::string_view base_of(std::string_view role) noexcept;
 struct Fault {
   Site site;
   FaultKind kind = FaultKind::kill_before;
-  int error = 0;            ///< errno for fail_once and fail_always
+  int error = 0;            ///< errno, if its kind takes one
   bool whole_tree = false;  ///< With a kill: every process of the run, at this moment.
 
   auto operator<=>(const Fault&) const = default;
 };
+
+/// Whether that call of a process in that role fails for ever, once the fault has struck.
+bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view call) noexcept;
 
 /// Whether death can leave a part of these bytes behind: those that go into a file. What goes into a
 /// pipe is there whole or not at all up to PIPE_BUF bytes (pipe(7)), and a message always is.

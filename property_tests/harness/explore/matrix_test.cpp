@@ -46,8 +46,19 @@ TEST(Matrix, a_plain_call_gets_kills_and_each_errno_once_and_always) {
                    "tracker/find_lock(lock)#1 kill_after",
                    "tracker/find_lock(lock)#1 fail_once ENOLCK",
                    "tracker/find_lock(lock)#1 fail_always ENOLCK",
+                   "tracker/find_lock(lock)#1 fail_in_all ENOLCK",
                    "tracker/find_lock(lock)#1 interrupt",
                    "tracker/find_lock(lock)#1 pause"}));
+}
+
+TEST(Matrix, what_is_started_again_fails_in_each_process_from_its_first_crossing_on) {
+  const auto in_all = [](const Crossing& one) {
+    return std::ranges::count(matrix_of(std::span(&one, 1)), FaultKind::fail_in_all, &Fault::kind);
+  };
+  EXPECT_EQ(in_all(crossing("worker_2", "open", "a.bin")), 3) << "all errnos but EINTR";
+  EXPECT_EQ(in_all(crossing("tracker#2", "open", "a.bin")), 3);
+  EXPECT_EQ(in_all(crossing("worker", "open", "a.bin", 2)), 0);
+  EXPECT_EQ(in_all(crossing("root", "open", "a.bin")), 0);
 }
 
 TEST(Matrix, signals_without_an_end_are_not_planned) {
@@ -113,7 +124,7 @@ TEST(Matrix, is_counted_by_role_and_by_kind) {
       count.execute(fault);
     }
   }
-  EXPECT_EQ(count.all, (Count{.total = 13, .executed = 2}));
+  EXPECT_EQ(count.all, (Count{.total = 14, .executed = 2}));
   EXPECT_EQ(count.by_role.size(), 1U);
   EXPECT_EQ(count.by_role["tracker"], count.all);
   EXPECT_EQ(count.by_fault["kill_whole_tree"], (Count{.total = 2}));

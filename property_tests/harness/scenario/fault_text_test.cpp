@@ -34,6 +34,7 @@ rc::Gen<Fault> faults() {
                                    FaultKind::kill_blocked,
                                    FaultKind::fail_once,
                                    FaultKind::fail_always,
+                                   FaultKind::fail_in_all,
                                    FaultKind::shorten,
                                    FaultKind::interrupt,
                                    FaultKind::pause);
@@ -97,6 +98,19 @@ TEST(FaultText, death_can_cut_what_goes_into_a_file_or_is_too_long_for_a_pipe) {
     EXPECT_FALSE(may_be_cut("write", pipe, 4096)) << pipe;
     EXPECT_TRUE(may_be_cut("write", pipe, 4097)) << pipe;
   }
+}
+
+TEST(FaultText, what_fails_for_ever_does_in_one_process_or_in_all_of_its_role) {
+  const Fault always = parse_fault("tracker/unlink(a)#1 fail_always EIO").value();
+  EXPECT_TRUE(fails_for_ever(always, "tracker", "unlink"));
+  EXPECT_FALSE(fails_for_ever(always, "tracker#2", "unlink"));
+  const Fault in_all = parse_fault("tracker#2/unlink(a)#1 fail_in_all EIO").value();
+  EXPECT_TRUE(fails_for_ever(in_all, "tracker", "unlink"));
+  EXPECT_TRUE(fails_for_ever(in_all, "tracker#3", "unlink"));
+  EXPECT_FALSE(fails_for_ever(in_all, "tracker#3", "open"));
+  EXPECT_FALSE(fails_for_ever(in_all, "worker", "unlink"));
+  const Fault once = parse_fault("tracker/unlink(a)#1 fail_once EIO").value();
+  EXPECT_FALSE(fails_for_ever(once, "tracker", "unlink"));
 }
 
 class NoFault : public testing::TestWithParam<const char*> {};

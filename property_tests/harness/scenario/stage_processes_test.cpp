@@ -290,6 +290,25 @@ Status heir(Stage& stage) {
   return stage.os().unlink(path);
 }
 
+// Processes of one role, one after the other.
+
+Status closer(Stage& stage) {
+  os::Os& os = stage.os();
+  const Status removed = os.remove_folder(stage.folder() + "/nothing");
+  if (!failed_with(removed, std::errc::no_such_file_or_directory)) {
+    stage.refute("toy: another error", stage.role());
+  }
+  return ok();
+}
+
+Status closers_root(Stage& stage) {
+  for (int child = 0; child < 3; ++child) {
+    LASTREF_CHECK(stage.start("closer"));
+    stage.wait_for_quiet();
+  }
+  return ok();
+}
+
 // Ctrl-C.
 
 /// Lives on, or not, until nobody has the other side of 3.
@@ -369,6 +388,7 @@ const std::vector<Scenario>& toys_of_processes() {
               {"mortal", [](Stage& stage) { return minder(stage, /*ignores=*/false); }},
               {"deaf", [](Stage& stage) { return minder(stage, /*ignores=*/true); }}}),
       toy("heir", {{"root", heir}, {"writer", writer}}),
+      toy("closers", {{"root", closers_root}, {"closer", closer}}),
       toy("processors", {{"root", processors_root}}),
   };
   return all;
@@ -416,6 +436,24 @@ TEST_P(StageProcesses, a_kill_amid_a_write_leaves_half_of_its_bytes) {
   EXPECT_EQ(left("writer/write(file)#2 kill_after"), std::pair(std::string("abcdef"), 1U));
   // One byte is there, or it is not.
   EXPECT_EQ(left("writer/write(file)#1 kill_amid"), std::pair(std::string("abcdef"), 0U));
+}
+
+TEST_P(StageProcesses, what_fails_in_all_fails_in_those_that_are_started_later_as_well) {
+  const auto others = [&](const char* fault) {
+    std::vector<std::string> roles;
+    for (const Finding& finding :
+         run("closers", {.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}})
+             .findings) {
+      roles.push_back(finding.seen);
+    }
+    return roles;
+  };
+  using Roles = std::vector<std::string>;
+  EXPECT_EQ(others("closer/remove_folder(nothing)#1 fail_always EBUSY"), Roles{"closer"});
+  EXPECT_EQ(others("closer/remove_folder(nothing)#1 fail_in_all EBUSY"),
+            (Roles{"closer", "closer#2", "closer#3"}));
+  EXPECT_EQ(others("closer#2/remove_folder(nothing)#1 fail_in_all EBUSY"),
+            (Roles{"closer#2", "closer#3"}));
 }
 
 TEST_P(StageProcesses, a_child_that_its_parent_kills_is_a_death_and_no_crash) {
