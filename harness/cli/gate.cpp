@@ -36,12 +36,18 @@ std::vector<const Scenario*> select(const std::string& pattern, const std::strin
   return selected;
 }
 
-/// Tells builds of the program apart.
-std::uint64_t hash_of_program() {
+/// Tells builds of the program apart, and gates that come to different pairs of faults.
+std::uint64_t hash_of_gate(const GateOptions& options, std::string_view world) {
   std::error_code error;
   const auto size = std::filesystem::file_size("/proc/self/exe", error);
   const auto time = std::filesystem::last_write_time("/proc/self/exe", error);
-  return hash_of(fmt::format("{} {}", size, time.time_since_epoch().count()));
+  return hash_of(fmt::format("{} {} {} {} {} {}",
+                             size,
+                             time.time_since_epoch().count(),
+                             world,
+                             options.seed,
+                             options.scenario,
+                             options.row));
 }
 
 bool is_terminal() {
@@ -183,12 +189,12 @@ class Gate {
       return true;
     }
     std::string why;
-    if (!memory_.open(options_.resume, hash_of_program(), why)) {
+    if (!memory_.open(options_.resume, hash_of_gate(options_, invocation_.worlds.kind()), why)) {
       invocation_.refuse(why);
       return false;
     }
     if (memory_.outdated()) {
-      notes_.push_back(options_.resume + " was of another build, and begins again");
+      notes_.push_back(options_.resume + " was of another build or gate, and begins again");
     }
     return true;
   }
@@ -202,7 +208,8 @@ class Gate {
     if (options_.resume.empty()) {
       const std::string path = new_temporary_file();
       std::string why = "there is no folder for a file";
-      if (path.empty() || !memory_.open(path, hash_of_program(), why)) {
+      if (path.empty() ||
+          !memory_.open(path, hash_of_gate(options_, invocation_.worlds.kind()), why)) {
         notes_.push_back("cannot be resumed: " + why);
         return;
       }

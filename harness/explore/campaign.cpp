@@ -1,6 +1,7 @@
 #include "harness/explore/campaign.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <span>
 #include <tuple>
@@ -8,11 +9,9 @@
 
 #include <fmt/format.h>
 
-#include <lastref/probe.hpp>
-
-#include "harness/choice/choices.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
+#include "harness/explore/memory.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/explore/second_level.hpp"
 #include "harness/explore/site_matrix.hpp"
@@ -30,14 +29,6 @@ constexpr double share_of_second_runs = 0.5;
 constexpr std::size_t kills_usual = 4;
 constexpr std::size_t kills_of_full_campaign = 20;
 
-/// An order in which a budget that ends early has looked everywhere a little; always the same one.
-void mix(std::vector<Cell>& cells) {
-  std::uint64_t chance = cells.size();
-  for (std::size_t left = cells.size(); left > 1; --left) {
-    std::swap(cells[left - 1], cells[next_random(chance) % left]);
-  }
-}
-
 /// One scenario in one ambient, with a fault or none.
 struct Setting {
   std::size_t ambient = 0;
@@ -48,7 +39,11 @@ struct Setting {
 class Campaign {
  public:
   Campaign(std::span<World* const> worlds, const CampaignOptions& options)
-      : worlds_(worlds), options_(options), started_(now()), tally_(worlds.front()->name()) {}
+      : worlds_(worlds),
+        options_(options),
+        memory_(options.memory == nullptr ? own_memory_ : *options.memory),
+        started_(now()),
+        tally_(worlds.front()->name()) {}
 
   Report run() {
     begin();
@@ -100,17 +95,19 @@ class Campaign {
   void execute(const Done& done);
   std::optional<Job> next_of_second_level();
   void execute_pair(const Done& done);
+  void count_random_pair(const Done& done);
   std::optional<Job> next_in_ambient();
   void play_in_ambient(const Done& done);
   void say_what_is_left_out();
   void work(std::function<std::optional<Job>()> next, void (Campaign::*handle)(const Done&));
   void account(const Done& done);
-  void keep_probes(const Done& done);
   void say(CampaignPhase phase, std::size_t total);
   Job job_of(std::size_t index, CampaignPhase phase, Plan&& made);
 
   std::span<World* const> worlds_;
   const CampaignOptions& options_;
+  ProgressFile own_memory_;  ///< In no file: if nobody gave one.
+  ProgressFile& memory_;
   double started_;
   Tally tally_;
   Report report_;
@@ -120,6 +117,7 @@ class Campaign {
   std::size_t cells_given_ = 0;
   std::optional<SecondLevel> second_level_;
   std::vector<Pair> pairs_;
+  std::vector<Pair> pairs_left_;  ///< to execute
   std::size_t pairs_given_ = 0;
   std::vector<std::size_t> small_;  ///< Scenarios, and
   std::vector<std::size_t> big_;    ///< those that are too big for the matrix.
@@ -150,16 +148,7 @@ void Campaign::begin() {
   for (std::size_t index = 0; index < options_.scenarios.size(); ++index) {
     (scenario(index).in_matrix() ? small_ : big_).push_back(index);
   }
-  if (options_.memory != nullptr) {
-    for (const std::string& name : options_.memory->reached()) {
-      if (const std::size_t point = point_named(name); point < points_max) {
-        tally_.reach(point);
-      }
-    }
-    for (const std::string& name : options_.memory->seen()) {
-      tally_.sightings().remember(name);
-    }
-  }
+  recall(memory_, tally_);
 }
 
 Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
@@ -188,27 +177,7 @@ void Campaign::work(std::function<std::optional<Job>()> next,
 void Campaign::account(const Done& done) {
   const PointSet before = tally_.reached();
   tally_.add(report_, scenario(done.job.scenario), done);
-  const PointSet fresh = tally_.reached() & ~before;
-  if (options_.memory == nullptr) {
-    return;
-  }
-  keep_probes(done);
-  if (fresh.none()) {
-    return;
-  }
-  for (std::size_t point = 0; point < number_of_points(); ++point) {
-    if (fresh.test(point)) {
-      options_.memory->add_reached(name_of_point(point));
-    }
-  }
-}
-
-void Campaign::keep_probes(const Done& done) {
-  for (const ProbeRow& row : probe_rows()) {
-    if (done.outcome.probes.test(static_cast<std::size_t>(row.probe))) {
-      options_.memory->add_seen(row.name);
-    }
-  }
+  remember(tally_.reached() & ~before, done.outcome.probes, memory_);
 }
 
 void Campaign::say(CampaignPhase phase, std::size_t total) {
@@ -268,6 +237,7 @@ void Campaign::plan() {
                         [this](const Cell& cell) { plan(cell); });
   mix(cells_);
   second_level_.emplace(matrices_, options_.seed);
+  recall(memory_, report_.scenarios, *second_level_);
 }
 
 /// Puts it on the list, unless an earlier campaign has executed it.
@@ -276,7 +246,7 @@ void Campaign::plan(const Cell& cell) {
   const Fault& fault = fault_of(cell);
   report_.matrix.plan(fault);
   ++mine.matrix.total;
-  if (options_.memory != nullptr && options_.memory->has(mine.name, fault)) {
+  if (memory_.has(mine.name, std::span(&fault, 1))) {
     report_.matrix.execute(fault);
     ++mine.matrix.executed;
     ++report_.resumed;
@@ -331,9 +301,13 @@ void Campaign::execute(const Done& done) {
   }
   report_.matrix.execute(fault);
   ++report_.scenarios[done.job.scenario].matrix.executed;
-  second_level_->add(done.job.scenario, fault, done.outcome.crossings);
-  if (options_.memory != nullptr && done.outcome.findings.empty()) {
-    options_.memory->add(name, fault);
+  const std::vector<Crossing> drawn =
+      second_level_->add(done.job.scenario, fault, done.outcome.crossings);
+  for (const Crossing& crossing : drawn) {
+    memory_.add_aftermath({.scenario = name, .first = fault, .crossing = crossing});
+  }
+  if (done.outcome.findings.empty()) {
+    memory_.add(name, std::span(&fault, 1));
   }
 }
 
@@ -341,18 +315,25 @@ void Campaign::run_second_level() {
   pairs_ = second_level_->pairs();
   for (const Pair& pair : pairs_) {
     report_.second_level.plan(pair.second);
+    const std::array faults = {pair.first, pair.second};
+    if (memory_.has(scenario(pair.scenario).name, faults)) {
+      report_.second_level.execute(pair.second);
+      ++report_.resumed;
+    } else {
+      pairs_left_.push_back(pair);
+    }
   }
   const std::size_t runs_before = report_.runs;
-  say(CampaignPhase::second_level, pairs_.size());
+  say(CampaignPhase::second_level, pairs_left_.size());
   work([this] { return next_of_second_level(); }, &Campaign::execute_pair);
   report_.second_level_runs = report_.runs - runs_before;
 }
 
 std::optional<Job> Campaign::next_of_second_level() {
-  if (pairs_given_ == pairs_.size() || is_over()) {
+  if (pairs_given_ == pairs_left_.size() || is_over()) {
     return std::nullopt;
   }
-  const Pair& next = pairs_[pairs_given_++];
+  const Pair& next = pairs_left_[pairs_given_++];
   Plan made;
   made.faults = {next.first, next.second};
   return job_of(next.scenario, CampaignPhase::second_level, std::move(made));
@@ -360,11 +341,15 @@ std::optional<Job> Campaign::next_of_second_level() {
 
 void Campaign::execute_pair(const Done& done) {
   const std::vector<Fault>& pair = done.job.plan.faults;
+  const std::string& name = scenario(done.job.scenario).name;
   if (done.outcome.faults_fired == pair.size()) {
     report_.second_level.execute(pair.back());
+    if (done.outcome.findings.empty()) {
+      memory_.add(name, pair);
+    }
   } else {
-    report_.missed.push_back({.scenario = scenario(done.job.scenario).name,
-                              .fault = to_text(pair.front()) + ", then " + to_text(pair.back())});
+    report_.missed.push_back(
+        {.scenario = name, .fault = to_text(pair.front()) + ", then " + to_text(pair.back())});
   }
 }
 
@@ -448,16 +433,34 @@ void Campaign::run_random() {
           return std::nullopt;
         }
         const std::size_t index = small_[number % small_.size()];
-        Plan made = random_plan(options_.seed, number, matrices_[index].faults);
+        Plan made =
+            random_plan(options_.seed,
+                        number,
+                        {.matrix = matrices_[index].faults, .pairs = pairs_of(pairs_, index)});
         const bool twice = ++number % twice_every == 0;
         made.wants_crossings = twice;
         Job job = job_of(index, CampaignPhase::random, std::move(made));
         job.twice = twice;
         return job;
       },
-      nullptr);
+      &Campaign::count_random_pair);
   report_.random_runs = report_.runs - report_.matrix_runs - report_.second_level_runs -
                         report_.clean_runs - report_.ambient_runs;
+}
+
+/// It is one if both have struck.
+void Campaign::count_random_pair(const Done& done) {
+  const std::vector<Fault>& faults = done.job.plan.faults;
+  if (faults.size() != 2) {
+    return;
+  }
+  const bool is_second_level = std::ranges::binary_search(
+      pairs_,
+      Pair{.scenario = done.job.scenario, .first = faults.front(), .second = faults.back()});
+  Count& mine =
+      is_second_level ? report_.random_pairs_of_second_level : report_.random_pairs_of_matrix;
+  ++mine.total;
+  mine.executed += done.outcome.faults_fired == faults.size() ? 1U : 0U;
 }
 
 void Campaign::say_what_is_left_out() {
@@ -484,9 +487,7 @@ void Campaign::finish() {
   std::ranges::sort(report_.missed, [](const Missed& one, const Missed& other) {
     return std::tie(one.scenario, one.fault) < std::tie(other.scenario, other.fault);
   });
-  if (options_.memory != nullptr) {
-    options_.memory->flush();
-  }
+  memory_.flush();
 }
 
 }  // namespace

@@ -20,23 +20,34 @@ void add_random_fault(std::uint64_t& chance, std::span<const Fault> matrix, Plan
   }
 }
 
+void add_random_pair(std::uint64_t& chance, const RandomPool& pool, Plan& plan) {
+  const bool is_of_matrix = next_random(chance) % 2 == 0;
+  if (is_of_matrix || pool.pairs.empty()) {
+    add_random_fault(chance, pool.matrix, plan);
+    add_random_fault(chance, pool.matrix, plan);
+    std::ranges::sort(plan.faults);
+  } else {
+    // In their order, as the second one was found.
+    const Pair& pair = pool.pairs[next_random(chance) % pool.pairs.size()];
+    plan.faults = {pair.first, pair.second};
+  }
+}
+
 }  // namespace
 
-Plan random_plan(std::uint64_t seed, std::uint64_t number, std::span<const Fault> matrix) {
+Plan random_plan(std::uint64_t seed, std::uint64_t number, const RandomPool& pool) {
   std::uint64_t chance = seed + number * 0x9e3779b97f4a7c15U;
   enum : std::uint64_t { order, order_and_fault, order_and_two, two, kinds };
-  const std::uint64_t kind = matrix.empty() ? order : next_random(chance) % kinds;
+  const std::uint64_t kind = pool.matrix.empty() ? order : next_random(chance) % kinds;
   Plan plan;
   if (kind != two) {
     plan.seed = next_random(chance);
   }
-  if (kind != order) {
-    add_random_fault(chance, matrix, plan);
+  if (kind == order_and_fault) {
+    add_random_fault(chance, pool.matrix, plan);
+  } else if (kind != order) {
+    add_random_pair(chance, pool, plan);
   }
-  if (kind == order_and_two || kind == two) {
-    add_random_fault(chance, matrix, plan);
-  }
-  std::ranges::sort(plan.faults);
   return plan;
 }
 

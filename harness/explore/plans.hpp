@@ -7,13 +7,21 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/explore/second_level.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 
-/// The plan of the random run `number`: a random order alone or with one or two faults of the
-/// matrix, or two faults in the clean order. The same three arguments give the same plan.
-Plan random_plan(std::uint64_t seed, std::uint64_t number, std::span<const Fault> matrix);
+/// What random plans for a scenario are drawn from.
+struct RandomPool {
+  std::span<const Fault> matrix;
+  std::span<const Pair> pairs;  ///< of the second level
+};
+
+/// The plan of the random run `number`: a random order alone or with one or two faults, or two
+/// faults in the clean order. Two are of the matrix, or a pair of the second level. The same
+/// three arguments give the same plan.
+Plan random_plan(std::uint64_t seed, std::uint64_t number, const RandomPool& pool);
 
 /// So many different kills of the matrix, or all if there are no more; the same arguments give the
 /// same ones. `salt` tells those apart who draw by the same seed.

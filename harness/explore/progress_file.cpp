@@ -1,7 +1,10 @@
 #include "harness/explore/progress_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <iterator>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -14,11 +17,67 @@ constexpr std::string_view title = "lastref gate, build ";
 constexpr std::string_view reached_key = "place ";
 constexpr std::string_view seen_key = "probe ";
 constexpr std::string_view fault_key = "fault ";
+constexpr std::string_view aftermath_key = "after ";
+/// Parts the fields of an aftermath. In a name that has one, it makes the line say nothing.
+constexpr char separator = '\t';
 /// Put behind a line that was cut, so that it says nothing.
 constexpr std::string_view cut_mark = " (cut)";
 
-std::string line_of(std::string_view scenario, const Fault& fault) {
-  return fmt::format("{} {}", scenario, to_text(fault));
+std::string line_of(std::string_view scenario, std::span<const Fault> faults) {
+  std::string line(scenario);
+  for (const Fault& fault : faults) {
+    line += (&fault == &faults.front() ? " " : ", then ") + to_text(fault);
+  }
+  return line;
+}
+
+/// "family/a_sentence<tab>root/open(a)#1 fail_once EIO<tab>root/close(a)#1<tab>1a2b came waited".
+std::string line_of(const Aftermath& aftermath) {
+  const Crossing& crossing = aftermath.crossing;
+  return fmt::format("{}{}{}{}{}{}{:x}{}{}{}",
+                     aftermath.scenario,
+                     separator,
+                     to_text(aftermath.first),
+                     separator,
+                     to_text(crossing.site),
+                     separator,
+                     crossing.callers,
+                     crossing.error == -1 ? "" : " came",
+                     crossing.waited ? " waited" : "",
+                     crossing.may_be_cut ? " cut" : "");
+}
+
+/// Cuts the first field off.
+std::string_view next_field(std::string_view& line, char end) {
+  const std::size_t at = std::min(line.find(end), line.size());
+  const std::string_view field = line.substr(0, at);
+  line.remove_prefix(std::min(at + 1, line.size()));
+  return field;
+}
+
+/// What matters to plans. Nothing of a line that says something else.
+std::optional<Aftermath> parse_aftermath(std::string_view line) {
+  const std::string_view scenario = next_field(line, separator);
+  const Result<Fault> first = parse_fault(next_field(line, separator));
+  const Result<Site> site = parse_site(next_field(line, separator));
+  const std::string_view callers = next_field(line, ' ');
+  if (!first || !site) {
+    return std::nullopt;
+  }
+  Aftermath read{
+      .scenario = std::string(scenario), .first = *first, .crossing = {.site = *site, .error = -1}};
+  const auto [end, wrong] =
+      std::from_chars(callers.data(), callers.data() + callers.size(), read.crossing.callers, 16);
+  if (wrong != std::errc{} || end != callers.data() + callers.size()) {
+    return std::nullopt;
+  }
+  while (!line.empty()) {
+    const std::string_view word = next_field(line, ' ');
+    read.crossing.error = word == "came" ? 0 : read.crossing.error;
+    read.crossing.waited |= word == "waited";
+    read.crossing.may_be_cut |= word == "cut";
+  }
+  return read;
 }
 
 std::string read_text(const std::string& path) {
@@ -68,16 +127,24 @@ void ProgressFile::read(std::string_view text) {
       reached_.emplace(line.substr(reached_key.size()));
     } else if (line.starts_with(seen_key)) {
       seen_.emplace(line.substr(seen_key.size()));
+    } else if (line.starts_with(aftermath_key)) {
+      if (auto aftermath = parse_aftermath(line.substr(aftermath_key.size()))) {
+        aftermaths_.push_back(*std::move(aftermath));
+      }
     }
   }
 }
 
-bool ProgressFile::has(std::string_view scenario, const Fault& fault) const {
-  return !faults_.empty() && faults_.contains(line_of(scenario, fault));
+bool ProgressFile::has(std::string_view scenario, std::span<const Fault> faults) const {
+  return !faults_.empty() && faults_.contains(line_of(scenario, faults));
 }
 
-void ProgressFile::add(std::string_view scenario, const Fault& fault) {
-  append(fault_key, line_of(scenario, fault));
+void ProgressFile::add(std::string_view scenario, std::span<const Fault> faults) {
+  append(fault_key, line_of(scenario, faults));
+}
+
+void ProgressFile::add_aftermath(const Aftermath& aftermath) {
+  append(aftermath_key, line_of(aftermath));
 }
 
 void ProgressFile::add_reached(std::string_view name) {

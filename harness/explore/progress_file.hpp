@@ -1,38 +1,55 @@
-// ProgressFile: which faults of the matrix were executed and found nothing, for the next gate.
+// ProgressFile: which faults and pairs of faults were executed and found nothing, and where the
+// former led to, for the next gate.
 //
 // Text, one fact a line, appended as it goes; a line without its end was cut by a kill and is not
-// read. It belongs to one build of the program: another build begins again. Faults that found
-// something are not in it, so a resumed gate finds them again.
+// read. It belongs to one kind of gate of one build of the program: another one begins again.
+// Faults that found something are not in it, so a resumed gate finds them again.
 #pragma once
 
 #include <cstdint>
 #include <fstream>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/scenario/fault.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
+
+/// A crossing that stands for a moment of the second level: see there.
+struct Aftermath {
+  std::string scenario;
+  Fault first;
+  Crossing crossing;
+
+  bool operator==(const Aftermath&) const = default;
+};
 
 class ProgressFile {
  public:
   /// In no file yet: what is added is kept until `open`, which writes it down.
   ProgressFile() = default;
 
-  /// Reads what is there, and goes on behind it. `build` tells builds apart. False, with the
+  /// Reads what is there, and goes on behind it. `build` tells builds and their gates apart. False, with the
   /// reason, when the file cannot be written or is something else.
   bool open(const std::string& path, std::uint64_t build, std::string& why);
 
-  bool has(std::string_view scenario, const Fault& fault) const;
+  /// One fault, or a pair.
+  bool has(std::string_view scenario, std::span<const Fault> faults) const;
+  const std::vector<Aftermath>& aftermaths() const noexcept { return aftermaths_; }
   /// Rows of the tables of calls and steps that were reached.
   const std::set<std::string>& reached() const noexcept { return reached_; }
   /// Probes that were seen.
   const std::set<std::string>& seen() const noexcept { return seen_; }
-  /// Whether the file was of another build, and is begun again.
+  /// Whether the file was of another build or gate, and is begun again.
   bool outdated() const noexcept { return outdated_; }
 
-  void add(std::string_view scenario, const Fault& fault);
+  void add(std::string_view scenario, std::span<const Fault> faults);
+  /// Before the fault that led there: who knows of the one knows of the other.
+  void add_aftermath(const Aftermath& aftermath);
   void add_reached(std::string_view name);
   void add_seen(std::string_view name);
   /// What was added survives a kill from now on.
@@ -47,6 +64,7 @@ class ProgressFile {
   std::ofstream out_;
   std::string kept_;  ///< Lines that are in no file yet
   std::set<std::string, std::less<>> faults_;
+  std::vector<Aftermath> aftermaths_;
   std::set<std::string> reached_;
   std::set<std::string> seen_;
   bool outdated_ = false;

@@ -9,6 +9,11 @@
 
 namespace lastref::harness {
 
+std::span<const Pair> pairs_of(std::span<const Pair> sorted, std::size_t scenario) {
+  const auto found = std::ranges::equal_range(sorted, scenario, {}, &Pair::scenario);
+  return {found.begin(), found.end()};
+}
+
 SecondLevel::SecondLevel(std::span<const ScenarioMatrix> first_level, std::uint64_t seed)
     : seed_(seed) {
   for (const ScenarioMatrix& matrix : first_level) {
@@ -18,7 +23,10 @@ SecondLevel::SecondLevel(std::span<const ScenarioMatrix> first_level, std::uint6
   }
 }
 
-void SecondLevel::add(std::size_t scenario, const Fault& first, std::span<const Crossing> after) {
+std::vector<Crossing> SecondLevel::add(std::size_t scenario,
+                                       const Fault& first,
+                                       std::span<const Crossing> after) {
+  std::vector<Crossing> drawn;
   for (const Crossing& crossing : after) {
     const Moment moment = moment_of(crossing.site, crossing.callers);
     if (crossing.callers == 0 || clean_.contains(moment)) {
@@ -29,8 +37,10 @@ void SecondLevel::add(std::size_t scenario, const Fault& first, std::span<const 
     Drawn& mine = drawn_[moment];
     if (lot < mine.lot) {
       mine = {.lot = lot, .scenario = scenario, .first = first, .crossing = crossing};
+      drawn.push_back(crossing);
     }
   }
+  return drawn;
 }
 
 std::vector<Pair> SecondLevel::pairs() const {

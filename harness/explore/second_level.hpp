@@ -29,12 +29,18 @@ struct Pair {
   auto operator<=>(const Pair&) const = default;
 };
 
+/// Those of one scenario, of pairs that are sorted.
+std::span<const Pair> pairs_of(std::span<const Pair> sorted, std::size_t scenario);
+
 class SecondLevel {
  public:
   SecondLevel(std::span<const ScenarioMatrix> first_level, std::uint64_t seed);
 
-  /// What a run of the scenario crossed when `first` had struck.
-  void add(std::size_t scenario, const Fault& first, std::span<const Crossing> after);
+  /// What a run of the scenario crossed when `first` had struck. Gives those crossings that stand
+  /// for their moments by now: who adds them again, and nothing else, comes to the same pairs.
+  std::vector<Crossing> add(std::size_t scenario,
+                            const Fault& first,
+                            std::span<const Crossing> after);
   /// Moments that only such runs have.
   std::size_t moments() const noexcept { return drawn_.size(); }
   /// Sorted, each once.

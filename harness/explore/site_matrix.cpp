@@ -1,6 +1,7 @@
 #include "harness/explore/site_matrix.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/choice/choices.hpp"
 #include "harness/explore/matrix.hpp"
@@ -97,6 +98,13 @@ std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::
   }
   std::ranges::sort(cells);
   return cells;
+}
+
+void mix(std::vector<Cell>& cells) {
+  std::uint64_t chance = cells.size();
+  for (std::size_t left = cells.size(); left > 1; --left) {
+    std::swap(cells[left - 1], cells[next_random(chance) % left]);
+  }
 }
 
 }  // namespace lastref::harness

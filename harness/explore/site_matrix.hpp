@@ -57,4 +57,8 @@ std::vector<Cell> all_cells_of(std::span<const ScenarioMatrix> matrices);
 /// Sorted, each once.
 std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::uint64_t seed);
 
+/// Brings them into an order in which a budget that ends early has looked everywhere a little;
+/// always the same one.
+void mix(std::vector<Cell>& cells);
+
 }  // namespace lastref::harness

@@ -161,6 +161,8 @@ std::string to_json(const Report& report) {
                              {"second_level", report.second_level_runs},
                              {"ambients", report.ambient_runs},
                              {"random", report.random_runs}};
+  json["random_pairs"] = {{"matrix", json_of(report.random_pairs_of_matrix)},
+                          {"second_level", json_of(report.random_pairs_of_second_level)}};
   json["interrupted"] = report.interrupted;
   json["left_out"] = report.left_out;
   json["points_declared"] = report.points_declared;

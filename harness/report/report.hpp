@@ -127,9 +127,12 @@ struct Report {
   std::size_t clean_runs = 0;
   std::size_t matrix_runs = 0;
   std::size_t second_level_runs = 0;
-  std::size_t resumed = 0;  ///< Faults of the matrix that an earlier gate had executed.
+  std::size_t resumed = 0;  ///< Faults, and pairs, that an earlier gate had executed.
   std::size_t ambient_runs = 0;
   std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
+  /// The pairs among them that were drawn of the matrix, and those of which both faults struck;
+  Count random_pairs_of_matrix = {};
+  Count random_pairs_of_second_level = {};  ///< and those drawn of the second level.
   std::size_t points_declared = 0;
   std::size_t points_reached = 0;
   std::vector<std::string> never_reached;  ///< Rows of the tables of calls and steps.

@@ -296,6 +296,22 @@ std::string to_text(const CampaignProgress& progress) {
                      text_of(progress.violations));
 }
 
+/// "  random pairs of faults: 12 of the matrix, both struck in 7; ..."; nothing if none was drawn.
+std::string text_of_random_pairs(const Report& report) {
+  const Count& matrix = report.random_pairs_of_matrix;
+  const Count& second_level = report.random_pairs_of_second_level;
+  if (matrix.total + second_level.total == 0) {
+    return {};
+  }
+  return fmt::format(
+      "  random pairs of faults: {} of the matrix, both struck in {}; {} of the second level, both "
+      "struck in {}\n",
+      matrix.total,
+      matrix.executed,
+      second_level.total,
+      second_level.executed);
+}
+
 std::string to_text(const Report& report) {
   std::string text;
   for (const ViolationGroup& group : report.groups) {
@@ -310,6 +326,7 @@ std::string to_text(const Report& report) {
   text += table_of(report.oracles);
   text += text_of_worlds(report);
   text += text_of_speed(report);
+  text += text_of_random_pairs(report);
   text += fmt::format("  points: {} of {} reached; kills: {}; names left behind: {}; seed {}\n",
                       report.points_reached,
                       report.points_declared,

@@ -53,28 +53,6 @@ std::optional<int> parse_error(std::string_view token) noexcept {
   return std::nullopt;
 }
 
-/// "role/name(object)#k". An object may hold any of these signs: the last ")#" ends it.
-std::optional<Site> parse_site(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  const std::size_t open = text.find('(');
-  const std::size_t close = text.rfind(")#");
-  if (slash == std::string_view::npos || open == std::string_view::npos ||
-      close == std::string_view::npos || slash > open || open > close) {
-    return std::nullopt;
-  }
-  const std::string_view number = text.substr(close + 2);
-  std::uint32_t k = 0;
-  const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), k);
-  if (wrong != std::errc{} || end != number.data() + number.size() || k == 0) {
-    return std::nullopt;
-  }
-  Site site{.role = std::string(text.substr(0, slash)),
-            .name = std::string(text.substr(slash + 1, open - slash - 1)),
-            .object = std::string(text.substr(open + 1, close - open - 1)),
-            .k = k};
-  return site.role.empty() || site.name.empty() ? std::nullopt : std::optional(std::move(site));
-}
-
 /// `none` for a step.
 Call call_named(std::string_view method) noexcept {
   const auto calls = call_rows();
@@ -167,6 +145,34 @@ std::string to_text(const Fault& fault) {
   return text;
 }
 
+// An object may hold any of the signs around it: the last ")#" ends it.
+Result<Site> parse_site(std::string_view text) {
+  const auto refused = [&] {
+    return failure(std::errc::invalid_argument, std::string(text) + ": not a site");
+  };
+  const std::size_t slash = text.find('/');
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(")#");
+  if (slash == std::string_view::npos || open == std::string_view::npos ||
+      close == std::string_view::npos || slash > open || open > close) {
+    return refused();
+  }
+  const std::string_view number = text.substr(close + 2);
+  std::uint32_t k = 0;
+  const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), k);
+  if (wrong != std::errc{} || end != number.data() + number.size() || k == 0) {
+    return refused();
+  }
+  Site site{.role = std::string(text.substr(0, slash)),
+            .name = std::string(text.substr(slash + 1, open - slash - 1)),
+            .object = std::string(text.substr(open + 1, close - open - 1)),
+            .k = k};
+  if (site.role.empty() || site.name.empty()) {
+    return refused();
+  }
+  return site;
+}
+
 Result<Fault> parse_fault(std::string_view text) {
   const auto refused = [&] {
     return failure(std::errc::invalid_argument, std::string(text) + ": not a fault");
@@ -177,7 +183,7 @@ Result<Fault> parse_fault(std::string_view text) {
     return refused();
   }
   std::string_view rest = text.substr(space + 1);
-  const std::optional<Site> site = parse_site(text.substr(0, space));
+  const Result<Site> site = parse_site(text.substr(0, space));
   const std::optional<FaultKind> kind = parse_kind(next_token(rest));
   if (!site || !kind) {
     return refused();

@@ -71,9 +71,10 @@ bool is_benign(const Fault& fault) noexcept;
 
 /// "tracker/unlink(a.bin)#1 kill_before", and back.
 ///
-/// Errors          parse_fault: invalid_argument.
+/// Errors          parse_fault, parse_site: invalid_argument.
 std::string to_text(const Fault& fault);
 std::string to_text(const Site& site);
 Result<Fault> parse_fault(std::string_view text);
+Result<Site> parse_site(std::string_view text);
 
 }  // namespace lastref::harness

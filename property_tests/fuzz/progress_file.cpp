@@ -1,8 +1,10 @@
 // progress_file: the file of `gate --resume`, of whatever was put in its place.
 #include "harness/explore/progress_file.hpp"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "property_tests/fuzz/fuzz.hpp"
 
@@ -39,7 +41,15 @@ class OwnFolder {
 
 const harness::Fault struck{.site = {.role = "root", .name = "open", .object = "a(b)#1", .k = 3},
                             .kind = harness::FaultKind::shorten};
+const std::array pair = {struck, struck};
 constexpr std::string_view scenario = "family/a_sentence";
+const harness::Aftermath aftermath{.scenario = std::string(scenario),
+                                   .first = struck,
+                                   .crossing = {.site = struck.site,
+                                                .error = -1,
+                                                .waited = true,
+                                                .may_be_cut = true,
+                                                .callers = 0xfedcba98}};
 
 }  // namespace
 
@@ -58,7 +68,10 @@ void check(os::Bytes input) {
   }
   const auto places = first.reached();
   expect(places.empty() || !first.outdated(), "nothing is known of another build");
-  first.add(scenario, struck);
+  const auto aftermaths = first.aftermaths();
+  first.add_aftermath(aftermath);
+  first.add(scenario, std::span(&struck, 1));
+  first.add(scenario, pair);
   first.add_reached("a_call");
   const auto probes = first.seen();
   first.add_seen("a_probe");
@@ -66,7 +79,11 @@ void check(os::Bytes input) {
   ProgressFile second;
   expect(second.open(path, build, why), "what was written is a progress file");
   expect(!second.outdated(), "it is of the same build");
-  expect(second.has(scenario, struck), "what was added is known");
+  expect(second.has(scenario, std::span(&struck, 1)), "what was added is known");
+  expect(second.has(scenario, pair), "so is a pair");
+  auto wanted_aftermaths = aftermaths;
+  wanted_aftermaths.push_back(aftermath);
+  expect(second.aftermaths() == wanted_aftermaths, "aftermaths are kept, and no other is known");
   auto wanted = places;
   wanted.insert("a_call");
   expect(second.reached() == wanted, "places are kept, and no other is known");

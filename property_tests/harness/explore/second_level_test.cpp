@@ -2,6 +2,8 @@
 #include "harness/explore/second_level.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -95,16 +97,16 @@ FakeWorld::Run recovers(bool strikes) {
   };
 }
 
-Report campaign_in(const FakeWorld::Run& run) {
+CampaignOptions no_random_runs() {
+  return {.scenarios = {}, .all_scenarios = false, .budget = {}, .random_runs_max = 0, .clock = {}};
+}
+
+Report campaign_in(const FakeWorld::Run& run, CampaignOptions options = no_random_runs()) {
   FakeWorld world(run);
   World* const worlds[] = {&world};
   const Scenario scenario = named("family/one");
-  return run_campaign(worlds,
-                      {.scenarios = {&scenario},
-                       .all_scenarios = false,
-                       .budget = {},
-                       .random_runs_max = 0,
-                       .clock = {}});
+  options.scenarios = {&scenario};
+  return run_campaign(worlds, options);
 }
 
 TEST(SecondLevelOfCampaign, is_executed_and_counted) {
@@ -122,6 +124,50 @@ TEST(SecondLevelOfCampaign, counts_what_struck_alone) {
   ASSERT_EQ(report.missed.size(), faults_of_find_lock);
   EXPECT_NE(report.missed.front().fault.find(", then root#2/find_lock()#1"), std::string::npos);
   EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST(SecondLevelOfCampaign, gives_pairs_to_random_runs_which_count_if_both_faults_strike) {
+  CampaignOptions options = no_random_runs();
+  options.random_runs_max = 200;
+  const Report both = campaign_in(recovers(true), options);
+  EXPECT_GT(both.random_pairs_of_matrix.total, 0U);
+  EXPECT_GT(both.random_pairs_of_second_level.total, 0U);
+  EXPECT_EQ(both.random_pairs_of_matrix.executed, both.random_pairs_of_matrix.total);
+  EXPECT_EQ(both.random_pairs_of_second_level.executed, both.random_pairs_of_second_level.total);
+  const Report one = campaign_in(recovers(false), options);
+  EXPECT_EQ(one.random_pairs_of_matrix, (Count{.total = both.random_pairs_of_matrix.total}));
+  EXPECT_EQ(one.random_pairs_of_second_level,
+            (Count{.total = both.random_pairs_of_second_level.total}));
+}
+
+TEST(SecondLevelOfCampaign, goes_on_wherever_it_was_interrupted) {
+  const std::string path = testing::TempDir() + "second_level_test_progress";
+  const Report whole = campaign_in(recovers(true));
+  const std::size_t runs_of_all = whole.matrix_runs + whole.second_level_runs;
+  for (std::size_t runs_at_first = 1; runs_at_first <= runs_of_all; ++runs_at_first) {
+    std::filesystem::remove(path);
+    std::size_t runs = 0;
+    std::string why;
+    CampaignOptions options = no_random_runs();
+    const FakeWorld::Run counted = [&](const Scenario& scenario, const Plan& plan) {
+      runs += plan.faults.empty() ? 0U : 1U;
+      return recovers(true)(scenario, plan);
+    };
+    for (const bool is_first : {true, false}) {
+      ProgressFile memory;
+      ASSERT_TRUE(memory.open(path, 1, why)) << why;
+      options.memory = &memory;
+      options.is_interrupted = [&] { return is_first && runs >= runs_at_first; };
+      const Report report = campaign_in(counted, options);
+      if (!is_first) {
+        EXPECT_EQ(report.matrix, whole.matrix) << runs_at_first;
+        EXPECT_EQ(report.second_level, whole.second_level) << runs_at_first;
+        EXPECT_EQ(exit_of(report), Exit::clean) << runs_at_first;
+      }
+    }
+    EXPECT_EQ(runs, runs_of_all) << "nothing is executed twice";
+  }
+  std::filesystem::remove(path);
 }
 
 }  // namespace
