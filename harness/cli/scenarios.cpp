@@ -62,8 +62,8 @@ std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> text
       invocation.refuse(fmt::format(
           "--fault {}: not a fault. One reads: 'tracker/unlink(a.bin)#1 fail_once EACCES'; kinds "
           "are kill_before, kill_after, kill_amid, kill_blocked (each also with whole_tree behind "
-          "it), fail_once, fail_always, fail_in_all (each with an errno), shorten, interrupt and "
-          "pause",
+          "it), fail_once, fail_always, fail_in_all (each with an errno), shorten, time_out, "
+          "time_out_always, interrupt and pause",
           text));
       return std::nullopt;
     }

@@ -17,6 +17,7 @@ struct Seen {
   bool waited = false;
   bool came_back = false;
   bool may_be_cut = false;
+  bool waited_with_limit = false;
 };
 
 const CallRow* row_called(std::string_view method) {
@@ -29,7 +30,7 @@ bool shortens(const CallRow& row) {
   return row.traits == Traits::shortens || row.traits == Traits::waits_short;
 }
 
-void add_kills_and_pauses(const Site& site, const Seen& seen, std::vector<Fault>& faults) {
+void add_kills_and_times(const Site& site, const Seen& seen, std::vector<Fault>& faults) {
   faults.push_back({.site = site, .kind = FaultKind::kill_before});
   faults.push_back({.site = site, .kind = FaultKind::kill_before, .whole_tree = true});
   if (seen.came_back) {
@@ -38,6 +39,10 @@ void add_kills_and_pauses(const Site& site, const Seen& seen, std::vector<Fault>
   }
   if (seen.may_be_cut) {
     faults.push_back({.site = site, .kind = FaultKind::kill_amid});
+  }
+  if (seen.waited_with_limit) {
+    faults.push_back({.site = site, .kind = FaultKind::time_out});
+    faults.push_back({.site = site, .kind = FaultKind::time_out_always});
   }
   if (seen.waited) {
     faults.push_back({.site = site, .kind = FaultKind::kill_blocked});
@@ -81,10 +86,11 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
     seen.waited |= crossing.waited;
     seen.came_back |= crossing.error != -1;
     seen.may_be_cut |= crossing.may_be_cut;
+    seen.waited_with_limit |= crossing.waited && crossing.has_limit;
   }
   std::vector<Fault> faults;
   for (const auto& [site, seen] : sites) {
-    add_kills_and_pauses(site, seen, faults);
+    add_kills_and_times(site, seen, faults);
     add_interrupts(site, faults);
     if (const CallRow* row = row_called(site.name); row != nullptr) {
       add_failures(site, *row, faults);

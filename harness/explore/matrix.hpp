@@ -13,6 +13,7 @@
 // - fail_in_all, for each errno that may come for ever, where it is the first crossing on its object
 //   of a process that is started again when it has gone: a tracker, a worker;
 // - shorten, where the row's traits say that it may take or give fewer bytes;
+// - time_out and time_out_always, where the crossing waited and had a limit;
 // - interrupt, if it is a tracker's.
 // Steps are no calls: they get the kills, the pause and the interrupts. For example, a clean run
 // that crosses nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has eight.

@@ -34,7 +34,7 @@ std::string line_of(std::string_view scenario, std::span<const Fault> faults) {
 /// "family/a_sentence<tab>root/open(a)#1 fail_once EIO<tab>root/close(a)#1<tab>1a2b came waited".
 std::string line_of(const Aftermath& aftermath) {
   const Crossing& crossing = aftermath.crossing;
-  return fmt::format("{}{}{}{}{}{}{:x}{}{}{}",
+  return fmt::format("{}{}{}{}{}{}{:x}{}{}{}{}",
                      aftermath.scenario,
                      separator,
                      to_text(aftermath.first),
@@ -44,6 +44,7 @@ std::string line_of(const Aftermath& aftermath) {
                      crossing.callers,
                      crossing.error == -1 ? "" : " came",
                      crossing.waited ? " waited" : "",
+                     crossing.has_limit ? " limit" : "",
                      crossing.may_be_cut ? " cut" : "");
 }
 
@@ -75,6 +76,7 @@ std::optional<Aftermath> parse_aftermath(std::string_view line) {
     const std::string_view word = next_field(line, ' ');
     read.crossing.error = word == "came" ? 0 : read.crossing.error;
     read.crossing.waited |= word == "waited";
+    read.crossing.has_limit |= word == "limit";
     read.crossing.may_be_cut |= word == "cut";
   }
   return read;

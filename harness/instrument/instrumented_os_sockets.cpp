@@ -5,6 +5,7 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::string_view connection_prefix = "conn:";
+constexpr std::int64_t no_limit = -1;
 
 }  // namespace
 
@@ -83,7 +84,8 @@ Result<os::PipeEnds> InstrumentedOs::make_pipe() noexcept {
 
 Result<std::size_t> InstrumentedOs::poll(std::span<os::PollItem> items,
                                          std::optional<std::chrono::nanoseconds> timeout) noexcept {
-  return cross(Call::poll, {}, [&](PendingCall& going, auto&) {
+  const Subject subject{.value = timeout ? timeout->count() : no_limit};
+  return cross(Call::poll, subject, [&](PendingCall& going, const Injection& injection) {
     if (!interceptor_.serialises()) {
       return inner_.poll(items, timeout);
     }
@@ -97,6 +99,10 @@ Result<std::size_t> InstrumentedOs::poll(std::span<os::PollItem> items,
         deadline = interceptor_.now() + *timeout;
       }
       going.waited = true;
+      if (injection.late && deadline) {
+        interceptor_.time_is_over(*deadline);
+        return ready;
+      }
       late = !interceptor_.wait_ready(items, deadline);
     }
   });

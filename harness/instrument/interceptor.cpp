@@ -22,6 +22,10 @@ bool Interceptor::wait_ready(std::span<const os::PollItem> /*items*/,
   return false;
 }
 
+void Interceptor::time_is_over(os::Instant /*deadline*/) noexcept {
+  LASTREF_ASSERT(serialises());
+}
+
 void Interceptor::wait_for(Wait /*reason*/, const void* /*thing*/) noexcept {
   LASTREF_ASSERT(serialises());
 }

@@ -31,6 +31,7 @@ struct PendingCall {
 struct Injection {
   int error = 0;         ///< errno to fail with
   bool shorten = false;  ///< take about half of the bytes
+  bool late = false;     ///< if nothing is ready, its time is over
 };
 
 /// How it came back.
@@ -79,6 +80,9 @@ class Interceptor {
   /// Comes back when an item may be ready; false when the deadline came first.
   virtual bool wait_ready(std::span<const os::PollItem> items,
                           std::optional<os::Instant> deadline) noexcept;
+  /// Nobody waits: the time is over that the calling thread would wait for. Only when its injection
+  /// said so.
+  virtual void time_is_over(os::Instant deadline) noexcept;
   /// Comes back after `wake` for the same reason and thing.
   virtual void wait_for(Wait reason, const void* thing) noexcept;
   virtual void wake(Wait reason, const void* thing) noexcept;

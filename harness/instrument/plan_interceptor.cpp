@@ -55,7 +55,8 @@ bool PlanInterceptor::is_hit(std::size_t index, const PendingCall& pending_call)
   if (fault.site.name != pending_call.name) {
     return false;
   }
-  if (is_for_ever(fault.kind) && state_.fired[index]) {
+  const bool goes_on = is_for_ever(fault.kind) || fault.kind == FaultKind::time_out_always;
+  if (goes_on && state_.fired[index]) {
     return true;
   }
   return !state_.fired[index] && role_ == fault.site.role && fault.site.k == pending_call.k &&
@@ -103,6 +104,11 @@ Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
       case FaultKind::shorten:
         fire(fault);
         injection.shorten = true;
+        break;
+      case FaultKind::time_out:
+      case FaultKind::time_out_always:
+        injection.late = true;
+        pending().time_out = &fault;
         break;
       case FaultKind::interrupt:
         fire(fault);
@@ -181,6 +187,7 @@ void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& h
   }
   PendingFaults& mine = pending();
   mine.kill_blocked = nullptr;
+  mine.time_out = nullptr;
   if (const Fault* fault = std::exchange(mine.kill_after, nullptr)) {
     fire(*fault);
     die(fault->whole_tree);
@@ -195,6 +202,13 @@ void PlanInterceptor::saw(Probe probe) noexcept {
   if (!state_.observing) {
     state_.probes.set(static_cast<std::size_t>(probe));
   }
+}
+
+void PlanInterceptor::time_is_over(os::Instant deadline) noexcept {
+  if (const Fault* fault = pending().time_out) {
+    fire(*fault);
+  }
+  move_clock(deadline);
 }
 
 void PlanInterceptor::begins(std::string_view operation) noexcept {

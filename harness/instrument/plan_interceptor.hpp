@@ -51,6 +51,7 @@ struct PendingFaults {
   const Fault* kill_after = nullptr;
   const Fault* kill_blocked = nullptr;
   const Fault* pause = nullptr;
+  const Fault* time_out = nullptr;
 };
 
 class PlanInterceptor : public Interceptor {
@@ -58,6 +59,7 @@ class PlanInterceptor : public Interceptor {
   Injection before(const PendingCall& pending_call) noexcept final;
   void after(const PendingCall& pending_call, const CallResult& how) noexcept final;
   void saw(Probe probe) noexcept final;
+  void time_is_over(os::Instant deadline) noexcept final;
   bool counts() const noexcept final { return !state_.observing; }
   /// An operation of a role is about to begin.
   void begins(std::string_view operation) noexcept;
@@ -87,6 +89,8 @@ class PlanInterceptor : public Interceptor {
   /// SIGINT, SIGTERM, SIGHUP and SIGQUIT. Does not come back if it dies of one of them.
   virtual void interrupt() noexcept = 0;
   virtual void pause() noexcept = 0;
+  /// The run's clock is not before that from now on.
+  virtual void move_clock(os::Instant to) noexcept = 0;
   /// Comes back when the tracker has been asked what it counts.
   virtual void look() noexcept = 0;
   [[noreturn]] virtual void die(bool whole_tree) noexcept = 0;

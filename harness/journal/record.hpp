@@ -123,7 +123,8 @@ inline std::string journal_text(std::string_view text) {
 struct Record {
   std::uint32_t seq = 0;  ///< Order in the run.
   std::uint32_t k = 0;
-  /// Of a creation: the mode asked for; of what is given bytes: how many; else see the fact.
+  /// Of a creation: the mode asked for; of what is given bytes: how many; of a wait: its limit
+  /// in nanoseconds, or -1; else see the fact.
   std::int64_t value = 0;
   std::int32_t error = 0;     ///< errno it came back with
   std::uint32_t callers = 0;  ///< Of a crossing that begins, where they are noted.

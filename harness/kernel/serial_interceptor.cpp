@@ -226,6 +226,10 @@ void SerialInterceptor::pause() noexcept {
   pass_on(ActorState::ready);
 }
 
+void SerialInterceptor::move_clock(os::Instant to) noexcept {
+  control_block().clock = std::max(control_block().clock, to.count());
+}
+
 void SerialInterceptor::give_up() noexcept {
   give_controller(control_block(), Request::endless);
   halt();

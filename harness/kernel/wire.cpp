@@ -137,6 +137,7 @@ void visit_crossing(Visitor& with, Of& crossing) {
   with(crossing.error);
   with(crossing.injected);
   with(crossing.waited);
+  with(crossing.has_limit);
   with(crossing.may_be_cut);
   with(crossing.callers);
 }

@@ -46,6 +46,21 @@ bool is_unnoticed(const Evidence& evidence) {
   });
 }
 
+bool is_late_at_most(const Evidence& evidence) {
+  const std::span<const Fault> faults = evidence.plan.faults;
+  bool is_late = false;
+  for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::fired)) {
+      const auto index = static_cast<std::size_t>(record.value);
+      if (index >= faults.size() || !is_early_timeout(faults[index].kind)) {
+        return false;
+      }
+      is_late = true;
+    }
+  }
+  return is_late;
+}
+
 bool has_two_faults(const Evidence& evidence) {
   const auto& faults = evidence.plan.faults;
   return std::ranges::count_if(faults, std::not_fn(is_benign)) > 1;

@@ -10,6 +10,10 @@ namespace lastref::harness::oracle {
 /// scenario itself makes is noticed by the scenario.
 bool is_unnoticed(const Evidence& evidence);
 
+/// Whether limits that ended early are all that has struck and may be noticed. Then a word may fail
+/// because its time was over, and for no other reason.
+bool is_late_at_most(const Evidence& evidence);
+
 /// Whether more than one fault was planned that may be noticed.
 bool has_two_faults(const Evidence& evidence);
 

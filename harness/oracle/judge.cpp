@@ -104,6 +104,7 @@ std::vector<Crossing> crossings_of(std::span<const Record> records) {
            .error = -1,
            .injected = false,
            .waited = false,
+           .has_limit = record.call == Call::poll && record.value > 0,
            .may_be_cut = may_be_cut(record.name.view(), record.object.view(), record.value),
            .callers = record.callers});
     } else if (const auto found = under_way.find(key); found != under_way.end()) {

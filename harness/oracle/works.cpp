@@ -1,6 +1,8 @@
 // works: with nothing wrong that anybody may notice, every operation of the product does what it
-// says, and every role ends without an error.
+// says, and every role ends without an error. Where limits end early, an operation may say that its
+// time was over, and nothing else.
 #include <algorithm>
+#include <cerrno>
 
 #include "harness/oracle/benign.hpp"
 #include "harness/oracle/error_names.hpp"
@@ -12,7 +14,8 @@ Judgement works(const Evidence& evidence) {
   Judgement judgement;
   // In another order somebody may be too late, which is nothing wrong.
   const Plan& plan = evidence.plan;
-  if (!is_unnoticed(evidence)) {
+  const bool is_late = is_late_at_most(evidence);
+  if (!is_unnoticed(evidence) && !is_late) {
     return waived(Waiver::has_fault);
   }
   const bool is_paused = std::ranges::any_of(
@@ -25,7 +28,8 @@ Judgement works(const Evidence& evidence) {
       ++judgement.look.seen;
       ++judgement.look.filled;
     }
-    const bool failed = record.kind == RecordKind::operation_end && record.error != 0;
+    const bool failed = record.kind == RecordKind::operation_end && record.error != 0 &&
+                        !(is_late && record.error == ETIMEDOUT);
     const auto& failing = evidence.scenario.failing_operations;
     if (failed && std::ranges::find(failing, record.name.view()) == failing.end()) {
       judgement.findings.push_back(
@@ -34,7 +38,7 @@ Judgement works(const Evidence& evidence) {
                    std::string(record.text.view()) + " = " + name_of_error(record.error)});
     }
     // What is meant to fail is looked at by the body that means it.
-    if (is_fact(record, fact::failed)) {
+    if (is_fact(record, fact::failed) && !is_late) {
       judgement.findings.push_back(
           {.claim = "works: with nothing wrong, every role ends without an error",
            .seen = std::string(record.role.view()) + ": " + std::string(record.text.view())});

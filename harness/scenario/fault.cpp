@@ -21,6 +21,8 @@ constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::fail_always,
                               FaultKind::fail_in_all,
                               FaultKind::shorten,
+                              FaultKind::time_out,
+                              FaultKind::time_out_always,
                               FaultKind::interrupt,
                               FaultKind::pause};
 constexpr std::string_view whole_tree_token = "whole_tree";
@@ -80,6 +82,10 @@ std::string_view name_of(FaultKind kind) noexcept {
       return "fail_in_all";
     case FaultKind::shorten:
       return "shorten";
+    case FaultKind::time_out:
+      return "time_out";
+    case FaultKind::time_out_always:
+      return "time_out_always";
     case FaultKind::interrupt:
       return "interrupt";
     case FaultKind::pause:
@@ -107,6 +113,10 @@ bool takes_error(FaultKind kind) noexcept {
 
 bool is_for_ever(FaultKind kind) noexcept {
   return kind == FaultKind::fail_always || kind == FaultKind::fail_in_all;
+}
+
+bool is_early_timeout(FaultKind kind) noexcept {
+  return kind == FaultKind::time_out || kind == FaultKind::time_out_always;
 }
 
 bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view call) noexcept {

@@ -21,8 +21,10 @@ enum class FaultKind : std::uint8_t {
   fail_always,   ///< It fails from now on, for this role and call, on whatever object.
   fail_in_all,  ///< So it does for every process of the role, those that are started later as well.
   shorten,      ///< It takes or gives about half of the bytes, but at least one.
-  interrupt,    ///< SIGINT and SIGTERM come just before it. Nobody dies who does not mind them.
-  pause,        ///< After it, its thread goes on only when nobody else can.
+  time_out,  ///< Its limit is over at once, although somebody could go on: the clock moves there.
+  time_out_always,  ///< So it is from now on, for this role and call, where nothing is ready.
+  interrupt,        ///< SIGINT and SIGTERM come just before it. Nobody dies who does not mind them.
+  pause,            ///< After it, its thread goes on only when nobody else can.
 };
 
 std::string_view name_of(FaultKind kind) noexcept;
@@ -57,6 +59,9 @@ struct Fault {
 
   auto operator<=>(const Fault&) const = default;
 };
+
+/// Whether it makes a time limit end early.
+bool is_early_timeout(FaultKind kind) noexcept;
 
 /// Whether that call of a process in that role fails for ever, once the fault has struck.
 bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view call) noexcept;

@@ -37,6 +37,7 @@ struct Crossing {
   int error = 0;  ///< errno it came back with, 0 for success, -1 if it never came back
   bool injected = false;
   bool waited = false;      ///< It had to wait for another process at least once.
+  bool has_limit = false;   ///< It waits no longer than for some time.
   bool may_be_cut = false;  ///< It writes what death can cut: see fault.
   /// Where the program made it, in clean runs: see instrument/callers. 0 is unknown.
   std::uint32_t callers = 0;

@@ -196,6 +196,10 @@ void SimInterceptor::pause() noexcept {
   run_.machine.scheduler.pause();
 }
 
+void SimInterceptor::move_clock(os::Instant to) noexcept {
+  run_.machine.kernel.clock = std::max(run_.machine.kernel.clock, to);
+}
+
 Record* SimInterceptor::claim() noexcept {
   Record& made = run_.journal.emplace_back();
   made.seq = static_cast<std::uint32_t>(run_.journal.size() - 1);

@@ -149,6 +149,7 @@ class SimInterceptor final : public PlanInterceptor {
   void look() noexcept override;
   void interrupt() noexcept override;
   void pause() noexcept override;
+  void move_clock(os::Instant to) noexcept override;
   [[noreturn]] void die(bool whole_tree) noexcept override;
   void give_up() noexcept override;
 

@@ -48,6 +48,7 @@ const harness::Aftermath aftermath{.scenario = std::string(scenario),
                                    .crossing = {.site = struck.site,
                                                 .error = -1,
                                                 .waited = true,
+                                                .has_limit = true,
                                                 .may_be_cut = true,
                                                 .callers = 0xfedcba98}};
 

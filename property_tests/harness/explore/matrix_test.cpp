@@ -94,6 +94,17 @@ TEST(Matrix, a_write_that_death_can_cut_is_cut) {
   EXPECT_EQ(std::ranges::count(matrix_of_one(cut), "client_a/write_at(a.bin)#1 kill_amid"), 1);
 }
 
+TEST(Matrix, a_limit_that_was_waited_for_ends_early_once_and_always) {
+  const auto timeouts = [](const Crossing& one) {
+    return std::ranges::count_if(matrix_of(std::span(&one, 1)), is_early_timeout, &Fault::kind);
+  };
+  Crossing limited = crossing("root", "poll", "");
+  limited.has_limit = true;
+  EXPECT_EQ(timeouts(limited), 0);
+  EXPECT_EQ(timeouts(waited(limited)), 2);
+  EXPECT_EQ(timeouts(waited(crossing("root", "poll", ""))), 0);
+}
+
 TEST(Matrix, a_step_gets_the_kills_the_pause_and_the_interrupts_alone) {
   EXPECT_EQ(matrix_of_one(crossing("tracker", "tracker_doomed", "")),
             (Texts{"tracker/tracker_doomed()#1 kill_before",

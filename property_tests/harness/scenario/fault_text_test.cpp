@@ -36,6 +36,8 @@ rc::Gen<Fault> faults() {
                                    FaultKind::fail_always,
                                    FaultKind::fail_in_all,
                                    FaultKind::shorten,
+                                   FaultKind::time_out,
+                                   FaultKind::time_out_always,
                                    FaultKind::interrupt,
                                    FaultKind::pause);
     if (takes_error(fault.kind)) {

@@ -309,6 +309,39 @@ Status closers_root(Stage& stage) {
   return ok();
 }
 
+// Time.
+
+constexpr std::chrono::hours limit{1};
+
+/// Whether each of three waits for a child that is about to speak is in vain.
+Status listener(Stage& stage) {
+  os::Os& os = stage.os();
+  std::string waits;
+  for (int wait = 0; wait < 3; ++wait) {
+    auto [read, write] = make_pipe(os);
+    const auto child = os.spawn({.entry = "speaker",
+                                 .arguments = {},
+                                 .fds = {{.here = write.get(), .number_there = 3}},
+                                 .blocked = {}});
+    write.close_quietly();
+    os::PollItem item{.fd = read.get(), .want_read = true};
+    const os::Instant before = os.now();
+    const auto ready = os.poll(std::span(&item, 1), limit);
+    waits += ready != std::size_t{0} ? 'r' : os.now() - before >= limit ? 'l' : '?';
+    expect(stage, read_all(os, read.get()) == "a", "the child lives");
+    expect(stage, end_of(stage, child->process) == os::ChildExit{}, "and ends");
+    static_cast<void>(os.close(child->process));
+  }
+  stage.refute("toy: waits", waits);
+  return ok();
+}
+
+Status speaker(Stage& stage) {
+  const os::UniqueFd write(stage.os(), os::Fd{3});
+  say(stage.os(), write.get(), "a");
+  return ok();
+}
+
 // Ctrl-C.
 
 /// Lives on, or not, until nobody has the other side of 3.
@@ -389,6 +422,7 @@ const std::vector<Scenario>& toys_of_processes() {
               {"deaf", [](Stage& stage) { return minder(stage, /*ignores=*/true); }}}),
       toy("heir", {{"root", heir}, {"writer", writer}}),
       toy("closers", {{"root", closers_root}, {"closer", closer}}),
+      toy("listener", {{"root", listener}, {"speaker", speaker}}),
       toy("processors", {{"root", processors_root}}),
   };
   return all;
@@ -454,6 +488,31 @@ TEST_P(StageProcesses, what_fails_in_all_fails_in_those_that_are_started_later_a
             (Roles{"closer", "closer#2", "closer#3"}));
   EXPECT_EQ(others("closer#2/remove_folder(nothing)#1 fail_in_all EBUSY"),
             (Roles{"closer#2", "closer#3"}));
+}
+
+TEST_P(StageProcesses, a_limit_ends_early_once_or_from_now_on_unless_something_is_ready) {
+  const auto waits = [&](const Plan& plan) {
+    const Outcome outcome = run("listener", plan);
+    const auto found = std::ranges::find(outcome.findings, "toy: waits", &Finding::claim);
+    return std::pair(found == outcome.findings.end() ? "none" : found->seen, outcome.faults_fired);
+  };
+  std::vector<Fault> timeouts;
+  for (const Fault& fault : matrix_of(enumerate("listener").crossings)) {
+    if (is_early_timeout(fault.kind)) {
+      timeouts.push_back(fault);
+    }
+  }
+  ASSERT_EQ(timeouts.size(), 6U) << "two for each wait with a limit, and none for those without";
+  const char* const in_vain[] = {"lrr", "lll", "rlr", "rll", "rrl", "rrl"};
+  for (std::size_t at = 0; at < timeouts.size(); ++at) {
+    EXPECT_EQ(waits({.faults = {timeouts[at]}, .choices = {}, .seed = {}}),
+              std::pair(std::string(in_vain[at]), 1U))
+        << to_text(timeouts[at]);
+  }
+  // Of a wait without a limit nobody can say that it is over.
+  EXPECT_EQ(
+      waits({.faults = {parse_fault("root/poll()#2 time_out").value()}, .choices = {}, .seed = {}}),
+      std::pair(std::string("rrr"), 0U));
 }
 
 TEST_P(StageProcesses, a_child_that_its_parent_kills_is_a_death_and_no_crash) {
