@@ -42,6 +42,8 @@ void ProcessPool::give_in(std::size_t at, const Failure& failure) {
     if (!may_lead(at)) {
       const Error* error = std::get_if<Error>(&failure);
       kill_all_for(error == nullptr ? Error{} : *error);
+      // There is nothing to listen for but the leader: it would fail again and again.
+      hearers_[at].has_seen = true;
       return;
     }
   }
