@@ -99,7 +99,7 @@ Result<std::size_t> InstrumentedOs::poll(std::span<os::PollItem> items,
         deadline = interceptor_.now() + *timeout;
       }
       going.waited = true;
-      if (injection.late && deadline) {
+      if (deadline && (injection.late || interceptor_.is_time_over())) {
         interceptor_.time_is_over(*deadline);
         return ready;
       }

@@ -22,6 +22,11 @@ bool Interceptor::wait_ready(std::span<const os::PollItem> /*items*/,
   return false;
 }
 
+bool Interceptor::is_time_over() noexcept {
+  LASTREF_ASSERT(serialises());
+  return false;
+}
+
 void Interceptor::time_is_over(os::Instant /*deadline*/) noexcept {
   LASTREF_ASSERT(serialises());
 }

@@ -80,8 +80,9 @@ class Interceptor {
   /// Comes back when an item may be ready; false when the deadline came first.
   virtual bool wait_ready(std::span<const os::PollItem> items,
                           std::optional<os::Instant> deadline) noexcept;
-  /// Nobody waits: the time is over that the calling thread would wait for. Only when its injection
-  /// said so.
+  /// Whether the time that the calling thread would wait for is over at once, with nothing planned.
+  virtual bool is_time_over() noexcept;
+  /// Nobody waits: the time is over that the calling thread would wait for.
   virtual void time_is_over(os::Instant deadline) noexcept;
   /// Comes back after `wake` for the same reason and thing.
   virtual void wait_for(Wait reason, const void* thing) noexcept;

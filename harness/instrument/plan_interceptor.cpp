@@ -204,6 +204,18 @@ void PlanInterceptor::saw(Probe probe) noexcept {
   }
 }
 
+bool PlanInterceptor::is_time_over() noexcept {
+  if (state_.observing || !ends_early()) {
+    return false;
+  }
+  if (Record* made = claim()) {
+    made->kind = RecordKind::fact;
+    made->name.assign(fact::early);
+    publish(*made);
+  }
+  return true;
+}
+
 void PlanInterceptor::time_is_over(os::Instant deadline) noexcept {
   if (const Fault* fault = pending().time_out) {
     fire(*fault);

@@ -59,6 +59,7 @@ class PlanInterceptor : public Interceptor {
   Injection before(const PendingCall& pending_call) noexcept final;
   void after(const PendingCall& pending_call, const CallResult& how) noexcept final;
   void saw(Probe probe) noexcept final;
+  bool is_time_over() noexcept final;
   void time_is_over(os::Instant deadline) noexcept final;
   bool counts() const noexcept final { return !state_.observing; }
   /// An operation of a role is about to begin.
@@ -89,6 +90,8 @@ class PlanInterceptor : public Interceptor {
   /// SIGINT, SIGTERM, SIGHUP and SIGQUIT. Does not come back if it dies of one of them.
   virtual void interrupt() noexcept = 0;
   virtual void pause() noexcept = 0;
+  /// Whether a limit ends early: a question of which the usual answer is no.
+  virtual bool ends_early() noexcept = 0;
   /// The run's clock is not before that from now on.
   virtual void move_clock(os::Instant to) noexcept = 0;
   /// Comes back when the tracker has been asked what it counts.

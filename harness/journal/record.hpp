@@ -79,6 +79,8 @@ inline constexpr std::string_view born = "born";
 inline constexpr std::string_view died = "died";
 /// A planned fault. value: its index in the plan
 inline constexpr std::string_view fired = "fired";
+/// A limit of a wait ended early, and nobody had planned it.
+inline constexpr std::string_view early = "early";
 /// text: who waits in what, or what went on
 inline constexpr std::string_view hang = "hang";
 /// A process outlived the run. text: which

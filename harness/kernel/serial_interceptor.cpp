@@ -226,6 +226,10 @@ void SerialInterceptor::pause() noexcept {
   pass_on(ActorState::ready);
 }
 
+bool SerialInterceptor::ends_early() noexcept {
+  return choose(control_block(), 2, /*sticky=*/true) == 1;
+}
+
 void SerialInterceptor::move_clock(os::Instant to) noexcept {
   control_block().clock = std::max(control_block().clock, to.count());
 }

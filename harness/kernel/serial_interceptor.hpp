@@ -88,6 +88,7 @@ class SerialInterceptor final : public PlanInterceptor {
   void look() noexcept override;
   void interrupt() noexcept override;
   void pause() noexcept override;
+  bool ends_early() noexcept override;
   void move_clock(os::Instant to) noexcept override;
   [[noreturn]] void die(bool whole_tree) noexcept override;
   void give_up() noexcept override;

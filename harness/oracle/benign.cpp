@@ -37,6 +37,9 @@ bool is_unnoticed(const Evidence& evidence) {
         ++resets > 1) {
       return true;
     }
+    if (is_fact(record, fact::early)) {
+      return true;
+    }
     if (is_fact(record, fact::fired)) {
       const auto index = static_cast<std::size_t>(record.value);
       return index >= faults.size() || !is_benign(faults[index]);
@@ -50,6 +53,7 @@ bool is_late_at_most(const Evidence& evidence) {
   const std::span<const Fault> faults = evidence.plan.faults;
   bool is_late = false;
   for (const Record& record : evidence.records) {
+    is_late = is_late || is_fact(record, fact::early);
     if (is_fact(record, fact::fired)) {
       const auto index = static_cast<std::size_t>(record.value);
       if (index >= faults.size() || !is_early_timeout(faults[index].kind)) {

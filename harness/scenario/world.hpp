@@ -19,8 +19,9 @@ namespace lastref::harness {
 /// Everything that decides a run. The same plan gives the same run.
 struct Plan {
   std::vector<Fault> faults;
-  /// Answers to "who goes on?", in order; after the last, the process that runs goes on until it
-  /// has to wait, and then the next in line follows. Empty is the clean order.
+  /// Answers to "who goes on?" and "is the time over that you would wait for?", in order; after the
+  /// last, the process that runs goes on until it has to wait, and then the next in line follows,
+  /// and no time is over early. Empty is the clean order.
   std::vector<std::uint32_t> choices;
   /// With a seed, questions past the end of `choices` are answered by chance.
   std::optional<std::uint64_t> seed;

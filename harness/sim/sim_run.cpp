@@ -4,6 +4,7 @@
 
 #include <lastref/tracker.hpp>
 
+#include "harness/sim/arena.hpp"
 #include "harness/sim/sim_observer.hpp"
 
 namespace lastref::harness::sim {
@@ -194,6 +195,13 @@ void SimInterceptor::look() noexcept {
 
 void SimInterceptor::pause() noexcept {
   run_.machine.scheduler.pause();
+}
+
+bool SimInterceptor::ends_early() noexcept {
+  const ArenaPause answers_outlive_the_run;
+  return run_.choices.pick({.options = 2,
+                            .cost = Cost::preemption,
+                            .worthwhile = run_.tries_early_timeouts ? ~std::uint64_t{0} : 0}) == 1;
 }
 
 void SimInterceptor::move_clock(os::Instant to) noexcept {

@@ -92,7 +92,8 @@ struct SimRun final : Standstill {
 
   InterceptorState interceptors;
   std::uint32_t observed_at = 0;  ///< How many crossings there were when the tracker was asked last
-  bool swept = false;             ///< What dies now is killed by the world.
+  bool tries_early_timeouts = false;  ///< In exhaustive enumeration
+  bool swept = false;                 ///< What dies now is killed by the world.
 };
 
 class SimInterceptor final : public PlanInterceptor {
@@ -149,6 +150,7 @@ class SimInterceptor final : public PlanInterceptor {
   void look() noexcept override;
   void interrupt() noexcept override;
   void pause() noexcept override;
+  bool ends_early() noexcept override;
   void move_clock(os::Instant to) noexcept override;
   [[noreturn]] void die(bool whole_tree) noexcept override;
   void give_up() noexcept override;

@@ -19,6 +19,9 @@ struct SimOptions {
   /// A death is two steps, between which others may go: see sim::Scheduler. Then lists of answers
   /// do not fit the kernel world.
   bool split_deaths = false;
+  /// Exhaustive enumeration lets each limit that somebody waits for end early as well. By chance
+  /// they do in any case.
+  bool tries_early_timeouts = false;
   /// Memory of a run goes in bulk at its end: see sim::Arena. The bodies must keep nothing on the
   /// heap beyond their run, as those of the catalog do not.
   bool arena = false;

@@ -181,6 +181,23 @@ TEST_F(OracleTest, nobody_may_notice_what_is_benign) {
   EXPECT_EQ(noticed("root/open(a.bin)#1 kill_before"), std::pair(0UL, 0UL));
 }
 
+TEST_F(OracleTest, who_was_told_early_that_its_time_was_over_may_say_so_and_nothing_else) {
+  plan_.faults = {parse_fault("client/poll()#1 time_out").value()};
+  standard_error_ = "something\n";
+  const auto found = [&](Story story, int error) {
+    story.begins(client, "make").ends(client, "make", a_bin, error).all_end();
+    return std::pair(judged(oracle::works, story).size(), judged(oracle::quiet, story).size());
+  };
+  const Story planned = Story().fact(client, fact::fired, "time_out");
+  EXPECT_EQ(found(planned, ETIMEDOUT), std::pair(0UL, 0UL));
+  EXPECT_EQ(found(planned, EIO), std::pair(1UL, 0UL));
+  plan_.faults = {};
+  const Story chosen = Story().fact(client, fact::early, "");
+  EXPECT_EQ(found(chosen, ETIMEDOUT), std::pair(0UL, 0UL));
+  EXPECT_EQ(found(chosen, EIO), std::pair(1UL, 0UL));
+  EXPECT_EQ(found(Story(), ETIMEDOUT), std::pair(1UL, 1UL));
+}
+
 TEST_F(OracleTest, what_somebody_had_to_send_when_it_was_killed_is_lost) {
   plan_.faults = {parse_fault("client/send(tracker)#1 fail_once EAGAIN").value()};
   standard_error_ = "something\n";

@@ -515,6 +515,23 @@ TEST_P(StageProcesses, a_limit_ends_early_once_or_from_now_on_unless_something_i
       std::pair(std::string("rrr"), 0U));
 }
 
+TEST_P(StageProcesses, a_limit_may_end_early_by_chance_and_does_again_by_its_choices) {
+  const auto waits = [](const Outcome& outcome) {
+    const auto found = std::ranges::find(outcome.findings, "toy: waits", &Finding::claim);
+    return found == outcome.findings.end() ? "none" : found->seen;
+  };
+  std::size_t early = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Outcome outcome = run("listener", {.faults = {}, .choices = {}, .seed = seed});
+    EXPECT_EQ(outcome.faults_fired, 0U);
+    const Outcome again = run("listener", {.faults = {}, .choices = outcome.choices, .seed = {}});
+    EXPECT_EQ(waits(again), waits(outcome)) << to_text(outcome.choices);
+    early += waits(outcome).find('l') == std::string::npos ? 0U : 1U;
+  }
+  EXPECT_GT(early, 0U);
+  EXPECT_LT(early, 40U);
+}
+
 TEST_P(StageProcesses, a_child_that_its_parent_kills_is_a_death_and_no_crash) {
   const Outcome outcome = run("executioner");
   EXPECT_THAT(outcome.findings, IsEmpty());

@@ -212,6 +212,32 @@ TEST(SimWorld, injects_errors_once_and_always_and_shortens) {
   EXPECT_EQ(seen(failing("root/write(file)#2 shorten")), "63");
 }
 
+TEST(SimWorld, a_limit_that_may_end_early_doubles_the_orders_where_that_is_tried) {
+  const Scenario scenario = alone([](Stage& stage) {
+    const auto ends = stage.os().make_pipe();
+    std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
+    for (int wait = 0; wait < 3; ++wait) {
+      static_cast<void>(stage.os().poll(items, std::chrono::hours(1)));
+    }
+    static_cast<void>(stage.os().close(ends->read));
+    static_cast<void>(stage.os().close(ends->write));
+    return ok();
+  });
+  const auto orders = [&](bool tries) {
+    SimWorld world({.tries_early_timeouts = tries});
+    ExhaustiveChoices choices;
+    std::size_t runs = 0;
+    do {
+      EXPECT_TRUE(world.run(scenario, {}, choices).findings.empty());
+      ++runs;
+    } while (choices.advance());
+    EXPECT_TRUE(choices.deterministic());
+    return runs;
+  };
+  EXPECT_EQ(orders(false), 1U);
+  EXPECT_EQ(orders(true), 8U);
+}
+
 TEST(SimWorld, an_interrupt_kills_whoever_minds_it_and_changes_nothing_for_others_T1) {
   const Scenario scenario = alone([](Stage& stage) {
     for (const os::Signal signal : tracker::ignored_signals) {
