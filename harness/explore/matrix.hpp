@@ -10,8 +10,8 @@
 // - kill_blocked, where the crossing waited;
 // - for each errno of its row fail_once and fail_always, but EINTR only once: signals without an
 //   end would be a livelock of the fault model's making, and no program can get out of it;
-// - fail_in_all, for each errno that may come for ever, where it is the first crossing on its object
-//   of a process that is started again when it has gone: a tracker, a worker;
+// - fail_in_all, for each errno that may come for ever, where it is the first crossing on its
+//   object of a process that is started again when it has gone: a tracker, a worker;
 // - shorten, where the row's traits say that it may take or give fewer bytes;
 // - time_out and time_out_always, where the crossing waited and had a limit;
 // - interrupt, if it is a tracker's.

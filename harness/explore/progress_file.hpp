@@ -33,8 +33,8 @@ class ProgressFile {
   /// In no file yet: what is added is kept until `open`, which writes it down.
   ProgressFile() = default;
 
-  /// Reads what is there, and goes on behind it. `build` tells builds and their gates apart. False, with the
-  /// reason, when the file cannot be written or is something else.
+  /// Reads what is there, and goes on behind it. `build` tells builds and their gates apart. False,
+  /// with the reason, when the file cannot be written or is something else.
   bool open(const std::string& path, std::uint64_t build, std::string& why);
 
   /// One fault, or a pair.

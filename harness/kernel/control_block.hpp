@@ -170,8 +170,8 @@ class SharedRun {
   Journal journal_;
 };
 
-/// One out of `options`, as the plan says, by chance, or the first. With `sticky` chance mostly lets
-/// things be.
+/// One out of `options`, as the plan says, by chance, or the first. With `sticky` chance mostly
+/// lets things be.
 std::uint32_t choose(ControlBlock& control_block, std::uint32_t options, bool sticky) noexcept;
 
 /// Who goes on when `current` asks, or cannot go on (`may_stay` false): an actor, or nothing for

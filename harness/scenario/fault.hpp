@@ -66,8 +66,8 @@ bool is_early_timeout(FaultKind kind) noexcept;
 /// Whether that call of a process in that role fails for ever, once the fault has struck.
 bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view call) noexcept;
 
-/// Whether death can leave a part of these bytes behind: those that go into a file. What goes into a
-/// pipe is there whole or not at all up to PIPE_BUF bytes (pipe(7)), and a message always is.
+/// Whether death can leave a part of these bytes behind: those that go into a file. What goes into
+/// a pipe is there whole or not at all up to PIPE_BUF bytes (pipe(7)), and a message always is.
 bool may_be_cut(std::string_view call, std::string_view object, std::int64_t bytes) noexcept;
 
 /// Whether nobody may notice it: an errno that came once and is to be retried away (responses.def);

@@ -13,6 +13,7 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/instrument/interceptor.hpp"
+#include "property_tests/harness/scenario/stage_pipes.hpp"
 #include "property_tests/harness/scenario/stage_worlds.hpp"
 
 namespace lastref::harness {
@@ -20,44 +21,6 @@ namespace {
 
 using testing::Contains;
 using testing::IsEmpty;
-
-void wait_readable(os::Os& os, os::Fd fd) {
-  os::PollItem item{.fd = fd, .want_read = true};
-  static_cast<void>(os.poll(std::span(&item, 1), std::nullopt));
-}
-
-/// All that is said on a pipe until nobody can say anything there.
-std::string read_all(os::Os& os, os::Fd fd) {
-  std::string text;
-  std::array<std::byte, 64> bytes{};
-  for (;;) {
-    wait_readable(os, fd);
-    const auto size = os.read(fd, bytes);
-    if (!size || *size == 0) {
-      return text;
-    }
-    text.append(reinterpret_cast<const char*>(bytes.data()), *size);
-  }
-}
-
-void say(os::Os& os, os::Fd fd, const std::string& text) {
-  static_cast<void>(os::write_all(os, fd, os::bytes_of(text)));
-}
-
-/// The end to read from, and the one to write to.
-std::array<os::UniqueFd, 2> make_pipe(os::Os& os) {
-  const auto pipe = os.make_pipe();
-  return {os::UniqueFd(os, pipe ? pipe->read : os::Fd::none),
-          os::UniqueFd(os, pipe ? pipe->write : os::Fd::none)};
-}
-
-/// How a child of this process ended, once it has.
-os::ChildExit end_of(Stage& stage, os::Fd process) {
-  wait_readable(stage.os(), process);
-  const auto exit = stage.os().wait_child(process);
-  expect(stage, exit && exit->has_value(), "a child that has ended can be reaped");
-  return exit && *exit ? **exit : os::ChildExit{.code = -1, .killed = false};
-}
 
 // Roles as entries.
 
@@ -270,78 +233,6 @@ Status hesitant_root(Stage& stage) {
   return ok();
 }
 
-// Death in the middle of a write.
-
-Status writer(Stage& stage) {
-  os::Os& os = stage.os();
-  const auto file = os.open(stage.folder() + "/file", {.write = true, .create = true});
-  static_cast<void>(os.write(*file, os::bytes_of("a")));
-  static_cast<void>(os.write(*file, os::bytes_of("bcdef")));
-  return os.close(*file);
-}
-
-/// Says what the writer has left.
-Status heir(Stage& stage) {
-  LASTREF_CHECK(stage.start("writer"));
-  stage.wait_for_quiet();
-  const std::string path = stage.folder() + "/file";
-  LASTREF_TRY(file, os::open_file(stage.os(), path, {}));
-  stage.refute("toy: left", read_all(stage.os(), file.get()));
-  return stage.os().unlink(path);
-}
-
-// Processes of one role, one after the other.
-
-Status closer(Stage& stage) {
-  os::Os& os = stage.os();
-  const Status removed = os.remove_folder(stage.folder() + "/nothing");
-  if (!failed_with(removed, std::errc::no_such_file_or_directory)) {
-    stage.refute("toy: another error", stage.role());
-  }
-  return ok();
-}
-
-Status closers_root(Stage& stage) {
-  for (int child = 0; child < 3; ++child) {
-    LASTREF_CHECK(stage.start("closer"));
-    stage.wait_for_quiet();
-  }
-  return ok();
-}
-
-// Time.
-
-constexpr std::chrono::hours limit{1};
-
-/// Whether each of three waits for a child that is about to speak is in vain.
-Status listener(Stage& stage) {
-  os::Os& os = stage.os();
-  std::string waits;
-  for (int wait = 0; wait < 3; ++wait) {
-    auto [read, write] = make_pipe(os);
-    const auto child = os.spawn({.entry = "speaker",
-                                 .arguments = {},
-                                 .fds = {{.here = write.get(), .number_there = 3}},
-                                 .blocked = {}});
-    write.close_quietly();
-    os::PollItem item{.fd = read.get(), .want_read = true};
-    const os::Instant before = os.now();
-    const auto ready = os.poll(std::span(&item, 1), limit);
-    waits += ready != std::size_t{0} ? 'r' : os.now() - before >= limit ? 'l' : '?';
-    expect(stage, read_all(os, read.get()) == "a", "the child lives");
-    expect(stage, end_of(stage, child->process) == os::ChildExit{}, "and ends");
-    static_cast<void>(os.close(child->process));
-  }
-  stage.refute("toy: waits", waits);
-  return ok();
-}
-
-Status speaker(Stage& stage) {
-  const os::UniqueFd write(stage.os(), os::Fd{3});
-  say(stage.os(), write.get(), "a");
-  return ok();
-}
-
 // Ctrl-C.
 
 /// Lives on, or not, until nobody has the other side of 3.
@@ -420,9 +311,6 @@ const std::vector<Scenario>& toys_of_processes() {
              {{"root", [](Stage& stage) { return terminal_root(stage, /*ignores=*/false); }},
               {"mortal", [](Stage& stage) { return minder(stage, /*ignores=*/false); }},
               {"deaf", [](Stage& stage) { return minder(stage, /*ignores=*/true); }}}),
-      toy("heir", {{"root", heir}, {"writer", writer}}),
-      toy("closers", {{"root", closers_root}, {"closer", closer}}),
-      toy("listener", {{"root", listener}, {"speaker", speaker}}),
       toy("processors", {{"root", processors_root}}),
   };
   return all;
@@ -456,80 +344,6 @@ TEST_P(StageProcesses, points_of_a_started_role_have_its_name_and_its_parents_th
 
 TEST_P(StageProcesses, a_run_has_two_processors_whatever_the_machine_has) {
   EXPECT_THAT(run("processors").findings, IsEmpty());
-}
-
-TEST_P(StageProcesses, a_kill_amid_a_write_leaves_half_of_its_bytes) {
-  const auto left = [&](const char* fault) {
-    const Outcome outcome =
-        run("heir", {.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}});
-    const auto found = std::ranges::find(outcome.findings, "toy: left", &Finding::claim);
-    return std::pair(found == outcome.findings.end() ? "nothing" : found->seen, outcome.kills);
-  };
-  EXPECT_EQ(left("writer/write(file)#2 kill_before"), std::pair(std::string("a"), 1U));
-  EXPECT_EQ(left("writer/write(file)#2 kill_amid"), std::pair(std::string("abc"), 1U));
-  EXPECT_EQ(left("writer/write(file)#2 kill_after"), std::pair(std::string("abcdef"), 1U));
-  // One byte is there, or it is not.
-  EXPECT_EQ(left("writer/write(file)#1 kill_amid"), std::pair(std::string("abcdef"), 0U));
-}
-
-TEST_P(StageProcesses, what_fails_in_all_fails_in_those_that_are_started_later_as_well) {
-  const auto others = [&](const char* fault) {
-    std::vector<std::string> roles;
-    for (const Finding& finding :
-         run("closers", {.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}})
-             .findings) {
-      roles.push_back(finding.seen);
-    }
-    return roles;
-  };
-  using Roles = std::vector<std::string>;
-  EXPECT_EQ(others("closer/remove_folder(nothing)#1 fail_always EBUSY"), Roles{"closer"});
-  EXPECT_EQ(others("closer/remove_folder(nothing)#1 fail_in_all EBUSY"),
-            (Roles{"closer", "closer#2", "closer#3"}));
-  EXPECT_EQ(others("closer#2/remove_folder(nothing)#1 fail_in_all EBUSY"),
-            (Roles{"closer#2", "closer#3"}));
-}
-
-TEST_P(StageProcesses, a_limit_ends_early_once_or_from_now_on_unless_something_is_ready) {
-  const auto waits = [&](const Plan& plan) {
-    const Outcome outcome = run("listener", plan);
-    const auto found = std::ranges::find(outcome.findings, "toy: waits", &Finding::claim);
-    return std::pair(found == outcome.findings.end() ? "none" : found->seen, outcome.faults_fired);
-  };
-  std::vector<Fault> timeouts;
-  for (const Fault& fault : matrix_of(enumerate("listener").crossings)) {
-    if (is_early_timeout(fault.kind)) {
-      timeouts.push_back(fault);
-    }
-  }
-  ASSERT_EQ(timeouts.size(), 6U) << "two for each wait with a limit, and none for those without";
-  const char* const in_vain[] = {"lrr", "lll", "rlr", "rll", "rrl", "rrl"};
-  for (std::size_t at = 0; at < timeouts.size(); ++at) {
-    EXPECT_EQ(waits({.faults = {timeouts[at]}, .choices = {}, .seed = {}}),
-              std::pair(std::string(in_vain[at]), 1U))
-        << to_text(timeouts[at]);
-  }
-  // Of a wait without a limit nobody can say that it is over.
-  EXPECT_EQ(
-      waits({.faults = {parse_fault("root/poll()#2 time_out").value()}, .choices = {}, .seed = {}}),
-      std::pair(std::string("rrr"), 0U));
-}
-
-TEST_P(StageProcesses, a_limit_may_end_early_by_chance_and_does_again_by_its_choices) {
-  const auto waits = [](const Outcome& outcome) {
-    const auto found = std::ranges::find(outcome.findings, "toy: waits", &Finding::claim);
-    return found == outcome.findings.end() ? "none" : found->seen;
-  };
-  std::size_t early = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const Outcome outcome = run("listener", {.faults = {}, .choices = {}, .seed = seed});
-    EXPECT_EQ(outcome.faults_fired, 0U);
-    const Outcome again = run("listener", {.faults = {}, .choices = outcome.choices, .seed = {}});
-    EXPECT_EQ(waits(again), waits(outcome)) << to_text(outcome.choices);
-    early += waits(outcome).find('l') == std::string::npos ? 0U : 1U;
-  }
-  EXPECT_GT(early, 0U);
-  EXPECT_LT(early, 40U);
 }
 
 TEST_P(StageProcesses, a_child_that_its_parent_kills_is_a_death_and_no_crash) {

@@ -220,8 +220,8 @@ TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
   EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
 }
 
-/// Who stands by cannot listen any more, and leaves the end of the pool to the leader, which goes on
-/// only when nobody else can.
+/// Who stands by cannot listen any more, and leaves the end of the pool to the leader, which goes
+/// on only when nobody else can.
 TEST(SimScenarios, a_hearer_that_has_given_in_waits_for_the_leader_B8) {
   expect_well(a_message_is_longer_than_a_pipe(),
               {"root/poll()#3 fail_always ENOMEM", "root/poll()#9 pause"});
