@@ -1,5 +1,7 @@
 #include <memory>
 
+#include <lastref/npy.hpp>
+
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
@@ -21,7 +23,7 @@ void dump(Stage& stage, TemporaryResources& resources) {
     const Status dumped = stage.product().operation("dump", [&]() -> Status {
       return status_of(resources.publish([&](os::Fd file) {
         stage.tell("a dump is on its way");
-        return os::write_all(stage.os(), file, os::bytes_of("an array"));
+        return write_npy(stage.os(), file, numbered());
       }));
     });
     if (!dumped) {

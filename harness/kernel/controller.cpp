@@ -14,6 +14,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "harness/kernel/files_there.hpp"
 #include "harness/kernel/patience.hpp"
 
 namespace lastref::harness {
@@ -122,6 +123,11 @@ void KernelController::run() {
     }
   }
   reap();
+  look_at_files();
+}
+
+void KernelController::look_at_files() {
+  read_files_below(context_.watched, context_.run.journal().size(), files_);
 }
 
 bool KernelController::take() {
@@ -233,6 +239,7 @@ bool KernelController::ask_tracker() {
   if (!observe(fact::counted) || !anybody_lives()) {
     return true;
   }
+  look_at_files();
   const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false);
   if (next) {
     give_turn(control_block(), *next);

@@ -9,9 +9,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/instrument/standstill.hpp"
 #include "harness/kernel/process.hpp"
+#include "harness/oracle/file_look.hpp"
 
 namespace lastref::harness {
 
@@ -22,6 +25,8 @@ class KernelController final : public Standstill {
 
   /// From the birth of the root to the last death. The control_block is reset and has its plan.
   void run();
+  /// What was in the files of the run whenever they were looked at, once it is over too.
+  std::vector<FileLook> take_files() noexcept { return std::move(files_); }
 
  private:
   ControlBlock& control_block() noexcept { return context_.run.control_block(); }
@@ -62,6 +67,8 @@ class KernelController final : public Standstill {
   bool observe_at_once();
   /// The same right after a kill, in the plans that ask then.
   bool show_death();
+  /// Keeps what is in the files that are there.
+  void look_at_files();
   /// Lets the tracker go until it waits again. False as above.
   bool let_tracker_go();
   /// Before anybody else gets the turn: whoever comes next must not meet us half gone.
@@ -71,6 +78,7 @@ class KernelController final : public Standstill {
   bool has_own_pids_;
   std::uint64_t observed_at_ = 0;
   bool death_unseen_ = false;
+  std::vector<FileLook> files_;
   int question_ = -1;  ///< The connection of a question to the tracker, while there is one.
 };
 

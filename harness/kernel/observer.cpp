@@ -148,7 +148,11 @@ bool KernelController::observe_at_once() {
   const auto known = std::span(control_block().processes).first(control_block().processes_used);
   const bool anybody_holds = std::ranges::any_of(
       known, [](const Process& process) { return process.live && process.base != "tracker"; });
-  return !anybody_holds || observe(fact::counted_at_once);
+  if (anybody_holds && !observe(fact::counted_at_once)) {
+    return false;
+  }
+  look_at_files();
+  return true;
 }
 
 }  // namespace lastref::harness

@@ -32,6 +32,8 @@ struct RunContext {
   /// is being made.
   std::string second_tree = {};
   bool makes_second_tree = false;
+  /// For the controller: a folder, below which is what the run has made on shared memory.
+  std::string watched = {};
 
   bool plays_in(std::string_view name) const noexcept {
     return ambient != nullptr && ambient->name == name;

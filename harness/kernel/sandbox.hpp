@@ -35,6 +35,8 @@ class Sandbox {
   /// Absolute paths of what is left, ordered. The sandbox's own folders are not among
   /// them.
   std::vector<std::string> left() const;
+  /// The folder that all of that is in.
+  std::string watched() const;
   void wipe() const;
   /// In good order, once: nothing of the sandbox stays.
   void leave() const;
@@ -45,7 +47,6 @@ class Sandbox {
   void fall_back();
   void set_environment() const noexcept;
   bool is_ours(const std::string& path) const;
-  std::string watched() const;
 
   std::string degraded_;
   std::string root_;

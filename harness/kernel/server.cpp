@@ -63,7 +63,8 @@ class Server {
                  .files = sandbox_.files(),
                  .spare = sandbox_.spare(),
                  .elsewhere = sandbox_.elsewhere(),
-                 .has_walls = sandbox_.degraded().empty()} {
+                 .has_walls = sandbox_.degraded().empty(),
+                 .watched = sandbox_.watched()} {
     make_pollers();
   }
 
@@ -142,7 +143,8 @@ Outcome Server::perform(const RunRequest& request) {
   }
   context_.scenario = &*scenario;
   set_ambient(request.plan.ambient);
-  KernelController(context_, context_.has_walls).run();
+  KernelController controller(context_, context_.has_walls);
+  controller.run();
   sandbox_.restore();
 
   std::vector<std::string> left = sandbox_.left();
@@ -157,7 +159,8 @@ Outcome Server::perform(const RunRequest& request) {
                                 .records = run_.journal().settle(),
                                 .left = std::move(left),
                                 .left_after_sweep = std::move(left_after_sweep),
-                                .standard_error = standard_error});
+                                .standard_error = standard_error,
+                                .files = controller.take_files()});
   const ControlBlock& control_block = run_.control_block();
   outcome.reached = control_block.interceptors.reached;
   outcome.probes = control_block.interceptors.probes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/journal/record.hpp"
+#include "harness/oracle/file_look.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/scenario/world.hpp"
 
@@ -27,6 +28,8 @@ struct Evidence {
   /// The same after the next start, which sweeps up.
   std::vector<std::string> left_after_sweep;
   std::string standard_error;
+  /// In the order in which they were looked at.
+  std::vector<FileLook> files = {};
 };
 
 /// What one oracle says of a run.

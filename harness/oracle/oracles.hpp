@@ -58,6 +58,20 @@ Judgement is_private(const Evidence& evidence);
 /// one way to the final one is a rename. What an outside party writes is its own.
 Judgement no_corruption(const Evidence& evidence);
 
+// Whenever nothing moves, after a kill that leaves somebody alive, and when the run is over, what
+// has its final name is whole, by a reader of our own, and has nothing in it that nobody wrote.
+// What an outside party wrote over is its own.
+
+/// The files of arrays. Where the scenario says what it sends, each has the data of something sent.
+Judgement arrays_are_whole(const Evidence& evidence);
+/// The files of live caches, from when their maker has one: each slot has what somebody put there.
+Judgement live_caches_are_whole(const Evidence& evidence);
+/// The same of preserved ones.
+Judgement preserved_caches_are_whole(const Evidence& evidence);
+/// The ledgers of trees: what the tracker counts is on record, and only what was cut by a kill or a
+/// failed write is cut short.
+Judgement ledgers_are_whole(const Evidence& evidence);
+
 /// What callers of a cache were told has an order that write-once slots allow.
 Judgement caches_are_linearizable(const Evidence& evidence);
 

@@ -375,6 +375,20 @@ Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(SimProcess& caller, 
   return entries;
 }
 
+namespace {
+
+/// All that is below a folder, each folder before what is in it.
+template <typename Visit>
+void visit_below(const Inode& folder, const std::string& path, const Visit& visit) {
+  for (const auto& [name, entry] : folder.entries) {
+    const std::string below = std::string(path).append("/").append(name);
+    visit(below, *entry.inode);
+    visit_below(*entry.inode, below, visit);
+  }
+}
+
+}  // namespace
+
 void SimKernel::keep_what_is_there() {
   for (std::uint64_t number = 1; number < next_inode_; ++number) {
     first_inodes_.insert(number);
@@ -383,17 +397,21 @@ void SimKernel::keep_what_is_there() {
 
 std::vector<std::string> SimKernel::leftovers() const {
   std::vector<std::string> paths;
-  const auto visit = [&](const auto& self, const Inode& folder, const std::string& path) -> void {
-    for (const auto& [name, entry] : folder.entries) {
-      const std::string below = std::string(path).append("/").append(name);
-      if (!first_inodes_.contains(entry.inode->number)) {
-        paths.push_back(below);
-      }
-      self(self, *entry.inode, below);
+  visit_below(*root_, "", [&](const std::string& path, const Inode& inode) {
+    if (!first_inodes_.contains(inode.number)) {
+      paths.push_back(path);
     }
-  };
-  visit(visit, *root_, "");
+  });
   return paths;
+}
+
+void SimKernel::for_each_file(
+    const std::function<void(const std::string&, const std::string&)>& look) const {
+  visit_below(*root_, "", [&](const std::string& path, const Inode& inode) {
+    if (inode.kind == os::FileKind::regular) {
+      look(path, inode.bytes);
+    }
+  });
 }
 
 }  // namespace lastref::harness::sim

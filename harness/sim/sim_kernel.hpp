@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -286,6 +287,8 @@ class SimKernel {
   static std::shared_ptr<Description> description(const SimProcess& caller, os::Fd fd);
   /// The paths of all files, folders and so on, but those that were there at first.
   std::vector<std::string> leftovers() const;
+  /// Calls `look` with the path and the content of every regular file.
+  void for_each_file(const std::function<void(const std::string&, const std::string&)>& look) const;
   /// What is there now does not count as left over.
   void keep_what_is_there();
 

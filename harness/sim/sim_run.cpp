@@ -136,7 +136,25 @@ bool SimRun::has_moved() {
 bool SimRun::ask_tracker() {
   observed_at = interceptors.crossings;
   observe(*this, fact::counted);
+  if (anybody_lives()) {
+    look_at_files();
+  }
   return true;
+}
+
+bool SimRun::anybody_lives() const {
+  return std::ranges::any_of(by_index, [](const Member* member) {
+    const SimProcess& process = member->system->process();
+    return process.life == SimProcess::Life::running && !process.doomed;
+  });
+}
+
+void SimRun::look_at_files() {
+  machine.kernel.for_each_file([this](const std::string& path, const std::string& bytes) {
+    if (may_be_published(path) && bytes.size() <= looked_at_size_max) {
+      files.push_back({.path = path, .bytes = bytes, .moment = journal.size()});
+    }
+  });
 }
 
 bool SimRun::let_doomed_go() {

@@ -16,6 +16,7 @@
 #include "harness/instrument/plan_interceptor.hpp"
 #include "harness/instrument/standstill.hpp"
 #include "harness/journal/record.hpp"
+#include "harness/oracle/file_look.hpp"
 #include "harness/scenario/world.hpp"
 #include "harness/sim/sim_os.hpp"
 
@@ -69,6 +70,9 @@ struct SimRun final : Standstill {
             std::string_view name,
             std::string_view text,
             std::int64_t value = 0);
+  bool anybody_lives() const;
+  /// Keeps what is in the files that are there.
+  void look_at_files();
   bool has_moved() override;
   bool ask_tracker() override;
   bool let_doomed_go() override;
@@ -81,6 +85,7 @@ struct SimRun final : Standstill {
   Machine machine;
   std::shared_ptr<SimProcess> maker;  ///< Whose child the root is
   std::vector<Record> journal;
+  std::vector<FileLook> files;  ///< as they were looked at
   std::map<const SimProcess*, std::unique_ptr<Member>> members;
   std::vector<Member*> by_index;
   std::string listener;  ///< Path of the socket that was bound last

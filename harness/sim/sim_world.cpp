@@ -97,6 +97,9 @@ void go(SimRun& run) {
     }
     if (rest == sim::Scheduler::Rest::look) {
       sim::observe_at_once(run);
+      if (run.anybody_lives()) {
+        run.look_at_files();
+      }
       continue;
     }
     const bool endless = rest == sim::Scheduler::Rest::endless;
@@ -165,12 +168,14 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   go(*run);
   steps_ = run->machine.scheduler.steps();
 
+  run->look_at_files();
   Evidence evidence{.scenario = scenario,
                     .plan = plan,
                     .records = run->journal,
                     .left = left(*run),
                     .left_after_sweep = {},
-                    .standard_error = run->machine.kernel.standard_error};
+                    .standard_error = run->machine.kernel.standard_error,
+                    .files = std::move(run->files)};
   if (!evidence.left.empty()) {
     start_again(*run);
     evidence.left_after_sweep = left(*run);

@@ -1,0 +1,61 @@
+#include "harness/kernel/files_there.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace lastref::harness {
+namespace {
+
+/// Nothing of a file that is too large, or cannot be read.
+bool read_file(int folder, const char* name, std::string& into) {
+  const int fd = ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) {
+    return false;
+  }
+  struct stat status {};
+  bool is_read = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                 static_cast<std::uint64_t>(status.st_size) <= looked_at_size_max;
+  if (is_read) {
+    into.resize(static_cast<std::size_t>(status.st_size));
+    is_read = ::read(fd, into.data(), into.size()) == status.st_size;
+  }
+  ::close(fd);
+  return is_read;
+}
+
+}  // namespace
+
+void read_files_below(const std::string& folder, std::size_t moment, std::vector<FileLook>& into) {
+  DIR* const stream = ::opendir(folder.c_str());
+  if (stream == nullptr) {
+    return;
+  }
+  const std::size_t first = into.size();
+  std::vector<std::string> folders;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    std::string path = folder + '/' + entry->d_name;
+    if (entry->d_type == DT_DIR && name != "." && name != "..") {
+      folders.push_back(std::move(path));
+    } else if (entry->d_type == DT_REG && may_be_published(path)) {
+      FileLook look{.path = std::move(path), .bytes = {}, .moment = moment};
+      if (read_file(::dirfd(stream), entry->d_name, look.bytes)) {
+        into.push_back(std::move(look));
+      }
+    }
+  }
+  ::closedir(stream);
+  std::ranges::sort(
+      into.begin() + static_cast<std::ptrdiff_t>(first), into.end(), {}, &FileLook::path);
+  std::ranges::sort(folders);
+  for (const std::string& each : folders) {
+    read_files_below(each, moment, into);
+  }
+}
+
+}  // namespace lastref::harness

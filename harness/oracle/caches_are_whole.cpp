@@ -1,0 +1,122 @@
+// whole: live and preserved caches. What was put is known from the operations "put", which begin
+// with "<cache> <slot> <hash of the value>".
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/oracle/file_readers.hpp"
+#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/whole_files.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+/// "<slot> <hash>" of all that was ever put.
+using Puts = std::set<std::string, std::less<>>;
+
+Puts puts_of(std::span<const Record> records) {
+  Puts puts;
+  for (const Record& record : records) {
+    if (record.kind == RecordKind::operation_begin && record.name == "put") {
+      const std::string_view asked = record.text.view();
+      puts.emplace(asked.substr(std::min(asked.find(' ') + 1, asked.size())));
+    }
+  }
+  return puts;
+}
+
+/// The first slot whose value nobody has put there.
+std::optional<std::string> stranger_in(const std::vector<StoredValue>& values, const Puts& puts) {
+  const auto found = std::ranges::find_if(values, [&](const StoredValue& each) {
+    return !puts.contains(std::to_string(each.slot) + ' ' + std::to_string(hash_of(each.bytes)));
+  });
+  return found == values.end()
+             ? std::nullopt
+             : std::optional("slot " + std::to_string(found->slot) + " has what nobody put there");
+}
+
+/// The pid that begins the name of a live cache.
+std::optional<os::Pid> maker_of(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  os::Pid pid = 0;
+  const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), pid);
+  return wrong == std::errc{} ? std::optional(pid) : std::nullopt;
+}
+
+/// Whether the last cache that a process of that pid began to make was made. Until then its file is
+/// nobody's.
+bool has_made_its_last(os::Pid pid, std::span<const Record> records) {
+  std::map<std::uint16_t, os::Pid> pids;
+  bool has_made = false;
+  for (const Record& record : records) {
+    if (is_fact(record, fact::born)) {
+      pids[record.process] = static_cast<os::Pid>(record.value);
+    } else if (record.name == "make a cache" && pids[record.process] == pid) {
+      has_made = record.kind == RecordKind::operation_end && record.error == 0;
+    }
+  }
+  return has_made;
+}
+
+bool is_live_cache(std::string_view path) {
+  return path.ends_with(".cache") && maker_of(path);
+}
+
+/// What anything else was renamed to is a preserved cache: see for_each_file.
+bool is_preserved(std::string_view path, std::span<const Record> before) {
+  return std::ranges::any_of(before, [name = journal_text(path)](const Record& record) {
+    return (record.call == Call::rename || record.call == Call::rename_new) && record.error == 0 &&
+           record.kind == RecordKind::end && record.text == name;
+  });
+}
+
+}  // namespace
+
+Judgement live_caches_are_whole(const Evidence& evidence) {
+  Judgement judgement;
+  const Puts puts = puts_of(evidence.records);
+  const auto judge = [&](const FileLook& look, std::span<const Record> before) {
+    ++judgement.look.seen;
+    const ReadFile<LiveCache> cache = read_live_cache(look.bytes);
+    if (!cache) {
+      if (has_made_its_last(*maker_of(look.path), before)) {
+        judgement.findings.push_back(broken_file("a live cache", look, cache.error()));
+      }
+      return;
+    }
+    judgement.look.filled += cache->values.empty() ? 0U : 1U;
+    if (const auto stranger = stranger_in(cache->values, puts)) {
+      judgement.findings.push_back(broken_file("a live cache", look, *stranger));
+    }
+  };
+  for_each_file(evidence, is_live_cache, judge);
+  return judgement;
+}
+
+Judgement preserved_caches_are_whole(const Evidence& evidence) {
+  Judgement judgement;
+  const Puts puts = puts_of(evidence.records);
+  const auto is_possible = [](std::string_view path) { return !path.ends_with(".npy"); };
+  const auto judge = [&](const FileLook& look, std::span<const Record> before) {
+    if (!is_preserved(look.path, before)) {
+      return;
+    }
+    ++judgement.look.seen;
+    const ReadFile<std::vector<StoredValue>> values = read_preserved_cache(look.bytes);
+    if (!values) {
+      judgement.findings.push_back(broken_file("a preserved cache", look, values.error()));
+      return;
+    }
+    judgement.look.filled += values->empty() ? 0U : 1U;
+    if (const auto stranger = stranger_in(*values, puts)) {
+      judgement.findings.push_back(broken_file("a preserved cache", look, *stranger));
+    }
+  };
+  for_each_file(evidence, is_possible, judge);
+  return judgement;
+}
+
+}  // namespace lastref::harness::oracle

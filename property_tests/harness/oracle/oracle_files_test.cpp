@@ -1,0 +1,102 @@
+// oracle_files_test: what the oracles of whole files say of planted looks at files.
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "property_tests/harness/oracle/oracle_story.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* array_path = "/run/lastref_memmapping_folder_1_a_call/1-1-a.npy";
+constexpr const char* cache_path = "/run/10-a.cache";
+constexpr const char* ledger_path = "/run/a/ledger";
+
+class WholeFiles : public OracleTest {
+ protected:
+  /// After all of the story, there was this.
+  Judgement of(Oracle oracle,
+               const Story& story,
+               const std::string& path,
+               std::string bytes) const {
+    Evidence evidence = evidence_of(story);
+    evidence.files.push_back(
+        {.path = path, .bytes = std::move(bytes), .moment = story.records().size()});
+    return oracle(evidence);
+  }
+};
+
+TEST_F(WholeFiles, a_torn_array_is_found) {
+  const Judgement judgement = of(oracle::arrays_are_whole, Story(), array_path, "torn");
+  ASSERT_THAT(judgement.findings, SizeIs(1));
+  EXPECT_THAT(judgement.findings[0].seen, HasSubstr(array_path));
+  EXPECT_EQ(judgement.look, (Look{.seen = 1, .filled = 0}));
+}
+
+TEST_F(WholeFiles, what_an_outside_party_wrote_is_its_own_until_it_is_replaced) {
+  const Story planted = Story().fact(client, fact::outside, array_path);
+  EXPECT_THAT(of(oracle::arrays_are_whole, planted, array_path, "torn").findings, IsEmpty());
+  const Story replaced = Story(planted).crossed(root, Call::rename, array_path);
+  EXPECT_THAT(of(oracle::arrays_are_whole, replaced, array_path, "torn").findings, SizeIs(1));
+}
+
+TEST_F(WholeFiles, other_files_are_of_no_kind) {
+  for (const auto oracle : {oracle::arrays_are_whole,
+                            oracle::live_caches_are_whole,
+                            oracle::preserved_caches_are_whole,
+                            oracle::ledgers_are_whole}) {
+    EXPECT_EQ(of(oracle, Story(), "/run/a.bin", "torn").look, Look());
+  }
+}
+
+TEST_F(WholeFiles, a_live_cache_is_nobodys_until_it_is_made) {
+  const Story begun = Story().begins(root, "make a cache", "");
+  EXPECT_THAT(of(oracle::live_caches_are_whole, begun, cache_path, "").findings, IsEmpty());
+  const Story made = Story(begun).ends(root, "make a cache", "");
+  EXPECT_THAT(of(oracle::live_caches_are_whole, made, cache_path, "").findings, SizeIs(1));
+  const Story another = Story(made).begins(root, "make a cache", "");
+  EXPECT_THAT(of(oracle::live_caches_are_whole, another, cache_path, "").findings, IsEmpty());
+}
+
+TEST_F(WholeFiles, a_preserved_cache_is_what_was_renamed) {
+  const std::string one_value = std::string("\x10\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16) + 'v';
+  const Story kept = Story().crossed(root, Call::rename_new, "/run/kept");
+  EXPECT_EQ(of(oracle::preserved_caches_are_whole, Story(), "/run/kept", one_value).look, Look());
+  EXPECT_THAT(of(oracle::preserved_caches_are_whole, kept, "/run/kept", one_value).findings[0].seen,
+              HasSubstr("slot 0 has what nobody put there"));
+  const std::string put = "cache 0 " + std::to_string(hash_of("v"));
+  const Story right =
+      Story().says(root, "put", put.c_str()).crossed(root, Call::rename, "/run/kept");
+  EXPECT_THAT(of(oracle::preserved_caches_are_whole, right, "/run/kept", one_value).findings,
+              IsEmpty());
+  EXPECT_THAT(of(oracle::preserved_caches_are_whole, right, "/run/kept", "short").findings,
+              SizeIs(1));
+}
+
+TEST_F(WholeFiles, what_is_counted_is_on_record) {
+  const std::string nothing(64, '\0');
+  const Story counted = Story().says(root, "register").counted(pid_of_root, 1);
+  const Judgement judgement = of(oracle::ledgers_are_whole, counted, ledger_path, nothing);
+  ASSERT_THAT(judgement.findings, SizeIs(1));
+  EXPECT_THAT(judgement.findings[0].seen, HasSubstr("file:/run/a.bin is counted and not in it"));
+  const Story later = Story(counted).says(root, "release");
+  EXPECT_THAT(of(oracle::ledgers_are_whole, later, ledger_path, nothing).findings, IsEmpty());
+}
+
+TEST_F(WholeFiles, a_ledger_is_cut_short_by_a_kill_of_its_tracker_alone) {
+  const std::string torn = std::string("+\0\5\0", 4) + std::string(60, 'x');
+  EXPECT_THAT(of(oracle::ledgers_are_whole, Story(), ledger_path, torn).findings, SizeIs(1));
+  const Story killed = Story().died(tracker, fact::killed);
+  EXPECT_THAT(of(oracle::ledgers_are_whole, killed, ledger_path, torn).findings, IsEmpty());
+  const Story another = Story().died(client, fact::killed);
+  EXPECT_THAT(of(oracle::ledgers_are_whole, another, ledger_path, torn).findings, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace lastref::harness
