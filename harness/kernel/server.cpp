@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <map>
 #include <utility>
 
 #include <lastref/temporary_resources.hpp>
@@ -22,6 +23,7 @@
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/wire.hpp"
 #include "harness/oracle/evidence.hpp"
+#include "harness/oracle/results.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -72,6 +74,9 @@ class Server {
   Outcome perform(const RunRequest& request);
 
  private:
+  Outcome play(const Scenario& scenario, const Plan& plan, const PossibleResults* possible);
+  /// What clean runs of it come to; they are made first, once.
+  const PossibleResults* possible_results(const Scenario& scenario, const Plan& plan);
   void load(const Plan& plan);
   /// The next start: sweeps up behind what was killed, in a process of its own.
   void sweep();
@@ -82,6 +87,8 @@ class Server {
   SharedRun run_;
   Sandbox sandbox_;
   RunContext context_;
+  std::map<std::string, PossibleResults> possible_;  ///< by scenario
+  PossibleResults* learns_ = nullptr;                ///< what a run that is under way is made for
 };
 
 void Server::load(const Plan& plan) {
@@ -136,13 +143,32 @@ Outcome Server::perform(const RunRequest& request) {
   const auto& all = *options_.scenarios;
   const auto scenario = std::ranges::find(all, request.scenario, &Scenario::name);
   LASTREF_ASSERT(scenario != all.end());
+  return play(*scenario, request.plan, possible_results(*scenario, request.plan));
+}
+
+const PossibleResults* Server::possible_results(const Scenario& scenario, const Plan& plan) {
+  if (!is_compared_with_clean(plan)) {
+    return nullptr;
+  }
+  const auto [found, is_new] = possible_.try_emplace(scenario.name);
+  if (is_new) {
+    learns_ = &found->second;
+    for (const Plan& clean : clean_plans_to_compare()) {
+      play(scenario, clean, nullptr);
+    }
+    learns_ = nullptr;
+  }
+  return &found->second;
+}
+
+Outcome Server::play(const Scenario& scenario, const Plan& plan, const PossibleResults* possible) {
   sandbox_.prepare();
-  load(request.plan);
-  if (!scenario->in_matrix()) {
+  load(plan);
+  if (!scenario.in_matrix()) {
     run_.control_block().interceptors.crossings_allowed = crossings_max_at_scale;
   }
-  context_.scenario = &*scenario;
-  set_ambient(request.plan.ambient);
+  context_.scenario = &scenario;
+  set_ambient(plan.ambient);
   KernelController controller(context_, context_.has_walls);
   controller.run();
   sandbox_.restore();
@@ -154,13 +180,18 @@ Outcome Server::perform(const RunRequest& request) {
     sweep();
     left_after_sweep = sandbox_.left();
   }
-  Outcome outcome = outcome_of({.scenario = *scenario,
-                                .plan = request.plan,
-                                .records = run_.journal().settle(),
-                                .left = std::move(left),
-                                .left_after_sweep = std::move(left_after_sweep),
-                                .standard_error = standard_error,
-                                .files = controller.take_files()});
+  const Evidence evidence = {.scenario = scenario,
+                             .plan = plan,
+                             .records = run_.journal().settle(),
+                             .left = std::move(left),
+                             .left_after_sweep = std::move(left_after_sweep),
+                             .standard_error = standard_error,
+                             .files = controller.take_files(),
+                             .possible = possible};
+  if (learns_ != nullptr) {
+    learns_->add(oracle::results_of(evidence));
+  }
+  Outcome outcome = outcome_of(evidence);
   const ControlBlock& control_block = run_.control_block();
   outcome.reached = control_block.interceptors.reached;
   outcome.probes = control_block.interceptors.probes;

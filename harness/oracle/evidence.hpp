@@ -17,6 +17,8 @@
 
 namespace lastref::harness {
 
+class PossibleResults;
+
 struct Evidence {
   const Scenario& scenario;
   const Plan& plan;
@@ -30,6 +32,8 @@ struct Evidence {
   std::string standard_error;
   /// In the order in which they were looked at.
   std::vector<FileLook> files = {};
+  /// What clean runs came to, if this one is to be compared with them.
+  const PossibleResults* possible = nullptr;
 };
 
 /// What one oracle says of a run.

@@ -36,6 +36,7 @@ constexpr std::array oracles = {
     Oracle{"error-surfaced", oracle::error_surfaced},
     Oracle{"quiet", oracle::quiet},
     Oracle{"works", oracle::works},
+    Oracle{"same", oracle::same},
 };
 
 constexpr std::size_t last_of_each_process = 10;

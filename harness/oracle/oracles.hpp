@@ -86,6 +86,11 @@ Judgement quiet(const Evidence& evidence);
 /// that stops at its first error would show nothing, in silence.
 Judgement works(const Evidence& evidence);
 
+/// Benign errors, short counts and signals that are ignored change no result: every answer, and
+/// every file that is left, is one that a clean run has in some order. Of a pause nothing is said:
+/// it is another order, and no sample of clean runs has them all. See Results.
+Judgement same(const Evidence& evidence);
+
 /// What the scenario itself found wrong.
 Judgement refuted(const Evidence& evidence);
 

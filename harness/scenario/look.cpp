@@ -28,6 +28,8 @@ std::string_view name_of(Waiver waiver) noexcept {
       return "the scenario leaves it to the next start";
     case Waiver::ambient:
       return "another promise in this ambient";
+    case Waiver::no_fault:
+      return "no fault was planned";
   }
   LASTREF_ASSERT(false);
 }

@@ -22,9 +22,10 @@ enum class Waiver : std::uint8_t {
   no_promise,      ///< A protocol without a ledger promises nothing past its tracker's death.
   next_start,      ///< The scenario or the ambient leaves it to the next start.
   ambient,         ///< The ambient makes it another promise.
+  no_fault,        ///< It judges runs by what others came to that had no fault.
 };
 
-inline constexpr Waiver last_waiver = Waiver::ambient;
+inline constexpr Waiver last_waiver = Waiver::no_fault;
 
 /// For reports: "the whole tree was killed".
 std::string_view name_of(Waiver waiver) noexcept;

@@ -154,7 +154,23 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
   return run(scenario, plan, choices);
 }
 
+const PossibleResults* SimWorld::possible_results(const Scenario& scenario, const Plan& plan) {
+  if (!is_compared_with_clean(plan)) {
+    return nullptr;
+  }
+  const auto [found, is_new] = possible_.try_emplace(scenario.name);
+  if (is_new) {
+    learns_ = &found->second;
+    for (const Plan& clean : clean_plans_to_compare()) {
+      run(scenario, clean);
+    }
+    learns_ = nullptr;
+  }
+  return &found->second;
+}
+
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choices) {
+  const PossibleResults* const possible = possible_results(scenario, plan);
   std::unique_lock alone(table_of_errors(), std::defer_lock);
   std::shared_lock together(table_of_errors(), std::defer_lock);
   plans_errors(plan) ? alone.lock() : together.lock();
@@ -175,13 +191,17 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
                     .left = left(*run),
                     .left_after_sweep = {},
                     .standard_error = run->machine.kernel.standard_error,
-                    .files = std::move(run->files)};
+                    .files = std::move(run->files),
+                    .possible = possible};
   if (!evidence.left.empty()) {
     start_again(*run);
     evidence.left_after_sweep = left(*run);
   }
 
   const sim::ArenaPause outlives_the_run;
+  if (learns_ != nullptr) {
+    learns_->add(oracle::results_of(evidence));
+  }
   Outcome outcome = outcome_of(evidence);
   outcome.reached = run->interceptors.reached;
   outcome.probes = run->interceptors.probes;

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
 #include "harness/choice/choices.hpp"
 #include "harness/journal/record.hpp"
+#include "harness/oracle/results.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
@@ -46,11 +48,16 @@ class SimWorld final : public World {
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
+  /// What clean runs of it come to; they are made first, once.
+  const PossibleResults* possible_results(const Scenario& scenario, const Plan& plan);
+
   SimOptions options_;
   std::set<std::string> warm_;  ///< Scenarios that have had a run outside of the arena
   bool keeps_journal_ = false;
   std::string journal_;
   std::uint64_t steps_ = 0;
+  std::map<std::string, PossibleResults> possible_;  ///< by scenario
+  PossibleResults* learns_ = nullptr;                ///< what a run that is under way is made for
 };
 
 }  // namespace lastref::harness

@@ -1,0 +1,114 @@
+#include "harness/oracle/results.hpp"
+
+#include <algorithm>
+
+#include "harness/instrument/fd_names.hpp"
+#include "harness/oracle/error_names.hpp"
+
+namespace lastref::harness {
+namespace oracle {
+namespace {
+
+/// Each part of a path as it is called in every run.
+std::string path_without_chance(std::string_view path) {
+  std::string text;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/', 1), path.size());
+    const std::string_view part = path.substr(0, end);
+    text.append(part.starts_with('/') ? "/" : "").append(object_of(part));
+    path.remove_prefix(end);
+  }
+  return text;
+}
+
+/// What stands in front of a path stays.
+std::string text_without_chance(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash == std::string_view::npos
+             ? std::string(text)
+             : std::string(text.substr(0, slash)) + path_without_chance(text.substr(slash));
+}
+
+void add_words(const Evidence& evidence, Results& results) {
+  using Thread = std::pair<std::uint16_t, std::uint16_t>;
+  std::map<Thread, std::vector<std::string>> under_way;
+  std::map<std::string, int> counts;
+  for (const Record& record : evidence.records) {
+    std::vector<std::string>& words = under_way[{record.process, record.actor}];
+    if (record.kind == RecordKind::operation_begin) {
+      std::string word = std::string(record.role.view()) + ' ' + std::string(record.name.view()) +
+                         ' ' + text_without_chance(record.text.view());
+      const int k = ++counts[word];
+      words.push_back(word + '#' + std::to_string(k));
+    } else if (record.kind == RecordKind::operation_end && !words.empty()) {
+      results[words.back()] =
+          record.error != 0 ? name_of_error(record.error) : text_without_chance(record.text.view());
+      words.pop_back();
+    }
+  }
+}
+
+/// A live cache has chance in it.
+bool has_chance_in_it(std::string_view path) {
+  return path.ends_with(".cache");
+}
+
+void add_files(const Evidence& evidence, Results& results) {
+  for (const std::string& path : evidence.left) {
+    results["left " + path_without_chance(path)];
+  }
+  for (const FileLook& look : evidence.files) {
+    if (look.moment == evidence.records.size() && !has_chance_in_it(look.path)) {
+      results["left " + path_without_chance(look.path)] = std::to_string(hash_of(look.bytes));
+    }
+  }
+}
+
+}  // namespace
+
+Results results_of(const Evidence& evidence) {
+  Results results;
+  add_words(evidence, results);
+  add_files(evidence, results);
+  return results;
+}
+
+}  // namespace oracle
+
+std::vector<Plan> clean_plans_to_compare() {
+  constexpr std::uint64_t orders = 15;
+  std::vector<Plan> plans(1);
+  for (std::uint64_t seed = 1; seed <= orders; ++seed) {
+    plans.emplace_back().seed = seed;
+  }
+  return plans;
+}
+
+bool is_compared_with_clean(const Plan& plan) {
+  return plan.ambient.empty() && !plan.faults.empty() &&
+         std::ranges::all_of(plan.faults, is_benign);
+}
+
+void PossibleResults::add(const oracle::Results& results) {
+  ++runs_;
+  for (const auto& [result, value] : results) {
+    ++values_[result][value];
+  }
+}
+
+std::set<std::string> PossibleResults::of(std::string_view result) const {
+  std::set<std::string> values;
+  std::uint64_t runs = 0;
+  if (const auto found = values_.find(result); found != values_.end()) {
+    for (const auto& [value, count] : found->second) {
+      values.insert(value);
+      runs += count;
+    }
+  }
+  if (runs < runs_) {
+    values.insert("nothing");
+  }
+  return values;
+}
+
+}  // namespace lastref::harness

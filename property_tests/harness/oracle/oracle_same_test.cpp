@@ -1,0 +1,100 @@
+// oracle_same_test: what a run came to, and how it is compared with clean ones.
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/oracle/results.hpp"
+#include "property_tests/harness/oracle/oracle_story.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+const Site read_site{.role = "client", .name = "read", .object = "lock", .k = 1};
+
+class Same : public OracleTest {
+ protected:
+  Same() { plan_.faults = {{.site = read_site, .kind = FaultKind::fail_once, .error = EINTR}}; }
+
+  void learn(const Story& story) { possible_.add(oracle::results_of(evidence_of(story))); }
+  Judgement of(const Story& story) const {
+    Evidence evidence = evidence_of(story);
+    evidence.possible = &possible_;
+    return oracle::same(evidence);
+  }
+
+  PossibleResults possible_;
+};
+
+TEST_F(Same, results_have_no_pid_and_no_chance_in_them) {
+  const std::string hex(32, 'a');
+  const std::string array =
+      "file:/run/lastref_memmapping_folder_12_" + hex + "_call/1-2-" + hex + ".npy";
+  const Story story = Story().says(client, "hold", array.c_str());
+  EXPECT_THAT(oracle::results_of(evidence_of(story)),
+              ElementsAre(Pair("client hold file:/run/arrays:call/array#1",
+                               "file:/run/arrays:call/array")));
+}
+
+TEST_F(Same, a_word_that_fails_is_found) {
+  learn(Story().says(client, "hold"));
+  EXPECT_THAT(of(Story().says(client, "hold")).findings, IsEmpty());
+  const Judgement judgement = of(Story().begins(client, "hold").ends(client, "hold", a_bin, EINTR));
+  ASSERT_THAT(judgement.findings, SizeIs(1));
+  EXPECT_THAT(judgement.findings[0].seen, HasSubstr("is \"EINTR\""));
+  EXPECT_EQ(judgement.look, (Look{.seen = 1, .filled = 1}));
+}
+
+TEST_F(Same, a_word_too_few_and_one_too_many_are_found) {
+  learn(Story().says(client, "hold"));
+  EXPECT_THAT(of(Story()).findings, SizeIs(1));
+  EXPECT_THAT(of(Story().says(client, "hold").says(client, "hold")).findings, SizeIs(1));
+}
+
+TEST_F(Same, a_file_with_other_bytes_is_found) {
+  left_ = {"/run/kept"};
+  const Story story;
+  Evidence clean = evidence_of(story);
+  clean.files = {{.path = "/run/kept", .bytes = "bytes", .moment = clean.records.size()}};
+  possible_.add(oracle::results_of(clean));
+  Evidence disturbed = evidence_of(story);
+  disturbed.possible = &possible_;
+  disturbed.files = {{.path = "/run/kept", .bytes = "byte", .moment = disturbed.records.size()}};
+  EXPECT_THAT(oracle::same(disturbed).findings, SizeIs(1));
+  left_.clear();
+  EXPECT_THAT(of(story).findings, SizeIs(1));
+}
+
+TEST_F(Same, what_two_orders_come_to_is_possible) {
+  learn(Story().says(client, "hold"));
+  learn(Story());
+  const Judgement judgement = of(Story());
+  EXPECT_THAT(judgement.findings, IsEmpty());
+  EXPECT_EQ(judgement.look, (Look{.seen = 1, .filled = 0}));
+}
+
+TEST_F(Same, a_pause_is_another_order) {
+  learn(Story().says(client, "hold"));
+  plan_.faults = {{.site = read_site, .kind = FaultKind::pause}};
+  EXPECT_EQ(of(Story()).look.waiver, Waiver::has_order);
+}
+
+TEST_F(Same, what_may_be_noticed_is_not_compared) {
+  EXPECT_TRUE(is_compared_with_clean(plan_));
+  plan_.faults.push_back({.site = read_site, .kind = FaultKind::kill_before});
+  EXPECT_FALSE(is_compared_with_clean(plan_));
+  plan_.faults.clear();
+  EXPECT_FALSE(is_compared_with_clean(plan_));
+  EXPECT_EQ(of(Story()).look.waiver, Waiver::no_fault);
+}
+
+}  // namespace
+}  // namespace lastref::harness
