@@ -77,6 +77,7 @@ class Server {
   Outcome play(const Scenario& scenario, const Plan& plan, const PossibleResults* possible);
   /// What clean runs of it come to; they are made first, once.
   const PossibleResults* possible_results(const Scenario& scenario, const Plan& plan);
+  void learn(const Scenario& scenario, const std::vector<Plan>& plans, PossibleResults& possible);
   void load(const Plan& plan);
   /// The next start: sweeps up behind what was killed, in a process of its own.
   void sweep();
@@ -143,7 +144,26 @@ Outcome Server::perform(const RunRequest& request) {
   const auto& all = *options_.scenarios;
   const auto scenario = std::ranges::find(all, request.scenario, &Scenario::name);
   LASTREF_ASSERT(scenario != all.end());
-  return play(*scenario, request.plan, possible_results(*scenario, request.plan));
+  const PossibleResults* const possible = possible_results(*scenario, request.plan);
+  Outcome outcome = play(*scenario, request.plan, possible);
+  if (is_unlike_clean_runs(outcome) && possible_[scenario->name].wants_more()) {
+    Plan clean;
+    clean.wants_crossings = true;
+    const std::vector<Crossing> crossings = play(*scenario, clean, nullptr).crossings;
+    learn(*scenario, more_plans_to_compare(crossings), possible_[scenario->name]);
+    outcome = play(*scenario, request.plan, possible);
+  }
+  return outcome;
+}
+
+void Server::learn(const Scenario& scenario,
+                   const std::vector<Plan>& plans,
+                   PossibleResults& possible) {
+  learns_ = &possible;
+  for (const Plan& plan : plans) {
+    play(scenario, plan, nullptr);
+  }
+  learns_ = nullptr;
 }
 
 const PossibleResults* Server::possible_results(const Scenario& scenario, const Plan& plan) {
@@ -152,11 +172,7 @@ const PossibleResults* Server::possible_results(const Scenario& scenario, const 
   }
   const auto [found, is_new] = possible_.try_emplace(scenario.name);
   if (is_new) {
-    learns_ = &found->second;
-    for (const Plan& clean : clean_plans_to_compare()) {
-      play(scenario, clean, nullptr);
-    }
-    learns_ = nullptr;
+    learn(scenario, clean_plans_to_compare(), found->second);
   }
   return &found->second;
 }

@@ -84,6 +84,23 @@ std::vector<Plan> clean_plans_to_compare() {
   return plans;
 }
 
+std::vector<Plan> more_plans_to_compare(const std::vector<Crossing>& clean) {
+  std::set<Site> sites;
+  for (const Crossing& crossing : clean) {
+    sites.insert(crossing.site);
+  }
+  std::vector<Plan> plans;
+  for (const Site& site : sites) {
+    plans.emplace_back().faults = {{.site = site, .kind = FaultKind::pause}};
+  }
+  return plans;
+}
+
+bool is_unlike_clean_runs(const Outcome& outcome) {
+  return std::ranges::any_of(
+      outcome.findings, [](const Finding& finding) { return finding.claim.starts_with("same: "); });
+}
+
 bool is_compared_with_clean(const Plan& plan) {
   return plan.ambient.empty() && !plan.faults.empty() &&
          std::ranges::all_of(plan.faults, is_benign);

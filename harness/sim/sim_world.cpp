@@ -150,21 +150,45 @@ std::vector<T> copy(const std::vector<T>& from) {
 }  // namespace
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
-  ListedChoices choices(plan.choices, plan.seed);
-  return run(scenario, plan, choices);
+  const auto once = [&] {
+    ListedChoices choices(plan.choices, plan.seed);
+    return run(scenario, plan, choices);
+  };
+  Outcome outcome = once();
+  if (is_unlike_clean_runs(outcome) && learn_more(scenario)) {
+    outcome = once();
+  }
+  return outcome;
+}
+
+bool SimWorld::learn_more(const Scenario& scenario) {
+  PossibleResults& possible = possible_[scenario.name];
+  if (!possible.wants_more()) {
+    return false;
+  }
+  Plan clean;
+  clean.wants_crossings = true;
+  learn(scenario, more_plans_to_compare(run(scenario, clean).crossings), possible);
+  return true;
+}
+
+void SimWorld::learn(const Scenario& scenario,
+                     const std::vector<Plan>& plans,
+                     PossibleResults& possible) {
+  for (const Plan& plan : plans) {
+    learns_ = &possible;
+    run(scenario, plan);
+    learns_ = nullptr;
+  }
 }
 
 const PossibleResults* SimWorld::possible_results(const Scenario& scenario, const Plan& plan) {
-  if (!is_compared_with_clean(plan)) {
+  if (!is_compared_with_clean(plan) || learns_ != nullptr) {
     return nullptr;
   }
   const auto [found, is_new] = possible_.try_emplace(scenario.name);
   if (is_new) {
-    learns_ = &found->second;
-    for (const Plan& clean : clean_plans_to_compare()) {
-      run(scenario, clean);
-    }
-    learns_ = nullptr;
+    learn(scenario, clean_plans_to_compare(), found->second);
   }
   return &found->second;
 }

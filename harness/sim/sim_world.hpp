@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/choice/choices.hpp"
 #include "harness/journal/record.hpp"
@@ -50,6 +51,10 @@ class SimWorld final : public World {
  private:
   /// What clean runs of it come to; they are made first, once.
   const PossibleResults* possible_results(const Scenario& scenario, const Plan& plan);
+  void learn(const Scenario& scenario, const std::vector<Plan>& plans, PossibleResults& possible);
+  /// From more orders, for a scenario in which a run was unlike all clean ones. False: they are
+  /// known.
+  bool learn_more(const Scenario& scenario);
 
   SimOptions options_;
   std::set<std::string> warm_;  ///< Scenarios that have had a run outside of the arena
