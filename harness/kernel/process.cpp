@@ -17,6 +17,7 @@
 #include "harness/kernel/born.hpp"
 #include "harness/kernel/kernel_limits.hpp"
 #include "harness/kernel/kernel_stage.hpp"
+#include "harness/kernel/open_things.hpp"
 #include "harness/kernel/sandbox.hpp"
 
 namespace lastref::harness {
@@ -144,6 +145,7 @@ void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexce
 }
 
 void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth& birth) {
+  const OpenThings at_first = OpenThings::look();
   SerialInterceptor interceptor(context.run, context.faults, process);
   ForkingOs kernel(context, interceptor);
   InstrumentedOs os(kernel, interceptor);
@@ -152,8 +154,12 @@ void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth
   }
   interceptor.become(process, actor);
   const int code = perform(context, interceptor, os, birth);
+  // What it keeps count of itself, and what the kernel has whoever keeps count of it.
   for (const std::string& name : os.still_open()) {
     interceptor.fact(fact::fd_left, {}, name);
+  }
+  for (const std::string& name : OpenThings::look().more_than(at_first)) {
+    interceptor.fact(fact::fd_left, "as /proc has it", name);
   }
   interceptor.end(code);
 }

@@ -1,4 +1,7 @@
 // no-fd-or-map-leak: who ends in good order has closed what it opened.
+//
+// What is left is told by the instruments, which keep count, and in the kernel world by the process
+// as /proc has it, whoever keeps count: that the text of the fact says.
 #include <algorithm>
 
 #include "harness/oracle/oracles.hpp"
@@ -29,7 +32,7 @@ Judgement no_fd_leak(const Evidence& evidence) {
       judgement.findings.push_back(
           {.claim = "no-fd-or-map-leak: who ends in good order has closed what it opened",
            .seen = std::string(record.role.view()) + " left " + std::string(record.object.view()) +
-                   " open"});
+                   " open" + (record.text.empty() ? "" : ", ") + std::string(record.text.view())});
     }
   }
   return judgement;
