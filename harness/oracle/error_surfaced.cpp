@@ -35,10 +35,7 @@ bool made_good(const Record& failed, const Record& later) noexcept {
     return false;
   }
   const bool is_same = later.call == failed.call && later.object == failed.object.view();
-  // An interrupted call that was made again has been answered; what that one fails with is another
-  // story, and judged as such.
-  const bool is_done = later.error == 0 || (later.error == ENOENT && !later.injected) ||
-                       (failed.error == EINTR && later.error != EINTR);
+  const bool is_done = later.error == 0 || (later.error == ENOENT && !later.injected);
   // Gone is gone, whoever did it.
   const bool by_another = is_removal(failed.call) && later.error == 0 && !failed.text.empty() &&
                           later.text == failed.text.view();
@@ -203,9 +200,11 @@ bool matters(const Record& failed, const Operations& operations) {
          std::ranges::none_of(operations.of_process(failed), is_last);
 }
 
+/// Whether a fault brings this very error for ever. One that brings another is another story.
 bool comes_again(const Record& failed, const Evidence& evidence) {
   return std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
-    return fails_for_ever(fault, failed.role.view(), failed.name.view());
+    return fault.error == failed.error &&
+           fails_for_ever(fault, failed.role.view(), failed.name.view());
   });
 }
 

@@ -54,23 +54,6 @@ TEST_F(OracleTest, an_error_is_made_good_on_the_same_thing_alone_and_by_success)
   EXPECT_EQ(after(Story(failed).crossed(root, Call::unlink, "").on("a.bin")), 1U);
 }
 
-TEST_F(OracleTest, an_interrupted_call_is_made_good_by_being_made_again) {
-  const auto after = [&](const char* object, int error) {
-    return judged(oracle::error_surfaced,
-                  Story()
-                      .injected(client, Call::open, EINTR)
-                      .on("a.bin")
-                      .crossed(client, Call::open, "", error)
-                      .on(object)
-                      .all_end())
-        .size();
-  };
-  EXPECT_EQ(after("a.bin", 0), 0U);
-  EXPECT_EQ(after("a.bin", ENOSPC), 0U) << "another story";
-  EXPECT_EQ(after("a.bin", EINTR), 1U);
-  EXPECT_EQ(after("b.bin", 0), 1U);
-}
-
 TEST_F(OracleTest, an_operation_that_takes_another_location_has_fallen_back) {
   const auto after = [&](const Story& inside, int error) {
     return judged(oracle::error_surfaced,
@@ -224,6 +207,8 @@ TEST_F(OracleTest, what_is_to_be_retried_and_comes_for_ever_is_told_but_what_is_
   };
   EXPECT_EQ(unheard("client/connect(socket)#1 fail_once EAGAIN", Call::connect, EAGAIN), 0U);
   EXPECT_EQ(unheard("client/connect(socket)#1 fail_always EAGAIN", Call::connect, EAGAIN), 1U);
+  EXPECT_EQ(unheard("client/connect(socket)#1 fail_always ENOENT", Call::connect, EAGAIN), 0U)
+      << "it is another error that comes for ever";
   EXPECT_EQ(unheard("client/unlink(a.bin)#1 fail_always ENOENT", Call::unlink, ENOENT), 0U);
 }
 
