@@ -52,7 +52,8 @@ bool read_entries(std::span<const std::byte> packet, std::vector<Counted>& into)
 CountsPacket read_counts(std::span<const std::byte> packet, std::vector<Counted>& into) {
   const bool is_reply = packet.size() >= header_size && packet[1] == verb_reply;
   // A tracker without a descriptor for us refuses, and says why; that is no count of nothing.
-  if (!is_reply || number_at<std::uint32_t>(packet, status_at) != 0 || !read_entries(packet, into)) {
+  if (!is_reply || number_at<std::uint32_t>(packet, status_at) != 0 ||
+      !read_entries(packet, into)) {
     return CountsPacket::malformed;
   }
   const bool more = (number_at<std::uint16_t>(packet, 2) & flag_more) != 0;

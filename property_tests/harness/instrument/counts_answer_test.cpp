@@ -68,9 +68,9 @@ TEST(CountsAnswer, is_not_what_is_cut_short_or_says_something_else) {
 
 TEST(CountsAnswer, is_not_a_refusal) {
   const auto refusal = tracker::encode_split({.verb = tracker::Verb::reply,
-                                        .id = 1,
-                                        .status = static_cast<std::uint32_t>(EMFILE),
-                                        .entries = {}});
+                                              .id = 1,
+                                              .status = static_cast<std::uint32_t>(EMFILE),
+                                              .entries = {}});
   ASSERT_EQ(refusal.size(), 1U);
   std::vector<Counted> read;
   EXPECT_EQ(read_counts(refusal.front(), read), CountsPacket::malformed);

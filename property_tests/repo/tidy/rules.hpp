@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 17> at_the_kernel = {
+inline constexpr std::array<std::string_view, 19> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
@@ -24,7 +24,9 @@ inline constexpr std::array<std::string_view, 17> at_the_kernel = {
     "harness/instrument/instrumented_os",
     "harness/journal/journal",
     "harness/kernel/",
+    "harness/program/program",  // Its children are its own; those of Os are nobody's.
     "property_tests/attack/other_user",
+    "property_tests/harness/program/",
     "property_tests/impl/backends/embedded_test",
     "property_tests/support/process_actions",
     "property_tests/impl/cache/forked",
