@@ -39,6 +39,7 @@ struct Machine {
              const os::SpawnOptions& options);
 
   Choices& choices;
+  bool late_words = false;  ///< Whether `choices` are asked if a word that is stored is seen late.
   SimKernel kernel;
   Scheduler scheduler;
   /// Whether there is what shall be started; spawn says ENOENT if not.

@@ -65,6 +65,7 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
 void prepare(SimRun& run, const SimOptions& options) {
   run.machine.scheduler.split_deaths = options.split_deaths;
   run.tries_early_timeouts = options.tries_early_timeouts;
+  run.machine.late_words = options.late_words;
   run.machine.knows = [&run](const os::SpawnOptions& how) {
     return sim::is_entry(how.entry) || run.part_of(how) != nullptr;
   };

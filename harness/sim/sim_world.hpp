@@ -25,6 +25,9 @@ struct SimOptions {
   /// Exhaustive enumeration lets each limit that somebody waits for end early as well. By chance
   /// they do in any case.
   bool tries_early_timeouts = false;
+  /// A store to a shared word may be seen late: see sim::LateStores. Then lists of answers do not
+  /// fit the kernel world.
+  bool late_words = false;
   /// Memory of a run goes in bulk at its end: see sim::Arena. The bodies must keep nothing on the
   /// heap beyond their run, as those of the catalog do not.
   bool arena = false;

@@ -1,8 +1,8 @@
 // SharedWord: a word in a shared map that processes race on.
 //
 // Its operations are steps, so the harness can switch or kill between any two of them, and show to
-// others late what the orders named here let it; the product pays an empty virtual call. Nothing else touches such a word but as plain bytes, before anybody
-// shares it.
+// others as late as the orders let it what was stored; the product pays an empty virtual call.
+// Nothing else touches such a word but as plain bytes, before anybody shares it.
 #pragma once
 
 #include <atomic>

@@ -54,6 +54,7 @@ class DirectedOs final : public ScriptedOs {
   std::uint32_t user_id() noexcept override { return user; }
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
   void step(Step step) noexcept override;
+  void touch(const os::WordAccess& access) noexcept override { step(access.step); }
 
  private:
   struct Hooks;

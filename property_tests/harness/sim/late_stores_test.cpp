@@ -18,8 +18,7 @@ constexpr std::uint64_t ready = 1;
 class LateStoresTest : public testing::Test {
  protected:
   LateStoresTest() {
-    const auto fd =
-        kernel_.open(*writer_, "/tmp/file", {.write = true, .create = true});
+    const auto fd = kernel_.open(*writer_, "/tmp/file", {.write = true, .create = true});
     EXPECT_TRUE(fd);
     file_ = fd.value_or(os::Fd::none);
     write("\0\0\0\0\0\0\0\0old value", 0);
