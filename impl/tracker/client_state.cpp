@@ -245,6 +245,7 @@ void Client::State::forget_everything() {
 }
 
 Status Client::State::spawn_tracker() {
+  started_at_ = os_.now();
   LASTREF_TRY(child,
               os_.spawn({.entry = entry_point,
                          .arguments = {paths_.folder},

@@ -103,8 +103,9 @@ struct Client::State {
   std::uint64_t posted_ = 0;      // messages so far
   std::uint64_t on_its_way_ = 0;  // how many of them the kernel has, or an announcement replaced
   std::optional<Error> broken_;
-  int trackers_ = 0;     // started since one last answered
-  int connections_ = 0;  // tried since the tracker last answered
+  int trackers_ = 0;          // started since one last answered a question, or lived long
+  os::Instant started_at_{};  // the last of them
+  int connections_ = 0;       // tried since the tracker last answered
   int poll_failures_ = 0;
   int starved_ = 0;  // times that there was no descriptor to connect with
   int doubts_ = 0;   // times in a row that nobody could say whether the tree has a future

@@ -10,6 +10,8 @@ namespace lastref::tracker {
 namespace {
 
 constexpr int trackers_max = 3;
+/// What kills a tracker after that is another thing each time.
+constexpr std::chrono::seconds tracker_lives_long{1};
 constexpr int connections_max = 8;
 constexpr int poll_failures_max = 10;
 constexpr int doubts_max = 10;
@@ -152,7 +154,6 @@ void Client::State::take_answer(Message& answer) {
       return;
     }
     announced_ = true;
-    trackers_ = 0;
     connections_ = 0;
     starved_ = 0;
     os_.step(Step::client_recovered);
@@ -178,6 +179,7 @@ void Client::State::take_answer(Message& answer) {
     holdings_.erase(request.message.entries.front().resource);
   }
   requests_.erase(found);
+  trackers_ = 0;
   monitor_->notify_all();
 }
 
@@ -242,6 +244,10 @@ void Client::State::handle_tracker_death(std::string& notice) {
   }
   tracker_.close_quietly();
   announced_ = false;
+  // One that only hears what we hold may die of whatever it meets next, and so may all others.
+  if (os_.now() - started_at_ >= tracker_lives_long) {
+    trackers_ = 0;
+  }
   if (trackers_ >= trackers_max) {
     os_.saw(Probe::trackers_given_up);
     give_up({.code = std::errc::connection_aborted,
