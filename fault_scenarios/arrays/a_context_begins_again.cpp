@@ -1,3 +1,5 @@
+#include <lastref/npy.hpp>
+
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
@@ -10,7 +12,7 @@ Status dump(Stage& stage, TemporaryResources& resources) {
     return status_of(resources.publish([&](os::Fd file) {
       stage.tell("a dump is on its way");
       stage.await("the context has ended");
-      return os::write_all(stage.os(), file, os::bytes_of("an array"));
+      return write_npy(stage.os(), file, numbered());
     }));
   });
 }

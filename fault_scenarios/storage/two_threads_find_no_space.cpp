@@ -1,12 +1,12 @@
 #include <array>
 
+#include <lastref/npy.hpp>
+
 #include "fault_scenarios/storage/storage.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
 namespace lastref::harness {
 namespace {
-
-constexpr std::uint64_t size = 3 * page_size;
 
 /// Writes when the other one is about to write as well. Its path, if it has one.
 Status dump(Stage& stage,
@@ -14,12 +14,11 @@ Status dump(Stage& stage,
             const std::string& own,
             const std::string& other,
             std::string& path) {
-  const std::string bytes(size, 'x');
   const Status dumped = stage.product().operation("dump", [&]() -> Status {
     LASTREF_TRY(file, parent.resources().publish([&](os::Fd fd) {
       stage.tell(own);
       stage.await(other);
-      return os::write_all(stage.os(), fd, os::bytes_of(bytes));
+      return write_npy(stage.os(), fd, numbered(3));
     }));
     path = file->path();
     return ok();

@@ -46,6 +46,7 @@ Scenario a_record_is_cut_short() {
       .rows = {"T6"},
       .roles = {{"root", root}},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
+      .spoils_ledger = true,
   };
 }
 

@@ -46,19 +46,21 @@ std::optional<os::Pid> maker_of(std::string_view path) {
   return wrong == std::errc{} ? std::optional(pid) : std::nullopt;
 }
 
-/// Whether the last cache that a process of that pid began to make was made. Until then its file is
-/// nobody's.
-bool has_made_its_last(os::Pid pid, std::span<const Record> records) {
+/// Whether all caches that a process of that pid began to make were made. Until then a file of its
+/// is nobody's.
+bool has_made_all(os::Pid pid, std::span<const Record> records) {
   std::map<std::uint16_t, os::Pid> pids;
-  bool has_made = false;
+  int under_way = 0;
+  bool has_failed = false;
   for (const Record& record : records) {
     if (is_fact(record, fact::born)) {
       pids[record.process] = static_cast<os::Pid>(record.value);
     } else if (record.name == "make a cache" && pids[record.process] == pid) {
-      has_made = record.kind == RecordKind::operation_end && record.error == 0;
+      under_way += record.kind == RecordKind::operation_begin ? 1 : -1;
+      has_failed = has_failed || record.error != 0;
     }
   }
-  return has_made;
+  return under_way == 0 && !has_failed;
 }
 
 bool is_live_cache(std::string_view path) {
@@ -82,7 +84,7 @@ Judgement live_caches_are_whole(const Evidence& evidence) {
     ++judgement.look.seen;
     const ReadFile<LiveCache> cache = read_live_cache(look.bytes);
     if (!cache) {
-      if (has_made_its_last(*maker_of(look.path), before)) {
+      if (has_made_all(*maker_of(look.path), before)) {
         judgement.findings.push_back(broken_file("a live cache", look, cache.error()));
       }
       return;

@@ -49,7 +49,7 @@ struct Moment {
 };
 
 void compare(const Evidence& evidence, const Moment& moment, Judgement& judgement) {
-  if (moment.last == nullptr || evidence.scenario.no_ledger) {
+  if (moment.last == nullptr || evidence.scenario.no_ledger || evidence.scenario.spoils_ledger) {
     return;
   }
   for (const std::string_view counted : counted_at_the_end_of(moment.before)) {

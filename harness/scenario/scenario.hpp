@@ -49,6 +49,8 @@ struct Scenario {
   /// Its tracker keeps no ledger (loky mode): what it could not remove, or had when it was killed,
   /// stays.
   bool no_ledger = false;
+  /// An outsider writes into a ledger: what it has lost by that is not the tracker's.
+  bool spoils_ledger = false;
   /// A tree of it dies whole: what that leaves may stay until the next start.
   bool leaves_to_the_next_start = false;
   /// Resources that the scenario leaves behind on purpose (it forgot them), as to_text gives them.
