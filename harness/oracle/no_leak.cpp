@@ -17,7 +17,12 @@ bool may_leave(const Evidence& evidence, const Record& record) {
     return fails_for_ever(fault, record.role.view(), record.name.view());
   });
   const bool is_needed = is_for_ever && is_tracker(record) && is_needed_to_clean_up(record.call);
-  return is_needed || has_two_faults(evidence);
+  // Of trackers that all die of one thing, the root starts no more than a few.
+  const bool is_in_all =
+      is_tracker(record) && std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
+        return fault.kind == FaultKind::fail_in_all;
+      });
+  return is_in_all || is_needed || has_two_faults(evidence);
 }
 
 /// Why nobody could clean up at once: what it takes was made to fail, the whole tree was killed, or
