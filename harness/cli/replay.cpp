@@ -8,6 +8,7 @@
 #include "harness/cli/names.hpp"
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/explore/compared_world.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/report/text.hpp"
 
@@ -37,7 +38,9 @@ class Replay {
     if (const std::string& degraded = invocation_.worlds.degraded(); !degraded.empty()) {
       std::cerr << "lastref: the kernel world is DEGRADED: " << degraded << '\n';
     }
-    const Outcome outcome = invocation_.worlds.first()->run(*scenario, plan_);
+    CleanResults clean;
+    const Outcome outcome =
+        ComparedWorld(*invocation_.worlds.first(), clean).run(*scenario, plan_);
     if (options_.trace) {
       for (const Crossing& crossing : outcome.crossings) {
         std::cout << to_text(crossing) << '\n';

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
 #include <span>
 #include <tuple>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/explore/compared_world.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/explore/memory.hpp"
@@ -39,11 +41,15 @@ struct Setting {
 class Campaign {
  public:
   Campaign(std::span<World* const> worlds, const CampaignOptions& options)
-      : worlds_(worlds),
-        options_(options),
+      : options_(options),
         memory_(options.memory == nullptr ? own_memory_ : *options.memory),
         started_(now()),
-        tally_(worlds.front()->name()) {}
+        tally_(worlds.front()->name()) {
+    for (World* const world : worlds) {
+      compared_.push_back(std::make_unique<ComparedWorld>(*world, clean_results_));
+      worlds_.push_back(compared_.back().get());
+    }
+  }
 
   Report run() {
     begin();
@@ -104,7 +110,9 @@ class Campaign {
   void say(CampaignPhase phase, std::size_t total);
   Job job_of(std::size_t index, CampaignPhase phase, Plan&& made);
 
-  std::span<World* const> worlds_;
+  CleanResults clean_results_;
+  std::vector<std::unique_ptr<ComparedWorld>> compared_;
+  std::vector<World*> worlds_;
   const CampaignOptions& options_;
   ProgressFile own_memory_;  ///< In no file: if nobody gave one.
   ProgressFile& memory_;
@@ -483,6 +491,7 @@ void Campaign::say_what_is_left_out() {
 void Campaign::finish() {
   tally_.finish(report_);
   say_what_is_left_out();
+  report_.runs_to_compare = clean_results_.runs();
   report_.seconds = seconds();
   std::ranges::sort(report_.missed, [](const Missed& one, const Missed& other) {
     return std::tie(one.scenario, one.fault) < std::tie(other.scenario, other.fault);

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <map>
 #include <utility>
 
 #include <lastref/temporary_resources.hpp>
@@ -23,7 +22,6 @@
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/wire.hpp"
 #include "harness/oracle/evidence.hpp"
-#include "harness/oracle/results.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -74,10 +72,6 @@ class Server {
   Outcome perform(const RunRequest& request);
 
  private:
-  Outcome play(const Scenario& scenario, const Plan& plan, const PossibleResults* possible);
-  /// What clean runs of it come to; they are made first, once.
-  const PossibleResults* possible_results(const Scenario& scenario, const Plan& plan);
-  void learn(const Scenario& scenario, const std::vector<Plan>& plans, PossibleResults& possible);
   void load(const Plan& plan);
   /// The next start: sweeps up behind what was killed, in a process of its own.
   void sweep();
@@ -88,8 +82,6 @@ class Server {
   SharedRun run_;
   Sandbox sandbox_;
   RunContext context_;
-  std::map<std::string, PossibleResults> possible_;  ///< by scenario
-  PossibleResults* learns_ = nullptr;                ///< what a run that is under way is made for
 };
 
 void Server::load(const Plan& plan) {
@@ -142,42 +134,10 @@ void Server::set_ambient(const std::string& name) {
 
 Outcome Server::perform(const RunRequest& request) {
   const auto& all = *options_.scenarios;
-  const auto scenario = std::ranges::find(all, request.scenario, &Scenario::name);
-  LASTREF_ASSERT(scenario != all.end());
-  const PossibleResults* const possible = possible_results(*scenario, request.plan);
-  Outcome outcome = play(*scenario, request.plan, possible);
-  if (is_unlike_clean_runs(outcome) && possible_[scenario->name].wants_more()) {
-    Plan clean;
-    clean.wants_crossings = true;
-    const std::vector<Crossing> crossings = play(*scenario, clean, nullptr).crossings;
-    learn(*scenario, more_plans_to_compare(crossings), possible_[scenario->name]);
-    outcome = play(*scenario, request.plan, possible);
-  }
-  return outcome;
-}
-
-void Server::learn(const Scenario& scenario,
-                   const std::vector<Plan>& plans,
-                   PossibleResults& possible) {
-  learns_ = &possible;
-  for (const Plan& plan : plans) {
-    play(scenario, plan, nullptr);
-  }
-  learns_ = nullptr;
-}
-
-const PossibleResults* Server::possible_results(const Scenario& scenario, const Plan& plan) {
-  if (!is_compared_with_clean(plan)) {
-    return nullptr;
-  }
-  const auto [found, is_new] = possible_.try_emplace(scenario.name);
-  if (is_new) {
-    learn(scenario, clean_plans_to_compare(), found->second);
-  }
-  return &found->second;
-}
-
-Outcome Server::play(const Scenario& scenario, const Plan& plan, const PossibleResults* possible) {
+  const auto found = std::ranges::find(all, request.scenario, &Scenario::name);
+  LASTREF_ASSERT(found != all.end());
+  const Scenario& scenario = *found;
+  const Plan& plan = request.plan;
   sandbox_.prepare();
   load(plan);
   if (!scenario.in_matrix()) {
@@ -202,11 +162,7 @@ Outcome Server::play(const Scenario& scenario, const Plan& plan, const PossibleR
                              .left = std::move(left),
                              .left_after_sweep = std::move(left_after_sweep),
                              .standard_error = standard_error,
-                             .files = controller.take_files(),
-                             .possible = possible};
-  if (learns_ != nullptr) {
-    learns_->add(oracle::results_of(evidence));
-  }
+                             .files = controller.take_files()};
   Outcome outcome = outcome_of(evidence);
   const ControlBlock& control_block = run_.control_block();
   outcome.reached = control_block.interceptors.reached;

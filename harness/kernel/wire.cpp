@@ -1,6 +1,7 @@
 #include "harness/kernel/wire.hpp"
 
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 namespace lastref::harness {
@@ -22,6 +23,14 @@ class Put {
     (*this)(all.size());
     for (const T& each : all) {
       visit(*this, each);
+    }
+  }
+  void operator()(const std::optional<RunResults>& results) {
+    (*this)(results.has_value());
+    (*this)(results ? results->size() : 0);
+    for (const auto& [result, value] : results.value_or(RunResults{})) {
+      (*this)(result);
+      (*this)(value);
     }
   }
   std::string take() { return std::move(bytes_); }
@@ -55,6 +64,18 @@ class Get {
     all.resize(size);
     for (T& each : all) {
       visit(*this, each);
+    }
+  }
+  void operator()(std::optional<RunResults>& results) {
+    bool is_there = false;
+    (*this)(is_there);
+    results = is_there ? std::optional<RunResults>(std::in_place) : std::nullopt;
+    std::size_t size = 0;
+    (*this)(size);
+    for (; size > 0; --size) {
+      std::string result;
+      (*this)(result);
+      (*this)((*results)[result]);
     }
   }
 
@@ -159,6 +180,7 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.wants_crossings);
   with(request.plan.wants_aftermath);
   with(request.plan.ambient);
+  with(request.plan.wants_results);
 }
 
 template <typename Visitor, typename Of>
@@ -176,6 +198,7 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.faults_fired);
   with(outcome.leftovers);
   with(outcome.unpromised);
+  with(outcome.results);
 }
 
 }  // namespace

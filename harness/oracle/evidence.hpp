@@ -5,6 +5,7 @@
 // moments.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,8 +17,6 @@
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
-
-class PossibleResults;
 
 struct Evidence {
   const Scenario& scenario;
@@ -32,8 +31,6 @@ struct Evidence {
   std::string standard_error;
   /// In the order in which they were looked at.
   std::vector<FileLook> files = {};
-  /// What clean runs came to, if this one is to be compared with them.
-  const PossibleResults* possible = nullptr;
 };
 
 /// What one oracle says of a run.
@@ -44,6 +41,8 @@ struct Judgement {
 
 /// The names of all oracles, in the order in which they are asked.
 std::span<const std::string_view> oracle_names() noexcept;
+/// Where `same` is among them.
+inline constexpr std::size_t index_of_same = 20;
 
 /// What all oracles say, in that order.
 std::vector<Judgement> judge(const Evidence& evidence);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/oracle/oracles.hpp"
+#include "harness/oracle/results.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -38,6 +39,7 @@ constexpr std::array oracles = {
     Oracle{"works", oracle::works},
     Oracle{"same", oracle::same},
 };
+static_assert(oracles[index_of_same].ask == oracle::same);
 
 constexpr std::size_t last_of_each_process = 10;
 
@@ -77,7 +79,10 @@ Outcome outcome_of(const Evidence& evidence) {
     outcome.crossings = crossings_of(evidence.records);
     std::erase_if(outcome.crossings, [](const Crossing& each) { return each.callers == 0; });
   }
-  if (!outcome.findings.empty()) {
+  if (evidence.plan.wants_results || outcome.looks[index_of_same].waiver == Waiver::none) {
+    outcome.results = oracle::results_of(evidence);
+  }
+  if (!outcome.findings.empty() || outcome.results) {
     outcome.last_crossings = last_crossings_of(evidence.records);
   }
   outcome.standard_error = evidence.standard_error;

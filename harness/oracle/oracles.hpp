@@ -88,7 +88,8 @@ Judgement works(const Evidence& evidence);
 
 /// Benign errors, short counts and signals that are ignored change no result: every answer, and
 /// every file that is left, is one that a clean run has in some order. Of a pause nothing is said:
-/// it is another order, and no sample of clean runs has them all. See Results.
+/// it is another order, and no sample of clean runs has them all. This says only whether the run is
+/// judged: what clean runs come to is not in its evidence, so ComparedWorld asks `compare`.
 Judgement same(const Evidence& evidence);
 
 /// What the scenario itself found wrong.

@@ -29,7 +29,7 @@ std::string text_without_chance(std::string_view text) {
              : std::string(text.substr(0, slash)) + path_without_chance(text.substr(slash));
 }
 
-void add_words(const Evidence& evidence, Results& results) {
+void add_words(const Evidence& evidence, RunResults& results) {
   using Thread = std::pair<std::uint16_t, std::uint16_t>;
   std::map<Thread, std::vector<std::string>> under_way;
   std::map<std::string, int> counts;
@@ -53,7 +53,7 @@ bool has_chance_in_it(std::string_view path) {
   return path.ends_with(".cache");
 }
 
-void add_files(const Evidence& evidence, Results& results) {
+void add_files(const Evidence& evidence, RunResults& results) {
   for (const std::string& path : evidence.left) {
     results["left " + path_without_chance(path)];
   }
@@ -66,8 +66,8 @@ void add_files(const Evidence& evidence, Results& results) {
 
 }  // namespace
 
-Results results_of(const Evidence& evidence) {
-  Results results;
+RunResults results_of(const Evidence& evidence) {
+  RunResults results;
   add_words(evidence, results);
   add_files(evidence, results);
   return results;
@@ -81,6 +81,9 @@ std::vector<Plan> clean_plans_to_compare() {
   for (std::uint64_t seed = 1; seed <= orders; ++seed) {
     plans.emplace_back().seed = seed;
   }
+  for (Plan& plan : plans) {
+    plan.wants_results = true;
+  }
   return plans;
 }
 
@@ -91,22 +94,14 @@ std::vector<Plan> more_plans_to_compare(const std::vector<Crossing>& clean) {
   }
   std::vector<Plan> plans;
   for (const Site& site : sites) {
-    plans.emplace_back().faults = {{.site = site, .kind = FaultKind::pause}};
+    Plan& plan = plans.emplace_back();
+    plan.faults = {{.site = site, .kind = FaultKind::pause}};
+    plan.wants_results = true;
   }
   return plans;
 }
 
-bool is_unlike_clean_runs(const Outcome& outcome) {
-  return std::ranges::any_of(
-      outcome.findings, [](const Finding& finding) { return finding.claim.starts_with("same: "); });
-}
-
-bool is_compared_with_clean(const Plan& plan) {
-  return plan.ambient.empty() && !plan.faults.empty() &&
-         std::ranges::all_of(plan.faults, is_benign);
-}
-
-void PossibleResults::add(const oracle::Results& results) {
+void PossibleResults::add(const RunResults& results) {
   ++runs_;
   for (const auto& [result, value] : results) {
     ++values_[result][value];

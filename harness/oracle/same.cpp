@@ -29,26 +29,34 @@ Judgement same(const Evidence& evidence) {
   if (evidence.plan.faults.empty()) {
     return waived(Waiver::no_fault);
   }
-  if (evidence.possible == nullptr || !is_unnoticed(evidence)) {
+  const bool all_are_benign = std::ranges::all_of(evidence.plan.faults, is_benign);
+  if (!all_are_benign || !is_unnoticed(evidence)) {
     return waived(Waiver::has_fault);
+  }
+  if (!evidence.plan.ambient.empty()) {
+    return waived(Waiver::ambient);
   }
   // Another order is what clean runs have as well, and no sample has all orders that there are.
   if (changes_order(evidence.plan)) {
     return waived(Waiver::has_order);
   }
+  return {};
+}
+
+Judgement compare(const RunResults& results, const PossibleResults& possible) {
   Judgement judgement;
-  Results results = results_of(evidence);
-  for (const auto& [result, values] : evidence.possible->all()) {
-    results.try_emplace(result, "nothing");
+  RunResults all = results;
+  for (const auto& [result, values] : possible.all()) {
+    all.try_emplace(result, "nothing");
   }
-  for (const auto& [result, value] : results) {
-    const std::set<std::string> possible = evidence.possible->of(result);
+  for (const auto& [result, value] : all) {
+    const std::set<std::string> values = possible.of(result);
     ++judgement.look.seen;
-    judgement.look.filled += possible.size() == 1 ? 1U : 0U;
-    if (!possible.contains(value)) {
+    judgement.look.filled += values.size() == 1 ? 1U : 0U;
+    if (!values.contains(value)) {
       judgement.findings.push_back(
           {.claim = "same: a fault that nobody may notice changes no result",
-           .seen = result + " is \"" + value + "\", and in clean runs " + list_of(possible)});
+           .seen = result + " is \"" + value + "\", and in clean runs " + list_of(values)});
     }
   }
   return judgement;

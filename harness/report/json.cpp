@@ -161,6 +161,7 @@ std::string to_json(const Report& report) {
                              {"second_level", report.second_level_runs},
                              {"ambients", report.ambient_runs},
                              {"random", report.random_runs}};
+  json["runs_to_compare"] = report.runs_to_compare;
   json["random_pairs"] = {{"matrix", json_of(report.random_pairs_of_matrix)},
                           {"second_level", json_of(report.random_pairs_of_second_level)}};
   json["interrupted"] = report.interrupted;

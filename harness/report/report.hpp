@@ -130,6 +130,8 @@ struct Report {
   std::size_t resumed = 0;  ///< Faults, and pairs, that an earlier gate had executed.
   std::size_t ambient_runs = 0;
   std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
+  /// Clean runs besides these, which say what runs with benign faults may come to.
+  std::size_t runs_to_compare = 0;
   /// The pairs among them that were drawn of the matrix, and those of which both faults struck;
   Count random_pairs_of_matrix = {};
   Count random_pairs_of_second_level = {};  ///< and those drawn of the second level.

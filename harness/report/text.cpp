@@ -251,6 +251,10 @@ std::string text_of_speed(const Report& report) {
   if (report.bare_loop_per_second) {
     text += fmt::format("; a bare tree of four: {:.0f}", *report.bare_loop_per_second);
   }
+  if (report.runs_to_compare > 0) {
+    text += fmt::format("\n  {} more clean runs say what a benign fault may come to",
+                        report.runs_to_compare);
+  }
   return text + "\n";
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,8 @@ struct Plan {
   /// have callers.
   bool wants_aftermath = false;
   std::string ambient = {};  ///< In which processes it runs; empty: the usual ones.
+  /// Fill Outcome::results, whatever struck.
+  bool wants_results = false;
 };
 
 /// One call or step as it was crossed.
@@ -49,6 +53,11 @@ struct Crossing {
 /// "root/open(lock)#1 = ENOENT (injected) (waited)", for people; 0 is success.
 std::string to_text(const Crossing& crossing);
 
+/// What a run came to, as far as its users can tell: the answer of every word, and the files that
+/// are left; told without pids and chance, so that runs can be compared. "worker_1 put cache 0 17#1"
+/// is "true"; "left files/kept" is a hash.
+using RunResults = std::map<std::string, std::string, std::less<>>;
+
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Look> looks;  ///< Of each oracle, in the order of oracle_names().
@@ -65,6 +74,8 @@ struct Outcome {
   std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.
   UnpromisedCount<std::uint32_t> unpromised =
       {};  ///< The same, but nobody promised to remove them.
+  /// Filled where clean runs have to come to the same: see ComparedWorld.
+  std::optional<RunResults> results;
 };
 
 class World {

@@ -151,51 +151,11 @@ std::vector<T> copy(const std::vector<T>& from) {
 }  // namespace
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
-  const auto once = [&] {
-    ListedChoices choices(plan.choices, plan.seed);
-    return run(scenario, plan, choices);
-  };
-  Outcome outcome = once();
-  if (is_unlike_clean_runs(outcome) && learn_more(scenario)) {
-    outcome = once();
-  }
-  return outcome;
-}
-
-bool SimWorld::learn_more(const Scenario& scenario) {
-  PossibleResults& possible = possible_[scenario.name];
-  if (!possible.wants_more()) {
-    return false;
-  }
-  Plan clean;
-  clean.wants_crossings = true;
-  learn(scenario, more_plans_to_compare(run(scenario, clean).crossings), possible);
-  return true;
-}
-
-void SimWorld::learn(const Scenario& scenario,
-                     const std::vector<Plan>& plans,
-                     PossibleResults& possible) {
-  for (const Plan& plan : plans) {
-    learns_ = &possible;
-    run(scenario, plan);
-    learns_ = nullptr;
-  }
-}
-
-const PossibleResults* SimWorld::possible_results(const Scenario& scenario, const Plan& plan) {
-  if (!is_compared_with_clean(plan) || learns_ != nullptr) {
-    return nullptr;
-  }
-  const auto [found, is_new] = possible_.try_emplace(scenario.name);
-  if (is_new) {
-    learn(scenario, clean_plans_to_compare(), found->second);
-  }
-  return &found->second;
+  ListedChoices choices(plan.choices, plan.seed);
+  return run(scenario, plan, choices);
 }
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choices) {
-  const PossibleResults* const possible = possible_results(scenario, plan);
   std::unique_lock alone(table_of_errors(), std::defer_lock);
   std::shared_lock together(table_of_errors(), std::defer_lock);
   plans_errors(plan) ? alone.lock() : together.lock();
@@ -216,17 +176,13 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
                     .left = left(*run),
                     .left_after_sweep = {},
                     .standard_error = run->machine.kernel.standard_error,
-                    .files = std::move(run->files),
-                    .possible = possible};
+                    .files = std::move(run->files)};
   if (!evidence.left.empty()) {
     start_again(*run);
     evidence.left_after_sweep = left(*run);
   }
 
   const sim::ArenaPause outlives_the_run;
-  if (learns_ != nullptr) {
-    learns_->add(oracle::results_of(evidence));
-  }
   Outcome outcome = outcome_of(evidence);
   outcome.reached = run->interceptors.reached;
   outcome.probes = run->interceptors.probes;

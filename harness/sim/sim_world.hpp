@@ -6,14 +6,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "harness/choice/choices.hpp"
 #include "harness/journal/record.hpp"
-#include "harness/oracle/results.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
@@ -52,20 +50,11 @@ class SimWorld final : public World {
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  /// What clean runs of it come to; they are made first, once.
-  const PossibleResults* possible_results(const Scenario& scenario, const Plan& plan);
-  void learn(const Scenario& scenario, const std::vector<Plan>& plans, PossibleResults& possible);
-  /// From more orders, for a scenario in which a run was unlike all clean ones. False: they are
-  /// known.
-  bool learn_more(const Scenario& scenario);
-
   SimOptions options_;
   std::set<std::string> warm_;  ///< Scenarios that have had a run outside of the arena
   bool keeps_journal_ = false;
   std::string journal_;
   std::uint64_t steps_ = 0;
-  std::map<std::string, PossibleResults> possible_;  ///< by scenario
-  PossibleResults* learns_ = nullptr;                ///< what a run that is under way is made for
 };
 
 }  // namespace lastref::harness

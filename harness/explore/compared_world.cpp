@@ -1,0 +1,54 @@
+#include "harness/explore/compared_world.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace lastref::harness {
+
+CleanResults::OfScenario& CleanResults::of(const std::string& scenario) {
+  const std::lock_guard held(mutex_);
+  return scenarios_[scenario];
+}
+
+void CleanResults::learn(World& world,
+                         const Scenario& scenario,
+                         const std::vector<Plan>& plans,
+                         OfScenario& mine) {
+  for (const Plan& plan : plans) {
+    const Outcome outcome = world.run(scenario, plan);
+    ++runs_;
+    if (outcome.results) {
+      mine.possible.add(*outcome.results);
+    }
+  }
+}
+
+Judgement CleanResults::compare(World& world, const Scenario& scenario, const RunResults& results) {
+  OfScenario& mine = of(scenario.name);
+  const std::lock_guard held(mine.mutex);
+  if (!std::exchange(mine.has_some, true)) {
+    learn(world, scenario, clean_plans_to_compare(), mine);
+  }
+  Judgement judgement = oracle::compare(results, mine.possible);
+  if (!judgement.findings.empty() && !std::exchange(mine.has_more, true)) {
+    Plan clean;
+    clean.wants_crossings = true;
+    ++runs_;
+    learn(world, scenario, more_plans_to_compare(world.run(scenario, clean).crossings), mine);
+    judgement = oracle::compare(results, mine.possible);
+  }
+  return judgement;
+}
+
+Outcome ComparedWorld::run(const Scenario& scenario, const Plan& plan) {
+  Outcome outcome = world_.run(scenario, plan);
+  if (outcome.results && !plan.wants_results) {
+    Judgement judgement = clean_.compare(world_, scenario, *outcome.results);
+    outcome.looks[index_of_same] = judgement.look;
+    std::ranges::move(judgement.findings, std::back_inserter(outcome.findings));
+  }
+  return outcome;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,60 @@
+// ComparedWorld: runs a scenario in another world, and lets clean runs say whether a fault that
+// nobody may notice has changed what it came to.
+//
+// What clean runs come to is learned when it is first asked for, once for all worlds of a kind.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "harness/oracle/results.hpp"
+#include "harness/scenario/world.hpp"
+
+namespace lastref::harness {
+
+/// Worlds in several threads share it.
+class CleanResults {
+ public:
+  /// What `results` are, beside clean runs of the scenario. Those are made in `world`, if they were
+  /// not made before; and more of them if the first ones had nothing like it.
+  Judgement compare(World& world, const Scenario& scenario, const RunResults& results);
+  /// Runs that were made for it.
+  std::size_t runs() const noexcept { return runs_; }
+
+ private:
+  struct OfScenario {
+    std::mutex mutex;
+    PossibleResults possible = {};
+    bool has_some = false;
+    bool has_more = false;
+  };
+
+  void learn(World& world,
+             const Scenario& scenario,
+             const std::vector<Plan>& plans,
+             OfScenario& mine);
+  OfScenario& of(const std::string& scenario);
+
+  std::mutex mutex_;  ///< of the map
+  std::map<std::string, OfScenario> scenarios_;
+  std::atomic<std::size_t> runs_ = 0;
+};
+
+class ComparedWorld final : public World {
+ public:
+  /// Both outlive it.
+  ComparedWorld(World& world, CleanResults& clean) : world_(world), clean_(clean) {}
+
+  const char* name() const noexcept override { return world_.name(); }
+  Outcome run(const Scenario& scenario, const Plan& plan) override;
+
+ private:
+  World& world_;
+  CleanResults& clean_;
+};
+
+}  // namespace lastref::harness

@@ -1,0 +1,89 @@
+// compared_world_test: what benign faults come to is compared with clean runs, learned once.
+#include <cerrno>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/explore/compared_world.hpp"
+#include "property_tests/harness/explore/fake_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::size_t clean_runs = 16;
+
+Plan with_benign_fault() {
+  Plan plan;
+  plan.faults = {{.site = crossing_of("read").site, .kind = FaultKind::fail_once, .error = EINTR}};
+  return plan;
+}
+
+Outcome with_result(const std::string& value) {
+  Outcome outcome;
+  outcome.looks.resize(oracle_names().size());
+  outcome.results = RunResults{{"root asks#1", value}};
+  return outcome;
+}
+
+class Compared : public testing::Test {
+ protected:
+  /// Of a world in which runs with faults come to `value`.
+  Outcome run(FakeWorld& world) { return ComparedWorld(world, clean_).run(scenario_, plan_); }
+  static FakeWorld world_that_comes_to(const std::string& value) {
+    return FakeWorld([value](const Scenario&, const Plan& plan) {
+      return with_result(plan.wants_results ? "clean" : value);
+    });
+  }
+
+  const Scenario scenario_ = named("family/one");
+  Plan plan_ = with_benign_fault();
+  CleanResults clean_;
+};
+
+TEST_F(Compared, what_clean_runs_come_to_is_no_finding) {
+  FakeWorld world = world_that_comes_to("clean");
+  const Outcome outcome = run(world);
+  EXPECT_THAT(outcome.findings, IsEmpty());
+  EXPECT_EQ(outcome.looks[index_of_same], (Look{.seen = 1, .filled = 1}));
+  EXPECT_EQ(clean_.runs(), clean_runs);
+}
+
+TEST_F(Compared, another_result_is_a_finding_when_no_order_comes_to_it) {
+  FakeWorld world = world_that_comes_to("other");
+  const Outcome outcome = run(world);
+  ASSERT_THAT(outcome.findings, SizeIs(1));
+  EXPECT_THAT(outcome.findings[0].seen, HasSubstr("\"other\", and in clean runs \"clean\""));
+}
+
+TEST_F(Compared, more_orders_are_tried_once_before_it_is_one) {
+  FakeWorld world([](const Scenario&, const Plan& plan) {
+    Outcome outcome = with_result(plan.faults.empty() ? "clean" : "late");
+    outcome.crossings = {crossing_of("read"), crossing_of("write")};
+    return outcome;
+  });
+  EXPECT_THAT(run(world).findings, IsEmpty());
+  const std::size_t more = 1 + 2;  // For the crossings, and a pause at each.
+  EXPECT_EQ(clean_.runs(), clean_runs + more);
+}
+
+TEST_F(Compared, worlds_learn_once_for_all) {
+  FakeWorld one = world_that_comes_to("clean");
+  FakeWorld other = world_that_comes_to("clean");
+  run(one);
+  run(other);
+  EXPECT_THAT(one.plans, SizeIs(1 + clean_runs));
+  EXPECT_THAT(other.plans, SizeIs(1));
+}
+
+TEST_F(Compared, runs_that_say_no_results_are_as_they_were) {
+  FakeWorld world([](const Scenario&, const Plan& plan) { return clean_outcome(plan, {}); });
+  EXPECT_THAT(run(world).findings, IsEmpty());
+  EXPECT_EQ(clean_.runs(), 0U);
+}
+
+}  // namespace
+}  // namespace lastref::harness
