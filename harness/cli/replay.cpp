@@ -39,8 +39,7 @@ class Replay {
       std::cerr << "lastref: the kernel world is DEGRADED: " << degraded << '\n';
     }
     CleanResults clean;
-    const Outcome outcome =
-        ComparedWorld(*invocation_.worlds.first(), clean).run(*scenario, plan_);
+    const Outcome outcome = ComparedWorld(*invocation_.worlds.first(), clean).run(*scenario, plan_);
     if (options_.trace) {
       for (const Crossing& crossing : outcome.crossings) {
         std::cout << to_text(crossing) << '\n';

@@ -1,10 +1,11 @@
 // compared_world_test: what benign faults come to is compared with clean runs, learned once.
+#include "harness/explore/compared_world.hpp"
+
 #include <cerrno>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/explore/compared_world.hpp"
 #include "property_tests/harness/explore/fake_world.hpp"
 
 namespace lastref::harness {

@@ -28,7 +28,9 @@ class Same : public OracleTest {
   Judgement of(const Story& story) const {
     return oracle::compare(oracle::results_of(evidence_of(story)), possible_);
   }
-  Waiver waiver_of(const Story& story) const { return oracle::same(evidence_of(story)).look.waiver; }
+  Waiver waiver_of(const Story& story) const {
+    return oracle::same(evidence_of(story)).look.waiver;
+  }
 
   PossibleResults possible_;
 };
