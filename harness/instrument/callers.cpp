@@ -4,7 +4,6 @@
 #include <gelf.h>
 #include <link.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <array>
@@ -147,23 +146,38 @@ class Chain {
   std::size_t size_ = 0;
 };
 
-_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* chain) noexcept {
-  // What is returned to lies behind the call, and may belong to the next function.
-  const std::uintptr_t address = _Unwind_GetIP(context) - 1 - symbols().bias;
-  return static_cast<Chain*>(chain)->add(address) ? _URC_NO_REASON : _URC_END_OF_STACK;
+/// As every function of the program lays it down, which is built with frame pointers.
+struct Frame {
+  const Frame* caller;
+  std::uintptr_t return_address;
+};
+
+/// No frame of a function is longer; what lies farther off is no frame.
+constexpr std::uintptr_t frame_size_max = std::uintptr_t{1} << 20U;
+
+/// Stacks grow downward.
+const Frame* caller_of(const Frame* frame) noexcept {
+  const auto here = reinterpret_cast<std::uintptr_t>(frame);
+  const auto there = reinterpret_cast<std::uintptr_t>(frame->caller);
+  const bool is_frame =
+      there > here && there - here < frame_size_max && there % alignof(Frame) == 0;
+  return is_frame ? frame->caller : nullptr;
 }
 
 }  // namespace
 
 bool knows_callers() {
-  // The first unwinding of a program sorts its tables, which no process of a run has to do again.
-  static const bool known = !symbols().functions.empty() && (callers_here(), true);
+  static const bool known = !symbols().functions.empty();
   return known;
 }
 
 std::uint32_t callers_here() noexcept {
   Chain chain;
-  _Unwind_Backtrace(&add_frame, &chain);
+  const auto* frame = static_cast<const Frame*>(__builtin_frame_address(0));
+  // What is returned to lies behind the call, and may belong to the next function.
+  while (frame != nullptr && chain.add(frame->return_address - 1 - symbols().bias)) {
+    frame = caller_of(frame);
+  }
   return chain.hash();
 }
 

@@ -19,6 +19,7 @@
 #include "harness/kernel/kernel_stage.hpp"
 #include "harness/kernel/open_things.hpp"
 #include "harness/kernel/sandbox.hpp"
+#include "harness/program/arena.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -95,6 +96,7 @@ int perform(RunContext& context,
                        std::uint16_t process,
                        ActorId actor,
                        const Birth& birth) {
+  const ArenaPause is_the_servers;
   if (context.ambient != nullptr) {
     lift_limits();  // Of the parent's; our numbers lie above.
     become_root_again();

@@ -86,18 +86,18 @@ bool concerns(const Record& failed, const Record& later) noexcept {
 
 /// Whether `later` is an operation that fails with the very error.
 bool is_told(const Record& failed, const Record& later) noexcept {
-  return concerns(failed, later) && later.kind == RecordKind::operation_end &&
-         later.error == failed.error;
+  return later.kind == RecordKind::operation_end && later.error == failed.error &&
+         concerns(failed, later);
 }
 
 /// The same, with what the error has led to.
 bool is_felt(const Record& failed, const Record& later) noexcept {
-  return concerns(failed, later) && later.kind == RecordKind::operation_end && later.error != 0;
+  return later.kind == RecordKind::operation_end && later.error != 0 && concerns(failed, later);
 }
 
 /// A worker whose parent died has nobody left to tell.
 bool has_lost_its_parent(const Record& failed, const Record& later) noexcept {
-  return is_hired(failed) && is_fact(later, fact::died) && later.role == "root";
+  return is_fact(later, fact::died) && later.role == "root" && is_hired(failed);
 }
 
 /// Of a cache that finds no space, false is the answer; only the first time it says more.
@@ -265,10 +265,12 @@ Judgement error_surfaced(const Evidence& evidence) {
     ++judgement.look.seen;
     ++judgement.look.filled;
     const std::tuple of{failed.process, failed.call, failed.object.view()};
+    if (told_of.contains(of)) {
+      continue;
+    }
     if (struck.comes_again && (any_later(struck, is_told) || any_later(struck, has_spoken))) {
       told_of.insert(of);
-    }
-    if (!told_of.contains(of) && !is_answered(struck) && may_be_told(struck)) {
+    } else if (!is_answered(struck) && may_be_told(struck)) {
       judgement.findings.push_back(unheard(failed));
     }
   }

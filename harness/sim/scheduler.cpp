@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "harness/instrument/turns.hpp"
-#include "harness/sim/arena.hpp"
+#include "harness/program/arena.hpp"
 
 namespace lastref::harness::sim {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "harness/instrument/interceptor.hpp"
-#include "harness/sim/arena.hpp"
+#include "harness/program/arena.hpp"
 
 namespace lastref::harness::sim {
 namespace {

@@ -1,6 +1,7 @@
 #include "harness/sim/sim_process.hpp"
 
-#include "harness/sim/arena.hpp"
+#include "harness/program/arena.hpp"
+
 
 namespace lastref::harness::sim {
 namespace {

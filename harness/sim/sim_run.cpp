@@ -4,7 +4,7 @@
 
 #include <lastref/tracker.hpp>
 
-#include "harness/sim/arena.hpp"
+#include "harness/program/arena.hpp"
 #include "harness/sim/sim_observer.hpp"
 
 namespace lastref::harness::sim {

@@ -9,7 +9,7 @@
 #include <lastref/tracker.hpp>
 
 #include "harness/oracle/evidence.hpp"
-#include "harness/sim/arena.hpp"
+#include "harness/program/arena.hpp"
 #include "harness/sim/sim_observer.hpp"
 #include "harness/sim/sim_run.hpp"
 #include "harness/sim/sim_stage.hpp"
@@ -161,7 +161,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   plans_errors(plan) ? alone.lock() : together.lock();
   choices.begin();
   const bool in_arena = options_.arena && !warm_.insert(scenario.name).second;
-  const sim::Arena arena(in_arena);
+  const Arena arena(in_arena);
   auto run = std::make_unique<SimRun>(scenario, plan, choices);
   prepare(*run, options_);
   run->ask_after = options_.ask_after;
@@ -182,7 +182,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
     evidence.left_after_sweep = left(*run);
   }
 
-  const sim::ArenaPause outlives_the_run;
+  const ArenaPause outlives_the_run;
   Outcome outcome = outcome_of(evidence);
   outcome.reached = run->interceptors.reached;
   outcome.probes = run->interceptors.probes;

@@ -26,7 +26,7 @@ struct SimOptions {
   /// A store to a shared word may be seen late: see sim::LateStores. Then lists of answers do not
   /// fit the kernel world.
   bool late_words = false;
-  /// Memory of a run goes in bulk at its end: see sim::Arena. The bodies must keep nothing on the
+  /// Memory of a run goes in bulk at its end: see Arena. The bodies must keep nothing on the
   /// heap beyond their run, as those of the catalog do not.
   bool arena = false;
   /// A signal (Stage::tell). Before anybody has given it, all goes the usual way and nothing is

@@ -1,4 +1,6 @@
-#include "harness/sim/arena.hpp"
+#include "harness/program/arena.hpp"
+
+#include <sys/mman.h>
 
 #include <array>
 #include <cstdint>
@@ -16,7 +18,7 @@
 #define LASTREF_SANITIZED 0
 #endif
 
-namespace lastref::harness::sim {
+namespace lastref::harness {
 namespace {
 
 constexpr std::size_t block_size = std::size_t{1} << 28U;  // bytes; only what is touched costs
@@ -27,7 +29,7 @@ struct Freed {
   Freed* next;
 };
 
-// One a thread: simulations do not share memory.
+// One a thread: runs do not share memory.
 struct Block {
   std::byte* begin = nullptr;
   std::byte* next = nullptr;
@@ -80,8 +82,16 @@ Arena::Arena(bool serves) noexcept {
   }
 #if !LASTREF_SANITIZED
   if (block.begin == nullptr) {
-    block.begin = static_cast<std::byte*>(std::malloc(block_size));
-    LASTREF_ASSERT(block.begin != nullptr);
+    void* const made = ::mmap(nullptr,
+                              block_size,
+                              PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                              -1,
+                              0);
+    LASTREF_ASSERT(made != MAP_FAILED);
+    // Who is forked has no use for it, and a fork copies the page tables of all else. madvise(2)
+    ::madvise(made, block_size, MADV_WIPEONFORK);
+    block.begin = static_cast<std::byte*>(made);
     block.end = block.begin + block_size;
   }
 #endif
@@ -107,14 +117,14 @@ ArenaPause::~ArenaPause() {
   block.open = was_open_;
 }
 
-}  // namespace lastref::harness::sim
+}  // namespace lastref::harness
 
 #if !LASTREF_SANITIZED
 // The other forms of new and delete in the C++ library end up in these.
 
 void* operator new(std::size_t size) {
-  if (lastref::harness::sim::block.open) {
-    if (void* memory = lastref::harness::sim::take(size); memory != nullptr) {
+  if (lastref::harness::block.open) {
+    if (void* memory = lastref::harness::take(size); memory != nullptr) {
       return memory;
     }
   }
@@ -128,8 +138,8 @@ void operator delete(void* memory) noexcept {
   if (memory == nullptr) {
     return;
   }
-  if (lastref::harness::sim::holds(memory)) {
-    lastref::harness::sim::give_back(memory);
+  if (lastref::harness::holds(memory)) {
+    lastref::harness::give_back(memory);
   } else {
     std::free(memory);
   }
