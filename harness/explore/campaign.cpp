@@ -224,7 +224,8 @@ void Campaign::run_clean() {
 void Campaign::enumerate(const Done& done) {
   ++report_.clean_runs;
   report_.clean_runs += done.again ? 1U : 0U;
-  clean_once_ += done.job.twice ? 0U : 1U;
+  const bool has_second_run = scenario(done.job.scenario).in_matrix() || options_.full;
+  clean_once_ += has_second_run && !done.job.twice ? 1U : 0U;
   const auto& crossings = done.outcome.crossings;
   std::set<Site> sites;
   for (const Crossing& crossing : crossings) {
@@ -276,7 +277,7 @@ std::optional<Job> Campaign::next_of_matrix() {
     big_is_at_work_ = true;
     made.wants_crossings = true;
     Job job = job_of(big_[big_given_++], CampaignPhase::clean, std::move(made));
-    job.twice = true;
+    job.twice = options_.full;
     return job;
   }
   if (!has_cell) {

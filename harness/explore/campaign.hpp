@@ -1,6 +1,7 @@
 // Campaign: the main job. Each scenario runs clean, twice; then every fault of its matrix strikes;
 // then each runs in every ambient, clean and with a few kills drawn by the seed; then come random
-// orders and pairs of faults. Scenarios that are too big for the matrix run clean alone.
+// orders and pairs of faults. Scenarios that are too big for the matrix run clean alone, and twice
+// only in a full campaign.
 //
 // What is tried is decided by the catalog, the seed and the clean runs alone: neither the budget
 // nor the number of worlds changes the total, only how far the list is worked through. Where there

@@ -43,18 +43,22 @@ std::uint64_t lot_of(std::uint64_t seed, const Cell& cell) noexcept {
   return next_random(chance);
 }
 
-/// Leaves so many as stand for their strike, of as many scenarios as there are.
-void draw(std::vector<Candidate>& candidates) {
+/// Leaves `most` at most, of as many scenarios as there are.
+void draw(std::vector<Candidate>& candidates, std::size_t most) {
   std::ranges::sort(candidates);
   std::map<std::size_t, std::size_t> turns;
   for (Candidate& each : candidates) {
     each.turn = turns[each.cell.scenario]++;
   }
   std::ranges::sort(candidates);
-  candidates.resize(std::min(candidates.size(), cells_per_strike));
+  candidates.resize(std::min(candidates.size(), most));
 }
 
 }  // namespace
+
+std::size_t cells_for(FaultKind kind) noexcept {
+  return is_kill(kind) ? 4 : 2;
+}
 
 Moment moment_of(const Site& site, std::uint32_t callers) {
   return {.role = std::string(base_of(site.role)), .name = site.name, .callers = callers};
@@ -91,7 +95,7 @@ std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::
     }
   }
   for (auto& [strike, mine] : candidates) {
-    draw(mine);
+    draw(mine, cells_for(strike.kind));
     for (const Candidate& drawn : mine) {
       cells.push_back(drawn.cell);
     }

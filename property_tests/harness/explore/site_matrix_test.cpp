@@ -28,8 +28,19 @@ ScenarioMatrix matrix_with(std::vector<Crossing> crossings) {
   return scenario_matrix_of(crossings);
 }
 
-/// So many cells, of so many scenarios, for each fault of "now", of which there are four.
-constexpr std::size_t faults_of_now = 4;
+/// Of "now", at one moment.
+std::size_t faults_of_now() {
+  return matrix_with({called_from(7)}).faults.size();
+}
+/// Those that stand for all that there may be.
+std::size_t cells_of_now() {
+  std::size_t cells = 0;
+  for (const Fault& fault : matrix_with({called_from(7)}).faults) {
+    cells += cells_for(fault.kind);
+  }
+  return cells;
+}
+const std::size_t most_cells = cells_for(FaultKind::kill_before);
 
 std::set<std::size_t> scenarios_of(std::span<const Cell> cells) {
   std::set<std::size_t> scenarios;
@@ -41,8 +52,8 @@ std::set<std::size_t> scenarios_of(std::span<const Cell> cells) {
 
 TEST(SiteMatrix, a_moment_of_many_scenarios_is_struck_in_some_of_them) {
   const std::vector<ScenarioMatrix> matrices(50, matrix_with({called_from(7)}));
-  ASSERT_EQ(all_cells_of(matrices).size(), 50 * faults_of_now);
-  EXPECT_EQ(site_matrix_of(matrices, 1).size(), cells_per_strike * faults_of_now);
+  ASSERT_EQ(all_cells_of(matrices).size(), 50 * faults_of_now());
+  EXPECT_EQ(site_matrix_of(matrices, 1).size(), cells_of_now());
 }
 
 TEST(SiteMatrix, it_is_struck_in_as_many_scenarios_as_there_are) {
@@ -50,11 +61,11 @@ TEST(SiteMatrix, it_is_struck_in_as_many_scenarios_as_there_are) {
   for (std::uint32_t k = 1; k <= 100; ++k) {
     rounds.push_back(called_from(7, "root", "now", k));
   }
-  std::vector<ScenarioMatrix> matrices(cells_per_strike, matrix_with({called_from(7)}));
+  std::vector<ScenarioMatrix> matrices(most_cells, matrix_with({called_from(7)}));
   matrices.front() = matrix_with(rounds);
   const std::vector<Cell> cells = site_matrix_of(matrices, 1);
-  EXPECT_EQ(cells.size(), cells_per_strike * faults_of_now);
-  EXPECT_EQ(scenarios_of(cells).size(), cells_per_strike);
+  EXPECT_EQ(cells.size(), cells_of_now());
+  EXPECT_EQ(scenarios_of(cells).size(), most_cells);
 }
 
 TEST(SiteMatrix, where_there_are_few_scenarios_rounds_of_a_loop_stand_in) {
@@ -63,7 +74,7 @@ TEST(SiteMatrix, where_there_are_few_scenarios_rounds_of_a_loop_stand_in) {
     rounds.push_back(called_from(7, "root", "now", k));
   }
   const std::vector matrices{matrix_with(rounds)};
-  EXPECT_EQ(site_matrix_of(matrices, 1).size(), cells_per_strike * faults_of_now);
+  EXPECT_EQ(site_matrix_of(matrices, 1).size(), cells_of_now());
 }
 
 TEST(SiteMatrix, other_callers_roles_and_calls_are_other_moments) {
@@ -76,11 +87,11 @@ TEST(SiteMatrix, other_callers_roles_and_calls_are_other_moments) {
 
 TEST(SiteMatrix, incarnations_of_a_role_share_their_moments) {
   std::vector<Crossing> crossings;
-  for (std::size_t at = 1; at <= 2 * cells_per_strike; ++at) {
+  for (std::size_t at = 1; at <= 2 * most_cells; ++at) {
     crossings.push_back(called_from(7, at == 1 ? "worker" : "worker#" + std::to_string(at)));
   }
   const std::vector matrices{matrix_with(crossings)};
-  EXPECT_EQ(site_matrix_of(matrices, 1).size(), cells_per_strike * faults_of_now);
+  EXPECT_EQ(site_matrix_of(matrices, 1).size(), cells_of_now());
 }
 
 TEST(SiteMatrix, a_cell_of_unknown_callers_stands_for_itself) {
@@ -111,6 +122,11 @@ std::map<Strike, std::size_t> strikes_of(std::span<const ScenarioMatrix> matrice
   return strikes;
 }
 
+TEST(SiteMatrix, a_death_is_tried_in_more_places_than_an_error) {
+  EXPECT_GT(cells_for(FaultKind::kill_amid), cells_for(FaultKind::fail_once));
+  EXPECT_GT(cells_for(FaultKind::fail_once), 1U);
+}
+
 RC_GTEST_PROP(SiteMatrix, every_strike_has_as_many_cells_as_may_stand_for_it, ()) {
   std::vector<ScenarioMatrix> matrices(*rc::gen::inRange<std::size_t>(1, 12));
   for (ScenarioMatrix& matrix : matrices) {
@@ -130,7 +146,7 @@ RC_GTEST_PROP(SiteMatrix, every_strike_has_as_many_cells_as_may_stand_for_it, ()
   RC_ASSERT(std::ranges::adjacent_find(site) == site.end());
   auto expected = strikes_of(matrices, all);
   for (auto& [strike, count] : expected) {
-    count = std::min(count, cells_per_strike);
+    count = std::min(count, cells_for(std::get<FaultKind>(strike)));
   }
   RC_ASSERT(strikes_of(matrices, site) == expected);
 }
