@@ -30,6 +30,7 @@ Scenario a_stopped_tracker_blocks_no_release();
 Scenario a_tracker_is_deaf_to_interrupts();
 Scenario counts_wait_for_every_announcement();
 Scenario each_type_is_cleaned_for_real();
+Scenario fifteen_hundred_names_are_counted();
 Scenario loky_clients_are_served();
 Scenario names_of_any_bytes();
 Scenario one_sender_fills_a_round();

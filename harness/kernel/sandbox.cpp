@@ -21,6 +21,7 @@
 
 #include "harness/kernel/control_block.hpp"
 #include "harness/kernel/kernel_limits.hpp"
+#include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -285,7 +286,7 @@ void Sandbox::mount_all() {
 void Sandbox::fall_back() {
   degraded_ +=
       "; runs share pids and /dev/shm with the machine, and names there are not looked after";
-  root_.assign(shm).append("/lastref-world-XXXXXX");
+  root_.assign(shm).append("/").append(folder_of_shared_world).append("XXXXXX");
   // Of several that have process namespaces of their own, each has the same pid.
   const char* made_root = ::mkdtemp(root_.data());
   LASTREF_ASSERT(made_root != nullptr);

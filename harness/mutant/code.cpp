@@ -29,8 +29,8 @@ constexpr std::array<std::string_view, 25> no_action = {
     "struct",        "class",    "enum",           "union",      "friend", "public",  "private",
     "protected",     "delete",   "LASTREF_TRY_AS", "LASTREF_TRY"};
 
-/// Where in a statement these stand, it is about our own mistakes.
-constexpr std::array<std::string_view, 2> about_mistakes = {"LASTREF_ASSERT", "report_quietly"};
+/// Where in a statement these stand, it is about our own mistakes, or tells a probe.
+constexpr std::array<std::string_view, 3> tells_only = {"LASTREF_ASSERT", "report_quietly", "saw"};
 
 bool is_one_of(std::string_view text, std::span<const std::string_view> texts) noexcept {
   return std::ranges::find(texts, text) != texts.end();
@@ -332,7 +332,7 @@ bool is_action(const Code& code, const Statement& statement) noexcept {
     return false;
   }
   for (std::size_t i = statement.first; i < statement.last; ++i) {
-    if (is_one_of(tokens[i].text, about_mistakes)) {
+    if (is_one_of(tokens[i].text, tells_only)) {
       return false;
     }
   }

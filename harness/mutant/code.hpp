@@ -48,7 +48,7 @@ Code code_of(std::string_view source);
 std::size_t closing(const std::vector<Token>& tokens, std::size_t open) noexcept;
 
 /// Whether it does something, and neither declares a name nor says where to go on. What only states
-/// or reports a mistake of our own does nothing.
+/// or reports a mistake of our own, or tells a probe, does nothing.
 bool is_action(const Code& code, const Statement& statement) noexcept;
 
 }  // namespace lastref::harness

@@ -22,6 +22,7 @@ constexpr std::array oracles = {
     Oracle{"no-hang", oracle::no_hang},
     Oracle{"no-premature-unlink", oracle::no_premature_unlink},
     Oracle{"refcount-exact", oracle::refcount_exact},
+    Oracle{"held-first", oracle::held_first},
     Oracle{"no-leak", oracle::no_leak},
     Oracle{"no-leak at the next start", oracle::no_leak_at_next_start},
     Oracle{"stays", oracle::stays},

@@ -36,6 +36,9 @@ Judgement stays(const Evidence& evidence);
 /// the journal has it. What was under way may count or not; a dead process holds nothing.
 Judgement refcount_exact(const Evidence& evidence);
 
+/// No array is rebuilt of a file that its receiver could not hold.
+Judgement held_first(const Evidence& evidence);
+
 /// No clean-up by a tracker removes what a live process holds for certain.
 Judgement no_premature_unlink(const Evidence& evidence);
 

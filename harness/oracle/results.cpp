@@ -15,7 +15,8 @@ std::string path_without_chance(std::string_view path) {
   while (!path.empty()) {
     const std::size_t end = std::min(path.find('/', 1), path.size());
     const std::string_view part = path.substr(0, end);
-    text.append(part.starts_with('/') ? "/" : "").append(object_of(part));
+    const bool is_world = part.substr(1).starts_with(folder_of_shared_world);
+    text.append(part.starts_with('/') ? "/" : "").append(is_world ? "world" : object_of(part));
     path.remove_prefix(end);
   }
   return text;

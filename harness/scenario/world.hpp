@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/scenario/fault.hpp"
@@ -77,6 +78,9 @@ struct Outcome {
   /// Filled where clean runs have to come to the same: see ComparedWorld.
   std::optional<RunResults> results;
 };
+
+/// What the folder of a world is called that has to share /dev/shm with others; chance follows.
+inline constexpr std::string_view folder_of_shared_world = "lastref-world-";
 
 class World {
  public:

@@ -45,6 +45,15 @@ TEST_F(Same, results_have_no_pid_and_no_chance_in_them) {
                                "file:/run/arrays:call/array")));
 }
 
+TEST_F(Same, results_of_worlds_that_share_a_machine_are_alike) {
+  const auto of_world = [this](const char* path) {
+    const Story story = Story().says(client, "hold", path);
+    return oracle::results_of(evidence_of(story));
+  };
+  EXPECT_EQ(of_world("file:/dev/shm/lastref-world-DJSIRo/files/a"),
+            of_world("file:/dev/shm/lastref-world-x72Jk1/files/a"));
+}
+
 TEST_F(Same, a_word_that_fails_is_found) {
   learn(Story().says(client, "hold"));
   EXPECT_THAT(of(Story().says(client, "hold")).findings, IsEmpty());

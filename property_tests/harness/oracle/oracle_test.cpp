@@ -203,6 +203,20 @@ TEST_F(OracleTest, a_release_may_be_on_its_way_right_after_a_kill_but_not_when_a
               SizeIs(2));
 }
 
+TEST_F(OracleTest, what_could_not_be_held_is_not_rebuilt_R7) {
+  const Story story = Story().begins(client, "rebuild").begins(client, "hold");
+  const Story failed = Story(story).ends(client, "hold", a_bin, EIO);
+  EXPECT_THAT(judged(oracle::held_first, Story(failed).ends(client, "rebuild")), SizeIs(1));
+  EXPECT_THAT(judged(oracle::held_first, Story(failed).ends(client, "rebuild", a_bin, EIO)),
+              IsEmpty());
+  EXPECT_THAT(
+      judged(oracle::held_first, Story(failed).says(client, "hold").ends(client, "rebuild")),
+      IsEmpty());
+  EXPECT_EQ(look_of(oracle::held_first, Story(failed)), (Look{.seen = 1, .filled = 1}));
+  EXPECT_EQ(look_of(oracle::held_first, Story(story).ends(client, "hold")),
+            (Look{.seen = 1, .filled = 0}));
+}
+
 TEST_F(OracleTest, a_relative_name_is_counted_as_one_that_says_where_it_is_E2) {
   const auto held_as = [&](const char* name) {
     return judged(oracle::refcount_exact,
