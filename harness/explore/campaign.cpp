@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <set>
 #include <span>
 #include <tuple>
@@ -26,10 +25,6 @@ namespace {
 constexpr std::size_t twice_every = 64;
 /// The share of a budget in which clean runs are made twice.
 constexpr double share_of_second_runs = 0.5;
-/// Each scenario runs with so many kills in each ambient, and where everything is wanted with so
-/// many.
-constexpr std::size_t kills_usual = 4;
-constexpr std::size_t kills_of_full_campaign = 20;
 
 /// One scenario in one ambient, with a fault or none.
 struct Setting {
@@ -41,15 +36,11 @@ struct Setting {
 class Campaign {
  public:
   Campaign(std::span<World* const> worlds, const CampaignOptions& options)
-      : options_(options),
+      : worlds_(worlds),
+        options_(options),
         memory_(options.memory == nullptr ? own_memory_ : *options.memory),
         started_(now()),
-        tally_(worlds.front()->name()) {
-    for (World* const world : worlds) {
-      compared_.push_back(std::make_unique<ComparedWorld>(*world, clean_results_));
-      worlds_.push_back(compared_.back().get());
-    }
-  }
+        tally_(worlds.front()->name()) {}
 
   Report run() {
     begin();
@@ -109,10 +100,9 @@ class Campaign {
   void account(const Done& done);
   void say(CampaignPhase phase, std::size_t total);
   Job job_of(std::size_t index, CampaignPhase phase, Plan&& made);
+  Job clean_job(std::size_t index, bool twice);
 
-  CleanResults clean_results_;
-  std::vector<std::unique_ptr<ComparedWorld>> compared_;
-  std::vector<World*> worlds_;
+  ComparedWorlds worlds_;
   const CampaignOptions& options_;
   ProgressFile own_memory_;  ///< In no file: if nobody gave one.
   ProgressFile& memory_;
@@ -145,7 +135,7 @@ void Campaign::begin() {
   report_.all_scenarios = options_.all_scenarios;
   report_.probe_demand = options_.probes;
   report_.seed = options_.seed;
-  report_.kills_in_ambient = options_.full ? kills_of_full_campaign : kills_usual;
+  report_.kills_in_ambient = options_.full ? kills_in_ambient_of_all : kills_in_ambient;
   for (const Scenario* each : options_.scenarios) {
     report_.scenarios.push_back({.name = each->name,
                                  .sentence = each->sentence,
@@ -161,6 +151,14 @@ void Campaign::begin() {
 
 Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
   return {.scenario = index, .phase = phase, .number = jobs_made_++, .plan = std::move(made)};
+}
+
+Job Campaign::clean_job(std::size_t index, bool twice) {
+  Plan clean;
+  clean.wants_crossings = true;
+  Job job = job_of(index, CampaignPhase::clean, std::move(clean));
+  job.twice = twice;
+  return job;
 }
 
 void Campaign::work(std::function<std::optional<Job>()> next,
@@ -179,7 +177,7 @@ void Campaign::work(std::function<std::optional<Job>()> next,
             say(phase_, total_of_phase_);
           },
   };
-  run_jobs(worlds_, queue);
+  run_jobs(worlds_.all(), queue);
 }
 
 void Campaign::account(const Done& done) {
@@ -207,11 +205,7 @@ std::optional<Job> Campaign::next_clean() {
   if (is_stopped() || small_given_ == small_.size()) {
     return std::nullopt;
   }
-  Plan clean;
-  clean.wants_crossings = true;
-  Job job = job_of(small_[small_given_++], CampaignPhase::clean, std::move(clean));
-  job.twice = true;
-  return job;
+  return clean_job(small_[small_given_++], /*twice=*/true);
 }
 
 /// Not bounded by the budget: without it there is no total.
@@ -222,17 +216,16 @@ void Campaign::run_clean() {
 }
 
 void Campaign::enumerate(const Done& done) {
-  ++report_.clean_runs;
-  report_.clean_runs += done.again ? 1U : 0U;
-  const bool has_second_run = scenario(done.job.scenario).in_matrix() || options_.full;
-  clean_once_ += has_second_run && !done.job.twice ? 1U : 0U;
+  const bool is_small = scenario(done.job.scenario).in_matrix();
+  report_.clean_runs += done.again ? 2U : 1U;
+  clean_once_ += !done.job.twice && (is_small || options_.full) ? 1U : 0U;
   const auto& crossings = done.outcome.crossings;
   std::set<Site> sites;
   for (const Crossing& crossing : crossings) {
     sites.insert(crossing.site);
   }
   report_.scenarios[done.job.scenario].sites = sites.size();
-  if (scenario(done.job.scenario).in_matrix()) {
+  if (is_small) {
     matrices_[done.job.scenario] = scenario_matrix_of(crossings);
   }
 }
@@ -271,19 +264,16 @@ std::optional<Job> Campaign::next_of_matrix() {
     return std::nullopt;
   }
   const bool has_cell = cells_given_ < cells_.size();
-  const bool big_may = !has_cell || (worlds_.size() > 1 && !big_is_at_work_);
-  Plan made;
+  const bool big_may = !has_cell || (worlds_.all().size() > 1 && !big_is_at_work_);
   if (big_may && big_given_ < big_.size()) {
     big_is_at_work_ = true;
-    made.wants_crossings = true;
-    Job job = job_of(big_[big_given_++], CampaignPhase::clean, std::move(made));
-    job.twice = options_.full;
-    return job;
+    return clean_job(big_[big_given_++], options_.full);
   }
   if (!has_cell) {
     return std::nullopt;
   }
   const Cell& next = cells_[cells_given_++];
+  Plan made;
   made.faults = {fault_of(next)};
   // The second level is the same, whether the first one is executed in full or not.
   made.wants_aftermath = std::ranges::binary_search(site_matrix_, next);
@@ -492,7 +482,7 @@ void Campaign::say_what_is_left_out() {
 void Campaign::finish() {
   tally_.finish(report_);
   say_what_is_left_out();
-  report_.runs_to_compare = clean_results_.runs();
+  report_.runs_to_compare = worlds_.runs_to_compare();
   report_.seconds = seconds();
   std::ranges::sort(report_.missed, [](const Missed& one, const Missed& other) {
     return std::tie(one.scenario, one.fault) < std::tie(other.scenario, other.fault);

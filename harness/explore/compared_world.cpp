@@ -51,4 +51,11 @@ Outcome ComparedWorld::run(const Scenario& scenario, const Plan& plan) {
   return outcome;
 }
 
+ComparedWorlds::ComparedWorlds(std::span<World* const> worlds) {
+  for (World* const world : worlds) {
+    owned_.push_back(std::make_unique<ComparedWorld>(*world, clean_));
+    all_.push_back(owned_.back().get());
+  }
+}
+
 }  // namespace lastref::harness

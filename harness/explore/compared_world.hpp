@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,22 @@ class ComparedWorld final : public World {
  private:
   World& world_;
   CleanResults& clean_;
+};
+
+/// Worlds of a kind, compared: they learn what clean runs come to once for all.
+class ComparedWorlds {
+ public:
+  /// They outlive it.
+  explicit ComparedWorlds(std::span<World* const> worlds);
+
+  std::span<World* const> all() const noexcept { return all_; }
+  /// Clean runs that were made to learn from.
+  std::size_t runs_to_compare() const noexcept { return clean_.runs(); }
+
+ private:
+  CleanResults clean_;
+  std::vector<std::unique_ptr<World>> owned_;
+  std::vector<World*> all_;
 };
 
 }  // namespace lastref::harness

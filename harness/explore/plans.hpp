@@ -12,6 +12,11 @@
 
 namespace lastref::harness {
 
+/// With so many kills each scenario runs in each ambient, and where everything is wanted with so
+/// many.
+inline constexpr std::size_t kills_in_ambient = 4;
+inline constexpr std::size_t kills_in_ambient_of_all = 20;
+
 /// What random plans for a scenario are drawn from.
 struct RandomPool {
   std::span<const Fault> matrix;

@@ -33,9 +33,10 @@ struct Moment {
 
 Moment moment_of(const Site& site, std::uint32_t callers);
 
-/// So many cells stand for all that strike the program at one moment in one way. What a death leaves
-/// depends on all else that there is. What is done about an error, or in another order, depends on
-/// the code around it above all; and most moments have several errors, each in scenarios of its own.
+/// So many cells stand for all that strike the program at one moment in one way. What a death
+/// leaves depends on all else that there is. What is done about an error, or in another order,
+/// depends on the code around it above all; and most moments have several errors, each in scenarios
+/// of its own.
 std::size_t cells_for(FaultKind kind) noexcept;
 
 /// The matrix of one scenario, and where its sites come from.

@@ -1,7 +1,7 @@
 // held-first: what could not be held is not mapped.
 //
-// Of a receiver that goes on all the same nothing else tells: the array is right, nothing leaks, and
-// the error came back to a word within the word. Only later, in another order, the file is gone.
+// Of a receiver that goes on all the same nothing else tells: the array is right, nothing leaks,
+// and the error came back to a word within the word. Only in another order, the file would be gone.
 #include <map>
 #include <string_view>
 #include <utility>

@@ -1,17 +1,17 @@
 // Arena: memory of one run, taken back in bulk.
 //
 // Killed fibers of a simulation run no destructor, so what they had on the heap would leak, some
-// 20 KiB a kill. While an Arena is open, `operator new` of this thread serves from one block instead,
-// and closing it forgets everything at once. That is also several times faster than malloc, and
-// leaves no holes in the heap: a process forked from this one fills such holes first, and each of
-// them is on another page that has to be copied for it.
+// 20 KiB a kill. While an Arena is open, `operator new` of this thread serves from one block
+// instead, and closing it forgets everything at once. That is also several times faster than
+// malloc, and leaves no holes in the heap: a process forked from this one fills such holes first,
+// and each of them is on another page that has to be copied for it.
 //
 // Limits: a run must leave nothing behind that it allocated. What outlives it is allocated inside
 // an ArenaPause. A function's static object that is first reached inside a run would be lost, so
 // whoever opens an Arena makes one run without it first; a static on some rare path still shows as
 // a crash, for the block is overwritten. In sanitizer builds nothing is replaced: the memory of
-// killed fibers leaks there, and the leak checker is told so. A forked child finds the block full of
-// zeros: it has to live in an ArenaPause, and to use nothing from there.
+// killed fibers leaks there, and the leak checker is told so. A forked child finds the block full
+// of zeros: it has to live in an ArenaPause, and to use nothing from there.
 #pragma once
 
 #include <cstddef>

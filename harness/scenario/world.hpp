@@ -55,8 +55,8 @@ struct Crossing {
 std::string to_text(const Crossing& crossing);
 
 /// What a run came to, as far as its users can tell: the answer of every word, and the files that
-/// are left; told without pids and chance, so that runs can be compared. "worker_1 put cache 0 17#1"
-/// is "true"; "left files/kept" is a hash.
+/// are left; told without pids and chance, so that runs can be compared. For example, the word
+/// "worker_1 put cache 0 17#1" comes to "true", and "left files/kept" to a hash.
 using RunResults = std::map<std::string, std::string, std::less<>>;
 
 struct Outcome {

@@ -2,7 +2,6 @@
 
 #include "harness/program/arena.hpp"
 
-
 namespace lastref::harness::sim {
 namespace {
 
