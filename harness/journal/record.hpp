@@ -91,6 +91,8 @@ inline constexpr std::string_view fd_left = "fd_left";
 inline constexpr std::string_view refuted = "refuted";
 /// text: what was seen instead
 inline constexpr std::string_view seen = "seen";
+/// Nobody could go on, so one who awaited a signal was told that it does not come.
+inline constexpr std::string_view let_down = "let_down";
 /// The body of a role returned an error. text: which
 inline constexpr std::string_view failed = "failed";
 /// An outside party writes a file. text: its path

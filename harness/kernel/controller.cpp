@@ -264,6 +264,7 @@ bool KernelController::let_down_one_who_awaits() {
     Actor& actor = control_block().actors[at];
     if (actor.state == ActorState::awaiting && !control_block().processes[actor.process].stopped) {
       actor.late = true;
+      note_fact(context_.run, actor.process, fact::let_down, {});
       give_turn(control_block(), at);
       return true;
     }

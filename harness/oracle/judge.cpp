@@ -28,6 +28,7 @@ constexpr std::array oracles = {
     Oracle{"stays", oracle::stays},
     Oracle{"no-fd-or-map-leak", oracle::no_fd_leak},
     Oracle{"no-stray-process", oracle::no_stray_process},
+    Oracle{"workers-follow", oracle::workers_follow},
     Oracle{"no-corruption", oracle::no_corruption},
     Oracle{"whole: arrays", oracle::arrays_are_whole},
     Oracle{"whole: live caches", oracle::live_caches_are_whole},

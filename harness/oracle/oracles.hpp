@@ -42,13 +42,16 @@ Judgement held_first(const Evidence& evidence);
 /// No clean-up by a tracker removes what a live process holds for certain.
 Judgement no_premature_unlink(const Evidence& evidence);
 
+/// Nobody who serves as a worker is alive when its parent is dead and nothing moves any more.
+Judgement workers_follow(const Evidence& evidence);
+
 /// The run came to rest by itself.
 Judgement no_hang(const Evidence& evidence);
 
 /// No process dies of anything but what was planned.
 Judgement no_crash(const Evidence& evidence);
 
-/// A process that ends in good order has closed what it opened.
+/// A process that ends in good order has closed what it opened, and reaped its children.
 Judgement no_fd_leak(const Evidence& evidence);
 
 /// When the run is over, nothing runs.

@@ -177,6 +177,7 @@ bool SimRun::let_down_one_who_awaits() {
   }
   if (first != nullptr) {
     first->in_vain = true;
+    note(*member_of(*first->process), RecordKind::fact, fact::let_down, {});
   }
   return first != nullptr;
 }

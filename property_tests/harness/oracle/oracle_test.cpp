@@ -327,6 +327,50 @@ TEST_F(OracleTest, a_map_that_could_not_be_unmapped_is_excused) {
   EXPECT_THAT(judged(oracle::no_fd_leak, story), SizeIs(1));
 }
 
+TEST_F(OracleTest, a_child_that_nobody_reaped_is_found_if_it_could_be_reaped) {
+  const auto left_after = [this](Call call, const char* child) {
+    Story story;
+    story.injected(root, call, ECHILD).on(child);
+    story.fact(root, fact::fd_left, "").on("child:process:worker_1");
+    return judged(oracle::no_fd_leak, story);
+  };
+  EXPECT_THAT(left_after(Call::poll, "process:worker_1"), SizeIs(1));
+  EXPECT_THAT(left_after(Call::wait_child, "process:worker_2"), SizeIs(1));
+  EXPECT_THAT(left_after(Call::wait_child, "process:worker_1"), IsEmpty());
+  EXPECT_THAT(left_after(Call::signal_process, "process:worker_1"), IsEmpty());
+}
+
+TEST_F(OracleTest, a_worker_that_lives_on_without_its_parent_is_found_B9) {
+  const Story orphan = Story().begins(client, "serve").died(root, fact::killed);
+  EXPECT_EQ(look_of(oracle::workers_follow, orphan), (Look{.seen = 1, .filled = 1}));
+  EXPECT_THAT(judged(oracle::workers_follow, Story(orphan).fact(client, fact::let_down, "")),
+              SizeIs(1));
+  EXPECT_THAT(judged(oracle::workers_follow, Story(orphan).fact(root, fact::hang, "")), SizeIs(1));
+  // The run is over, and it lives.
+  EXPECT_THAT(judged(oracle::workers_follow, orphan), SizeIs(1));
+  for (const std::string_view how : {fact::killed, fact::ended}) {
+    EXPECT_THAT(judged(oracle::workers_follow,
+                       Story(orphan).died(client, how).fact(tracker, fact::let_down, "")),
+                IsEmpty());
+  }
+  // Who serves nobody has a life of its own, and so has who serves somebody else.
+  EXPECT_THAT(judged(oracle::workers_follow, Story().died(root, fact::killed)), IsEmpty());
+  EXPECT_THAT(
+      judged(oracle::workers_follow, Story().says(client, "serve").died(root, fact::killed)),
+      IsEmpty());
+  EXPECT_THAT(
+      judged(oracle::workers_follow, Story().begins(client, "serve").died(tracker, fact::killed)),
+      IsEmpty());
+}
+
+TEST_F(OracleTest, a_worker_that_may_not_end_itself_is_excused) {
+  plan_.faults = {parse_fault("client/signal_process(process:client)#1 fail_always EPERM").value()};
+  const Story orphan = Story().begins(client, "serve").died(root, fact::killed);
+  EXPECT_THAT(judged(oracle::workers_follow, orphan), IsEmpty());
+  plan_.faults = {parse_fault("client/signal_process(process:client)#1 fail_once EPERM").value()};
+  EXPECT_THAT(judged(oracle::workers_follow, orphan), SizeIs(1));
+}
+
 TEST_F(OracleTest, a_planned_kill_is_no_crash) {
   const Story story = Story().died(client, fact::killed).died(root, fact::swept);
   EXPECT_THAT(judged(oracle::no_crash, story), IsEmpty());

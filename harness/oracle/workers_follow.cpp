@@ -1,0 +1,89 @@
+// workers-follow: a worker goes with its parent, whatever it is doing.
+//
+// Its pipes tell an idle worker that nobody wants it any more. One whose task never ends is told by
+// nothing but the parent's death. It has its time until nobody of the run can go on.
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "harness/oracle/oracles.hpp"
+#include "harness/scenario/fault.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+class WorkersFollow {
+ public:
+  explicit WorkersFollow(const Evidence& evidence) : evidence_(evidence) {}
+
+  Judgement take() {
+    complain();
+    return std::move(judgement_);
+  }
+
+  void read(const Record& record) {
+    if (is_fact(record, fact::born)) {
+      lives_[record.process] = {.role = record.role.view(), .parent = record.text.view()};
+    } else if (is_fact(record, fact::died)) {
+      lives_.erase(record.process);
+      orphan(record.role.view());
+    } else if (is_fact(record, fact::let_down) || is_fact(record, fact::hang)) {
+      complain();
+    } else if (record.name == "serve") {
+      lives_[record.process].serves = record.kind == RecordKind::operation_begin;
+    }
+  }
+
+ private:
+  struct Life {
+    std::string_view role = {};
+    std::string_view parent = {};
+    bool serves = false;
+    bool is_orphan = false;
+  };
+
+  void orphan(std::string_view parent) {
+    for (auto& [process, life] : lives_) {
+      if (life.serves && life.parent == parent) {
+        life.is_orphan = true;
+        ++judgement_.look.seen;
+        ++judgement_.look.filled;
+      }
+    }
+  }
+
+  void complain() {
+    for (auto& [process, life] : lives_) {
+      if (life.is_orphan && !cannot_follow(life)) {
+        judgement_.findings.push_back(
+            {.claim = "workers-follow: a worker goes with its parent, whatever it is doing",
+             .seen = std::string(life.role) + " lives on, and " + std::string(life.parent) +
+                     " is dead"});
+      }
+      life.is_orphan = false;
+    }
+  }
+
+  /// Who can neither hear of a death nor die is excused.
+  bool cannot_follow(const Life& life) const {
+    return std::ranges::any_of(evidence_.plan.faults, [&](const Fault& fault) {
+      return fails_for_ever(fault, life.role, name_of(Call::signal_process));
+    });
+  }
+
+  const Evidence& evidence_;
+  std::map<std::uint16_t, Life> lives_;
+  Judgement judgement_;
+};
+
+}  // namespace
+
+Judgement workers_follow(const Evidence& evidence) {
+  WorkersFollow oracle(evidence);
+  for (const Record& record : evidence.records) {
+    oracle.read(record);
+  }
+  return oracle.take();
+}
+
+}  // namespace lastref::harness::oracle
