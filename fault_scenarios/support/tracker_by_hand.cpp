@@ -16,7 +16,8 @@ Result<TrackerByHand> start_tracker(Stage& stage, std::vector<std::string> argum
                   {.entry = tracker::entry_point,
                    .arguments = std::move(arguments),
                    .fds = {{.here = started.read.get(), .number_there = 3}},
-                   .blocked = {tracker::ignored_signals.begin(), tracker::ignored_signals.end()}}));
+                   .blocked = {tracker::ignored_signals.begin(), tracker::ignored_signals.end()},
+                   .end_wanted = false}));
   started.process = os::UniqueFd(stage.os(), child.process);
   return started;
 }
@@ -24,10 +25,7 @@ Result<TrackerByHand> start_tracker(Stage& stage, std::vector<std::string> argum
 Status wait_for_end(Stage& stage, const TrackerByHand& tracker) {
   const os::Fd process = tracker.process.get();
   std::array<os::PollItem, 1> ended{{{.fd = process, .want_read = true}}};
-  const Status waited =
-      status_of(os::retry_interrupted([&] { return stage.os().poll(ended, std::nullopt); }));
-  const auto reaped = os::retry_interrupted([&] { return stage.os().wait_child(process); });
-  return first_failure({waited, status_of(reaped)});
+  return status_of(os::retry_interrupted([&] { return stage.os().poll(ended, std::nullopt); }));
 }
 
 }  // namespace lastref::harness

@@ -19,7 +19,7 @@ struct TrackerByHand {
 /// Errors          those of make_pipe and spawn: nothing has been started.
 Result<TrackerByHand> start_tracker(Stage& stage, std::vector<std::string> arguments);
 
-/// Reaps it.
+/// It is no child of this process, so nobody has to reap it.
 [[nodiscard]] Status wait_for_end(Stage& stage, const TrackerByHand& tracker);
 
 }  // namespace lastref::harness

@@ -157,7 +157,21 @@ void FdNames::open(os::Fd fd, std::string_view name, std::string_view path) {
 
 void FdNames::close(os::Fd fd) noexcept {
   const std::scoped_lock held(mutex_);
-  entry(fd).open = false;
+  Entry& closed = entry(fd);
+  if (closed.open && closed.is_child) {
+    zombies_.push_back(closed.name);
+  }
+  closed.open = false;
+}
+
+void FdNames::is_child(os::Fd fd) {
+  const std::scoped_lock held(mutex_);
+  entry(fd).is_child = true;
+}
+
+void FdNames::is_reaped(os::Fd fd) noexcept {
+  const std::scoped_lock held(mutex_);
+  entry(fd).is_child = false;
 }
 
 void FdNames::rename(os::Fd fd, std::string_view name) {
@@ -211,6 +225,9 @@ std::vector<std::string> FdNames::still_open() {
   }
   std::ranges::sort(maps);
   std::ranges::move(maps, std::back_inserter(names));
+  for (const std::string_view name : zombies_) {
+    names.push_back("child:" + std::string(name));
+  }
   return names;
 }
 

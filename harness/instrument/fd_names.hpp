@@ -31,6 +31,10 @@ class FdNames {
   /// A new descriptor. `path` is its full path, if it has one.
   void open(os::Fd fd, std::string_view name, std::string_view path = {});
   void close(os::Fd fd) noexcept;
+  /// The descriptor names a child whose end somebody has to fetch,
+  void is_child(os::Fd fd);
+  /// and has fetched.
+  void is_reaped(os::Fd fd) noexcept;
   void rename(os::Fd fd, std::string_view name);
 
   std::string_view name_of(os::Fd fd);
@@ -44,7 +48,8 @@ class FdNames {
   void unmap(os::Bytes mapped) noexcept;
   std::string_view name_of(os::Bytes mapped);
 
-  /// The names of all open descriptors but the standard ones; then "map:" + name of all maps.
+  /// The names of all open descriptors but the standard ones; "map:" + name of all maps; "child:" +
+  /// name of each child whose end nobody has fetched, and nobody can any more.
   std::vector<std::string> still_open();
 
   /// "process:" + role and the like, kept.
@@ -58,6 +63,7 @@ class FdNames {
     std::string_view name;
     std::string_view path;
     bool open = false;
+    bool is_child = false;  ///< and not reaped
   };
   Entry& entry(os::Fd fd);
   std::string_view kept(std::string_view text);
@@ -68,6 +74,7 @@ class FdNames {
   std::vector<Entry> entries_;
   Entry none_;  ///< of descriptors that are none
   std::multimap<const std::byte*, std::string_view> maps_;
+  std::vector<std::string_view> zombies_;
   std::unordered_map<std::uint64_t, std::uint32_t> counts_;
 };
 

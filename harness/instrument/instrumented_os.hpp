@@ -48,7 +48,8 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
 
   /// A descriptor that came with the process.
   void adopt(os::Fd fd, std::string_view name);
-  /// Descriptors that were opened or adopted, and not closed; and maps that were not unmapped.
+  /// Descriptors that were opened or adopted, and not closed; maps that were not unmapped; and
+  /// children that can not be reaped any more.
   std::vector<std::string> still_open();
 
   /// What exit(3) would do with what `at_exit` registered.
@@ -75,6 +76,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   Result<os::PipeEnds> make_pipe() noexcept override;
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
   Result<os::Fd> open_process(os::Pid pid) noexcept override;
+  Result<std::optional<os::ChildExit>> wait_child(os::Fd process) noexcept override;
   Status signal_process(os::Fd process, os::Signal signal) noexcept override;
 
   // They are the interceptor's, if it serialises.

@@ -73,6 +73,9 @@ Result<os::Child> InstrumentedOs::spawn(const os::SpawnOptions& options) noexcep
       const std::string_view role = interceptor_.role_of(child->pid);
       names_.open(child->process,
                   names_.joined(process_prefix, role.empty() ? subject.object : role));
+      if (options.end_wanted) {
+        names_.is_child(child->process);
+      }
     }
     return child;
   });
@@ -87,6 +90,17 @@ Result<os::Fd> InstrumentedOs::open_process(os::Pid pid) noexcept {
       names_.open(*fd, object);
     }
     return fd;
+  });
+}
+
+Result<std::optional<os::ChildExit>> InstrumentedOs::wait_child(os::Fd process) noexcept {
+  return cross(Call::wait_child, of(process), [&](auto&, auto&) {
+    auto exit = inner_.wait_child(process);
+    // None has ended: it lives. A failure says that it was never ours, or is not any more.
+    if (!exit || *exit) {
+      names_.is_reaped(process);
+    }
+    return exit;
   });
 }
 

@@ -1,4 +1,4 @@
-// no-fd-or-map-leak: who ends in good order has closed what it opened.
+// no-fd-or-map-leak: who ends in good order has closed what it opened, and reaped its children.
 //
 // What is left is told by the instruments, which keep count, and in the kernel world by the process
 // as /proc has it, whoever keeps count: that the text of the fact says.
@@ -18,6 +18,15 @@ bool could_not_unmap(const Evidence& evidence, const Record& left) {
   });
 }
 
+/// Who is told that it has no such child asks no more; and who may not be killed is left alone.
+bool could_not_reap(const Evidence& evidence, const Record& left) {
+  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+    return (record.call == Call::wait_child || record.call == Call::signal_process) &&
+           record.injected && record.process == left.process &&
+           left.object == ObjectText("child:" + std::string(record.object.view())).view();
+  });
+}
+
 }  // namespace
 
 Judgement no_fd_leak(const Evidence& evidence) {
@@ -28,11 +37,14 @@ Judgement no_fd_leak(const Evidence& evidence) {
       ++judgement.look.seen;
       ++judgement.look.filled;
     }
-    if (is_fact(record, fact::fd_left) && !could_not_unmap(evidence, record)) {
+    if (is_fact(record, fact::fd_left) && !could_not_unmap(evidence, record) &&
+        !could_not_reap(evidence, record)) {
       judgement.findings.push_back(
-          {.claim = "no-fd-or-map-leak: who ends in good order has closed what it opened",
+          {.claim =
+               "no-fd-or-map-leak: who ends in good order has closed what it opened, and reaped "
+               "its children",
            .seen = std::string(record.role.view()) + " left " + std::string(record.object.view()) +
-                   " open" + (record.text.empty() ? "" : ", ") + std::string(record.text.view())});
+                   (record.text.empty() ? "" : ", ") + std::string(record.text.view())});
     }
   }
   return judgement;

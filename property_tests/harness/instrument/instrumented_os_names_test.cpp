@@ -52,6 +52,25 @@ TEST(InstrumentedOsNames, what_is_mapped_has_a_name_until_it_is_unmapped) {
   EXPECT_TRUE(os.still_open().empty());
 }
 
+TEST(InstrumentedOsNames, a_child_that_nobody_reaped_has_a_name_when_nobody_can_any_more) {
+  constexpr os::Fd worker{7};
+  FdNames names;
+  for (const bool is_reaped : {true, false}) {
+    names.open(worker, "process:worker_1");
+    names.is_child(worker);
+    EXPECT_EQ(names.still_open(), std::vector<std::string>{"process:worker_1"});
+    if (is_reaped) {
+      names.is_reaped(worker);
+    }
+    names.close(worker);
+    EXPECT_EQ(names.still_open().empty(), is_reaped);
+  }
+  EXPECT_EQ(names.still_open(), std::vector<std::string>{"child:process:worker_1"});
+  names.open(worker, "array");  // The number is another's now.
+  names.close(worker);
+  EXPECT_EQ(names.still_open(), std::vector<std::string>{"child:process:worker_1"});
+}
+
 /// Keeps what its crossings were about.
 class NamingInterceptor final : public Interceptor {
  public:
