@@ -35,6 +35,10 @@ Status root(Stage& stage) {
   if (jobs.run("run no jobs", squares(2))) {
     stage.refute("B3: no jobs are an error", "results");
   }
+  SequentialBackend caller(session_of(stage), functions_of(stage));
+  if (caller.effective_n_jobs(0)) {
+    stage.refute("B2: no jobs are an error where there is one place, too", "a number");
+  }
   return ok();
 }
 

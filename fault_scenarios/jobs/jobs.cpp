@@ -20,6 +20,7 @@ std::vector<Scenario> jobs_scenarios() {
       a_task_throws(),
       a_terminal_interrupts_a_job(),
       a_worker_closes_its_pipes(),
+      batches_follow_the_time_they_take(),
       each_batch_calls_back_once(),
       the_parent_of_busy_workers_is_killed(),
       the_tracker_of_a_job_is_killed(),

@@ -25,6 +25,7 @@ Scenario a_task_keeps_its_array();
 Scenario a_task_throws();
 Scenario a_terminal_interrupts_a_job();
 Scenario a_worker_closes_its_pipes();
+Scenario batches_follow_the_time_they_take();
 Scenario each_batch_calls_back_once();
 Scenario the_parent_of_busy_workers_is_killed();
 Scenario the_tracker_of_a_job_is_killed();
