@@ -28,6 +28,18 @@ bool gives_up(const Record& failed, const Record& later) noexcept {
   return may_be_given_up && later.call == Call::close && later.object == failed.object.view();
 }
 
+/// Whether the member whom a tracker could not watch has come to it: it hears of the end of that
+/// connection, too.
+bool has_come(const Record& failed, const Record& later) noexcept {
+  constexpr std::string_view process = "process:";
+  constexpr std::string_view connection = "conn:";
+  const std::string_view wanted = failed.object.view();
+  const std::string_view met = later.object.view();
+  return failed.call == Call::open_process && later.call == Call::receive && later.error == 0 &&
+         wanted.starts_with(process) && met.starts_with(connection) &&
+         wanted.substr(process.size()) == met.substr(connection.size());
+}
+
 /// Whether `later` shows that `failed` was tried again on the same thing, and done, or that there
 /// is nothing any more to do it to.
 bool made_good(const Record& failed, const Record& later) noexcept {
@@ -44,7 +56,7 @@ bool made_good(const Record& failed, const Record& later) noexcept {
                        (later.call == Call::status_at || is_removal(later.call)) &&
                        later.text.view() == failed.text.view();
   return later.process == failed.process
-             ? (is_same && is_done) || is_gone || gives_up(failed, later)
+             ? (is_same && is_done) || is_gone || gives_up(failed, later) || has_come(failed, later)
              : is_same && by_another;
 }
 

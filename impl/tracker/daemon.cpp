@@ -1,6 +1,7 @@
 #include "impl/tracker/daemon.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <lastref/probe.hpp>
 
@@ -22,6 +23,27 @@ constexpr std::size_t own_items = 2;
 constexpr std::size_t names_per_round = 256;
 constexpr std::size_t members_per_round = 16;
 
+/// Whether a tracker before us has begun to end.
+bool is_shut(os::Os& os, os::Fd listener) {
+  std::array items{os::PollItem{.fd = listener, .want_read = true}};
+  const auto polled =
+      os::retry_interrupted([&] { return os.poll(items, std::chrono::nanoseconds(0)); });
+  return polled && items[0].hung_up;
+}
+
+/// Where a tracker before us was about to remove the tree, nothing was on record any more, and an
+/// empty ledger is as good. A tree that has lost its ledger otherwise cannot be trusted.
+Result<Ledger> open_ledger(os::Os& os, const TreePaths& paths, os::Fd listener) {
+  auto ledger = Ledger::open(os, paths.ledger());
+  if (failed_with(ledger, std::errc::no_such_file_or_directory) && is_shut(os, listener)) {
+    os.saw(Probe::tree_was_nearly_gone);
+    LASTREF_TRY(empty, os::open_file(os, paths.ledger(), {.write = true, .create = true}));
+    empty.close_quietly();
+    return Ledger::open(os, paths.ledger());
+  }
+  return ledger;
+}
+
 }  // namespace
 
 Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, os::UniqueFd listener, Ledger ledger)
@@ -35,7 +57,7 @@ Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, os::UniqueFd list
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::UniqueFd listener) {
   LASTREF_TRY(lock, os::open_file(os, paths.lock(), {.write = true}));
   LASTREF_CHECK(lock_as_tracker(os, lock.get()));
-  LASTREF_TRY(ledger, Ledger::open(os, paths.ledger()));
+  LASTREF_TRY(ledger, open_ledger(os, paths, listener.get()));
   std::unique_ptr<Daemon> daemon(
       new Daemon(os, std::move(paths), std::move(lock), std::move(listener), std::move(ledger)));
   for (const Resource& name : daemon->ledger_.names()) {
@@ -174,7 +196,12 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   poll_failures_ = 0;
   const std::span polled(items);
   const bool again = accept_failures_ > 0 && os_.now() >= accept_again_;
-  if (polled[0].readable || again) {
+  if (polled[0].hung_up) {
+    // A tracker before us had begun to end: whoever joins is refused, for good. There is always
+    // something to poll there, and never anybody to accept.
+    os_.saw(Probe::listener_was_shut);
+    listener_.close_quietly();
+  } else if (polled[0].readable || again) {
     LASTREF_CHECK(accept_all());
   }
   for (std::size_t index = 0; index < connections.size(); ++index) {

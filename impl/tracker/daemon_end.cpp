@@ -98,7 +98,9 @@ Status Daemon::end() {
   os_.step(Step::tracker_ending);
   // From here on joining is refused; who has connected meanwhile is told by the end of its
   // connection.
-  static_cast<void>(os_.shut_down(listener_.get()));
+  if (listener_) {
+    static_cast<void>(os_.shut_down(listener_.get()));
+  }
   std::vector<std::string> lines = leavings();
   if (!lines.empty()) {
     os_.saw(Probe::names_left_behind);

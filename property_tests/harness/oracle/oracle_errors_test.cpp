@@ -68,6 +68,18 @@ TEST_F(OracleTest, an_operation_that_takes_another_location_has_fallen_back) {
   EXPECT_EQ(after(failed, EMFILE), 0U);  // It is told.
 }
 
+TEST_F(OracleTest, who_could_not_be_watched_is_known_when_it_comes) {
+  const Story failed = Story().injected(tracker, Call::open_process, ENOMEM).on("process:client");
+  const auto unheard_after = [&](std::uint16_t process, const char* connection) {
+    return judged(oracle::error_surfaced,
+                  Story(failed).crossed(process, Call::receive, "").on(connection).all_end())
+        .size();
+  };
+  EXPECT_EQ(unheard_after(tracker, "conn:client"), 0U);
+  EXPECT_EQ(unheard_after(tracker, "conn:root"), 1U);
+  EXPECT_EQ(unheard_after(root, "conn:client"), 1U);
+}
+
 TEST_F(OracleTest, what_fails_for_ever_is_told_once) {
   plan_.faults = {parse_fault("tracker/unlink(a.bin)#1 fail_always EIO").value()};
   const Story once = Story()

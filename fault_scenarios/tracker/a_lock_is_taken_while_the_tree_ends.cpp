@@ -1,0 +1,52 @@
+#include <lastref/owners.hpp>
+
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Where the locks of members begin in the lock file of a tree.
+constexpr std::uint64_t members_from = std::uint64_t{1} << 33U;
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("left_to_the_tracker.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("late"));
+  stage.tell("the root leaves");
+  product.leave();
+  return ok();
+}
+
+/// Joins as far as its lock, and is never heard of: as a process that is held still there.
+Status late(Stage& stage) {
+  if (!stage.await("the root leaves") || stage.arguments().empty()) {
+    return ok();
+  }
+  auto lock = os::open_file(stage.os(), stage.arguments().front() + "/lock", {.write = true});
+  if (!lock) {
+    return ok();
+  }
+  may_fail(stage.os().lock_range(
+      lock->get(), {.kind = os::LockKind::exclusive, .start = members_from, .length = 1}));
+  stage.stay_until_killed();
+  return ok();
+}
+
+}  // namespace
+
+Scenario a_lock_is_taken_while_the_tree_ends() {
+  return {
+      .name = "tracker/a_lock_is_taken_while_the_tree_ends",
+      .sentence =
+          "The tracker has begun to end when a process takes the lock of a member, and says "
+          "nothing: nobody waits for it in circles, whoever dies.",
+      .rows = {"T5", "T6"},
+      .roles = {{"root", root}, {"late", late}},
+      .expected_noise = {"the last process of the tree left"},
+  };
+}
+
+}  // namespace lastref::harness

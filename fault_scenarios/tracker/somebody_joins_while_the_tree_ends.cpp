@@ -1,0 +1,37 @@
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  // What it does when, nobody says.
+  return stage.start("late");
+}
+
+Status late(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("of_who_came_late.bin");
+  if (!product.join() || !product.register_name(file)) {
+    return ok();  // Refused, as it may be.
+  }
+  LASTREF_CHECK(product.make(file));
+  product.must_exist(file);
+  return product.release(file);
+}
+
+}  // namespace
+
+Scenario somebody_joins_while_the_tree_ends() {
+  return {
+      .name = "tracker/somebody_joins_while_the_tree_ends",
+      .sentence =
+          "A process joins when the root is about to leave: it is a member, or is refused, "
+          "and no tracker stays busy for it.",
+      .rows = {"T5", "T1", "T6"},
+      .roles = {{"root", root}, {"late", late}},
+      .failing_operations = {"join", "register"},
+  };
+}
+
+}  // namespace lastref::harness
