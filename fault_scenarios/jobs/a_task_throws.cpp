@@ -14,6 +14,12 @@ Status root(Stage& stage) {
     stage.refute("B7: what a task throws comes back as it was thrown",
                  thrown ? "results" : describe(thrown.error()));
   }
+  const Outcome<List> interrupted = jobs.run("fail", {{"square", {1}}, {"interrupt"}});
+  if (stage.is_undisturbed() &&
+      (interrupted || !std::holds_alternative<WorkerInterrupt>(interrupted.error()))) {
+    stage.refute("B7: a task that was told to stop is told apart from one that failed",
+                 interrupted ? "results" : describe(interrupted.error()));
+  }
   const Status run = must_be_squares(stage, jobs.run("run again", squares(2)));
   return first_failure({run, jobs.end()});
 }
@@ -24,8 +30,9 @@ Scenario a_task_throws() {
   return {
       .name = "jobs/a_task_throws",
       .sentence =
-          "A task throws: the call fails with what it threw, and the next call of the same object "
-          "begins clean.",
+          "A task throws, and another is interrupted: each call fails with what was thrown, and "
+          "the "
+          "next one of the same object begins clean.",
       .rows = {"B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},

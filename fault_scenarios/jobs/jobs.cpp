@@ -14,6 +14,7 @@ std::vector<Scenario> jobs_scenarios() {
       a_pool_ends_while_a_batch_is_sent(),
       a_pool_in_a_worker(),
       a_pool_is_aborted_twice_at_once(),
+      a_program_is_run_again_by_itself(),
       a_result_cannot_be_sent(),
       a_stranger_keeps_no_pipe_alive(),
       a_task_keeps_its_array(),

@@ -19,6 +19,7 @@ Scenario a_number_says_how_many_jobs();
 Scenario a_pool_ends_while_a_batch_is_sent();
 Scenario a_pool_in_a_worker();
 Scenario a_pool_is_aborted_twice_at_once();
+Scenario a_program_is_run_again_by_itself();
 Scenario a_result_cannot_be_sent();
 Scenario a_stranger_keeps_no_pipe_alive();
 Scenario a_task_keeps_its_array();

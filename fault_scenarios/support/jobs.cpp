@@ -51,6 +51,8 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
   add("throw", [](const TaskContext&, std::span<const Value>) -> Result<Value> {
     throw std::runtime_error("as it was told");
   });
+  add("interrupt",
+      [](const TaskContext&, std::span<const Value>) -> Result<Value> { throw Interrupt(); });
   add("keep", [kept](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
     LASTREF_TRY(array, arguments.front().as<Array>());
     kept->push_back(array);

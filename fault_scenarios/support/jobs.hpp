@@ -15,8 +15,9 @@ namespace lastref::harness {
 /// The place of the process of a Stage, noted as its operations. It leads or has joined a tree.
 Session session_of(Stage& stage);
 
-/// "sum" of an array, "square" of a number, "throw", "keep" of an array for as long as the process
-/// lives, "wait" (tells "a task is waiting", and waits for its end), "echo" of anything.
+/// "sum" of an array, "square" of a number, "throw", "interrupt" (throws Interrupt), "keep" of an
+/// array for as long as the process lives, "wait" (tells "a task is waiting", and waits for its
+/// end), "echo" of anything.
 std::shared_ptr<Functions> functions_of(Stage& stage);
 
 /// A role: a worker with these functions.
