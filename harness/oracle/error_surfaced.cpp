@@ -178,13 +178,18 @@ bool is_out_of_locations(const Struck& struck) {
          });
 }
 
+/// A sweep does what it can, and says what stays.
+bool is_said_by_a_sweep(const Struck& struck) {
+  return struck.words.back() == "sweep" && any_later(struck, has_spoken);
+}
+
 /// Whether what has happened since is among what the table of responses lets happen.
 bool is_answered(const Struck& struck) {
   if (any_later(struck, has_died) || any_later(struck, has_lost_its_parent)) {
     return true;
   }
   if (struck.response == Response::fail && !struck.words.empty()) {
-    return is_answered_by_its_word(struck) ||
+    return is_answered_by_its_word(struck) || is_said_by_a_sweep(struck) ||
            (is_hired(struck.failed) && any_later(struck, is_told));
   }
   // Outside of any word nobody waits for the error: the next one meets what has come of it. And who

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +18,8 @@ namespace {
 
 /// One attempt each: whoever starts a tree waits for this.
 constexpr int attempts_of_a_sweep = 1;
+/// Of what stays of a tree, so many are named.
+constexpr std::size_t told_max = 3;
 
 bool is_tree_name(std::string_view name) {
   return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -131,35 +134,64 @@ class Sweep {
     // First which things they are, then who counts them: a thing that has the name because a live
     // tree came to count it in between is another one. (One that was not there at the look is known
     // by its name alone.)
-    for (const Resource& name : names) {
-      look_at(name);
-    }
+    std::vector<Kept> unseen;
+    std::erase_if(names, [&](const Resource& name) {
+      const Status looked = look_at(name);
+      if (!looked) {
+        unseen.push_back({.resource = name, .why = looked.error()});
+      }
+      return !looked;
+    });
     LASTREF_TRY(living, names_of_the_living(os_, paths));
     const std::size_t waiting = leave_to_others(names, living);
     const std::size_t count = names.size();
-    std::vector<Resource> kept = clean(std::move(names));
+    std::vector<Kept> kept = clean(std::move(names));
     if (!kept.empty() && kept.size() < count) {
       // It may have gone with a folder that it lay in.
-      kept = clean(std::move(kept));
+      std::vector<Resource> again;
+      std::ranges::transform(
+          kept, std::back_inserter(again), [](Kept& each) { return std::move(each.resource); });
+      kept = clean(std::move(again));
     }
     swept_.names += count - kept.size();
+    std::ranges::move(unseen, std::back_inserter(kept));
     if (!kept.empty()) {
       os_.saw(Probe::sweep_left_names);
+      tell(kept);
     }
     swept_.kept += kept.size();
     return kept.empty() && waiting == 0;
   }
 
  private:
-  void look_at(const Resource& name) {
+  /// What stays for the next sweep.
+  struct Kept {
+    Resource resource;
+    Error why;
+  };
+
+  /// The first few, for the others have the same reason as a rule. Swept counts them all.
+  void tell(std::span<const Kept> kept) {
+    for (const Kept& each : kept.first(std::min(kept.size(), told_max))) {
+      os::report_quietly(
+          os_, "lastref: could not clean up " + to_text(each.resource) + ": " + describe(each.why));
+    }
+  }
+
+  /// Fails if something may be there, and nobody can say what.
+  Status look_at(const Resource& name) {
     if (const auto known = ledger_.identity_of(name)) {
       identities_[name] = *known;
     } else if (is_path(name.type) && !is_relative(name)) {
-      const auto status = os_.status_at(name.name);
+      const auto status = os::retry_interrupted([&] { return os_.status_at(name.name); });
       if (status) {
         identities_[name] = os::identity_of(*status);
+      } else if (status.error().code != std::errc::no_such_file_or_directory &&
+                 status.error().code != std::errc::not_a_directory) {
+        return failure(status.error());
       }
     }
+    return ok();
   }
 
   /// Takes out what is not ours to clean: names that mean something else here than they did where
@@ -193,9 +225,9 @@ class Sweep {
   }
 
   /// Cleans up what it can of the names, in their order; returns the others.
-  std::vector<Resource> clean(std::vector<Resource> names) {
+  std::vector<Kept> clean(std::vector<Resource> names) {
     Cleaner cleaner(os_, {.attempts = attempts_of_a_sweep});
-    std::vector<Resource> kept;
+    std::vector<Kept> kept;
     order_for_cleanup(names);
     for (const Resource& name : names) {
       const auto known = identities_.find(name);
@@ -208,8 +240,12 @@ class Sweep {
                              "lastref: " + to_text(cleaned.resource) +
                                  " is left alone: it is not what was counted by that name");
         }
-        if (!cleaned.status || !ledger_.strike(cleaned.resource)) {
-          kept.push_back(std::move(cleaned.resource));
+        Status done = cleaned.status;
+        if (done) {
+          done = ledger_.strike(cleaned.resource);
+        }
+        if (!done) {
+          kept.push_back({.resource = std::move(cleaned.resource), .why = done.error()});
         }
       }
     }

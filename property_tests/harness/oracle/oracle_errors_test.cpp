@@ -80,6 +80,21 @@ TEST_F(OracleTest, who_could_not_be_watched_is_known_when_it_comes) {
   EXPECT_EQ(unheard_after(root, "conn:client"), 1U);
 }
 
+TEST_F(OracleTest, a_sweep_says_what_stays_and_another_word_fails_with_it) {
+  const auto unheard_of = [&](const char* word, bool speaks) {
+    Story story;
+    story.begins(client, word, "").injected(client, Call::write_at, EIO).on("ledger");
+    if (speaks) {
+      story.crossed(client, Call::write, "").on("stderr");
+    }
+    return judged(oracle::error_surfaced, story.ends(client, word, "").begins(client, "load"))
+        .size();
+  };
+  EXPECT_EQ(unheard_of("sweep", /*speaks=*/true), 0U);
+  EXPECT_EQ(unheard_of("sweep", /*speaks=*/false), 1U);
+  EXPECT_EQ(unheard_of("reduce", /*speaks=*/true), 1U);
+}
+
 TEST_F(OracleTest, what_fails_for_ever_is_told_once) {
   plan_.faults = {parse_fault("tracker/unlink(a.bin)#1 fail_always EIO").value()};
   const Story once = Story()

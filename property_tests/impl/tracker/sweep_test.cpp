@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,6 +26,7 @@ using pretend::Fate;
 using pretend::FreshFolder;
 using pretend::PretendProcess;
 using pretend::TreeFixture;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 namespace fs = std::filesystem;
@@ -242,6 +244,49 @@ TEST(Sweep, that_cannot_remove_a_thing_keeps_its_name_and_its_tree_for_the_next_
   EXPECT_FALSE(fixture.folder.exists("a"));
   EXPECT_TRUE(fixture.folder.exists("b"));
   fixture.folder.remove("b");
+}
+
+TEST(Sweep, leaves_alone_what_it_could_not_look_at_E4) {
+  TreeFixture fixture;
+  fixture.folder.write("a");
+  fixture.dead_tree({{.type = ResourceType::file, .name = fixture.folder.path("a")}});
+  PretendProcess sweeper(fixture.locks);
+  bool has_looked = false;
+  sweeper.director = [&](const Crossing& crossing) {
+    const bool looks = crossing == Crossing{Call::status_at, fixture.folder.path("a")};
+    return looks && !std::exchange(has_looked, true)
+               ? Decision{.fate = Fate::fail, .code = std::errc::permission_denied}
+               : Decision{};
+  };
+  const auto swept = sweep(sweeper, fixture.runtime());
+  ASSERT_TRUE(swept);
+  EXPECT_EQ(swept->kept, 1U);
+  EXPECT_TRUE(fixture.folder.exists("a"));
+  EXPECT_EQ(fixture.sweep().names, 1U);
+  EXPECT_FALSE(fixture.folder.exists("a"));
+}
+
+TEST(Sweep, names_the_first_of_what_it_could_not_remove_and_says_why_T7) {
+  TreeFixture fixture;
+  std::vector<Resource> names;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    fixture.folder.make_folder(name);
+    names.push_back({.type = ResourceType::file, .name = fixture.folder.path(name)});
+  }
+  fixture.dead_tree(names);
+  os::KernelOs kernel;
+  testing::internal::CaptureStderr();
+  const auto swept = sweep(kernel, fixture.runtime());
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(swept);
+  EXPECT_EQ(swept->kept, names.size());
+  EXPECT_EQ(std::ranges::count(said, '\n'), 3) << said;
+  EXPECT_THAT(said, HasSubstr("could not clean up " + to_text(names.front())));
+  EXPECT_THAT(said, HasSubstr("Is a directory"));
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    fixture.folder.remove(name);
+  }
+  EXPECT_EQ(fixture.sweep().names, names.size());
 }
 
 TEST(Sweep, that_fails_or_is_killed_at_any_call_is_finished_by_the_next_M7) {
