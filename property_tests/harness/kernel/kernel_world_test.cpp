@@ -77,7 +77,8 @@ Status echo_root(Stage& stage) {
   const auto echo = os.spawn({.entry = "tracker",
                               .arguments = {},
                               .fds = {{.here = listener.get(), .number_there = 3}},
-                              .blocked = {}});
+                              .blocked = {},
+                              .end_wanted = false});
   const Status started = stage.start("client");
   if (echo) {
     const os::UniqueFd process(os, echo->process);

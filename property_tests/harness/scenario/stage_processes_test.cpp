@@ -260,8 +260,8 @@ Status terminal_root(Stage& stage, bool ignores) {
   expect_processes(stage, "mortal", 0);
   const std::array<Child, 3> mortals = {
       Child(stage, "mortal"), Child(stage, "mortal"), Child(stage, "mortal")};
-  const Child deaf(stage, "deaf");
-  const Child blocking(stage, "mortal", {os::Signal::interrupt});
+  Child deaf(stage, "deaf");
+  Child blocking(stage, "mortal", {os::Signal::interrupt});
   for (const char* who : {"mortal", "mortal#2", "mortal#3", "mortal#4", "deaf"}) {
     expect(stage, stage.await(std::string(who) + " waits"), "all are there");
   }
@@ -283,6 +283,10 @@ Status terminal_root(Stage& stage, bool ignores) {
   expect(stage, end_of(stage, mortals[2].process.get()) == died_of(2), "when it is resumed");
   expect(stage, lives(stage, deaf), "who ignores it lives");
   expect(stage, lives(stage, blocking), "and who blocks it");
+  for (Child* each : {&deaf, &blocking}) {
+    each->until.back().close_quietly();
+    static_cast<void>(end_of(stage, each->process.get()));
+  }
   return ok();
 }
 

@@ -40,8 +40,11 @@ int entry(os::Os& os, std::span<const std::string> arguments) {
 
 Status spawning_role(Stage& stage) {
   os::Os& os = stage.os();
-  const auto child = os.spawn(
-      {.entry = "tracker", .arguments = {stage.folder() + "/of_entry"}, .fds = {}, .blocked = {}});
+  const auto child = os.spawn({.entry = "tracker",
+                               .arguments = {stage.folder() + "/of_entry"},
+                               .fds = {},
+                               .blocked = {},
+                               .end_wanted = false});
   if (child) {
     os::PollItem item{.fd = child->process, .want_read = true};
     static_cast<void>(os.poll(std::span(&item, 1), std::nullopt));
