@@ -113,9 +113,21 @@ bool KernelController::anybody_lives() noexcept {
 void KernelController::run() {
   observed_at_ = 0;
   death_unseen_ = false;
-  const auto root =
-      give_birth(context_, 0, {.role = "root", .arguments = {}, .fds = {}, .blocked = {}});
-  LASTREF_ASSERT(root.has_value());
+  see_through("root");
+  look_at_files();
+}
+
+bool KernelController::run_next_start() {
+  death_unseen_ = false;  // Nobody was left to look.
+  const auto before = control_block().interceptors.fired;
+  see_through(next_start_role);
+  return control_block().interceptors.fired != before;
+}
+
+void KernelController::see_through(const char* role) {
+  const auto born =
+      give_birth(context_, 0, {.role = role, .arguments = {}, .fds = {}, .blocked = {}});
+  LASTREF_ASSERT(born.has_value());
   go_on();
   while (anybody_lives()) {
     if (take()) {
@@ -123,7 +135,6 @@ void KernelController::run() {
     }
   }
   reap();
-  look_at_files();
 }
 
 void KernelController::look_at_files() {

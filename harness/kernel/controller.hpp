@@ -25,12 +25,17 @@ class KernelController final : public Standstill {
 
   /// From the birth of the root to the last death. The control_block is reset and has its plan.
   void run();
+  /// From the birth of the next start, which sweeps up what the run has left, to its death. The run
+  /// is over. True if anything struck it, so that it may have left something itself.
+  bool run_next_start();
   /// What was in the files of the run whenever they were looked at, once it is over too.
   std::vector<FileLook> take_files() noexcept { return std::move(files_); }
 
  private:
   ControlBlock& control_block() noexcept { return context_.run.control_block(); }
   bool anybody_lives() noexcept;
+  /// From the birth of a process in `role` to the last death.
+  void see_through(const char* role);
   /// Waits for the turn. False when something else happened that was dealt with.
   bool take();
   void serve_request();

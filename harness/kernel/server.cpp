@@ -84,7 +84,8 @@ class Server {
  private:
   Outcome play(const RunRequest& request);
   void load(const Plan& plan);
-  /// The next start: sweeps up behind what was killed, in a process of its own.
+  /// A start after the next one, which nothing strikes: sweeps up behind what was killed, in a
+  /// process of its own.
   void sweep();
   void set_ambient(const std::string& name);
   bool plays_ordinary_user() const noexcept { return context_.plays_in(ambient::ordinary_user); }
@@ -129,7 +130,7 @@ void Server::sweep() {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status)) {
-    note_fact(run_, 0, fact::hang, "the sweep of the next start was ended by a signal");
+    note_fact(run_, 0, fact::hang, "the sweep of a later start was ended by a signal");
   }
 }
 
@@ -175,7 +176,9 @@ Outcome Server::play(const RunRequest& request) {
   std::vector<std::string> left_after_sweep;
   const std::string standard_error = sandbox_.standard_error();
   if (!left.empty()) {
-    sweep();
+    if (controller.run_next_start()) {
+      sweep();
+    }
     left_after_sweep = sandbox_.left();
   }
   const Evidence evidence = {.scenario = scenario,

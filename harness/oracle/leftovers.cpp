@@ -41,16 +41,17 @@ bool is_promised(const Evidence& evidence) {
 }
 
 bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
-  // A tracker looks twice, but not if something else goes wrong as well.
+  // A tracker looks twice, but not if something else goes wrong as well. The next start looks once.
   const std::vector<Fault>& faults = evidence.plan.faults;
   const bool comes_again = std::ranges::any_of(
       faults, [](const Fault& fault) { return is_for_ever(fault.kind) && fault.error == ENOENT; });
-  return (comes_again || faults.size() > 1) &&
-         std::ranges::any_of(evidence.records, [&](const Record& record) {
-           const bool cleans_up = is_tracker(record) || record.role == "root";
-           return record.call == Call::status_at && record.injected && record.error == ENOENT &&
-                  cleans_up && normal(record.text.view()) == normal(journal_text(path));
-         });
+  const bool looks_once = comes_again || faults.size() > 1;
+  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+    const bool cleans_up = looks_once && (is_tracker(record) || record.role == "root");
+    return record.call == Call::status_at && record.injected && record.error == ENOENT &&
+           (cleans_up || record.role == next_start_role) &&
+           normal(record.text.view()) == normal(journal_text(path));
+  });
 }
 
 Leftovers leftovers_of(const Evidence& evidence) {

@@ -54,12 +54,21 @@ bool has_chance_in_it(std::string_view path) {
   return path.ends_with(".cache");
 }
 
+/// How many records there were when the run was over.
+std::size_t end_of_run(std::span<const Record> records) {
+  const auto next = std::ranges::find_if(records, [](const Record& record) {
+    return is_fact(record, fact::born) && record.role == next_start_role;
+  });
+  return static_cast<std::size_t>(next - records.begin());
+}
+
 void add_files(const Evidence& evidence, RunResults& results) {
   for (const std::string& path : evidence.left) {
     results["left " + path_without_chance(path)];
   }
+  const std::size_t end = end_of_run(evidence.records);
   for (const FileLook& look : evidence.files) {
-    if (look.moment == evidence.records.size() && !has_chance_in_it(look.path)) {
+    if (look.moment == end && !has_chance_in_it(look.path)) {
       results["left " + path_without_chance(look.path)] = std::to_string(hash_of(look.bytes));
     }
   }

@@ -1,13 +1,31 @@
 // roles: which role of a scenario a new process is in.
 #include <algorithm>
 
+#include <lastref/temporary_resources.hpp>
+
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
+namespace {
+
+Status start_again(Stage& stage) {
+  return stage.product().operation("sweep",
+                                   [&] { return status_of(lastref::sweep(stage.os(), {})); });
+}
+
+const Role& next_start() {
+  static const Role role = {.name = next_start_role, .body = start_again};
+  return role;
+}
+
+}  // namespace
 
 const Role* role_named(const Scenario& scenario, std::string_view name) noexcept {
   const auto found = std::ranges::find(scenario.roles, name, &Role::name);
-  return found == scenario.roles.end() ? nullptr : &*found;
+  if (found != scenario.roles.end()) {
+    return &*found;
+  }
+  return name == next_start_role ? &next_start() : nullptr;
 }
 
 const Role* role_started_as(const Scenario& scenario,

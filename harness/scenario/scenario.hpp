@@ -60,6 +60,10 @@ struct Scenario {
   bool in_matrix() const noexcept { return outside_matrix.empty(); }
 };
 
+/// A role that every scenario has: the next start, which sweeps up what a run has left. A world
+/// starts it when all others are dead.
+inline constexpr const char* next_start_role = "next_start";
+
 /// Nothing if the scenario has no such role.
 const Role* role_named(const Scenario& scenario, std::string_view name) noexcept;
 /// The role of a process that the product starts as an entry which is none of its own: "worker_1"

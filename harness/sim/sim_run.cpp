@@ -82,7 +82,7 @@ void SimRun::be_born(SimOs& os, const SimProcess* parent, const os::SpawnOptions
   const Member* starter = parent == nullptr ? nullptr : member_of(*parent);
   by_index.push_back(member.get());
   const Member& born = *members.emplace(&os.process(), std::move(member)).first->second;
-  const std::string_view started_by = starter == nullptr ? born.role : starter->role;
+  const std::string_view started_by = (starter == nullptr ? *by_index.front() : *starter).role;
   note(born, RecordKind::fact, fact::born, started_by, os.process().pid);
 }
 

@@ -21,7 +21,7 @@ using sim::Member;
 using sim::SimRun;
 
 constexpr const char* root_role = "root";
-constexpr const char* next_start = "next_start";
+constexpr const char* later_start = "later_start";
 // As in the kernel world.
 constexpr const char* world_folder = "/dev/shm/world";
 
@@ -38,7 +38,7 @@ bool plans_errors(const Plan& plan) {
 
 /// What one process does, on its own fiber.
 int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
-  if (options.entry == next_start) {
+  if (options.entry == later_start) {
     static_cast<void>(lastref::sweep(system, {}));
     return 0;
   }
@@ -88,9 +88,10 @@ void prepare(SimRun& run, const SimOptions& options) {
   run.maker = maker;
 }
 
-void go(SimRun& run) {
+/// From the birth of a process in `role` to the last death.
+void see_through(SimRun& run, const char* role) {
   sim::Scheduler& scheduler = run.machine.scheduler;
-  run.machine.boot(run.maker, {.entry = root_role, .arguments = {}, .fds = {}, .blocked = {}});
+  run.machine.boot(run.maker, {.entry = role, .arguments = {}, .fds = {}, .blocked = {}});
   for (;;) {
     const sim::Scheduler::Rest rest = scheduler.run();
     if (rest == sim::Scheduler::Rest::ended) {
@@ -118,19 +119,23 @@ void go(SimRun& run) {
   }
 }
 
-std::vector<std::string> left(const SimRun& run) {
+std::vector<std::string> left_by(const SimRun& run) {
   std::vector<std::string> paths = run.machine.kernel.leftovers();
   std::erase(paths, sim::runtime_folder);
   return paths;
 }
 
-/// The next start, which sweeps.
+/// The next start, which sweeps; and one after it, which nothing strikes, if that one was struck.
 void start_again(SimRun& run) {
-  run.interceptors.observing = true;
   run.machine.kernel.free_storage();
-  run.machine.scheduler.steps_max = ~std::uint64_t{0};
-  run.machine.boot(run.maker, {.entry = next_start, .arguments = {}, .fds = {}, .blocked = {}});
-  run.machine.scheduler.run();
+  const auto before = run.interceptors.fired;
+  see_through(run, next_start_role);
+  if (run.interceptors.fired != before) {
+    run.interceptors.observing = true;
+    run.machine.scheduler.steps_max = ~std::uint64_t{0};
+    run.machine.boot(run.maker, {.entry = later_start, .arguments = {}, .fds = {}, .blocked = {}});
+    run.machine.scheduler.run();
+  }
 }
 
 std::string text_of(const std::vector<Record>& records) {
@@ -166,21 +171,24 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   prepare(*run, options_);
   run->ask_after = options_.ask_after;
   choices.hold(!options_.ask_after.empty());
-  go(*run);
+  see_through(*run, root_role);
   steps_ = run->machine.scheduler.steps();
 
   run->look_at_files();
-  Evidence evidence{.scenario = scenario,
-                    .plan = plan,
-                    .records = run->journal,
-                    .left = left(*run),
-                    .left_after_sweep = {},
-                    .standard_error = run->machine.kernel.standard_error,
-                    .files = std::move(run->files)};
-  if (!evidence.left.empty()) {
+  std::vector<std::string> left = left_by(*run);
+  std::vector<std::string> left_after_sweep;
+  std::string standard_error = run->machine.kernel.standard_error;
+  if (!left.empty()) {
     start_again(*run);
-    evidence.left_after_sweep = left(*run);
+    left_after_sweep = left_by(*run);
   }
+  const Evidence evidence{.scenario = scenario,
+                          .plan = plan,
+                          .records = run->journal,
+                          .left = std::move(left),
+                          .left_after_sweep = std::move(left_after_sweep),
+                          .standard_error = std::move(standard_error),
+                          .files = std::move(run->files)};
 
   const ArenaPause outlives_the_run;
   Outcome outcome = outcome_of(evidence);

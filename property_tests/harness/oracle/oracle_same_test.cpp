@@ -82,6 +82,20 @@ TEST_F(Same, a_file_with_other_bytes_is_found) {
   EXPECT_THAT(of(story).findings, SizeIs(1));
 }
 
+TEST_F(Same, what_a_file_has_in_it_when_the_run_is_over_counts_and_not_after_the_next_start) {
+  left_ = {"/run/kept"};
+  const Story story = Story().born(3, next_start_role, 13).says(3, "sweep");
+  const auto results = [&](std::size_t moment) {
+    Evidence evidence = evidence_of(story);
+    evidence.files = {{.path = "/run/kept", .bytes = "bytes", .moment = moment}};
+    return oracle::results_of(evidence);
+  };
+  const std::size_t end = Story().records().size();
+  EXPECT_NE(results(end)["left /run/kept"], "");
+  EXPECT_EQ(results(end - 1)["left /run/kept"], "");
+  EXPECT_EQ(results(story.records().size())["left /run/kept"], "");
+}
+
 TEST_F(Same, what_two_orders_come_to_is_possible) {
   learn(Story().says(client, "hold"));
   learn(Story());

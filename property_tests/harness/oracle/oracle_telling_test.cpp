@@ -134,6 +134,19 @@ TEST_F(OracleTest, a_leftover_that_was_said_to_be_gone_each_time_is_told_apart) 
   EXPECT_EQ(leftovers.unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore), 1U);
 }
 
+TEST_F(OracleTest, the_next_start_is_told_once_that_something_is_gone) {
+  left_after_sweep_ = {"/dev/shm/sem.a"};
+  const Story born = Story().born(3, next_start_role, 13);
+  const auto leftovers = [&](std::uint16_t process, const char* path) {
+    return oracle::leftovers_of(
+               evidence_of(Story(born).injected(process, Call::status_at, ENOENT, path)))
+        .unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore);
+  };
+  EXPECT_EQ(leftovers(3, "/dev/shm/sem.a"), 1U);
+  EXPECT_EQ(leftovers(3, "/dev/shm/sem.b"), 0U);
+  EXPECT_EQ(leftovers(tracker, "/dev/shm/sem.a"), 0U);
+}
+
 // works
 
 TEST_F(OracleTest, an_operation_that_fails_with_nothing_wrong_is_found) {

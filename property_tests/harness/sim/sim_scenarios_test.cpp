@@ -81,6 +81,22 @@ TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
               {"tracker/send(conn:root)#4 fail_once EPIPE", "root/send(tracker)#4 pause"});
 }
 
+/// The next start is a process of the run, and one after it cleans up behind it.
+TEST(SimScenarios, the_next_start_is_struck_like_any_other_process_M7) {
+  const Scenario scenario = root_and_tracker_are_killed();
+  SimWorld world;
+  Plan clean;
+  clean.wants_crossings = true;
+  int killed = 0;
+  for (const Fault& fault : matrix_of(world.run(scenario, clean).crossings)) {
+    if (fault.site.role == next_start_role && fault.kind == FaultKind::kill_before) {
+      EXPECT_EQ(expect_well(scenario, {to_text(fault)}).leftovers, 0U);
+      ++killed;
+    }
+  }
+  EXPECT_GT(killed, 0);
+}
+
 /// Who is killed while it holds: in most plans the tracker is asked before anybody else goes on.
 TEST(SimScenarios, the_tracker_is_asked_at_once_after_a_kill_in_most_plans) {
   const Plan clean{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
