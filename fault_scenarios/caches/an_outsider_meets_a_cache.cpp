@@ -83,7 +83,15 @@ Status root_of_hostile_files(Stage& stage) {
   LASTREF_CHECK(cache.make(2));
   cache.put(0, value_of(0, stage.role()));
   const std::string path = stage.folder() + "/hostile";
-  for (const std::string& bytes : {std::string(), std::string(31, '\1'), std::string(40, '\1')}) {
+  // Two slots, of which the first has eight bytes and says that it has 256, and the second has none.
+  constexpr std::size_t size_of_first = 8;
+  constexpr std::size_t size_of_second = 24;
+  std::string too_long(40, '\0');
+  too_long[0] = 32;
+  too_long[size_of_first + 1] = 1;
+  too_long.replace(size_of_second, 8, 8, '\xff');
+  for (const std::string& bytes :
+       {std::string(), std::string(31, '\1'), std::string(40, '\1'), too_long}) {
     stage.outside().write(path, bytes);
     must_be(stage, "C7: a hostile file is refused", !cache.preload("hostile"), "it was loaded");
   }

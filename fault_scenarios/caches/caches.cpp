@@ -17,6 +17,7 @@ std::vector<Scenario> caches_scenarios() {
       a_forked_child_shares_a_cache(),
       a_hostile_file_is_not_loaded(),
       a_stopped_writer_holds_nobody_up(),
+      an_empty_value_is_a_value(),
       an_outsider_cuts_a_cache_off(),
       an_outsider_unlinks_a_cache(),
       the_maker_of_a_cache_is_killed(),

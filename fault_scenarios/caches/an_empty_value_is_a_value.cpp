@@ -1,0 +1,47 @@
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/caches.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr const char* claim = "C2: an empty value is a value";
+
+Status root(Stage& stage) {
+  StageCache cache(stage, "cache");
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(cache.make(2));
+  must_be(stage, claim, cache.put(0, "") == true, "it was not put");
+  must_have(stage, cache, 0, "");
+  must_be(stage, claim, cache.put(0, "another") == false, "it was put over");
+  stage.send("cache", cache.handle());
+  LASTREF_CHECK(stage.start("worker"));
+  stage.await("worker is done");
+  cache.close();
+  return cache.first_failed();
+}
+
+Status worker(Stage& stage) {
+  StageCache cache(stage, "cache");
+  const Status attached = join_and_attach(stage, cache);
+  if (attached) {
+    must_have(stage, cache, 0, "");
+    must_be(stage, claim, !cache.has(1), "one that nobody put is there");
+  }
+  stage.tell("worker is done");
+  return first_failure({attached, cache.first_failed()});
+}
+
+}  // namespace
+
+Scenario an_empty_value_is_a_value() {
+  return {
+      .name = "caches/an_empty_value_is_a_value",
+      .sentence =
+          "An empty value is put into a slot: it is there, for others too, and no second "
+          "one takes its place.",
+      .rows = {"C2"},
+      .roles = {{"root", root}, {"worker", worker}},
+  };
+}
+
+}  // namespace lastref::harness

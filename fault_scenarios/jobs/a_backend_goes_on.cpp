@@ -1,0 +1,180 @@
+// A backend that users have without a Parallel: restarted, and broken.
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status configure(Stage& stage, ProcessBackend& backend) {
+  const BackendOptions options = {
+      .n_jobs = 2, .arrays = {.max_nbytes = large}, .temporary = {.root = stage.folder()}};
+  return stage.product().operation("configure",
+                                   [&] { return status_of(backend.configure(options)); });
+}
+
+Status terminate(Stage& stage, ProcessBackend& backend) {
+  return stage.product().operation("terminate", [&] { return backend.terminate(); });
+}
+
+/// What becomes of batches that are sent together.
+std::vector<Outcome<List>> outcomes_of(Stage& stage,
+                                       const std::string& operation,
+                                       ProcessBackend& backend,
+                                       std::vector<Batch> batches) {
+  std::vector<Outcome<List>> outcomes;
+  may_fail(stage.product().operation(operation, [&] {
+    std::vector<FuturePtr> futures;
+    for (Batch& batch : batches) {
+      auto sent = backend.apply_async(std::move(batch), nullptr);
+      if (sent) {
+        futures.push_back(*std::move(sent));
+      } else {
+        outcomes.emplace_back(tl::unexpected(std::move(sent).error()));
+      }
+    }
+    for (const FuturePtr& future : futures) {
+      outcomes.push_back(future->get());
+    }
+    Status last;
+    for (const Outcome<List>& outcome : outcomes) {
+      last = first_failure({last, status_of(outcome)});
+    }
+    return last;
+  }));
+  return outcomes;
+}
+
+Status root_that_restarts(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
+  ProcessBackend backend(session_of(stage), functions_of(stage));
+  LASTREF_CHECK(configure(stage, backend));
+  const Status restarted = product.operation(
+      "restart", [&] { return status_of(backend.abort_everything(/*ensure_ready=*/true)); });
+  const auto looked = outcomes_of(stage, "look", backend, {{{"look", {numbered()}}}});
+  if (stage.is_undisturbed() && looked.front() && looked.front()->front() != Value(1)) {
+    stage.refute("B8: a pool that was started again sends arrays as the one before",
+                 "not through the folder that it was given");
+  }
+  return first_failure({restarted, status_of(looked.front()), terminate(stage, backend)});
+}
+
+/// How many folders of arrays are in the folder of the run.
+Status look(Stage& stage) {
+  const auto functions = functions_of(stage);
+  const Status added =
+      functions->add("look", [&stage](const TaskContext&, std::span<const Value>) -> Result<Value> {
+        std::int64_t folders = 0;
+        for (const std::string& name : stage.outside().list(stage.folder())) {
+          folders += name.starts_with("lastref_memmapping_folder_") ? 1 : 0;
+        }
+        return Value(folders);
+      });
+  LASTREF_ASSERT(added.has_value());
+  return serve(stage, *functions);
+}
+
+Status root_of_a_dead_worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("killer"));
+  ProcessBackend backend(session_of(stage), functions_of(stage));
+  LASTREF_CHECK(configure(stage, backend));
+  const auto outcomes = outcomes_of(stage, "fail", backend, {{{"wait"}}, {{"wait"}}});
+  for (const Outcome<List>& outcome : outcomes) {
+    must_name_the_dead(stage, outcome);
+  }
+  if (stage.is_undisturbed() && backend.is_ready()) {
+    stage.refute("B9: a pool that has lost a worker takes nothing any more", "it is ready");
+  }
+  return terminate(stage, backend);
+}
+
+Status killer_of_one(Stage& stage) {
+  if (stage.await("a task is waiting")) {
+    stage.kill("worker_1");
+  }
+  return ok();
+}
+
+Status root_of_last_words(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("killer"));
+  ProcessBackend backend(session_of(stage), functions_of(stage));
+  LASTREF_CHECK(configure(stage, backend));
+  const auto outcomes = outcomes_of(stage, "run", backend, {{{"answer", {7}}}});
+  if (stage.is_undisturbed() && (!outcomes.front() || outcomes.front()->front() != Value(7))) {
+    stage.refute("B9: what a worker has answered before it died counts",
+                 outcomes.front() ? "another answer" : describe(outcomes.front().error()));
+  }
+  return terminate(stage, backend);
+}
+
+Status answer_late(Stage& stage) {
+  const auto functions = functions_of(stage);
+  const Status added = functions->add(
+      "answer", [&stage](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
+        stage.tell("a task runs");
+        stage.await("nobody hears it");
+        return arguments.front();
+      });
+  LASTREF_ASSERT(added.has_value());
+  return serve(stage, *functions);
+}
+
+/// Kills when the answer is written, and not yet read.
+Status killer_behind_the_answer(Stage& stage) {
+  if (!stage.await("a task runs")) {
+    return ok();
+  }
+  stage.stop("root");
+  stage.tell("nobody hears it");
+  stage.wait_for_quiet();
+  stage.kill("worker_1");
+  stage.kill("worker_2");
+  stage.resume("root");
+  return ok();
+}
+
+}  // namespace
+
+Scenario a_restarted_backend_has_its_options() {
+  return {
+      .name = "jobs/a_restarted_backend_has_its_options",
+      .sentence = "A backend is restarted: arrays still travel as it was configured.",
+      .rows = {"B8"},
+      .roles = {{"root", root_that_restarts}, {"worker_1", look}, {"worker_2", look}},
+  };
+}
+
+Scenario one_death_fails_all_that_is_on_its_way() {
+  return {
+      .name = "jobs/one_death_fails_all_that_is_on_its_way",
+      .sentence =
+          "One of two workers is killed while both have a task: both batches fail with its "
+          "death, and the backend is ready for no more.",
+      .rows = {"B9"},
+      .roles = {{"root", root_of_a_dead_worker},
+                {"worker_1", work},
+                {"worker_2", work},
+                {"killer", killer_of_one}},
+      .failing_operations = {"fail"},
+  };
+}
+
+Scenario the_last_answer_of_a_dead_worker_counts() {
+  return {
+      .name = "jobs/the_last_answer_of_a_dead_worker_counts",
+      .sentence =
+          "A worker has answered and is killed before anybody has read that: the answer "
+          "counts.",
+      .rows = {"B9"},
+      .roles = {{"root", root_of_last_words},
+                {"worker_1", answer_late},
+                {"worker_2", answer_late},
+                {"killer", killer_behind_the_answer}},
+      .outside_matrix = "its claim is about a root that is stopped where the scenario stops it",
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,49 @@
+#include <algorithm>
+
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+bool has_files_of_arrays(Stage& stage) {
+  return std::ranges::any_of(stage.outside().list(stage.folder()), [](const std::string& name) {
+    return name.starts_with("lastref_memmapping_folder_");
+  });
+}
+
+Status root(Stage& stage) {
+  const Array array = numbered();
+  LASTREF_CHECK(stage.product().lead());
+  ParallelOptions options = two_workers();
+  options.temporary.root = stage.folder();
+  Jobs jobs(stage, options);
+  const Status run = must_be_sums(stage, jobs.run("run", sums_of({array}, 2)), {array});
+  stage.wait_for_quiet();  // It is the tracker that takes them away.
+  if (stage.is_undisturbed() && has_files_of_arrays(stage)) {
+    stage.refute("B10: a call leaves no files", "a folder of arrays");
+  }
+  jobs.run("fail", {{"throw"}, {"square", {1}}});
+  const std::size_t workers = stage.processes("worker_1") + stage.processes("worker_2");
+  if (stage.is_undisturbed() && workers > 0) {
+    stage.refute("B10: a call that failed leaves no workers", std::to_string(workers));
+  }
+  return first_failure({run, jobs.end()});
+}
+
+}  // namespace
+
+Scenario a_call_leaves_nothing() {
+  return {
+      .name = "jobs/a_call_leaves_nothing",
+      .sentence =
+          "A call that works leaves none of its files, and one that fails none of its "
+          "workers, though the object that made them is there.",
+      .rows = {"B10"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .failing_operations = {"fail"},
+  };
+}
+
+}  // namespace lastref::harness
