@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
 
@@ -31,6 +33,35 @@ Status root_of_an_unlinked_file(Stage& stage) {
           "it is gone");
   stage.outside().unlink(path);
   return cache.first_failed();
+}
+
+Status maker_of_a_replaced_file(Stage& stage) {
+  StageCache cache(stage, "cache");
+  LASTREF_CHECK(stage.product().join());
+  LASTREF_CHECK(cache.make(3));
+  stage.send("the cache is made", path_of(cache));
+  stage.stay_until_killed();
+  return cache.first_failed();
+}
+
+Status root_of_a_replaced_file(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  LASTREF_CHECK(stage.start("maker"));
+  const auto path = stage.receive("the cache is made");
+  if (!path) {
+    return ok();
+  }
+  stage.outside().unlink(*path);
+  stage.outside().write(*path, "precious");
+  stage.kill("maker");
+  stage.wait_for_quiet();  // It is the tracker that cleans up behind it.
+  const auto names = stage.outside().list(stage.folder());
+  must_be(stage,
+          "E4: what has the name of a dead process's cache, and is another file, stays",
+          std::ranges::find(names, path->substr(stage.folder().size() + 1)) != names.end(),
+          "it is gone");
+  stage.outside().unlink(*path);
+  return ok();
 }
 
 /// A word as files have it: eight bytes, the lowest first.
@@ -120,6 +151,20 @@ Scenario an_outsider_unlinks_a_cache() {
       .rows = {"C6", "C7"},
       .roles = {{"root", root_of_an_unlinked_file}},
       .failing_operations = {"attach a cache"},
+      .outside_matrix = "whoever dies before it takes the outsider's file away leaves it",
+  };
+}
+
+Scenario an_outsider_replaces_a_cache() {
+  return {
+      .name = "caches/an_outsider_replaces_a_cache",
+      .sentence =
+          "A cache's file is another's when its maker is killed: it is left alone, and told "
+          "of.",
+      .rows = {"E4", "C6"},
+      .roles = {{"root", root_of_a_replaced_file}, {"maker", maker_of_a_replaced_file}},
+      .expected_noise = {"is left alone: it is not what was counted by that name"},
+      .possible_noise = {"the last process of the tree left"},
       .outside_matrix = "whoever dies before it takes the outsider's file away leaves it",
   };
 }

@@ -19,6 +19,7 @@ std::vector<Scenario> caches_scenarios() {
       a_stopped_writer_holds_nobody_up(),
       an_empty_value_is_a_value(),
       an_outsider_cuts_a_cache_off(),
+      an_outsider_replaces_a_cache(),
       an_outsider_unlinks_a_cache(),
       the_maker_of_a_cache_is_killed(),
       threads_share_a_cache(),

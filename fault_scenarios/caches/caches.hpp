@@ -24,6 +24,7 @@ Scenario a_hostile_file_is_not_loaded();
 Scenario a_stopped_writer_holds_nobody_up();
 Scenario an_empty_value_is_a_value();
 Scenario an_outsider_cuts_a_cache_off();
+Scenario an_outsider_replaces_a_cache();
 Scenario an_outsider_unlinks_a_cache();
 Scenario the_maker_of_a_cache_is_killed();
 Scenario threads_share_a_cache();

@@ -1,0 +1,66 @@
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
+
+#include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status dump(Stage& stage, const std::string& name, const Array& elements) {
+  return stage.product().operation("dump", [&]() -> Status {
+    LASTREF_TRY(fd, os::open_file(stage.os(), name, {.write = true, .create = true}));
+    LASTREF_CHECK(write_npy(stage.os(), fd.get(), elements));
+    return fd.close();
+  });
+}
+
+Result<Array> map(Stage& stage, const std::string& name) {
+  Result<Array> mapped = failure(std::errc::no_such_file_or_directory, name);
+  LASTREF_CHECK(stage.product().operation("map", [&] {
+    mapped = map_npy(stage.os(), name, MapMode::read);
+    return status_of(mapped);
+  }));
+  return mapped;
+}
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("users.npy");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(dump(stage, file.name, few_numbered()));
+  LASTREF_TRY(parent, Parent::make(stage));
+  LASTREF_TRY(mapped, map(stage, file.name));
+  stage.outside().unlink(file.name);
+  LASTREF_CHECK(dump(stage, file.name, numbered(/*factor=*/2)));
+  LASTREF_CHECK(stage.start("worker"));
+  LASTREF_CHECK(parent.send("array", mapped));
+  await_arrival(stage, "array");
+  return first_failure({parent.arrived("array"), product.release(file)});
+}
+
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
+  Worker receiver(stage);
+  const Result<Array> array = receiver.receive("array");
+  if (array) {
+    must_equal(stage, *array, few_numbered());
+  }
+  return status_of(array);
+}
+
+}  // namespace
+
+Scenario a_mapped_file_is_replaced() {
+  return {
+      .name = "arrays/a_mapped_file_is_replaced",
+      .sentence =
+          "Another file has the name of one that a user has mapped, when the map is sent: "
+          "the receiver gets what was mapped.",
+      .rows = {"E2", "R3"},
+      .roles = {{"root", root}, {"worker", worker}},
+  };
+}
+
+}  // namespace lastref::harness
