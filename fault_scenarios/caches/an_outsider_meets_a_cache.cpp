@@ -114,7 +114,7 @@ Status root_of_hostile_files(Stage& stage) {
   LASTREF_CHECK(cache.make(2));
   cache.put(0, value_of(0, stage.role()));
   const std::string path = stage.folder() + "/hostile";
-  // Two slots, of which the first has eight bytes and says that it has 256, and the second has none.
+  // Two slots: the first has eight bytes and says that it has 256, and the second has none.
   constexpr std::size_t size_of_first = 8;
   constexpr std::size_t size_of_second = 24;
   std::string too_long(40, '\0');

@@ -5,8 +5,8 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::size_t tasks = 16;
-/// Two, for each of two workers has one on its way; and some that take their places before the first
-/// result is told, in whatever order.
+/// Two, for each of two workers has one on its way; and some that take their places before the
+/// first result is told, in whatever order.
 constexpr std::size_t asked_at_first = 8;
 
 Status root(Stage& stage) {
