@@ -49,7 +49,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   /// A descriptor that came with the process.
   void adopt(os::Fd fd, std::string_view name);
   /// Descriptors that were opened or adopted, and not closed; maps that were not unmapped; and
-  /// children that can not be reaped any more.
+  /// children that cannot be reaped any more.
   std::vector<std::string> still_open();
 
   /// What exit(3) would do with what `at_exit` registered.
