@@ -9,21 +9,27 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// A map stays where it is when its unmap fails, and nobody has a better one. That it was told is
-/// error-surfaced's to judge.
-bool could_not_unmap(const Evidence& evidence, const Record& left) {
-  return std::ranges::any_of(evidence.records, [&](const Record& record) {
-    return record.call == Call::unmap && record.injected && record.process == left.process &&
-           left.object == ObjectText("map:" + std::string(record.object.view())).view();
-  });
+/// What may stay where a call fails, as its name begins; nothing for other calls. A map stays where
+/// it is when its unmap fails, and nobody has a better one: that it was told is error-surfaced's to
+/// judge. Who is told that it has no such child asks no more; and who may not be killed is left
+/// alone.
+std::string_view kind_left_by(Call call) noexcept {
+  switch (call) {
+    case Call::unmap:
+      return "map:";
+    case Call::wait_child:
+    case Call::signal_process:
+      return "child:";
+    default:
+      return {};
+  }
 }
 
-/// Who is told that it has no such child asks no more; and who may not be killed is left alone.
-bool could_not_reap(const Evidence& evidence, const Record& left) {
+bool is_excused(const Evidence& evidence, const Record& left) {
   return std::ranges::any_of(evidence.records, [&](const Record& record) {
-    return (record.call == Call::wait_child || record.call == Call::signal_process) &&
-           record.injected && record.process == left.process &&
-           left.object == ObjectText("child:" + std::string(record.object.view())).view();
+    const std::string_view kind = kind_left_by(record.call);
+    return record.injected && record.process == left.process && !kind.empty() &&
+           left.object == ObjectText(std::string(kind).append(record.object.view())).view();
   });
 }
 
@@ -37,8 +43,7 @@ Judgement no_fd_leak(const Evidence& evidence) {
       ++judgement.look.seen;
       ++judgement.look.filled;
     }
-    if (is_fact(record, fact::fd_left) && !could_not_unmap(evidence, record) &&
-        !could_not_reap(evidence, record)) {
+    if (is_fact(record, fact::fd_left) && !is_excused(evidence, record)) {
       judgement.findings.push_back(
           {.claim =
                "no-fd-or-map-leak: who ends in good order has closed what it opened, and reaped "
