@@ -1,19 +1,10 @@
 #include <lastref/npy.hpp>
-#include <lastref/owners.hpp>
 
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
 namespace lastref::harness {
 namespace {
-
-Status dump(Stage& stage, const std::string& name, const Array& elements) {
-  return stage.product().operation("dump", [&]() -> Status {
-    LASTREF_TRY(fd, os::open_file(stage.os(), name, {.write = true, .create = true}));
-    LASTREF_CHECK(write_npy(stage.os(), fd.get(), elements));
-    return fd.close();
-  });
-}
 
 Result<Array> map(Stage& stage, const std::string& name) {
   Result<Array> mapped = failure(std::errc::no_such_file_or_directory, name);

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include <lastref/npy.hpp>
-#include <lastref/owners.hpp>
 
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
@@ -51,12 +50,7 @@ Status root(Stage& stage) {
   const Resource file = product.file("users.npy");
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(product.register_name(file));
-  LASTREF_CHECK(product.operation("dump", [&]() -> Status {
-    const Array elements = few_numbered().reshape({8, 50}).value();
-    LASTREF_TRY(fd, os::open_file(stage.os(), file.name, {.write = true, .create = true}));
-    LASTREF_CHECK(write_npy(stage.os(), fd.get(), elements));
-    return fd.close();
-  }));
+  LASTREF_CHECK(dump(stage, file.name, few_numbered().reshape({8, 50}).value()));
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(stage.start("worker"));
   LASTREF_TRY(map, users_map(stage, MapMode::read_write));

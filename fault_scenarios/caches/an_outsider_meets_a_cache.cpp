@@ -115,12 +115,8 @@ Status root_of_hostile_files(Stage& stage) {
   cache.put(0, value_of(0, stage.role()));
   const std::string path = stage.folder() + "/hostile";
   // Two slots: the first has eight bytes and says that it has 256, and the second has none.
-  constexpr std::size_t size_of_first = 8;
-  constexpr std::size_t size_of_second = 24;
-  std::string too_long(40, '\0');
-  too_long[0] = 32;
-  too_long[size_of_first + 1] = 1;
-  too_long.replace(size_of_second, 8, 8, '\xff');
+  constexpr auto none = ~std::uint64_t{0};
+  const std::string too_long = word(32) + word(256) + word(0) + word(none) + word(0);
   for (const std::string& bytes :
        {std::string(), std::string(31, '\1'), std::string(40, '\1'), too_long}) {
     stage.outside().write(path, bytes);

@@ -65,11 +65,7 @@ Status look(Stage& stage) {
   const auto functions = functions_of(stage);
   const Status added =
       functions->add("look", [&stage](const TaskContext&, std::span<const Value>) -> Result<Value> {
-        std::int64_t folders = 0;
-        for (const std::string& name : stage.outside().list(stage.folder())) {
-          folders += name.starts_with("lastref_memmapping_folder_") ? 1 : 0;
-        }
-        return Value(folders);
+        return Value(folders_of_arrays(stage));
       });
   LASTREF_ASSERT(added.has_value());
   return serve(stage, *functions);

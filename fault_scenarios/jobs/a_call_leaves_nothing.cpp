@@ -1,17 +1,9 @@
-#include <algorithm>
-
 #include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
 
 namespace lastref::harness {
 namespace {
-
-bool has_files_of_arrays(Stage& stage) {
-  return std::ranges::any_of(stage.outside().list(stage.folder()), [](const std::string& name) {
-    return name.starts_with("lastref_memmapping_folder_");
-  });
-}
 
 Status root(Stage& stage) {
   const Array array = numbered();
@@ -21,7 +13,7 @@ Status root(Stage& stage) {
   Jobs jobs(stage, options);
   const Status run = must_be_sums(stage, jobs.run("run", sums_of({array}, 2)), {array});
   stage.wait_for_quiet();  // It is the tracker that takes them away.
-  if (stage.is_undisturbed() && has_files_of_arrays(stage)) {
+  if (stage.is_undisturbed() && folders_of_arrays(stage) > 0) {
     stage.refute("B10: a call leaves no files", "a folder of arrays");
   }
   jobs.run("fail", {{"throw"}, {"square", {1}}});

@@ -32,7 +32,7 @@ Scenario a_task_throws() {
       .sentence =
           "A task throws, and another is interrupted: each call fails with what was thrown, and "
           "the "
-          "next one of the same object begins clean.",
+          "next of the same object begins clean.",
       .rows = {"B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},

@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
+
 #include "harness/journal/record.hpp"
 
 namespace lastref::harness {
@@ -59,6 +62,20 @@ Array numbered(std::uint32_t factor) {
 Array few_numbered() {
   const std::vector<Slice> few{{.stop = 400}};
   return numbered().slice(few).value().copy().value();
+}
+
+Status dump(Stage& stage, const std::string& path, const Array& elements) {
+  return stage.product().operation("dump", [&]() -> Status {
+    LASTREF_TRY(fd, os::open_file(stage.os(), path, {.write = true, .create = true}));
+    LASTREF_CHECK(write_npy(stage.os(), fd.get(), elements));
+    return fd.close();
+  });
+}
+
+std::int64_t folders_of_arrays(Stage& stage) {
+  return std::ranges::count_if(stage.outside().list(stage.folder()), [](const std::string& name) {
+    return name.starts_with("lastref_memmapping_folder_");
+  });
 }
 
 void must_equal(Stage& stage, const Array& arrived, const Array& sent) {

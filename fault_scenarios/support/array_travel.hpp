@@ -28,6 +28,14 @@ Array numbered(std::uint32_t factor = 1);
 /// it does when the sender cannot find the file any more that it has mapped.
 Array few_numbered();
 
+/// The file of a user, with this array in it; no temporary.
+///
+/// Errors          what open, write_npy and close said.
+[[nodiscard]] Status dump(Stage& stage, const std::string& path, const Array& elements);
+
+/// How many folders of temporary arrays are in the folder of the run.
+std::int64_t folders_of_arrays(Stage& stage);
+
 /// Refutes that an array that has arrived is what was sent.
 void must_equal(Stage& stage, const Array& arrived, const Array& sent);
 
