@@ -24,11 +24,29 @@ bool may_be_cut_short(std::span<const Record> before) {
   });
 }
 
+/// Whether the tracker, asked at once after a kill, had heard somebody else as well, and went on to
+/// its ledger behind its answer.
+bool wrote_behind_its_answer(std::span<const Record> before) {
+  for (std::size_t at = before.size(); at > 0; --at) {
+    const Record& record = before[at - 1];
+    if (!record.observed && !is_fact(record, fact::count) &&
+        !is_fact(record, fact::counted_at_once)) {
+      return false;
+    }
+    if (record.observed && record.call == Call::write_at) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// What the tracker said just then that it counts, and cleans up in the end.
 std::set<std::string_view> counted_at_the_end_of(std::span<const Record> before) {
   std::set<std::string_view> counted;
-  const bool was_asked = !before.empty() && (is_fact(before.back(), fact::counted) ||
-                                             is_fact(before.back(), fact::counted_at_once));
+  const bool was_asked =
+      !before.empty() &&
+      (is_fact(before.back(), fact::counted) ||
+       (is_fact(before.back(), fact::counted_at_once) && !wrote_behind_its_answer(before)));
   for (std::size_t at = before.size() - 1; was_asked && at > 0; --at) {
     const Record& record = before[at - 1];
     if (!is_fact(record, fact::count)) {

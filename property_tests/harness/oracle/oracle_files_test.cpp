@@ -89,6 +89,27 @@ TEST_F(WholeFiles, what_is_counted_is_on_record) {
   EXPECT_THAT(of(oracle::ledgers_are_whole, later, ledger_path, nothing).findings, IsEmpty());
 }
 
+TEST_F(WholeFiles, what_a_tracker_writes_behind_its_answer_is_no_part_of_it) {
+  const std::string nothing(64, '\0');
+  const Story begun = Story().says(root, "register").died(client, fact::killed);
+  const Story counted = Story(begun).counted_at_once(pid_of_root, 1);
+  EXPECT_THAT(of(oracle::ledgers_are_whole, counted, ledger_path, nothing).findings, SizeIs(1));
+  const Story written = Story(begun).crossed(tracker, Call::write_at, ledger_path).observed();
+  EXPECT_THAT(of(oracle::ledgers_are_whole,
+                 Story(written).counted_at_once(pid_of_root, 1),
+                 ledger_path,
+                 nothing)
+                  .findings,
+              IsEmpty());
+  const Story before = Story(begun).crossed(tracker, Call::write_at, ledger_path);
+  EXPECT_THAT(of(oracle::ledgers_are_whole,
+                 Story(before).counted_at_once(pid_of_root, 1),
+                 ledger_path,
+                 nothing)
+                  .findings,
+              SizeIs(1));
+}
+
 TEST_F(WholeFiles, a_ledger_is_cut_short_by_a_kill_of_its_tracker_alone) {
   const std::string torn = std::string("+\0\5\0", 4) + std::string(60, 'x');
   EXPECT_THAT(of(oracle::ledgers_are_whole, Story(), ledger_path, torn).findings, SizeIs(1));

@@ -82,6 +82,11 @@ class Story {
     records_.back().value = mode;
     return *this;
   }
+  /// Only because the world asked the tracker.
+  Story& observed() {
+    records_.back().observed = true;
+    return *this;
+  }
   Story& on(const char* object) {
     records_.back().object.assign(object);
     return *this;
