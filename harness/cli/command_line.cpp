@@ -178,6 +178,24 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   return verb;
 }
 
+CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "stress", "The scenarios in real processes that nobody holds, with kills at random instants");
+  verb->add_option("--scenario", options.scenario, "Only scenarios whose names match")
+      ->type_name("GLOB");
+  verb->add_option("--runs", options.runs, "So many runs, of all scenarios in turn")
+      ->check(whole_number())
+      ->capture_default_str();
+  verb->add_option("--seed", options.seed, "Seed of who is killed, and when")
+      ->check(whole_number())
+      ->capture_default_str();
+  verb->add_option("--worlds", options.worlds, "Runs at the same time")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  verb->add_flag("--first", options.first, "Stop at the first violation");
+  return verb;
+}
+
 CLI::App* add_sweep(CLI::App& app, SweepOptions& options) {
   CLI::App* verb =
       app.add_subcommand("sweep", "Remove what is left of trees whose processes were all killed");
@@ -334,6 +352,7 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->offer(add_explore);
   grammar_->offer(add_list);
   grammar_->offer(add_replay);
+  grammar_->offer(add_stress);
   grammar_->offer(add_sweep);
   grammar_->offer(add_tracker);
   grammar_->offer(add_mutants);

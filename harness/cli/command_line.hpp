@@ -83,6 +83,14 @@ struct ReplayOptions {
   bool trace = false;
 };
 
+struct StressVerbOptions {
+  std::string scenario;
+  std::uint64_t runs = 1000;
+  std::uint64_t seed = 1;
+  unsigned worlds = 2;
+  bool first = false;
+};
+
 struct SweepOptions {
   std::string runtime;
 };
@@ -99,6 +107,7 @@ using Command = std::variant<BenchOptions,
                              ListOptions,
                              MutantsOptions,
                              ReplayOptions,
+                             StressVerbOptions,
                              SweepOptions,
                              TrackerOptions>;
 

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "harness/kernel/control_block.hpp"
 #include "harness/kernel/privileges.hpp"
 
 namespace lastref::harness {
@@ -21,8 +22,8 @@ constexpr int looks_for_a_death_max = 1'000'000;
 }  // namespace
 
 void KernelOutside::change_mode(const std::string& path, std::uint32_t mode) {
-  const std::string own = context_.files.substr(0, context_.files.rfind('/') + 1);
-  if (context_.has_walls || path.starts_with(own)) {
+  const std::string own = files_.substr(0, files_.rfind('/') + 1);
+  if (has_walls_ || path.starts_with(own)) {
     const AllPrivileges all;
     ::chmod(path.c_str(), mode);
   }
@@ -49,7 +50,7 @@ bool KernelOutside::symlink(const std::string& target, const std::string& path) 
 }
 
 bool KernelOutside::write(const std::string& path, const std::string& bytes) {
-  interceptor_.fact(fact::outside, path);
+  note_writing_(path);
   const AllPrivileges all;
   const int file = ::open(
       path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -69,8 +70,8 @@ bool KernelOutside::reuse_pid(os::Pid pid) {
   }
   const AllPrivileges all;
   const std::string before = std::to_string(pid - 1);
-  return context_.has_walls && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
-                                   static_cast<ssize_t>(before.size());
+  return has_walls_ && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
+                           static_cast<ssize_t>(before.size());
 }
 
 std::vector<std::string> KernelOutside::list(const std::string& folder) {

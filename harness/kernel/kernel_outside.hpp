@@ -1,18 +1,23 @@
 // KernelOutside: what an outside party does in the kernel world.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "harness/kernel/process.hpp"
 #include "harness/scenario/outside.hpp"
 
 namespace lastref::harness {
 
 class KernelOutside final : public Outside {
  public:
-  KernelOutside(const RunContext& context, SerialInterceptor& interceptor) noexcept
-      : context_(context), interceptor_(interceptor) {}
+  /// `files` is the scenario's folder, and `has_walls` says whether /dev/shm and the pids are the
+  /// run's own. `note_writing` is given each path before it is written.
+  KernelOutside(std::string files,
+                bool has_walls,
+                std::function<void(const std::string&)> note_writing)
+      : files_(std::move(files)), has_walls_(has_walls), note_writing_(std::move(note_writing)) {}
 
   bool unlink(const std::string& path) override;
   bool rmdir(const std::string& path) override;
@@ -24,8 +29,9 @@ class KernelOutside final : public Outside {
   bool reuse_pid(os::Pid pid) override;
 
  private:
-  const RunContext& context_;
-  SerialInterceptor& interceptor_;
+  std::string files_;
+  bool has_walls_;
+  std::function<void(const std::string&)> note_writing_;
 };
 
 }  // namespace lastref::harness

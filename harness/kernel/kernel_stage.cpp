@@ -24,7 +24,9 @@ KernelStage::KernelStage(RunContext& context,
       context_(context),
       interceptor_(interceptor),
       os_(os),
-      outside_(context, interceptor),
+      outside_(context.files,
+               context.has_walls,
+               [&interceptor](const std::string& path) { interceptor.fact(fact::outside, path); }),
       limits_(context) {}
 
 Status KernelStage::start(const std::string& role) {

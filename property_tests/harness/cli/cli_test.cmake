@@ -121,6 +121,15 @@ answers(2 "no scenario x" explore x)
 answers(2 "--preemptions" explore canary/always_fails --preemptions few)
 answers(1 "VIOLATION canary/always_fails" explore canary/always_fails --preemptions 0)
 
+answers(0 "7 runs without gates of 1 scenarios, [0-6] of them with kills" stress
+  --scenario tracker/a_holder_is_killed --runs 7 --worlds 1)
+answers(1 "VIOLATION canary/always_fails\n[^\n]+no-leak" stress --scenario canary/always_fails
+  --runs 1)
+answers(2 "no scenario matches x" stress --scenario x)
+answers(2 "only .lastref stress. starts processes" process-of-an-ungated-run a b c 0 e f)
+answers(3 "left out: storage/a_full_dump_leaves_nothing: it limits storage" stress
+  --scenario storage/a_full_dump_leaves_nothing --runs 3)
+
 answers(0 "removed 0 dead trees" sweep --runtime ${FOLDER}/nothing)
 answers(2 "give the folder of its tree, or --loky-fd" tracker)
 answers(2 "excludes" tracker x --loky-fd 3)

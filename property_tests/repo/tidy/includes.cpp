@@ -23,7 +23,7 @@ const std::vector<std::vector<std::string_view>> harness_layers = {
     {"harness/history", "harness/instrument"},
     {"harness/oracle"},
     {"harness/sim", "harness/kernel"},
-    {"harness/explore"},
+    {"harness/explore", "harness/stress"},
     {"harness/mutant"},
     {"harness/cli"},
 };

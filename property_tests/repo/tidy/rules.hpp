@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 20> at_the_kernel = {
+inline constexpr std::array<std::string_view, 21> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
@@ -24,6 +24,7 @@ inline constexpr std::array<std::string_view, 20> at_the_kernel = {
     "harness/instrument/instrumented_os",
     "harness/journal/journal",
     "harness/kernel/",
+    "harness/stress/",
     "harness/program/arena",    // Memory that no fork copies.
     "harness/program/program",  // Its children are its own; those of Os are nobody's.
     "property_tests/attack/other_user",

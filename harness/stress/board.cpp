@@ -1,0 +1,304 @@
+#include "harness/stress/board.hpp"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+#include <new>
+#include <span>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness {
+namespace {
+
+/// Operations and facts alone: a run without gates notes no calls.
+constexpr std::uint32_t free_records_max = 1U << 14U;
+/// Where a waiter looks again by itself: a teller may be killed before it wakes anybody.
+constexpr timespec look_again{.tv_sec = 0, .tv_nsec = 50'000'000};
+
+constexpr std::size_t rounded(std::size_t size) noexcept {
+  constexpr std::size_t page = 4096;
+  return (size + page - 1) / page * page;
+}
+
+}  // namespace
+
+struct Board::Waiter {
+  bool is_used = false;
+  bool is_let_down = false;
+  std::uint16_t process = 0;
+  ObjectText signal;
+};
+
+struct Board::Mail {
+  ObjectText signal;
+  std::uint16_t size = 0;
+  std::array<char, mail_size_max> bytes{};
+};
+
+struct Board::Shared {
+  pthread_mutex_t lock;
+  std::atomic<std::uint32_t> news;  ///< a futex
+  std::atomic<bool> is_disturbed;
+  std::uint16_t process_count;
+  std::uint16_t signal_count;
+  std::uint16_t mail_count;
+  RecordText left_out;
+  std::array<FreeProcess, processes_most> processes;
+  std::array<ObjectText, signals_max> signals;
+  std::array<Mail, mails_max> mails;
+  std::array<Waiter, processes_most> waiters;
+};
+
+std::size_t Board::size() noexcept {
+  return rounded(sizeof(Shared)) + Journal::size_for(free_records_max);
+}
+
+Board::Board()
+    : memory_(size()),
+      shared_(new (memory_.get()) Shared),
+      journal_(static_cast<std::byte*>(memory_.get()) + rounded(sizeof(Shared)), free_records_max) {
+  pthread_mutexattr_t kind;
+  ::pthread_mutexattr_init(&kind);
+  ::pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+  ::pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+  ::pthread_mutex_init(&shared_->lock, &kind);
+  ::pthread_mutexattr_destroy(&kind);
+  const int kept = ::dup2(memory_.descriptor(), descriptor);
+  LASTREF_ASSERT(kept == descriptor);
+  reset();
+}
+
+Board::Board(Inherited /*inherited*/)
+    : memory_(size(), descriptor),
+      shared_(static_cast<Shared*>(memory_.get())),
+      journal_(static_cast<std::byte*>(memory_.get()) + rounded(sizeof(Shared)), free_records_max) {
+}
+
+Board::Held::Held(Board& board) noexcept : board_(board) {
+  // What the dead had half changed counts for nothing: counters go up last.
+  if (::pthread_mutex_lock(&board.shared_->lock) == EOWNERDEAD) {
+    ::pthread_mutex_consistent(&board.shared_->lock);
+  }
+}
+
+Board::Held::~Held() {
+  ::pthread_mutex_unlock(&board_.shared_->lock);
+}
+
+void Board::reset() {
+  const Held held(*this);
+  shared_->is_disturbed.store(false);
+  shared_->process_count = 0;
+  shared_->signal_count = 0;
+  shared_->mail_count = 0;
+  shared_->left_out.assign({});
+  shared_->waiters = {};
+  journal_.reset();
+}
+
+std::optional<std::uint16_t> Board::add_process(std::string_view role) {
+  const Held held(*this);
+  const std::uint16_t index = shared_->process_count;
+  if (index == processes_most) {
+    return std::nullopt;
+  }
+  const auto known = std::span(shared_->processes).first(index);
+  const auto before = std::ranges::count(
+      known, RoleText(role).view(), [](const FreeProcess& each) { return each.base.view(); });
+  FreeProcess& process = shared_->processes[index];
+  process = {};
+  process.is_alive = true;
+  process.base.assign(role);
+  std::string name(role);
+  if (before > 0) {
+    name.append("#").append(std::to_string(before + 1));
+  }
+  process.role.assign(name);
+  ++shared_->process_count;
+  return index;
+}
+
+bool Board::set_pid(std::uint16_t process, os::Pid pid) {
+  const Held held(*this);
+  shared_->processes[process].pid = pid;
+  return !shared_->processes[process].is_sentenced;
+}
+
+void Board::note_end(std::uint16_t process, int exit_code) {
+  const Held held(*this);
+  shared_->processes[process].exit_code = exit_code;
+  shared_->processes[process].has_ended = true;
+}
+
+void Board::note_death(std::uint16_t process) {
+  {
+    const Held held(*this);
+    shared_->processes[process].is_alive = false;
+    for (Waiter& waiter : shared_->waiters) {
+      waiter.is_used = waiter.is_used && waiter.process != process;
+    }
+  }
+  make_news();
+}
+
+void Board::for_each_process(const std::function<void(std::uint16_t, FreeProcess&)>& act) {
+  const Held held(*this);
+  for (std::uint16_t at = 0; at < shared_->process_count; ++at) {
+    act(at, shared_->processes[at]);
+  }
+}
+
+std::uint32_t Board::news() const noexcept {
+  return shared_->news.load();
+}
+
+void Board::disturb() noexcept {
+  shared_->is_disturbed.store(true);
+}
+
+bool Board::is_disturbed() const noexcept {
+  return shared_->is_disturbed.load();
+}
+
+RoleText Board::role_of(std::uint16_t process) {
+  const Held held(*this);
+  return shared_->processes[process].role;
+}
+
+bool Board::is_told(const ObjectText& signal) const noexcept {
+  const auto told = std::span(shared_->signals).first(shared_->signal_count);
+  return std::ranges::any_of(told, [&](const ObjectText& each) { return each == signal.view(); });
+}
+
+void Board::tell(std::string_view signal) {
+  {
+    const Held held(*this);
+    const ObjectText told(signal);
+    if (!is_told(told)) {
+      LASTREF_ASSERT(shared_->signal_count < signals_max);
+      shared_->signals[shared_->signal_count] = told;
+      ++shared_->signal_count;
+    }
+  }
+  make_news();
+}
+
+bool Board::await(std::uint16_t process, std::string_view signal) {
+  const ObjectText wanted(signal);
+  Waiter* waiter = nullptr;
+  for (;;) {
+    const std::uint32_t seen = news();
+    {
+      const Held held(*this);
+      if (waiter == nullptr) {
+        waiter = std::ranges::find(shared_->waiters, false, &Waiter::is_used);
+        LASTREF_ASSERT(waiter != shared_->waiters.end());
+        *waiter = {.is_used = true, .process = process, .signal = wanted};
+      }
+      const bool told = is_told(wanted);
+      if (told || waiter->is_let_down) {
+        waiter->is_used = false;
+        return told;
+      }
+    }
+    wait_for_news(seen);
+  }
+}
+
+void Board::send(std::string_view signal, std::string_view bytes) {
+  {
+    const Held held(*this);
+    LASTREF_ASSERT(bytes.size() <= mail_size_max);
+    const ObjectText under(signal);
+    const auto sent = std::span(shared_->mails).first(shared_->mail_count);
+    const auto found =
+        std::ranges::find_if(sent, [&](const Mail& each) { return each.signal == under.view(); });
+    const bool is_new = found == sent.end();
+    LASTREF_ASSERT(!is_new || shared_->mail_count < mails_max);
+    Mail& mail = is_new ? shared_->mails[shared_->mail_count] : *found;
+    mail.signal = under;
+    mail.size = static_cast<std::uint16_t>(bytes.size());
+    std::ranges::copy(bytes, mail.bytes.begin());
+    shared_->mail_count = static_cast<std::uint16_t>(shared_->mail_count + (is_new ? 1 : 0));
+  }
+  tell(signal);
+}
+
+std::optional<std::string> Board::mail(std::string_view signal) {
+  const Held held(*this);
+  const ObjectText under(signal);
+  const auto sent = std::span(shared_->mails).first(shared_->mail_count);
+  const auto found =
+      std::ranges::find_if(sent, [&](const Mail& each) { return each.signal == under.view(); });
+  if (found == sent.end()) {
+    return is_told(under) ? std::optional<std::string>(std::string()) : std::nullopt;
+  }
+  return std::string(found->bytes.data(), found->size);
+}
+
+bool Board::let_one_down() {
+  bool any = false;
+  {
+    const Held held(*this);
+    const auto waits = [&](const Waiter& each) {
+      return each.is_used && !each.is_let_down && !is_told(each.signal);
+    };
+    const auto found = std::ranges::find_if(shared_->waiters, waits);
+    any = found != shared_->waiters.end();
+    if (any) {
+      found->is_let_down = true;
+    }
+  }
+  make_news();
+  return any;
+}
+
+void Board::wait_for_news(std::uint32_t seen) const noexcept {
+  ::syscall(SYS_futex, &shared_->news, FUTEX_WAIT, seen, &look_again, nullptr, 0);
+}
+
+void Board::make_news() noexcept {
+  shared_->news.fetch_add(1);
+  ::syscall(SYS_futex, &shared_->news, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+void Board::leave_out(std::string_view why) {
+  const Held held(*this);
+  shared_->left_out.assign(why);
+}
+
+std::string Board::why_left_out() {
+  const Held held(*this);
+  return std::string(shared_->left_out.view());
+}
+
+void Board::note(std::uint16_t process,
+                 RecordKind kind,
+                 std::string_view name,
+                 std::string_view text,
+                 std::int64_t value,
+                 int error) noexcept {
+  const RoleText role = role_of(process);
+  Record* const record = journal_.claim();
+  if (record == nullptr) {
+    return;
+  }
+  record->kind = kind;
+  record->process = process;
+  record->role = role;
+  record->name.assign(name);
+  record->text.assign(text);
+  record->value = value;
+  record->error = error;
+  Journal::publish(*record);
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,184 @@
+#include "harness/stress/free_stage.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+namespace lastref::harness {
+
+namespace {
+
+/// Now, and not only when the world looks again.
+bool lives(os::Pid pid) noexcept {
+  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (process < 0) {
+    return false;  // Dead and reaped.
+  }
+  pollfd item{.fd = process, .events = POLLIN, .revents = 0};
+  const int dead = ::poll(&item, 1, 0);
+  ::close(process);
+  return dead != 1;
+}
+
+}  // namespace
+
+bool FreeLimits::storage(std::uint64_t /*bytes*/, std::uint64_t /*inodes*/) {
+  board_.leave_out("it limits storage");
+  return false;
+}
+
+void FreeLimits::file_size(std::uint64_t /*bytes*/) {
+  board_.leave_out("it limits the size of files");
+}
+
+bool FreeLimits::obey_modes() {
+  board_.leave_out("permission bits have to count");
+  return false;
+}
+
+FreeStage::FreeStage(const FreeContext& context,
+                     FreeOs& os,
+                     std::uint16_t process,
+                     std::string role,
+                     std::span<const std::string> arguments)
+    : Stage({.os = os,
+             .role = std::move(role),
+             .arguments = arguments,
+             .folder = context.files,
+             .spare_folder = context.spare},
+            *this),
+      board_(context.board),
+      os_(os),
+      process_(process),
+      outside_(context.files,
+               /*has_walls=*/true,
+               [this](const std::string& path) {
+                 board_.note(process_, RecordKind::fact, fact::outside, path);
+               }),
+      limits_(context.board) {}
+
+Status FreeStage::start(const std::string& role) {
+  std::string tree;
+  if (product().has_client()) {
+    LASTREF_TRY(own, product().client().tree());
+    tree = std::move(own);
+  }
+  LASTREF_TRY(
+      child,
+      os_.spawn(
+          {.entry = role, .arguments = {tree}, .fds = {}, .blocked = {}, .end_wanted = false}));
+  return os_.close(child.process);
+}
+
+bool FreeStage::await(const std::string& signal) {
+  return board_.await(process_, signal);
+}
+
+Result<std::string> FreeStage::receive(const std::string& signal) {
+  board_.await(process_, signal);
+  std::optional<std::string> bytes = board_.mail(signal);
+  return bytes ? Result<std::string>(*std::move(bytes)) : nobody_left(signal);
+}
+
+void FreeStage::stop(const std::string& role) {
+  board_.for_each_process([&](std::uint16_t at, FreeProcess& each) {
+    if (each.is_alive && each.pid > 0 && at != process_ && each.plays(role)) {
+      each.is_stopped = true;
+      ::kill(each.pid, SIGSTOP);
+    }
+  });
+}
+
+bool FreeStage::resume(const std::string& role) {
+  bool any = false;
+  board_.for_each_process([&](std::uint16_t /*at*/, FreeProcess& each) {
+    if (each.is_alive && each.is_stopped && each.plays(role)) {
+      any = true;
+      each.is_stopped = false;
+      ::kill(each.pid, SIGCONT);
+    }
+  });
+  return any;
+}
+
+void FreeStage::kill(const std::string& role) {
+  board_.for_each_process([&](std::uint16_t /*at*/, FreeProcess& each) {
+    if (each.is_alive && each.plays(role)) {
+      each.is_sentenced = true;  // Who has no pid yet ends when it is to have one.
+      if (each.pid > 0) {
+        ::kill(each.pid, SIGKILL);
+      }
+    }
+  });
+  // Whoever is started in their place meanwhile is not meant. But a helper that starts a process
+  // has copies of its parent's descriptors, and what they lock is not free before it has gone.
+  while (is_anybody_dying() || is_anybody_being_born()) {
+    board_.wait_for_news(board_.news());
+  }
+}
+
+bool FreeStage::is_anybody_dying() {
+  bool any = false;
+  board_.for_each_process([&](std::uint16_t /*at*/, const FreeProcess& each) {
+    any = any || (each.is_alive && each.is_sentenced && each.pid > 0 && lives(each.pid));
+  });
+  return any;
+}
+
+/// Whether there is a process that is neither the world's nor on the board.
+bool FreeStage::is_anybody_being_born() {
+  std::set<os::Pid> known = {1};
+  board_.for_each_process(
+      [&](std::uint16_t /*at*/, const FreeProcess& each) { known.insert(each.pid); });
+  std::error_code gone;
+  for (std::filesystem::directory_iterator at("/proc", gone), end; !gone && at != end;
+       at.increment(gone)) {
+    const std::string name = at->path().filename().string();
+    os::Pid pid = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (read.ptr == name.data() + name.size() && !known.contains(pid) && lives(pid)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void FreeStage::interrupt_all() {
+  board_.leave_out("it interrupts all processes");
+}
+
+std::size_t FreeStage::processes(const std::string& role) {
+  std::size_t number = 0;
+  board_.for_each_process([&](std::uint16_t /*at*/, const FreeProcess& each) {
+    const bool counts = each.is_alive && each.plays(role) && (each.pid == 0 || lives(each.pid));
+    number += counts ? 1U : 0U;
+  });
+  return number;
+}
+
+bool FreeStage::fork_stranger(std::function<Status()> /*body*/) {
+  board_.leave_out("it forks, and copies of threaded processes bear no threads under TSan");
+  return false;
+}
+
+void FreeStage::refute(const std::string& claim, const std::string& seen) {
+  board_.note(process_, RecordKind::fact, fact::refuted, claim);
+  board_.note(process_, RecordKind::fact, fact::seen, seen);
+}
+
+void FreeStage::note(std::string_view operation, const std::string& text, bool begins, int error) {
+  board_.note(process_,
+              begins ? RecordKind::operation_begin : RecordKind::operation_end,
+              operation,
+              text,
+              0,
+              error);
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,121 @@
+#include "harness/stress/stress_campaign.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <ostream>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lastref::harness {
+namespace {
+
+using std::chrono::microseconds;
+
+/// By the number of a run among those of its scenario.
+constexpr std::array<unsigned, 4> kills_in_turn = {0, 1, 1, 2};
+constexpr std::uint64_t runs_between_lines = 100;
+
+}  // namespace
+
+struct StressCampaign::Shared {
+  std::mutex lock;  ///< of all that follows
+  std::uint64_t next = 0;
+  std::uint64_t under_way = 0;
+  bool is_over = false;
+  StressReport report;
+  std::map<std::string, microseconds> took;  ///< with nobody killed
+  std::ostream& progress;
+};
+
+StressCampaign::StressCampaign(StressCampaignOptions options) : options_(std::move(options)) {
+  for (const Scenario& each : *options_.scenarios) {
+    const bool is_meant = options_.pattern.empty()
+                              ? each.in_gate && each.in_matrix()
+                              : ::fnmatch(options_.pattern.c_str(), each.name.c_str(), 0) == 0;
+    if (is_meant) {
+      scenarios_.push_back(&each);
+    }
+  }
+  for (unsigned i = 0; i < std::max(options_.worlds, 1U); ++i) {
+    worlds_.push_back(
+        std::make_unique<StressWorld>(StressOptions{.scenarios = options_.scenarios}));
+  }
+}
+
+StressReport StressCampaign::run(std::ostream& progress) {
+  Shared shared{.lock = {}, .report = {}, .took = {}, .progress = progress};
+  std::vector<std::jthread> threads;
+  for (const auto& world : worlds_) {
+    threads.emplace_back([&] { work(shared, *world); });
+  }
+  threads.clear();
+  shared.report.scenarios = scenarios_.size() - shared.report.left_out.size();
+  return std::move(shared.report);
+}
+
+void StressCampaign::work(Shared& shared, StressWorld& world) {
+  for (;;) {
+    std::uint64_t number = 0;
+    {
+      const std::scoped_lock held(shared.lock);
+      if (shared.is_over || shared.report.runs + shared.under_way >= options_.runs ||
+          shared.report.left_out.size() == scenarios_.size()) {
+        return;
+      }
+      number = shared.next++;
+      ++shared.under_way;
+    }
+    try_one(shared, world, number);
+  }
+}
+
+void StressCampaign::try_one(Shared& shared, StressWorld& world, std::uint64_t number) {
+  const Scenario& scenario = *scenarios_[number % scenarios_.size()];
+  StressPlan plan{.scenario = scenario.name, .seed = options_.seed + number};
+  {
+    const std::scoped_lock held(shared.lock);
+    if (shared.report.left_out.contains(scenario.name)) {
+      --shared.under_way;
+      return;
+    }
+    if (const auto known = shared.took.find(scenario.name); known != shared.took.end()) {
+      plan.span = known->second;
+      plan.kills = kills_in_turn[number / scenarios_.size() % kills_in_turn.size()];
+    }
+  }
+  const StressOutcome outcome = world.run(plan);
+  const std::scoped_lock held(shared.lock);
+  --shared.under_way;
+  StressReport& report = shared.report;
+  if (!outcome.left_out.empty()) {
+    report.left_out[scenario.name] = outcome.left_out;
+    return;
+  }
+  if (plan.kills == 0) {
+    shared.took[scenario.name] = outcome.took;
+  }
+  ++report.runs;
+  report.runs_with_kills += outcome.killed.empty() ? 0U : 1U;
+  report.killed += outcome.killed.size();
+  for (const Finding& finding : outcome.findings) {
+    report.violations.push_back({.scenario = scenario.name,
+                                 .seed = plan.seed,
+                                 .finding = finding,
+                                 .killed = outcome.killed,
+                                 .standard_error = outcome.standard_error});
+    shared.is_over = shared.is_over || options_.first;
+    shared.progress << fmt::format("{}: {}: {}\n", scenario.name, finding.claim, finding.seen);
+  }
+  if (report.runs % runs_between_lines == 0) {
+    shared.progress << fmt::format(
+        "{} of {} runs, {} violations\n", report.runs, options_.runs, report.violations.size());
+  }
+}
+
+}  // namespace lastref::harness

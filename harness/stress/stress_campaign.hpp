@@ -1,0 +1,64 @@
+// StressCampaign: many runs without gates, of all scenarios in turn.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/stress/stress_world.hpp"
+
+namespace lastref::harness {
+
+struct StressCampaignOptions {
+  const std::vector<Scenario>* scenarios = nullptr;  ///< Outlives the campaign.
+  std::string pattern = {};                          ///< Empty: all that belong to the gate.
+  std::uint64_t runs = 1000;
+  std::uint64_t seed = 1;
+  unsigned worlds = 2;
+  bool first = false;  ///< Stop at the first violation.
+};
+
+struct StressViolation {
+  std::string scenario;
+  std::uint64_t seed = 0;
+  Finding finding;
+  std::vector<std::string> killed;
+  std::string standard_error;
+};
+
+struct StressReport {
+  std::uint64_t runs = 0;
+  std::uint64_t runs_with_kills = 0;
+  std::uint64_t killed = 0;
+  std::size_t scenarios = 0;                    ///< that were run
+  std::map<std::string, std::string> left_out;  ///< and why
+  std::vector<StressViolation> violations;
+};
+
+class StressCampaign {
+ public:
+  /// Starts the worlds: before the program has threads.
+  explicit StressCampaign(StressCampaignOptions options);
+
+  /// Why it cannot run here; empty if it can.
+  const std::string& missing() const noexcept { return worlds_.front()->missing(); }
+  const std::vector<const Scenario*>& scenarios() const noexcept { return scenarios_; }
+
+  /// Each scenario first runs with nobody killed, which says how long it takes. Then all in turn;
+  /// of four runs of one, three have kills: one, one or two. Says on `progress` how far it got.
+  StressReport run(std::ostream& progress);
+
+ private:
+  struct Shared;
+  void work(Shared& shared, StressWorld& world);
+  void try_one(Shared& shared, StressWorld& world, std::uint64_t number);
+
+  StressCampaignOptions options_;
+  std::vector<const Scenario*> scenarios_;
+  std::vector<std::unique_ptr<StressWorld>> worlds_;
+};
+
+}  // namespace lastref::harness

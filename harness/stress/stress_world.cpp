@@ -1,0 +1,111 @@
+#include "harness/stress/stress_world.hpp"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <lastref/error.hpp>
+
+#include "harness/kernel/sandbox.hpp"
+#include "harness/kernel/server.hpp"
+#include "harness/stress/free_server.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using nlohmann::json;
+using std::chrono::microseconds;
+
+struct Start {
+  int socket;
+  const StressOptions* options;
+};
+
+void start(void* with, const std::string& missing) {
+  const Start& start = *static_cast<const Start*>(with);
+  serve_ungated_runs(start.socket, *start.options, missing);
+}
+
+std::string dumped(const json& message) {
+  // What processes say may be no UTF-8.
+  return message.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string to_message(const StressPlan& plan) {
+  return dumped({{"scenario", plan.scenario},
+                 {"seed", plan.seed},
+                 {"kills", plan.kills},
+                 {"span", plan.span.count()}});
+}
+
+StressPlan plan_in(const std::string& message) {
+  const json plan = json::parse(message);
+  return {.scenario = plan.at("scenario"),
+          .seed = plan.at("seed"),
+          .kills = plan.at("kills"),
+          .span = microseconds(plan.at("span").get<std::int64_t>())};
+}
+
+std::string to_message(const StressOutcome& outcome) {
+  json findings = json::array();
+  for (const Finding& each : outcome.findings) {
+    findings.push_back({{"claim", each.claim}, {"seen", each.seen}});
+  }
+  return dumped({{"findings", findings},
+                 {"left_out", outcome.left_out},
+                 {"killed", outcome.killed},
+                 {"took", outcome.took.count()},
+                 {"standard_error", outcome.standard_error}});
+}
+
+StressOutcome outcome_in(const std::string& message) {
+  const json told = json::parse(message);
+  StressOutcome outcome{.findings = {},
+                        .left_out = told.at("left_out"),
+                        .killed = told.at("killed"),
+                        .took = microseconds(told.at("took").get<std::int64_t>()),
+                        .standard_error = told.at("standard_error")};
+  for (const json& each : told.at("findings")) {
+    outcome.findings.push_back({.claim = each.at("claim"), .seen = each.at("seen")});
+  }
+  return outcome;
+}
+
+StressWorld::StressWorld(StressOptions options) : options_(std::move(options)) {
+  std::array<int, 2> ends{};
+  const int made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data());
+  LASTREF_ASSERT(made == 0);
+  Start with{.socket = ends[1], .options = &options_};
+  pid_ = fork_server(start, &with);
+  LASTREF_ASSERT(pid_ > 0);
+  ::close(ends[1]);
+  socket_ = ends[0];
+  if (!receive_message(socket_, missing_)) {
+    missing_ = "the server of ungated runs does not start";
+  }
+}
+
+StressWorld::~StressWorld() {
+  ::close(socket_);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+StressOutcome StressWorld::run(const StressPlan& plan) {
+  std::string answer;
+  if (!send_message(socket_, to_message(plan)) || !receive_message(socket_, answer)) {
+    return {.findings = {{.claim = "harness: the server of ungated runs outlives every run",
+                          .seen = "it is gone"}}};
+  }
+  return outcome_in(answer);
+}
+
+}  // namespace lastref::harness

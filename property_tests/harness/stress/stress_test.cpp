@@ -1,0 +1,184 @@
+// stress_test: what a run without gates comes to, and what it finds. This program is also the
+// processes of those runs.
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/kernel/kernel_world.hpp"
+#include "harness/stress/free_process.hpp"
+#include "harness/stress/stress_campaign.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::AnyOf;
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+using testing::SizeIs;
+
+Status make_and_hold(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("shared.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("client"));
+  stage.await("the client holds");
+  stage.stop("client");
+  stage.resume("client");
+  stage.kill("client");
+  if (const std::size_t left = stage.processes("client"); left > 0) {
+    stage.refute("who was killed is dead", std::to_string(left) + " live");
+  }
+  product.must_exist(file);
+  return product.release(file);
+}
+
+Status hold(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
+  LASTREF_CHECK(stage.product().hold(stage.product().file("shared.bin")));
+  stage.tell("the client holds");
+  stage.stay_until_killed();
+  return ok();
+}
+
+Status leave_a_file(Stage& stage) {
+  stage.outside().write(stage.folder() + "/forgotten.bin", "bytes");
+  return ok();
+}
+
+Status crash(Stage& /*stage*/) {
+  std::_Exit(42);
+}
+
+Status claim_something(Stage& stage) {
+  stage.send("letter", std::string("a\0b", 3));
+  const Result<std::string> letter = stage.receive("letter");
+  stage.refute("nothing is sent", letter.value_or("nothing"));
+  return ok();
+}
+
+Status limit(Stage& stage) {
+  stage.limits().storage(4096, 1);
+  return ok();
+}
+
+/// Two threads and a word that nobody guards.
+Status race(Stage& /*stage*/) {
+  int word = 0;
+  std::thread other([&word] { ++word; });
+  ++word;
+  other.join();
+  return ok();
+}
+
+const std::vector<Scenario>& toys() {
+  static const std::vector<Scenario> all = {
+      {.name = "toys/claims", .sentence = {}, .rows = {}, .roles = {{"root", claim_something}}},
+      {.name = "toys/crashes", .sentence = {}, .rows = {}, .roles = {{"root", crash}}},
+      {.name = "toys/holds",
+       .sentence = {},
+       .rows = {},
+       .roles = {{"root", make_and_hold}, {"client", hold}}},
+      {.name = "toys/leaves", .sentence = {}, .rows = {}, .roles = {{"root", leave_a_file}}},
+      {.name = "toys/limits", .sentence = {}, .rows = {}, .roles = {{"root", limit}}},
+      {.name = "toys/races", .sentence = {}, .rows = {}, .roles = {{"root", race}}}};
+  return all;
+}
+
+class StressTest : public testing::Test {
+ protected:
+  static StressReport report(const std::string& scenario, std::uint64_t runs) {
+    StressCampaign campaign(
+        {.scenarios = &toys(), .pattern = scenario, .runs = runs, .seed = 7, .worlds = 1});
+    if (!campaign.missing().empty()) {
+      return {};
+    }
+    std::ostringstream progress;
+    return campaign.run(progress);
+  }
+  void SetUp() override {
+    const StressWorld world({.scenarios = &toys()});
+    if (!world.missing().empty()) {
+      GTEST_SKIP() << world.missing();
+    }
+  }
+};
+
+std::vector<std::string> claims_of(const StressReport& report) {
+  std::vector<std::string> claims;
+  for (const StressViolation& each : report.violations) {
+    claims.push_back(each.finding.claim);
+  }
+  return claims;
+}
+
+TEST_F(StressTest, finds_nothing_where_nothing_is_wrong_and_kills_some) {
+  const StressReport found = report("toys/holds", 40);
+  EXPECT_EQ(found.runs, 40U);
+  EXPECT_EQ(found.scenarios, 1U);
+  EXPECT_GT(found.runs_with_kills, 0U);
+  EXPECT_GE(found.killed, found.runs_with_kills);
+  EXPECT_THAT(claims_of(found), IsEmpty());
+}
+
+TEST_F(StressTest, finds_what_is_left) {
+  const StressReport found = report("toys/leaves", 1);
+  ASSERT_THAT(found.violations, SizeIs(1));
+  EXPECT_THAT(found.violations[0].finding.claim, HasSubstr("no-leak"));
+  EXPECT_THAT(found.violations[0].finding.seen, HasSubstr("forgotten.bin"));
+}
+
+TEST_F(StressTest, finds_who_crashes) {
+  const StressReport found = report("toys/crashes", 1);
+  EXPECT_THAT(claims_of(found), Contains(HasSubstr("no-crash")));
+}
+
+TEST_F(StressTest, finds_what_the_scenario_refutes) {
+  const StressReport found = report("toys/claims", 1);
+  ASSERT_THAT(found.violations, SizeIs(1));
+  EXPECT_EQ(found.violations[0].finding.claim, "nothing is sent");
+  EXPECT_EQ(found.violations[0].finding.seen.front(), 'a');
+}
+
+TEST_F(StressTest, says_which_scenarios_need_gates_and_why) {
+  const StressReport found = report("toys/limits", 3);
+  EXPECT_EQ(found.runs, 0U);
+  EXPECT_THAT(found.left_out, Contains(Pair("toys/limits", "it limits storage")));
+}
+
+TEST_F(StressTest, finds_races_where_a_sanitizer_looks_for_them) {
+  const StressReport found = report("toys/races", 4);
+#if defined(__SANITIZE_THREAD__)
+  EXPECT_THAT(claims_of(found), Contains(HasSubstr("sanitizers")));
+#else
+  EXPECT_THAT(claims_of(found), IsEmpty());
+#endif
+}
+
+TEST_F(StressTest, takes_no_scenario_that_nobody_named) {
+  StressCampaign campaign({.scenarios = &toys(), .pattern = "none/*"});
+  EXPECT_THAT(campaign.scenarios(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lastref::harness
+
+int main(int count, char** arguments) {
+  const std::span<const char* const> all(arguments, static_cast<std::size_t>(count));
+  if (all.size() > 1 && std::string_view(all[1]) == lastref::harness::stressed_argument) {
+    return lastref::harness::become_process_of_ungated_run(
+        all.subspan(2), lastref::harness::toys(), lastref::harness::product_entries());
+  }
+  testing::InitGoogleTest(&count, arguments);
+  return RUN_ALL_TESTS();
+}
