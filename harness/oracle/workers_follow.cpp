@@ -3,6 +3,7 @@
 // Its pipes tell an idle worker that nobody wants it any more. One whose task never ends is told by
 // nothing but the parent's death. It has its time until nobody of the run can go on.
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -26,11 +27,16 @@ class WorkersFollow {
       lives_[record.process] = {.role = record.role.view(), .parent = record.text.view()};
     } else if (is_fact(record, fact::died)) {
       lives_.erase(record.process);
-      orphan(record.role.view());
+      dead_.insert(record.role.view());
+      for (auto& [process, life] : lives_) {
+        orphan(life);
+      }
     } else if (is_fact(record, fact::let_down) || is_fact(record, fact::hang)) {
       complain();
     } else if (record.name == "serve") {
-      lives_[record.process].serves = record.kind == RecordKind::operation_begin;
+      Life& life = lives_[record.process];
+      life.serves = record.kind == RecordKind::operation_begin;
+      orphan(life);  // Its parent may have died before it came to that.
     }
   }
 
@@ -40,15 +46,15 @@ class WorkersFollow {
     std::string_view parent = {};
     bool serves = false;
     bool is_orphan = false;
+    bool was_orphaned = false;  ///< Then it was looked at, once.
   };
 
-  void orphan(std::string_view parent) {
-    for (auto& [process, life] : lives_) {
-      if (life.serves && life.parent == parent) {
-        life.is_orphan = true;
-        ++judgement_.look.seen;
-        ++judgement_.look.filled;
-      }
+  void orphan(Life& life) {
+    if (life.serves && !life.was_orphaned && dead_.contains(life.parent)) {
+      life.is_orphan = true;
+      life.was_orphaned = true;
+      ++judgement_.look.seen;
+      ++judgement_.look.filled;
     }
   }
 
@@ -73,6 +79,7 @@ class WorkersFollow {
 
   const Evidence& evidence_;
   std::map<std::uint16_t, Life> lives_;
+  std::set<std::string_view> dead_;
   Judgement judgement_;
 };
 

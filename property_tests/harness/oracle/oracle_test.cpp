@@ -353,6 +353,12 @@ TEST_F(OracleTest, a_worker_that_lives_on_without_its_parent_is_found_B9) {
                        Story(orphan).died(client, how).fact(tracker, fact::let_down, "")),
                 IsEmpty());
   }
+  // It came to serve only when its parent was dead already.
+  const Story late = Story().died(root, fact::killed).begins(client, "serve");
+  EXPECT_EQ(look_of(oracle::workers_follow, late), (Look{.seen = 1, .filled = 1}));
+  EXPECT_THAT(judged(oracle::workers_follow, Story(late).fact(tracker, fact::let_down, "")),
+              SizeIs(1));
+  EXPECT_THAT(judged(oracle::workers_follow, Story(late).died(client, fact::killed)), IsEmpty());
   // Who serves nobody has a life of its own, and so has who serves somebody else.
   EXPECT_THAT(judged(oracle::workers_follow, Story().died(root, fact::killed)), IsEmpty());
   EXPECT_THAT(
