@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
 
@@ -11,7 +13,7 @@ constexpr std::size_t asked_at_first = 8;
 
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  std::size_t asked = 0;
+  std::atomic<std::size_t> asked = 0;  // What is told of progress, another thread may tell.
   std::size_t asked_at_the_first_result = 0;
   ParallelOptions options = two_workers();
   options.pre_dispatch = 1;
