@@ -1,33 +1,89 @@
+#include <functional>
+#include <string>
+#include <utility>
+
 #include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
 
 namespace lastref::harness {
 namespace {
 
-Status root(Stage& stage) {
-  Product& product = stage.product();
-  LASTREF_CHECK(product.lead());
-  Parallel parallel(session_of(stage), functions_of(stage), two_workers());
-  const auto thread = stage.os().start_thread([&] {
-    stage.await("a task is waiting");
-    parallel.abort();
-  });
-  LASTREF_CHECK(status_of(thread));
-  Outcome<List> outcome;
-  may_fail(product.operation("run what is aborted", [&] {
-    outcome = parallel.run({{"wait"}, {"wait"}});
-    return status_of(outcome);
-  }));
-  stage.tell("a task is waiting");  // If none has come so far.
-  (*thread)->join();
+void must_be_canceled(Stage& stage, const Outcome<List>& outcome, const std::string& claim) {
   const auto* error = outcome ? nullptr : std::get_if<Error>(&outcome.error());
   if (stage.is_undisturbed() &&
       (error == nullptr || error->code != std::errc::operation_canceled)) {
-    stage.refute("B8: a call that is aborted says so",
-                 outcome ? "results" : describe(outcome.error()));
+    stage.refute(claim, outcome ? "results" : describe(outcome.error()));
   }
-  return product.operation("run again",
-                           [&] { return must_be_squares(stage, parallel.run(squares(2))); });
+}
+
+std::size_t workers_of(Stage& stage) {
+  return stage.processes("worker_1") + stage.processes("worker_2");
+}
+
+/// Gives two tasks that wait, and is asked for the next one while the call is aborted.
+TaskSource source_that_waits(Stage& stage) {
+  return [&stage, given = 0]() mutable -> std::optional<Task> {
+    if (given++ < 2) {
+      return Task{.function = "wait", .arguments = {}};
+    }
+    stage.await("it is aborted");
+    stage.wait_for_quiet();
+    if (const std::size_t left = workers_of(stage); stage.is_undisturbed() && left > 0) {
+      stage.refute("E13: an abort ends the workers although a source waits",
+                   std::to_string(left) + " workers live on");
+    }
+    return std::nullopt;
+  };
+}
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  LASTREF_CHECK(product.lead());
+  Session session = session_of(stage);
+  // Asked when the workers are started: the call is not ready yet.
+  std::function<void()> when_it_starts;
+  session.tree = [&, tree = session.tree] {
+    if (const auto once = std::exchange(when_it_starts, nullptr)) {
+      once();
+    }
+    return tree();
+  };
+  Parallel parallel(session, functions_of(stage), two_workers());
+  const auto run_and_fail = [&](const TaskSource& source) {
+    Outcome<List> outcome;
+    may_fail(product.operation("run what is aborted", [&] {
+      outcome = parallel.run(source);
+      return status_of(outcome);
+    }));
+    return outcome;
+  };
+  when_it_starts = [&] { parallel.abort(); };
+  must_be_canceled(stage,
+                   run_and_fail([] { return std::optional<Task>(); }),
+                   "E13: an abort counts from the moment that run was called");
+  const auto thread = stage.os().start_thread([&] {
+    stage.await("a task is waiting");
+    parallel.abort();
+    stage.tell("it is aborted");
+  });
+  LASTREF_CHECK(status_of(thread));
+  const Outcome<List> outcome = run_and_fail(source_that_waits(stage));
+  stage.tell("a task is waiting");  // If none has come so far.
+  (*thread)->join();
+  must_be_canceled(stage, outcome, "B8: a call that is aborted says so");
+  // Who has had workers gets workers, in whatever thread.
+  Status again;
+  const auto other = stage.os().start_thread([&] {
+    again = product.operation("run again",
+                              [&] { return must_be_squares(stage, parallel.run(squares(2))); });
+  });
+  if (other) {
+    (*other)->join();
+  }
+  if (stage.is_undisturbed() && workers_of(stage) == 0) {
+    stage.refute("B5: what was run in workers once is not run in its caller later", "no workers");
+  }
+  return first_failure({status_of(other), again});
 }
 
 }  // namespace
@@ -36,9 +92,11 @@ Scenario a_call_is_aborted() {
   return {
       .name = "jobs/a_call_is_aborted",
       .sentence =
-          "Another thread aborts a call while its tasks run: the call ends with that at once, its "
-          "workers are ended, and the next call has new ones.",
-      .rows = {"B8", "B10"},
+          "A call is aborted before it is ready, and one while its tasks run and its source waits: "
+          "each ends with that at once, workers are ended, and the next call has new ones, "
+          "whatever "
+          "thread asks for it.",
+      .rows = {"B8", "B10", "B5", "E13"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"run what is aborted"},
       .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
