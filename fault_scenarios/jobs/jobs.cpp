@@ -34,6 +34,7 @@ std::vector<Scenario> jobs_scenarios() {
       twenty_tasks_in_two_workers(),
       two_jobs_in_two_threads(),
       user_code_throws(),
+      who_waits_keeps_nobody_waiting(),
   };
 }
 

@@ -39,6 +39,7 @@ Scenario threads_run_batches();
 Scenario twenty_tasks_in_two_workers();
 Scenario two_jobs_in_two_threads();
 Scenario user_code_throws();
+Scenario who_waits_keeps_nobody_waiting();
 
 /// All of them.
 std::vector<Scenario> jobs_scenarios();

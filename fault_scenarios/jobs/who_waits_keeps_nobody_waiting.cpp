@@ -1,0 +1,165 @@
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Squares that show that both workers are quick.
+constexpr std::size_t quick = 4;
+/// Behind a long task, one of which may be given to its worker.
+constexpr int behind = 7;
+
+constexpr const char* served = "E13: while a callback waits, others are served";
+
+Status result_of(const Outcome<FuturePtr>& sent) {
+  return sent ? status_of((*sent)->get()) : status_of(Outcome<List>(tl::unexpected(sent.error())));
+}
+
+class Late final : public Deferred {
+ public:
+  explicit Late(Stage& stage) : stage_(stage) {}
+  void catch_up() override { stage_.tell("somebody has caught up"); }
+
+ private:
+  Stage& stage_;
+};
+
+/// A root, and what it does in turn.
+class Root {
+ public:
+  explicit Root(Stage& stage)
+      : stage_(stage),
+        backend_(session_of(stage), functions_of(stage)),
+        kept_(std::make_shared<Late>(stage)) {}
+
+  Status run() {
+    Product& product = stage_.product();
+    LASTREF_CHECK(product.lead());
+    LASTREF_CHECK(product.operation("configure",
+                                    [&] { return status_of(backend_.configure({.n_jobs = 2})); }));
+    const Status waited = product.operation("wait for results", [&] { return wait_for_results(); });
+    const Status aside = product.operation("step aside", [&] { return step_aside(); });
+    const Status gone = product.operation("run behind a long task", [&] { return run_behind(); });
+    const Status ended = product.operation("terminate", [&] { return backend_.terminate(); });
+    return first_failure({waited, aside, gone, ended});
+  }
+
+ private:
+  void must(bool holds, const std::string& claim, const std::string& seen) {
+    if (!holds && stage_.is_undisturbed()) {
+      stage_.refute(claim, seen);
+    }
+  }
+
+  /// The callback of one batch waits for the results of another.
+  Status wait_for_results() {
+    FuturePtr other;
+    const auto first = backend_.apply_async({{"after", {"both are sent"}}}, [&](BatchOutcome&) {
+      stage_.await("both are sent");
+      stage_.tell("a callback waits");
+      stage_.wait_for_quiet();
+      must(other && other->is_ready(), served, "another batch has no results");
+    });
+    const auto second =
+        backend_.apply_async({{"after", {"a callback waits"}}}, [](BatchOutcome&) {});
+    if (second) {
+      other = *second;
+    }
+    stage_.tell("both are sent");
+    stage_.await("a callback waits");  // Whoever asks for results first calls back himself.
+    return first_failure({result_of(first), result_of(second)});
+  }
+
+  /// One who hears results steps aside and waits for the other one, who cannot do so as well.
+  Status step_aside() {
+    const auto free = std::make_shared<Late>(stage_);
+    const auto first = backend_.apply_brief({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
+      must(backend_.step_aside(/*waits=*/true, *free), served, "nobody could step aside");
+      stage_.tell("somebody has stepped aside");
+      must(stage_.await("another has tried"), served, "another batch is not heard of");
+    });
+    const auto second =
+        backend_.apply_brief({{"after", {"somebody has stepped aside"}}}, [&](BatchOutcome&) {
+          must(!backend_.step_aside(/*waits=*/true, *kept_), served, "both have stepped aside");
+          stage_.tell("another has tried");
+        });
+    stage_.tell("both are asked");
+    stage_.await("another has tried");
+    const Status run = first_failure({result_of(first), result_of(second)});
+    must(stage_.await("somebody has caught up"),
+         "E13: who could not step aside catches up when somebody is back",
+         "nobody has");
+    return run;
+  }
+
+  /// A task waits until those behind it are done, but for one that its worker has got.
+  Status run_behind() {
+    std::vector<Outcome<FuturePtr>> sent;
+    for (std::size_t at = 0; at < quick; ++at) {
+      may_fail(result_of(backend_.apply_async(squares(1), nullptr)));
+    }
+    sent.push_back(backend_.apply_async({{"long"}}, nullptr));
+    stage_.await("a long task runs");
+    std::atomic<int> done = 0;
+    for (int at = 0; at < behind; ++at) {
+      sent.push_back(backend_.apply_async(squares(1), [&](BatchOutcome&) {
+        if (++done == behind - 1) {
+          stage_.tell("those behind it are done");
+        }
+      }));
+    }
+    Status last;
+    for (const Outcome<FuturePtr>& each : sent) {
+      last = first_failure({last, result_of(each)});
+    }
+    return last;
+  }
+
+  Stage& stage_;
+  ProcessBackend backend_;
+  std::shared_ptr<Late> kept_;
+};
+
+Status root(Stage& stage) {
+  return Root(stage).run();
+}
+
+Status worker(Stage& stage) {
+  const auto functions = functions_of(stage);
+  LASTREF_CHECK(functions->add(
+      "after", [&](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
+        LASTREF_TRY(signal, arguments.front().as<std::string>());
+        stage.await(signal);
+        return Value();
+      }));
+  LASTREF_CHECK(
+      functions->add("long", [&](const TaskContext&, std::span<const Value>) -> Result<Value> {
+        stage.tell("a long task runs");
+        if (!stage.await("those behind it are done") && stage.is_undisturbed()) {
+          stage.refute("B5: jobs behind a long one are the other worker's", "they wait for it");
+        }
+        return Value();
+      }));
+  return serve(stage, *functions);
+}
+
+}  // namespace
+
+Scenario who_waits_keeps_nobody_waiting() {
+  return {
+      .name = "jobs/who_waits_keeps_nobody_waiting",
+      .sentence =
+          "A callback waits for another batch, one steps aside and another has to catch up, and a "
+          "task waits for those behind it: what can go on goes on.",
+      .rows = {"E13", "B5"},
+      .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
+      .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
+  };
+}
+
+}  // namespace lastref::harness
