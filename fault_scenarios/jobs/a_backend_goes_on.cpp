@@ -98,13 +98,17 @@ Status killer_of_one(Stage& stage) {
   return ok();
 }
 
+/// More than half of what the parent reads at a time, and less than a pipe holds.
+constexpr std::size_t long_answer = 50'000;  // bytes
+
 Status root_of_last_words(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(stage.start("killer"));
   ProcessBackend backend(session_of(stage), functions_of(stage));
   LASTREF_CHECK(configure(stage, backend));
-  const auto outcomes = outcomes_of(stage, "run", backend, {{{"answer", {7}}}});
-  if (stage.is_undisturbed() && (!outcomes.front() || outcomes.front()->front() != Value(7))) {
+  const Value answer = std::string(long_answer, 'x');
+  const auto outcomes = outcomes_of(stage, "run", backend, {{{"answer", {answer}}}});
+  if (stage.is_undisturbed() && (!outcomes.front() || outcomes.front()->front() != answer)) {
     stage.refute("B9: what a worker has answered before it died counts",
                  outcomes.front() ? "another answer" : describe(outcomes.front().error()));
   }

@@ -71,6 +71,7 @@ class Gate {
     campaign_.progress = [&line](const CampaignProgress& progress) { line.show(progress); };
     // Who names scenarios wants to see everything in them.
     campaign_.full = options_.full || !options_.scenario.empty() || !options_.row.empty();
+    campaign_.known = known_plans();
     campaign_.budget = options_.budget;
     campaign_.seed = options_.seed;
     campaign_.random_runs_max = options_.random_runs;

@@ -1,7 +1,6 @@
 #include "harness/explore/campaign.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <span>
 #include <tuple>
@@ -115,7 +114,7 @@ class Campaign {
   std::size_t cells_given_ = 0;
   std::optional<SecondLevel> second_level_;
   std::vector<Pair> pairs_;
-  std::vector<Pair> pairs_left_;  ///< to execute
+  std::vector<Together> pairs_left_;  ///< to execute
   std::size_t pairs_given_ = 0;
   std::vector<std::size_t> small_;  ///< Scenarios, and
   std::vector<std::size_t> big_;    ///< those that are too big for the matrix.
@@ -312,14 +311,13 @@ void Campaign::execute(const Done& done) {
 
 void Campaign::run_second_level() {
   pairs_ = second_level_->pairs();
-  for (const Pair& pair : pairs_) {
-    report_.second_level.plan(pair.second);
-    const std::array faults = {pair.first, pair.second};
-    if (memory_.has(scenario(pair.scenario).name, faults)) {
-      report_.second_level.execute(pair.second);
+  for (Together& each : together(pairs_, options_.scenarios, options_.known)) {
+    report_.second_level.plan(each.faults.back());
+    if (memory_.has(scenario(each.scenario).name, each.faults)) {
+      report_.second_level.execute(each.faults.back());
       ++report_.resumed;
     } else {
-      pairs_left_.push_back(pair);
+      pairs_left_.push_back(std::move(each));
     }
   }
   const std::size_t runs_before = report_.runs;
@@ -332,23 +330,24 @@ std::optional<Job> Campaign::next_of_second_level() {
   if (pairs_given_ == pairs_left_.size() || is_over()) {
     return std::nullopt;
   }
-  const Pair& next = pairs_left_[pairs_given_++];
+  const Together& next = pairs_left_[pairs_given_++];
   Plan made;
-  made.faults = {next.first, next.second};
-  return job_of(next.scenario, CampaignPhase::second_level, std::move(made));
+  made.faults = next.faults;
+  Job job = job_of(next.scenario, CampaignPhase::second_level, std::move(made));
+  job.all_strike = next.all_strike;
+  return job;
 }
 
 void Campaign::execute_pair(const Done& done) {
   const std::vector<Fault>& pair = done.job.plan.faults;
   const std::string& name = scenario(done.job.scenario).name;
-  if (done.outcome.faults_fired == pair.size()) {
+  if (done.outcome.faults_fired >= (done.job.all_strike ? pair.size() : 1)) {
     report_.second_level.execute(pair.back());
     if (done.outcome.findings.empty()) {
       memory_.add(name, pair);
     }
   } else {
-    report_.missed.push_back(
-        {.scenario = name, .fault = to_text(pair.front()) + ", then " + to_text(pair.back())});
+    report_.missed.push_back({.scenario = name, .fault = text_of(pair)});
   }
 }
 

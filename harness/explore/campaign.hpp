@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/explore/known_plans.hpp"
 #include "harness/explore/progress_file.hpp"
 #include "harness/report/progress.hpp"
 #include "harness/report/report.hpp"
@@ -31,9 +32,10 @@ struct CampaignOptions {
   std::vector<const Scenario*> scenarios;
   /// In which each scenario of the matrix runs as well.
   std::vector<const Ambient*> ambients = {};
-  bool only_ambients = false;  ///< And nowhere else.
-  bool all_scenarios = true;   ///< Nothing was left out, so each point has to be reached.
-  bool full = false;           ///< Every cell of every matrix, and not the site matrix alone.
+  std::span<const KnownPlan> known = {};  ///< Of these and of other scenarios.
+  bool only_ambients = false;             ///< And nowhere else.
+  bool all_scenarios = true;  ///< Nothing was left out, so each point has to be reached.
+  bool full = false;          ///< Every cell of every matrix, and not the site matrix alone.
   ProbeDemand probes = ProbeDemand::counted;
   std::optional<double> budget;  ///< seconds; none: until all is done.
   bool stop_at_first = false;    ///< Makes no more runs once there is a violation.

@@ -17,7 +17,8 @@ struct Job {
   CampaignPhase phase = CampaignPhase::clean;
   std::size_t number = 0;  ///< Jobs are numbered as they are made.
   Plan plan;
-  bool twice = false;  ///< Run it again, to compare, if there is time.
+  bool twice = false;      ///< Run it again, to compare, if there is time.
+  bool all_strike = true;  ///< Else it is enough that one of its faults does.
 };
 
 struct Done {

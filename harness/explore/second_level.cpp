@@ -1,6 +1,7 @@
 #include "harness/explore/second_level.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,36 @@ namespace lastref::harness {
 std::span<const Pair> pairs_of(std::span<const Pair> sorted, std::size_t scenario) {
   const auto found = std::ranges::equal_range(sorted, scenario, {}, &Pair::scenario);
   return {found.begin(), found.end()};
+}
+
+std::vector<Together> together(std::span<const Pair> pairs,
+                               std::span<const Scenario* const> scenarios,
+                               std::span<const KnownPlan> known) {
+  std::vector<Together> all;
+  for (const KnownPlan& plan : known) {
+    const auto found = std::ranges::find(scenarios, plan.scenario, &Scenario::name);
+    if (found == scenarios.end()) {
+      continue;
+    }
+    Together made = {.scenario = static_cast<std::size_t>(found - scenarios.begin()),
+                     .all_strike = false};
+    for (const std::string& text : plan.faults) {
+      made.faults.push_back(parse_fault(text).value());
+    }
+    all.push_back(std::move(made));
+  }
+  for (const Pair& pair : pairs) {
+    all.push_back({.scenario = pair.scenario, .faults = {pair.first, pair.second}});
+  }
+  return all;
+}
+
+std::string text_of(std::span<const Fault> faults) {
+  std::string text;
+  for (const Fault& fault : faults) {
+    text += (text.empty() ? "" : ", then ") + to_text(fault);
+  }
+  return text;
 }
 
 SecondLevel::SecondLevel(std::span<const ScenarioMatrix> first_level, std::uint64_t seed)

@@ -4,7 +4,7 @@
 // A first fault is one of the matrix, and what its run crosses after it struck is looked at. For
 // each moment (see site_matrix) that was in no clean run of any scenario, one crossing is drawn by
 // the seed, with the first fault that led to it; there each fault strikes that is worth planning.
-// Whatever order the runs are added in, the same is drawn.
+// Whatever order the runs are added in, the same is drawn. Known plans come besides.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,10 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "harness/explore/known_plans.hpp"
 #include "harness/explore/site_matrix.hpp"
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/world.hpp"
@@ -31,6 +33,21 @@ struct Pair {
 
 /// Those of one scenario, of pairs that are sorted.
 std::span<const Pair> pairs_of(std::span<const Pair> sorted, std::size_t scenario);
+
+/// Faults for one run.
+struct Together {
+  std::size_t scenario = 0;
+  std::vector<Fault> faults = {};
+  bool all_strike = true;  ///< Or the first one does.
+};
+
+/// The known plans of the scenarios, and then the pairs.
+std::vector<Together> together(std::span<const Pair> pairs,
+                               std::span<const Scenario* const> scenarios,
+                               std::span<const KnownPlan> known);
+
+/// "tracker/poll()#4 kill_before, then root/poll()#2 pause"
+std::string text_of(std::span<const Fault> faults);
 
 class SecondLevel {
  public:

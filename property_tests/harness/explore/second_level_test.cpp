@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -124,6 +125,42 @@ TEST(SecondLevelOfCampaign, counts_what_struck_alone) {
   ASSERT_EQ(report.missed.size(), faults_of_find_lock);
   EXPECT_NE(report.missed.front().fault.find(", then root#2/find_lock()#1"), std::string::npos);
   EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+/// One fault is enough, as the second may be at a call that only the bug makes.
+TEST(SecondLevelOfCampaign, has_known_plans_besides_of_the_scenarios_that_run) {
+  const std::vector<KnownPlan> known = {
+      {.scenario = "family/one",
+       .faults = {"root/find_lock()#1 pause", "root/find_lock()#2 fail_once EIO"}},
+      {.scenario = "family/other", .faults = {"root/find_lock()#1 pause"}}};
+  CampaignOptions options = no_random_runs();
+  options.known = known;
+  const Count one_more = {.total = faults_of_find_lock + 1, .executed = faults_of_find_lock + 1};
+  EXPECT_EQ(campaign_in(recovers(true), options).second_level.all, one_more);
+  const Report report = campaign_in(recovers(false), options);
+  EXPECT_EQ(report.second_level.all, (Count{.total = one_more.total, .executed = 1}));
+}
+
+TEST(SecondLevelOfCampaign, misses_known_plans_that_do_not_strike) {
+  const std::vector<KnownPlan> known = {
+      {.scenario = "family/one", .faults = {"root/find_lock()#9 pause"}}};
+  CampaignOptions options = no_random_runs();
+  options.known = known;
+  const Report report =
+      campaign_in([](const Scenario&, const Plan&) { return clean_outcome({}, {}); }, options);
+  ASSERT_EQ(report.missed.size(), 1U);
+  EXPECT_EQ(report.missed.front().fault, "root/find_lock()#9 pause");
+  EXPECT_EQ(exit_of(report), Exit::incomplete);
+}
+
+TEST(KnownPlans, are_faults_of_scenarios_that_there_are) {
+  for (const KnownPlan& plan : known_plans()) {
+    EXPECT_NE(std::ranges::find(catalog(), plan.scenario, &Scenario::name), catalog().end());
+    EXPECT_FALSE(plan.faults.empty());
+    for (const std::string& fault : plan.faults) {
+      EXPECT_TRUE(parse_fault(fault).has_value()) << fault;
+    }
+  }
 }
 
 TEST(SecondLevelOfCampaign, gives_pairs_to_random_runs_which_count_if_both_faults_strike) {
