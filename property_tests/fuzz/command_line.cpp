@@ -88,6 +88,11 @@ class Bounds {
     expect(is_world(options.world), "a world is known");
   }
 
+  void operator()(const harness::StressVerbOptions& options) const {
+    expect(options.worlds > 0, "there is a world");
+    expect_said(options.scenario);
+  }
+
   void operator()(const harness::SweepOptions& options) const { expect_said(options.runtime); }
 
   void operator()(const harness::TrackerOptions& options) const {
