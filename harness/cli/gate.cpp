@@ -17,6 +17,7 @@
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
 #include "harness/report/text.hpp"
+#include "harness/scenario/pattern.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -15,6 +15,7 @@
 #include "harness/cli/names.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/scenario/pattern.hpp"
 #include "harness/scenario/responses.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/spec/mutant.hpp"

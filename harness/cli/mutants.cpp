@@ -12,6 +12,7 @@
 #include "harness/cli/verbs.hpp"
 #include "harness/mutant/draw.hpp"
 #include "harness/mutant/hunt.hpp"
+#include "harness/scenario/pattern.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -1,7 +1,5 @@
 #include "harness/stress/stress_campaign.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,6 +9,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "harness/scenario/pattern.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -35,9 +35,8 @@ struct StressCampaign::Shared {
 
 StressCampaign::StressCampaign(StressCampaignOptions options) : options_(std::move(options)) {
   for (const Scenario& each : *options_.scenarios) {
-    const bool is_meant = options_.pattern.empty()
-                              ? each.in_gate && each.in_matrix()
-                              : ::fnmatch(options_.pattern.c_str(), each.name.c_str(), 0) == 0;
+    const bool is_meant = options_.pattern.empty() ? each.in_gate && each.in_matrix()
+                                                   : matches(options_.pattern, each.name);
     if (is_meant) {
       scenarios_.push_back(&each);
     }

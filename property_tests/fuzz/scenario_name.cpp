@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cli/names.hpp"
+#include "harness/scenario/pattern.hpp"
 #include "property_tests/fuzz/fuzz.hpp"
 
 namespace lastref::fuzz {

@@ -10,6 +10,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "harness/scenario/pattern.hpp"
+
 namespace lastref::harness {
 namespace {
 
