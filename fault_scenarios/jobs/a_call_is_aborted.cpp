@@ -94,8 +94,7 @@ Scenario a_call_is_aborted() {
       .sentence =
           "A call is aborted before it is ready, and one while its tasks run and its source waits: "
           "each ends with that at once, workers are ended, and the next call has new ones, "
-          "whatever "
-          "thread asks for it.",
+          "whatever thread asks for it.",
       .rows = {"B8", "B10", "B5", "E13"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"run what is aborted"},

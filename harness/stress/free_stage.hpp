@@ -9,8 +9,7 @@
 
 namespace lastref::harness {
 
-/// Nothing is limited: what a scenario asks for cannot be done, and it is left out where it does
-/// not ask whether that was done.
+/// Nothing is limited: a scenario that asks for it is left out.
 class FreeLimits final : public Limits {
  public:
   explicit FreeLimits(Board& board) noexcept : board_(board) {}

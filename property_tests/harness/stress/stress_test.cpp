@@ -16,12 +16,9 @@
 namespace lastref::harness {
 namespace {
 
-using testing::AnyOf;
 using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
 
