@@ -17,6 +17,7 @@
 #include "harness/instrument/limits.hpp"
 #include "harness/instrument/plan_interceptor.hpp"
 #include "harness/journal/journal.hpp"
+#include "harness/kernel/signals.hpp"
 #include "harness/scenario/fault.hpp"
 
 namespace lastref::harness {
@@ -93,13 +94,6 @@ constexpr std::uint64_t signal_bit(int number) noexcept {
   return std::uint64_t{1} << static_cast<unsigned>(number - 1);
 }
 
-/// A signal that carries bytes.
-struct Mail {
-  ObjectText signal;
-  std::uint16_t size;
-  std::array<char, mail_size_max> bytes;
-};
-
 /// What the controller is asked for together with the turn.
 enum class Request : std::uint8_t {
   quiet,    ///< Nobody can go on.
@@ -137,10 +131,7 @@ struct ControlBlock {
   std::uint32_t given_count;
   std::uint32_t asked;
 
-  std::uint32_t signal_count;
-  std::uint32_t mail_count;
-  std::array<ObjectText, signals_max> signals;
-  std::array<Mail, mails_max> mails;
+  Signals signals;
   std::array<Process, processes_max> processes;
   std::array<Actor, actors_max> actors;
   std::array<std::uint8_t, questions_max> given;
@@ -193,6 +184,9 @@ void wait_until_apart(ControlBlock& control_block) noexcept;
 void take_turn(ControlBlock& control_block, ActorId actor) noexcept;
 /// The controller's; false when the time was over first.
 bool take_controller(ControlBlock& control_block, std::chrono::milliseconds patience) noexcept;
+
+/// "tracker" for the first of a role, then "tracker#2".
+std::string incarnation_of(std::string_view role, std::size_t number);
 
 /// A new process: its index. `incarnation` counts those of the same role.
 std::uint16_t new_process(ControlBlock& control_block,

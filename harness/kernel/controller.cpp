@@ -40,18 +40,6 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// Waits for a process to be dead. True if it is.
-bool is_dead(os::Pid pid, milliseconds patience) {
-  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) {
-    return true;  // Dead and reaped.
-  }
-  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
-  const int ready = ::poll(&item, 1, static_cast<int>(patience.count()));
-  ::close(fd);
-  return ready == 1;
-}
-
 /// How a process that is dead and not yet reaped ended, as waitpid would say; nothing of one that
 /// was reaped, as its parent's ignored SIGCHLD does. proc(5), field 52.
 std::optional<int> wait_status_of(os::Pid pid) {

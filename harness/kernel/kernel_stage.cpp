@@ -30,11 +30,7 @@ KernelStage::KernelStage(RunContext& context,
       limits_(context) {}
 
 Status KernelStage::start(const std::string& role) {
-  std::string tree;
-  if (product().has_client()) {
-    LASTREF_TRY(own, product().client().tree());
-    tree = std::move(own);
-  }
+  LASTREF_TRY(tree, tree_to_join());
   const auto pid = give_birth(context_,
                               interceptor_.process(),
                               {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}});

@@ -101,6 +101,17 @@ std::string Patience::ends_with(const Doing& doing) {
   return waited_ >= at_most ? "no call for 15 minutes" : "";
 }
 
+bool is_dead(os::Pid pid, milliseconds patience) noexcept {
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) {
+    return true;  // Dead and reaped.
+  }
+  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
+  const int ready = ::poll(&item, 1, static_cast<int>(patience.count()));
+  ::close(fd);
+  return ready == 1;
+}
+
 bool outwait(os::Pid child) {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   if (fd < 0) {

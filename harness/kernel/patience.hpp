@@ -52,6 +52,9 @@ class Patience {
   std::chrono::milliseconds used_before_{-1};
 };
 
+/// Waits for any process to be dead, so long at most. True if it is.
+bool is_dead(os::Pid pid, std::chrono::milliseconds patience) noexcept;
+
 /// Waits for a child of ours to be dead, as patiently; not reaped. False if it lives on.
 bool outwait(os::Pid child);
 

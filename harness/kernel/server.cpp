@@ -9,6 +9,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -237,14 +238,45 @@ bool receive_message(int socket, std::string& into) noexcept {
   return transfer(socket, into.data(), size, /*out=*/false);
 }
 
-void serve_runs(int socket, const KernelOptions& options, const std::string& missing) {
-  // The program's ways to end are not ours: we end when it does. A terminal's Ctrl-C is for its
-  // foreground group, and must not strike those who play in a run.
+ServerProcess::ServerProcess(Serve serve, const void* with) {
+  struct Start {
+    Serve serve;
+    int socket;
+    const void* with;
+  };
+  std::array<int, 2> ends{};
+  const int made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data());
+  LASTREF_ASSERT(made == 0);
+  Start start{.serve = serve, .socket = ends[1], .with = with};
+  pid_ = fork_server(
+      [](void* given, const std::string& missing) {
+        const Start& all = *static_cast<const Start*>(given);
+        all.serve(all.socket, all.with, missing);
+      },
+      &start);
+  LASTREF_ASSERT(pid_ > 0);
+  ::close(ends[1]);
+  socket_ = ends[0];
+}
+
+ServerProcess::~ServerProcess() {
+  ::close(socket_);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void settle_in(int socket) noexcept {
+  // A terminal's Ctrl-C is for its foreground group, and must not strike those who play in a run.
+  // We end when the program does.
   ::setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     ::signal(number, SIG_IGN);
   }
   tidy_descriptors(socket);
+}
+
+void serve_runs(int socket, const KernelOptions& options, const std::string& missing) {
+  settle_in(socket);
   hold_program_in_huge_pages();
   sort_tables_of_unwinding();
   if (options.core) {

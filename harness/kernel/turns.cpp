@@ -135,8 +135,7 @@ void SharedRun::reset() noexcept {
   control_block.chance = 0;
   control_block.given_count = 0;
   control_block.asked = 0;
-  control_block.signal_count = 0;
-  control_block.mail_count = 0;
+  control_block.signals.clear();
   journal_.reset();
 }
 
@@ -230,6 +229,14 @@ bool take_controller(ControlBlock& control_block, std::chrono::milliseconds pati
   return control_block.controller_turn.exchange(0, std::memory_order_acquire) == 1;
 }
 
+std::string incarnation_of(std::string_view role, std::size_t number) {
+  std::string name(role);
+  if (number > 1) {
+    name.append("#").append(std::to_string(number));
+  }
+  return name;
+}
+
 std::uint16_t new_process(ControlBlock& control_block,
                           std::string_view role,
                           std::uint16_t parent) noexcept {
@@ -247,11 +254,7 @@ std::uint16_t new_process(ControlBlock& control_block,
   process.parent = parent;
   process.incarnation = incarnation;
   process.base.assign(role);
-  std::string name(role);
-  if (incarnation > 1) {
-    name.append("#").append(std::to_string(incarnation));
-  }
-  process.role.assign(name);
+  process.role.assign(incarnation_of(role, incarnation));
   return index;
 }
 

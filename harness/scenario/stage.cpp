@@ -8,6 +8,10 @@ constexpr const char* ungiven = "(nobody gives this signal)";
 
 }  // namespace
 
+Result<std::string> Stage::tree_to_join() {
+  return product_.has_client() ? product_.client().tree() : Result<std::string>(std::string());
+}
+
 void Stage::wait_for_quiet() {
   await(ungiven);
 }

@@ -95,6 +95,8 @@ class Stage {
   virtual void refute(const std::string& claim, const std::string& seen) = 0;
 
  protected:
+  /// What a role that is started is to join: the tree of this process, or none.
+  Result<std::string> tree_to_join();
   /// What `receive` says then.
   static tl::unexpected<Error> nobody_left(const std::string& signal) {
     return failure(std::errc::no_message_available, signal);

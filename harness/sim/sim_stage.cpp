@@ -18,11 +18,7 @@ SimStage::SimStage(SimRun& run, Member& member, std::span<const std::string> arg
       limits_(run, member) {}
 
 Status SimStage::start(const std::string& role) {
-  std::string tree;
-  if (product().has_client()) {
-    LASTREF_TRY(own, product().client().tree());
-    tree = std::move(own);
-  }
+  LASTREF_TRY(tree, tree_to_join());
   if (role_named(run_.scenario, role) == nullptr) {
     refute("the scenario has every role that it starts", role);
     return failure(std::errc::no_such_file_or_directory, role, Call::spawn);

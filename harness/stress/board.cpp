@@ -15,6 +15,9 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/kernel/control_block.hpp"
+#include "harness/kernel/signals.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -37,23 +40,14 @@ struct Board::Waiter {
   ObjectText signal;
 };
 
-struct Board::Mail {
-  ObjectText signal;
-  std::uint16_t size = 0;
-  std::array<char, mail_size_max> bytes{};
-};
-
 struct Board::Shared {
   pthread_mutex_t lock;
   std::atomic<std::uint32_t> news;  ///< a futex
   std::atomic<bool> is_disturbed;
   std::uint16_t process_count;
-  std::uint16_t signal_count;
-  std::uint16_t mail_count;
   RecordText left_out;
   std::array<FreeProcess, processes_most> processes;
-  std::array<ObjectText, signals_max> signals;
-  std::array<Mail, mails_max> mails;
+  Signals signals;
   std::array<Waiter, processes_most> waiters;
 };
 
@@ -97,8 +91,7 @@ void Board::reset() {
   const Held held(*this);
   shared_->is_disturbed.store(false);
   shared_->process_count = 0;
-  shared_->signal_count = 0;
-  shared_->mail_count = 0;
+  shared_->signals.clear();
   shared_->left_out.assign({});
   shared_->waiters = {};
   journal_.reset();
@@ -117,11 +110,7 @@ std::optional<std::uint16_t> Board::add_process(std::string_view role) {
   process = {};
   process.is_alive = true;
   process.base.assign(role);
-  std::string name(role);
-  if (before > 0) {
-    name.append("#").append(std::to_string(before + 1));
-  }
-  process.role.assign(name);
+  process.role.assign(incarnation_of(role, static_cast<std::size_t>(before) + 1));
   ++shared_->process_count;
   return index;
 }
@@ -173,20 +162,10 @@ RoleText Board::role_of(std::uint16_t process) {
   return shared_->processes[process].role;
 }
 
-bool Board::is_told(const ObjectText& signal) const noexcept {
-  const auto told = std::span(shared_->signals).first(shared_->signal_count);
-  return std::ranges::any_of(told, [&](const ObjectText& each) { return each == signal.view(); });
-}
-
 void Board::tell(std::string_view signal) {
   {
     const Held held(*this);
-    const ObjectText told(signal);
-    if (!is_told(told)) {
-      LASTREF_ASSERT(shared_->signal_count < signals_max);
-      shared_->signals[shared_->signal_count] = told;
-      ++shared_->signal_count;
-    }
+    shared_->signals.tell(ObjectText(signal));
   }
   make_news();
 }
@@ -203,7 +182,7 @@ bool Board::await(std::uint16_t process, std::string_view signal) {
         LASTREF_ASSERT(waiter != shared_->waiters.end());
         *waiter = {.is_used = true, .process = process, .signal = wanted};
       }
-      const bool told = is_told(wanted);
+      const bool told = shared_->signals.was_told(wanted);
       if (told || waiter->is_let_down) {
         waiter->is_used = false;
         return told;
@@ -216,32 +195,14 @@ bool Board::await(std::uint16_t process, std::string_view signal) {
 void Board::send(std::string_view signal, std::string_view bytes) {
   {
     const Held held(*this);
-    LASTREF_ASSERT(bytes.size() <= mail_size_max);
-    const ObjectText under(signal);
-    const auto sent = std::span(shared_->mails).first(shared_->mail_count);
-    const auto found =
-        std::ranges::find_if(sent, [&](const Mail& each) { return each.signal == under.view(); });
-    const bool is_new = found == sent.end();
-    LASTREF_ASSERT(!is_new || shared_->mail_count < mails_max);
-    Mail& mail = is_new ? shared_->mails[shared_->mail_count] : *found;
-    mail.signal = under;
-    mail.size = static_cast<std::uint16_t>(bytes.size());
-    std::ranges::copy(bytes, mail.bytes.begin());
-    shared_->mail_count = static_cast<std::uint16_t>(shared_->mail_count + (is_new ? 1 : 0));
+    shared_->signals.put(ObjectText(signal), bytes);
   }
   tell(signal);
 }
 
 std::optional<std::string> Board::mail(std::string_view signal) {
   const Held held(*this);
-  const ObjectText under(signal);
-  const auto sent = std::span(shared_->mails).first(shared_->mail_count);
-  const auto found =
-      std::ranges::find_if(sent, [&](const Mail& each) { return each.signal == under.view(); });
-  if (found == sent.end()) {
-    return is_told(under) ? std::optional<std::string>(std::string()) : std::nullopt;
-  }
-  return std::string(found->bytes.data(), found->size);
+  return shared_->signals.mail(ObjectText(signal));
 }
 
 bool Board::let_one_down() {
@@ -249,7 +210,7 @@ bool Board::let_one_down() {
   {
     const Held held(*this);
     const auto waits = [&](const Waiter& each) {
-      return each.is_used && !each.is_let_down && !is_told(each.signal);
+      return each.is_used && !each.is_let_down && !shared_->signals.was_told(each.signal);
     };
     const auto found = std::ranges::find_if(shared_->waiters, waits);
     any = found != shared_->waiters.end();

@@ -90,7 +90,6 @@ class Board {
 
  private:
   struct Waiter;
-  struct Mail;
   struct Shared;
   /// The lock, for as long as it lives.
   class Held {
@@ -105,7 +104,6 @@ class Board {
   };
 
   static std::size_t size() noexcept;
-  bool is_told(const ObjectText& signal) const noexcept;
 
   SharedMemory memory_;
   Shared* shared_;

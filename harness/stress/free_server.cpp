@@ -190,23 +190,25 @@ void FreeRun::strike() {
   due_.erase(due_.begin());
   const bool whole = chance_() % whole_one_in == 0;
   const std::uint64_t pick = chance_();
-  std::vector<FreeProcess*> alive;
-  board_.for_each_process([&](std::uint16_t /*at*/, FreeProcess& each) {
-    if (each.is_alive && each.pid > 0 && !each.has_ended) {
-      alive.push_back(&each);
-    }
+  const auto can_be_killed = [](const FreeProcess& each) {
+    return each.is_alive && each.pid > 0 && !each.has_ended;
+  };
+  std::size_t alive = 0;
+  board_.for_each_process([&](std::uint16_t /*at*/, const FreeProcess& each) {
+    alive += can_be_killed(each) ? 1U : 0U;
   });
-  if (alive.empty()) {
+  if (alive == 0) {
     return;
   }
   board_.disturb();
-  for (std::size_t at = 0; at < alive.size(); ++at) {
-    if (whole || at == pick % alive.size()) {
-      alive[at]->is_sentenced = true;
-      ::kill(alive[at]->pid, SIGKILL);
-      killed_.emplace_back(alive[at]->role.view());
+  std::size_t number = 0;
+  board_.for_each_process([&](std::uint16_t /*at*/, FreeProcess& each) {
+    if (can_be_killed(each) && (number++ == pick % alive || whole)) {
+      each.is_sentenced = true;
+      ::kill(each.pid, SIGKILL);
+      killed_.emplace_back(each.role.view());
     }
-  }
+  });
 }
 
 void FreeRun::look_whether_anybody_goes_on() {
@@ -362,14 +364,8 @@ void tell_sanitizers() {
 }  // namespace
 
 void serve_ungated_runs(int socket, const StressOptions& options, const std::string& missing) {
-  ::setpgid(0, 0);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    ::signal(number, SIG_IGN);
-  }
   lift_limits();
-  const int moved = ::fcntl(socket, F_DUPFD_CLOEXEC, harness_fd::request);
-  LASTREF_ASSERT(moved == harness_fd::request);
-  ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(harness_fd::request) - 1, 0);
+  settle_in(socket);
   FreeServer server(options, missing);
   for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
     ::dup2(harness_fd::standard_error, number);

@@ -1,29 +1,22 @@
 #include "harness/stress/free_stage.hpp"
 
-#include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <set>
 #include <utility>
 
-namespace lastref::harness {
+#include "harness/kernel/patience.hpp"
 
+namespace lastref::harness {
 namespace {
 
 /// Now, and not only when the world looks again.
 bool lives(os::Pid pid) noexcept {
-  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (process < 0) {
-    return false;  // Dead and reaped.
-  }
-  pollfd item{.fd = process, .events = POLLIN, .revents = 0};
-  const int dead = ::poll(&item, 1, 0);
-  ::close(process);
-  return dead != 1;
+  return !is_dead(pid, std::chrono::milliseconds(0));
 }
 
 }  // namespace
@@ -64,11 +57,7 @@ FreeStage::FreeStage(const FreeContext& context,
       limits_(context.board) {}
 
 Status FreeStage::start(const std::string& role) {
-  std::string tree;
-  if (product().has_client()) {
-    LASTREF_TRY(own, product().client().tree());
-    tree = std::move(own);
-  }
+  LASTREF_TRY(tree, tree_to_join());
   LASTREF_TRY(
       child,
       os_.spawn(

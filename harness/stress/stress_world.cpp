@@ -1,18 +1,9 @@
 #include "harness/stress/stress_world.hpp"
 
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include <lastref/error.hpp>
-
-#include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/server.hpp"
 #include "harness/stress/free_server.hpp"
 
@@ -22,14 +13,8 @@ namespace {
 using nlohmann::json;
 using std::chrono::microseconds;
 
-struct Start {
-  int socket;
-  const StressOptions* options;
-};
-
-void start(void* with, const std::string& missing) {
-  const Start& start = *static_cast<const Start*>(with);
-  serve_ungated_runs(start.socket, *start.options, missing);
+void serve(int socket, const void* with, const std::string& missing) {
+  serve_ungated_runs(socket, *static_cast<const StressOptions*>(with), missing);
 }
 
 std::string dumped(const json& message) {
@@ -79,29 +64,19 @@ StressOutcome outcome_in(const std::string& message) {
   return outcome;
 }
 
-StressWorld::StressWorld(StressOptions options) : options_(std::move(options)) {
-  std::array<int, 2> ends{};
-  const int made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data());
-  LASTREF_ASSERT(made == 0);
-  Start with{.socket = ends[1], .options = &options_};
-  pid_ = fork_server(start, &with);
-  LASTREF_ASSERT(pid_ > 0);
-  ::close(ends[1]);
-  socket_ = ends[0];
-  if (!receive_message(socket_, missing_)) {
+StressWorld::StressWorld(StressOptions options)
+    : options_(std::move(options)), server_(std::make_unique<ServerProcess>(serve, &options_)) {
+  if (!receive_message(server_->socket(), missing_)) {
     missing_ = "the server of ungated runs does not start";
   }
 }
 
-StressWorld::~StressWorld() {
-  ::close(socket_);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
+StressWorld::~StressWorld() = default;
 
 StressOutcome StressWorld::run(const StressPlan& plan) {
   std::string answer;
-  if (!send_message(socket_, to_message(plan)) || !receive_message(socket_, answer)) {
+  if (!send_message(server_->socket(), to_message(plan)) ||
+      !receive_message(server_->socket(), answer)) {
     return {.findings = {{.claim = "harness: the server of ungated runs outlives every run",
                           .seen = "it is gone"}}};
   }

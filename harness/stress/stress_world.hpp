@@ -18,6 +18,8 @@
 
 namespace lastref::harness {
 
+class ServerProcess;
+
 struct StressPlan {
   std::string scenario;
   std::uint64_t seed = 0;  ///< Who is killed, and when.
@@ -53,8 +55,7 @@ class StressWorld {
 
  private:
   StressOptions options_;
-  int pid_ = -1;
-  int socket_ = -1;
+  std::unique_ptr<ServerProcess> server_;
   std::string missing_;
 };
 
