@@ -61,15 +61,16 @@ bool answered(os::Os& os, tracker::Link& link) {
                        std::size_t names,
                        int say) {
   os::KernelOs os;
-  const auto lock = tracker::join_lock(os, {.folder = tree});
+  const auto membership = tracker::join_lock(os, {.folder = tree});
   const auto self = os.open_process(os.process_id());
   const auto socket = os.make_socket();
-  if (!lock || !self || !socket || !os.connect(*socket, tracker::TreePaths{tree}.socket())) {
+  if (!membership || !self || !socket || !os.connect(*socket, tracker::TreePaths{tree}.socket())) {
     ::_exit(1);
   }
   tracker::Link link(os, os::UniqueFd(os, *socket));
-  link.post(tracker::encode({.verb = tracker::Verb::announce, .id = 1, .entries = {}}),
-            std::span(&*self, 1));
+  link.post(
+      tracker::encode({.verb = tracker::Verb::announce, .id = membership->nonce, .entries = {}}),
+      std::span(&*self, 1));
   bool done = answered(os, link);
   tracker::Message message{.verb = tracker::Verb::register_, .id = 2, .entries = {}};
   for (std::size_t name = 0; name < names; ++name) {
@@ -82,7 +83,8 @@ bool answered(os::Os& os, tracker::Link& link) {
     }
     ::close(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   }
-  const auto byte = os.find_lock(lock->get(), {.kind = os::LockKind::exclusive, .length = 1});
+  const auto byte =
+      os.find_lock(membership->lock.get(), {.kind = os::LockKind::exclusive, .length = 1});
   const pid_t tracker = done && byte && *byte ? (*byte)->pid : 0;
   static_cast<void>(!::write(say, &tracker, sizeof tracker));
   for (;;) {

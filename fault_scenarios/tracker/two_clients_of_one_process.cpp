@@ -13,6 +13,10 @@ Status come_and_go(Stage& stage) {
   });
 }
 
+Status sweep_here(Stage& stage) {
+  return stage.product().operation("sweep", [&] { return status_of(sweep(stage.os(), {})); });
+}
+
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("shared.bin");
@@ -20,17 +24,17 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
   const Status gone = come_and_go(stage);
+  const Status swept = sweep_here(stage);
   // Whoever looks now finds the lock of a process that lives.
   LASTREF_CHECK(stage.start("sweeper"));
   stage.await("it is swept");
   const Status probed = product.client().probe();
   product.must_exist(file);
-  return first_failure({gone, probed, product.release(file)});
+  return first_failure({gone, swept, probed, product.release(file)});
 }
 
 Status sweeper(Stage& stage) {
-  Status swept =
-      stage.product().operation("sweep", [&] { return status_of(sweep(stage.os(), {})); });
+  Status swept = sweep_here(stage);
   stage.tell("it is swept");
   return swept;
 }
@@ -41,9 +45,9 @@ Scenario two_clients_of_one_process() {
   return {
       .name = "tracker/two_clients_of_one_process",
       .sentence =
-          "Two clients of one process are in the same tree, and one leaves: the lock of the other "
-          "stays, and a sweep leaves the tree alone.",
-      .rows = {"E3", "M7"},
+          "Two clients of one process are in the same tree, one leaves, and their process sweeps: "
+          "the lock of the other stays, and a sweep leaves the tree alone.",
+      .rows = {"T6", "E3", "M7"},
       .roles = {{"root", root}, {"sweeper", sweeper}},
   };
 }

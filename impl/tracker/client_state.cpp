@@ -12,8 +12,6 @@ namespace {
 constexpr int pauses_max = 250;
 constexpr std::chrono::seconds patience_at_leave{1};
 
-constexpr std::uint32_t nonce_bit = 0x80000000U;  // so that no request has a nonce for its id
-
 enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
 
 }  // namespace
@@ -196,23 +194,19 @@ Status Client::State::make_or_join() {
   if (root_) {
     LASTREF_TRY(tree, make_tree(os_, root_->runtime_folder));
     paths_ = tree.paths;
-    lock_ = std::move(tree.lock);
+    lock_ = std::move(tree.membership.lock);
+    nonce_ = tree.membership.nonce;
     listener_ = std::move(tree.listener);
   } else {
-    LASTREF_TRY(lock, join_lock(os_, paths_));
-    lock_ = std::move(lock);
+    LASTREF_TRY(membership, join_lock(os_, paths_));
+    lock_ = std::move(membership.lock);
+    nonce_ = membership.nonce;
   }
   LASTREF_TRY(self, os_.open_process(os_.process_id()));
   self_ = os::UniqueFd(os_, self);
   LASTREF_TRY(ends, os_.make_pipe());
   wake_read_ = os::UniqueFd(os_, ends.read);
   wake_write_ = os::UniqueFd(os_, ends.write);
-  std::array<std::byte, sizeof nonce_> chance{};
-  LASTREF_CHECK(os::retry_interrupted([&] { return os_.entropy(chance); }));
-  for (const std::byte byte : chance) {
-    nonce_ = nonce_ << 8U | std::to_integer<std::uint32_t>(byte);
-  }
-  nonce_ |= nonce_bit;
   LASTREF_CHECK(connect_patiently());
   announce();
   return ok();

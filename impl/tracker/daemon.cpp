@@ -77,13 +77,12 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
   return daemon;
 }
 
-/// Every process that has its byte of the lock and is not a member yet becomes one that must
-/// announce.
+/// Everybody who has a byte of the lock and is not a member yet becomes one that must announce.
 Status Daemon::expect_members() {
-  LASTREF_TRY(pids, members_of(os_, lock_.get()));
-  for (const os::Pid pid : pids) {
-    const bool known =
-        std::ranges::any_of(members_, [pid](const auto& item) { return item.second.pid == pid; });
+  LASTREF_TRY(found, members_of(os_, lock_.get()));
+  for (const auto& [pid, nonce] : found) {
+    const bool known = std::ranges::any_of(
+        members_, [of = nonce](const auto& item) { return item.second.nonce == of; });
     if (known) {
       continue;
     }
@@ -95,7 +94,8 @@ Status Daemon::expect_members() {
       return failure(process.error());
     }
     os_.saw(Probe::member_known_by_lock);
-    members_.emplace(++last_member_, Member{.pid = pid, .process = os::UniqueFd(os_, *process)});
+    members_.emplace(++last_member_,
+                     Member{.pid = pid, .nonce = nonce, .process = os::UniqueFd(os_, *process)});
   }
   return ok();
 }
@@ -285,7 +285,7 @@ void Daemon::leave_without_lock() {
   std::vector<MemberId> gone;
   for (const auto& [id, member] : members_) {
     if (!member.announced && !connected.contains(id) &&
-        (has_joined_again(member) || !is_member(os_, lock_.get(), member.pid))) {
+        !is_member(os_, lock_.get(), member.nonce)) {
       gone.push_back(id);
     }
   }
@@ -293,14 +293,6 @@ void Daemon::leave_without_lock() {
     os_.saw(Probe::member_left_without_word);
   }
   std::ranges::for_each(gone, [this](MemberId id) { leave(id); });
-}
-
-/// Whether the lock that its process has is for another membership.
-bool Daemon::has_joined_again(const Member& member) const {
-  return member.nonce != 0 && std::ranges::any_of(members_, [&](const auto& item) {
-           const Member& other = item.second;
-           return other.pid == member.pid && other.nonce != member.nonce && other.announced;
-         });
 }
 
 /// By the clock as well: who lost its connection, and then its lock, says nothing more. Less and

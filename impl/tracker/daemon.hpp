@@ -54,6 +54,7 @@ class Daemon {
     std::uint32_t nonce = 0;
     os::UniqueFd process;
     bool announced = false;
+    bool has_spoken = false;  ///< It was not only known by its lock.
     /// What others forgot while this process held it: it may have let go before it learned of that.
     std::map<Resource, std::uint64_t> stale_counts = {};
   };
@@ -88,7 +89,6 @@ class Daemon {
   std::size_t read_all(ConnectionId id);
   void drop_connection(ConnectionId id);
   void leave_without_lock();
-  bool has_joined_again(const Member& member) const;
   void look_for_locks();
   void let_go();
   void doom(Registry::Stamp before);

@@ -101,17 +101,17 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     answer(connection, message.id, std::errc::invalid_argument);
     return;
   }
-  // A process that lost its connection comes back with the nonce it had. One that is only known by
-  // its lock has none yet.
+  // Who lost its connection comes back with the nonce it had, and so does who is only known by its
+  // lock.
   const auto known = std::ranges::find_if(members_, [&](const auto& item) {
     const Member& member = item.second;
-    return member.pid == connection.peer.pid && (member.nonce == 0 || member.nonce == message.id);
+    return member.pid == connection.peer.pid && member.nonce == message.id;
   });
   if (known != members_.end()) {
     // What still lies in its old connection is contained in the announcement; read later, it would
     // count twice.
     const MemberId before = known->first;
-    if (known->second.nonce != 0) {
+    if (known->second.has_spoken) {
       os_.saw(Probe::member_came_back);
     }
     std::erase_if(connections_, [=](const auto& item) { return item.second.member == before; });
@@ -122,7 +122,8 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
   members_[member] = {.pid = connection.peer.pid,
                       .nonce = message.id,
                       .process = std::move(connection.announcing_process),
-                      .announced = !message.again};
+                      .announced = !message.again,
+                      .has_spoken = true};
   connection.member = member;
   for (const Entry& entry : connection.announcing) {
     if (registry_.knows(entry.resource)) {

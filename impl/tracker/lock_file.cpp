@@ -16,7 +16,8 @@ os::ProcessObjects::FileId id_of(const os::FileStatus& status) {
 LockFile::LockFile(LockFile&& other) noexcept
     : os_(std::exchange(other.os_, nullptr)),
       id_(std::move(other.id_)),
-      fd_(std::exchange(other.fd_, os::Fd::none)) {}
+      fd_(std::exchange(other.fd_, os::Fd::none)),
+      bytes_(std::exchange(other.bytes_, {})) {}
 
 LockFile& LockFile::operator=(LockFile&& other) noexcept {
   if (this != &other) {
@@ -24,6 +25,7 @@ LockFile& LockFile::operator=(LockFile&& other) noexcept {
     os_ = std::exchange(other.os_, nullptr);
     id_ = other.id_;
     fd_ = std::exchange(other.fd_, os::Fd::none);
+    bytes_ = std::exchange(other.bytes_, {});
   }
   return *this;
 }
@@ -93,16 +95,37 @@ Result<std::optional<LockFile>> LockFile::enter(os::Os& os, os::UniqueFd file, U
   return LockFile(os, entry->first, entry->second.fd);
 }
 
+Status LockFile::lock(std::uint64_t byte) noexcept {
+  LASTREF_CHECK(os::retry_interrupted([&] {
+    return os_->lock_range(fd_, {.kind = os::LockKind::exclusive, .start = byte, .length = 1});
+  }));
+  bytes_.push_back(byte);
+  return ok();
+}
+
 void LockFile::close_quietly() noexcept {
   if (fd_ == os::Fd::none) {
     return;
   }
   fd_ = os::Fd::none;
+  const std::vector<std::uint64_t> bytes = std::exchange(bytes_, {});
   os::ProcessObjects& objects = os_->objects();
   const os::Held held(objects.monitor());
   const auto entry = objects.lock_files.find(id_);
-  if (entry == objects.lock_files.end() || --entry->second.users > 0) {
+  if (entry == objects.lock_files.end()) {
     return;  // A forked child has only a copy, of a descriptor that its parent needs.
+  }
+  if (--entry->second.users > 0) {
+    for (const std::uint64_t byte : bytes) {
+      const Status given_up = os::retry_interrupted(
+          [&] { return os_->lock_range(entry->second.fd, {.start = byte, .length = 1}); });
+      if (!given_up) {
+        os::report_quietly(*os_,
+                           "lastref: a lock is given up when the last of this process leaves: " +
+                               describe(given_up.error()));
+      }
+    }
+    return;
   }
   for (const os::Fd more : entry->second.more) {
     os::UniqueFd(*os_, more).close_quietly();

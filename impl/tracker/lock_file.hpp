@@ -4,12 +4,14 @@
 // user in the process shares the descriptor of the first, the last one closes it, and a sweep does
 // not even open what its own process has open: that tree is alive. While a sweep looks at a lock,
 // whoever would join by it waits: closed behind its look, the file would lose the new member's
-// lock.
+// lock. Each user has bytes of its own, which it lets go of when others still need the descriptor.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <lastref/owners.hpp>
 #include <lastref/process_objects.hpp>
@@ -42,7 +44,11 @@ class LockFile {
 
   os::Fd get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ != os::Fd::none; }
-  /// The locks go, unless somebody else in this process needs them.
+  /// Locks a byte, until it is closed.
+  ///
+  /// Errors          what lock_range said.
+  Status lock(std::uint64_t byte) noexcept;
+  /// Its locks go, and those of no other user in this process.
   void close_quietly() noexcept;
 
  private:
@@ -58,6 +64,7 @@ class LockFile {
   os::Os* os_ = nullptr;
   FileId id_;
   os::Fd fd_ = os::Fd::none;
+  std::vector<std::uint64_t> bytes_;  // locked
 };
 
 }  // namespace lastref::tracker

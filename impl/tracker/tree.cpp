@@ -18,6 +18,8 @@ constexpr std::uint64_t tracker_byte = 0;
 constexpr std::uint64_t root_byte = 1ULL << 32U;
 constexpr std::uint64_t first_member_byte = 1ULL << 33U;
 constexpr std::uint64_t member_bytes = 1ULL << 31U;
+/// Bytes of members drawn by chance: more of them in a row are nobody's.
+constexpr std::uint64_t side_by_side_max = 8;
 /// bytes; so that a tree begins where there is space for its first names.
 constexpr std::size_t ledger_reserve = 4096;
 
@@ -56,14 +58,23 @@ Result<bool> still_there(os::Os& os, os::Fd fd, const std::string& path) {
   return named->device == open.device && named->inode == open.inode;
 }
 
-Status lock_byte(os::Os& os, os::Fd lock, std::uint64_t byte) {
-  return os::retry_interrupted([&] {
-    return os.lock_range(lock, {.kind = os::LockKind::exclusive, .start = byte, .length = 1});
-  });
+constexpr std::uint64_t byte_of(std::uint32_t nonce) {
+  return first_member_byte + (nonce & ~nonce_bit);
 }
 
-Status lock_own_byte(os::Os& os, os::Fd lock) {
-  return lock_byte(os, lock, first_member_byte + os.process_token() % member_bytes);
+constexpr std::uint32_t nonce_of(std::uint64_t byte) {
+  return static_cast<std::uint32_t>(byte - first_member_byte) | nonce_bit;
+}
+
+/// A membership that no other has, of this process or of another.
+Result<std::uint32_t> new_nonce(os::Os& os) {
+  std::array<std::byte, sizeof(std::uint32_t)> chance{};
+  LASTREF_CHECK(os::retry_interrupted([&] { return os.entropy(chance); }));
+  std::uint32_t nonce = 0;
+  for (const std::byte byte : chance) {
+    nonce = nonce << 8U | std::to_integer<std::uint32_t>(byte);
+  }
+  return nonce | nonce_bit;
 }
 
 Result<bool> is_locked(os::Os& os, os::Fd lock, std::uint64_t byte) {
@@ -74,15 +85,16 @@ Result<bool> is_locked(os::Os& os, os::Fd lock, std::uint64_t byte) {
 
 /// The parts of a tree, in the order in which they are made.
 Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
-  OwnTree tree{.paths = std::move(paths), .lock = {}, .listener = {}};
+  OwnTree tree{.paths = std::move(paths), .membership = {}, .listener = {}};
+  LASTREF_TRY(nonce, new_nonce(os));
   LASTREF_TRY(lock, LockFile::create(os, tree.paths.lock()));
-  LASTREF_CHECK(lock_own_byte(os, lock.get()));
-  LASTREF_CHECK(lock_byte(os, lock.get(), root_byte));
+  LASTREF_CHECK(lock.lock(byte_of(nonce)));
+  LASTREF_CHECK(lock.lock(root_byte));
   LASTREF_TRY(ours, still_there(os, lock.get(), tree.paths.lock()));
   if (!ours) {
     return failure(std::errc::no_such_file_or_directory, tree.paths.lock());
   }
-  tree.lock = std::move(lock);
+  tree.membership = {.lock = std::move(lock), .nonce = nonce};
   LASTREF_TRY(ledger, os::open_file(os, tree.paths.ledger(), {.write = true, .create = true}));
   constexpr std::array<std::byte, ledger_reserve> space{};
   if (Status written = os::write_all(os, ledger.get(), space); !written) {
@@ -128,7 +140,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
 }
 
 Status collect_members(
-    os::Os& os, os::Fd lock, std::uint64_t first, std::uint64_t last, std::vector<os::Pid>& pids) {
+    os::Os& os, os::Fd lock, std::uint64_t first, std::uint64_t last, std::vector<Known>& members) {
   if (first > last) {
     return ok();
   }
@@ -139,17 +151,19 @@ Status collect_members(
   if (!holder) {
     return ok();
   }
-  // The kernel names some lock in the range, not the lowest: look on both sides of it. A member
-  // locks its own byte and nothing else; a sweep locks everything, and is nobody.
-  const std::uint64_t byte = holder->range.start;
-  if (holder->range.length != 1 || byte < first || byte > last) {
+  // The kernel names some lock in the range, not the lowest: look on both sides of it. It makes one
+  // of those of a process that lie side by side; a sweep locks everything, and is nobody.
+  const auto [kind, start, length] = holder->range;
+  if (length == 0 || length > side_by_side_max || start < first || start + length - 1 > last) {
     return ok();
   }
-  if (holder->pid > 0) {  // Who is in a namespace that we do not see says itself who it is.
-    pids.push_back(holder->pid);
+  for (std::uint64_t byte = start; byte < start + length; ++byte) {
+    if (holder->pid > 0) {  // Who is in a namespace that we do not see says itself who it is.
+      members.push_back({.pid = holder->pid, .nonce = nonce_of(byte)});
+    }
   }
-  LASTREF_CHECK(collect_members(os, lock, first, byte - 1, pids));
-  return collect_members(os, lock, byte + 1, last, pids);
+  LASTREF_CHECK(collect_members(os, lock, first, start - 1, members));
+  return collect_members(os, lock, start + length, last, members);
 }
 
 }  // namespace
@@ -217,13 +231,14 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
   return failure(*std::move(why));
 }
 
-Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept {
+Result<Membership> join_lock(os::Os& os, const TreePaths& paths) noexcept {
+  LASTREF_TRY(nonce, new_nonce(os));
   LASTREF_TRY(lock, LockFile::open(os, paths.lock()));
   LASTREF_TRY(status, os.status(lock.get()));
   if (status.owner != os.user_id()) {
     return failure(std::errc::permission_denied, paths.folder + " (another user's)");
   }
-  if (Status locked = lock_own_byte(os, lock.get()); !locked) {
+  if (Status locked = lock.lock(byte_of(nonce)); !locked) {
     if (locked.error().code == std::errc::resource_unavailable_try_again) {
       // Only a sweep of a dead tree ever holds a byte that is not its own.
       os.saw(Probe::joined_too_late);
@@ -235,11 +250,14 @@ Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept {
   if (!there) {
     return failure(std::errc::no_such_file_or_directory, paths.folder);
   }
-  return lock;
+  return Membership{.lock = std::move(lock), .nonce = nonce};
 }
 
 Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept {
-  Status locked = lock_byte(os, lock, tracker_byte);
+  Status locked = os::retry_interrupted([&] {
+    return os.lock_range(lock,
+                         {.kind = os::LockKind::exclusive, .start = tracker_byte, .length = 1});
+  });
   if (failed_with(locked, std::errc::resource_unavailable_try_again)) {
     return failure(std::errc::device_or_resource_busy, "the tracker's lock", Call::lock_range);
   }
@@ -253,16 +271,15 @@ Result<bool> has_future(os::Os& os, os::Fd lock) noexcept {
   return root_lives || tracker_lives;
 }
 
-bool is_member(os::Os& os, os::Fd lock, os::Pid pid) noexcept {
-  const auto pids = members_of(os, lock);
-  return !pids || std::ranges::find(*pids, pid) != pids->end();
+bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept {
+  return is_locked(os, lock, byte_of(nonce)).value_or(true);
 }
 
-Result<std::vector<os::Pid>> members_of(os::Os& os, os::Fd lock) noexcept {
-  std::vector<os::Pid> pids;
+Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) noexcept {
+  std::vector<Known> members;
   LASTREF_CHECK(
-      collect_members(os, lock, first_member_byte, first_member_byte + member_bytes - 1, pids));
-  return pids;
+      collect_members(os, lock, first_member_byte, first_member_byte + member_bytes - 1, members));
+  return members;
 }
 
 Status remove_tree(os::Os& os, const TreePaths& paths) noexcept {

@@ -28,10 +28,26 @@ struct TreePaths {
   std::string socket() const { return folder + "/socket"; }
 };
 
+/// The first bit of the nonce of each membership: so that no request has one for its id.
+inline constexpr std::uint32_t nonce_bit = 0x80000000U;
+
+/// A place in a tree. A process may have several of the same one.
+struct Membership {
+  LockFile lock;            ///< the byte of the nonce is locked
+  std::uint32_t nonce = 0;  ///< drawn by chance, with nonce_bit
+};
+
+/// What the lock of a tree tells of a membership.
+struct Known {
+  os::Pid pid = 0;
+  std::uint32_t nonce = 0;
+  friend bool operator==(const Known&, const Known&) = default;
+};
+
 /// A tree that the caller leads: nothing below its folder is missing.
 struct OwnTree {
   TreePaths paths;
-  LockFile lock;  ///< the root's byte is locked
+  Membership membership;  ///< the root's byte is locked as well
   os::UniqueFd listener;
 };
 
@@ -54,11 +70,11 @@ Status check_private(os::Os& os, const std::string& path) noexcept;
 ///                 $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept;
 
-/// Opens the lock of an existing tree and locks the byte of this process.
+/// Opens the lock of an existing tree and locks a byte for a new membership of this process.
 ///
 /// Errors          no_such_file_or_directory: the tree has ended; permission_denied: it is another
 ///                 user's.
-Result<LockFile> join_lock(os::Os& os, const TreePaths& paths) noexcept;
+Result<Membership> join_lock(os::Os& os, const TreePaths& paths) noexcept;
 
 /// Locks the tracker's byte.
 ///
@@ -69,11 +85,11 @@ Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept;
 /// another. Asked by other members, for locks of one's own are not seen.
 Result<bool> has_future(os::Os& os, os::Fd lock) noexcept;
 
-/// Whether process `pid` still has its byte. True when in doubt.
-bool is_member(os::Os& os, os::Fd lock, os::Pid pid) noexcept;
+/// Whether the membership still has its byte. True when in doubt.
+bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept;
 
-/// The pids of all other processes that have a byte locked, the tracker's excepted.
-Result<std::vector<os::Pid>> members_of(os::Os& os, os::Fd lock) noexcept;
+/// The memberships of all other processes, the tracker's excepted.
+Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) noexcept;
 
 /// Removes the folder of a tree whose names are cleaned: socket, ledger, lock, folder, and the
 /// runtime folder if it was the last.

@@ -43,7 +43,7 @@ class FewOs final : public os::KernelOs {
 class FullTracker : public pretend::TrackerInACopy {
  protected:
   FullTracker() : TrackerInACopy(std::make_unique<FewOs>) {
-    EXPECT_EQ(announce(1), std::errc{});
+    EXPECT_EQ(announce(), std::errc{});
     // Others of this process, until one is refused.
     std::uint32_t nonce = 2;
     do {
@@ -141,7 +141,7 @@ class LonelyTracker : protected Refused, public pretend::TrackerInACopy {
 TEST_F(LonelyTracker, serves_who_is_there_though_it_can_let_nobody_in_E10) {
   // More often than a tracker bears that serves nobody, which tries two times each time.
   constexpr std::uint64_t many = 30;
-  EXPECT_EQ(announce(1), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   while (count < many && !HasFailure()) {
     EXPECT_EQ(ask_for(Verb::register_, 3, name_), std::errc{});
     folder_.write("name");
@@ -159,35 +159,38 @@ TEST_F(UnequalMembers, who_speaks_another_version_is_told_so_E10) {
   packet.front() = std::byte{1};
   EXPECT_TRUE(os_.send(link_->fd(), packet, {}));
   EXPECT_EQ(answer_to(5), std::errc::protocol_not_supported);
-  EXPECT_EQ(announce(6), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   EXPECT_THAT(end(), HasSubstr("another version of the protocol"));
 }
 
 TEST_F(UnequalMembers, who_joins_again_does_not_keep_others_waiting_for_its_first_life_E10) {
-  EXPECT_EQ(announce(1), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   EXPECT_EQ(ask_for(Verb::register_, 2, name_), std::errc{});
   folder_.write("name");
+  Membership second = must(join_lock(os_, tree_.paths));
   Link first(os_, connect());
   std::swap(*link_, first);
-  EXPECT_EQ(announce(3), std::errc{});
+  EXPECT_EQ(announce(second.nonce), std::errc{});
+  tree_.membership.lock.close_quietly();
   { const Link ended = std::move(first); }
   let_rounds_pass();
   let_rounds_pass();
   EXPECT_FALSE(folder_.exists("name"));
+  second.lock.close_quietly();
   end();
 }
 
 TEST_F(UnequalMembers, who_gives_up_its_lock_has_left_E10) {
-  EXPECT_EQ(announce(1), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   const os::Pid other = pretend::run_in_copy([&] {
-    LockFile lock = must(join_lock(os_, tree_.paths));
+    Membership own = must(join_lock(os_, tree_.paths));
     link_.emplace(os_, connect());
-    EXPECT_EQ(announce(2), std::errc{});
+    EXPECT_EQ(announce(own.nonce), std::errc{});
     EXPECT_EQ(ask_for(Verb::register_, 3, name_), std::errc{});
     link_.reset();
     folder_.write("lost");
     until([&] { return folder_.exists("may_give_up"); });
-    lock.close_quietly();
+    own.lock.close_quietly();
     pretend::hang();
     return 0;
   });

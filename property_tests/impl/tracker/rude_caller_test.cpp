@@ -45,7 +45,7 @@ TEST_F(RudeCaller, who_is_no_member_is_told_so_and_counts_for_nothing_T2) {
   say({.verb = Verb::leave, .entries = {}});
   say({.verb = Verb::reply, .id = 6, .entries = {}});
   EXPECT_EQ(ask({.verb = Verb::probe, .id = 7, .entries = {}}), std::errc{});
-  EXPECT_EQ(announce(8), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   EXPECT_EQ(ask({.verb = Verb::counts, .id = 9, .entries = {}}), std::errc{});
   EXPECT_TRUE(link_->received().entries.empty());
   const std::string said = end();
@@ -55,7 +55,7 @@ TEST_F(RudeCaller, who_is_no_member_is_told_so_and_counts_for_nothing_T2) {
 
 TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
   EXPECT_EQ(ask({.verb = Verb::announce, .id = 1, .entries = {}}), std::errc::invalid_argument);
-  EXPECT_EQ(announce(2), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   EXPECT_EQ(announce(3), std::errc::invalid_argument);
   EXPECT_EQ(ask({.verb = Verb::register_, .id = 4, .entries = {{.resource = name_}}}), std::errc{});
   say({.verb = Verb::leave, .entries = {}});
@@ -63,7 +63,7 @@ TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
 }
 
 TEST_F(RudeCaller, who_leaves_before_it_gives_up_its_lock_does_not_keep_the_tracker_T1) {
-  EXPECT_EQ(announce(1), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   say({.verb = Verb::leave, .entries = {}});
   // Two rounds: by the answer of the second the tracker has looked who else is there.
   for (const std::uint32_t id : {2U, 3U}) {
@@ -115,7 +115,7 @@ TEST_F(RudeCaller, who_cannot_join_after_all_gives_up_its_lock_first_T1) {
 }
 
 TEST_F(RudeCaller, who_sends_what_is_no_message_is_told_of_T2) {
-  EXPECT_EQ(announce(1), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   for (const std::size_t size : {header_size - 1, receive_size + 100}) {
     EXPECT_TRUE(os_.send(link_->fd(), std::vector<std::byte>(size), {}));
   }
@@ -128,8 +128,9 @@ TEST_F(RudeCaller, who_sends_what_is_no_message_is_told_of_T2) {
 TEST_F(RudeCaller, who_announces_in_pieces_is_answered_once_T2) {
   const os::UniqueFd self(os_, must(os_.open_process(os_.process_id())));
   const os::Fd fd = self.get();
-  say({.verb = Verb::announce, .more = true, .id = 2, .entries = {}}, std::span(&fd, 1));
-  EXPECT_EQ(ask({.verb = Verb::announce, .id = 2, .entries = {}}), std::errc{});
+  const std::uint32_t nonce = tree_.membership.nonce;
+  say({.verb = Verb::announce, .more = true, .id = nonce, .entries = {}}, std::span(&fd, 1));
+  EXPECT_EQ(ask({.verb = Verb::announce, .id = nonce, .entries = {}}), std::errc{});
   EXPECT_EQ(ask({.verb = Verb::probe, .id = 3, .entries = {}}), std::errc{});
   EXPECT_EQ(end(), "");
 }
@@ -151,7 +152,7 @@ TEST(DeafTracker, that_cannot_listen_gives_up_T1) {
 }
 
 TEST_F(RudeCaller, who_goes_on_is_not_told_of_for_ever_T2) {
-  EXPECT_EQ(announce(1), std::errc{});
+  EXPECT_EQ(announce(), std::errc{});
   for (int i = 0; i < 200; ++i) {
     say({.verb = Verb::reply, .entries = {}});
   }

@@ -18,7 +18,7 @@ class SecondLife : public pretend::TrackerInACopy {
  protected:
   SecondLife() {
     folder_.make_folder("name");
-    EXPECT_EQ(announce(1), std::errc{});
+    EXPECT_EQ(announce(), std::errc{});
     EXPECT_EQ(ask_for(Verb::register_, 2, name_), std::errc{});
     say({.verb = Verb::release, .entries = {{.resource = name_}}});
     let_rounds_pass();

@@ -42,7 +42,7 @@ class SlowOs final : public os::KernelOs {
 class SlowCleanUp : public pretend::TrackerInACopy {
  protected:
   SlowCleanUp() : TrackerInACopy(std::make_unique<SlowOs>) {
-    EXPECT_EQ(announce(1), std::errc{});
+    EXPECT_EQ(announce(), std::errc{});
     EXPECT_EQ(ask_for(Verb::register_, 2, name_), std::errc{});
     folder_.write("name", std::string(large_size, 'x'));
     say({.verb = Verb::release, .entries = {{.resource = name_}}});
@@ -96,7 +96,7 @@ TEST_F(SlowCleanUp, keeps_who_forgets_the_name_until_it_is_gone_E4) {
 }
 
 TEST_F(SlowCleanUp, is_waited_for_at_the_end_of_the_tree_T5) {
-  tree_.lock.close_quietly();
+  tree_.membership.lock.close_quietly();
   link_.reset();
   folder_.write("name.may_end");
   EXPECT_EQ(must(pretend::wait_for(os_, tracker_.get())), os::ChildExit{});
@@ -245,10 +245,10 @@ class ManyNames : public pretend::TrackerInACopy {
 
   /// Of the tracker, for so many names of a process that is killed.
   Effort after_the_death_of_a_holder_of(std::size_t names) {
-    EXPECT_EQ(announce(1), std::errc{});
+    EXPECT_EQ(announce(), std::errc{});
     const os::Pid holder = pretend::run_in_copy([&] {
       link_.emplace(os_, connect());
-      EXPECT_EQ(announce(1), std::errc{});
+      EXPECT_EQ(announce(3), std::errc{});
       Message message{.verb = Verb::register_, .id = 2, .entries = {}};
       for (std::size_t name = 0; name < names; ++name) {
         message.entries.push_back(
@@ -325,7 +325,7 @@ class Leavings : public pretend::TrackerInACopy {
 
   /// What is said of so many files that the last process leaves behind.
   std::string said_of(std::size_t files) {
-    EXPECT_EQ(announce(1), std::errc{});
+    EXPECT_EQ(announce(), std::errc{});
     Message message{.verb = Verb::register_, .id = 2, .entries = {}};
     for (std::size_t file = 0; file < files; ++file) {
       const std::string name = std::to_string(file);

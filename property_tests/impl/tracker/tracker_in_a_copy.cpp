@@ -60,7 +60,7 @@ void TrackerInACopy::let_rounds_pass() {
 }
 
 std::string TrackerInACopy::end() {
-  tree_.lock.close_quietly();
+  tree_.membership.lock.close_quietly();
   link_.reset();
   EXPECT_EQ(must(wait_for(os_, tracker_.get())), os::ChildExit{});
   std::filesystem::remove(folder_.path("runtime"));

@@ -36,6 +36,8 @@ class TrackerInACopy : public testing::Test {
   /// The status of the next answer, which is to the message `id`.
   std::errc answer_to(std::uint32_t id);
   std::errc announce(std::uint32_t nonce);
+  /// The membership of the tree's root.
+  std::errc announce() { return announce(tree_.membership.nonce); }
   std::errc ask_for(tracker::Verb verb, std::uint32_t id, const Resource& resource) {
     return ask({.verb = verb, .id = id, .entries = {{.resource = resource}}});
   }

@@ -78,25 +78,37 @@ RC_GTEST_PROP(TreeProperties, its_members_are_those_who_have_joined_and_live_T6,
   auto lock = os::open_file(tracker, tree->paths.lock(), {.write = true});
   RC_ASSERT(lock.has_value());
   RC_ASSERT(lock_as_tracker(tracker, lock->get()).has_value());
-  std::set<os::Pid> pids{1};
+  std::vector<Known> expected{{.pid = 1, .nonce = tree->membership.nonce}};
   std::vector<std::unique_ptr<PretendProcess>> members;
-  std::vector<LockFile> joined_locks;
+  std::vector<Membership> joined_ones;
   for (const os::Pid pid : *rc::gen::container<std::set<os::Pid>>(rc::gen::oneOf(
            rc::gen::inRange<os::Pid>(3, 40), rc::gen::inRange<os::Pid>(3, 0x7fffffff)))) {
     auto& member = members.emplace_back(std::make_unique<PretendProcess>(fixture.locks, pid));
-    auto joined = join_lock(*member, tree->paths);
-    RC_ASSERT(joined.has_value());
-    joined_locks.push_back(*std::move(joined));
-    pids.insert(pid);
-    if (*rc::gen::inRange(0, 3) == 0) {
+    const bool dies = *rc::gen::inRange(0, 3) == 0;
+    for (int left = *rc::gen::inRange(1, 4); left > 0; --left) {
+      auto joined = join_lock(*member, tree->paths);
+      RC_ASSERT(joined.has_value());
+      joined_ones.push_back(*std::move(joined));
+      if (*rc::gen::inRange(0, 3) == 0) {
+        joined_ones.back().lock.close_quietly();
+      } else if (!dies) {
+        expected.push_back({.pid = pid, .nonce = joined_ones.back().nonce});
+      }
+    }
+    if (dies) {
       member->die();
-      pids.erase(pid);
     }
   }
-  const auto found = members_of(tracker, lock->get());
+  auto found = members_of(tracker, lock->get());
   RC_ASSERT(found.has_value());
-  RC_ASSERT(found->size() == pids.size());
-  RC_ASSERT(std::set<os::Pid>(found->begin(), found->end()) == pids);
+  std::ranges::sort(*found, {}, &Known::nonce);
+  std::ranges::sort(expected, {}, &Known::nonce);
+  RC_ASSERT(*found == expected);
+  for (const Membership& joined : joined_ones) {
+    const auto is_this = [&](const Known& each) { return each.nonce == joined.nonce; };
+    RC_ASSERT(is_member(tracker, lock->get(), joined.nonce) ==
+              std::ranges::any_of(expected, is_this));
+  }
   RC_ASSERT(remove_tree(root, tree->paths).has_value());
 }
 
@@ -210,6 +222,23 @@ TEST(Tree, cannot_be_joined_by_a_lock_that_is_no_longer_its_own_T5) {
   EXPECT_TRUE(remove_tree(root, tree->paths));
 }
 
+TEST(Tree, has_no_root_once_that_has_left_though_its_process_stays_E9) {
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks, 100);
+  PretendProcess other(fixture.locks, 200);
+  auto tree = make_tree(root, fixture.runtime());
+  ASSERT_TRUE(tree);
+  const auto stays = join_lock(root, tree->paths);
+  ASSERT_TRUE(stays);
+  const auto joined = join_lock(other, tree->paths);
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(has_future(other, joined->lock.get()), Result<bool>(true));
+  tree->membership.lock.close_quietly();
+  EXPECT_EQ(has_future(other, joined->lock.get()), Result<bool>(false));
+  EXPECT_TRUE(is_member(other, joined->lock.get(), stays->nonce));
+  EXPECT_TRUE(remove_tree(root, tree->paths));
+}
+
 TEST(Tree, shares_the_lock_of_another_that_was_put_in_its_place_E3) {
   TreeFixture fixture;
   PretendProcess root(fixture.locks, 100);
@@ -217,7 +246,7 @@ TEST(Tree, shares_the_lock_of_another_that_was_put_in_its_place_E3) {
   auto other = make_tree(root, fixture.runtime());
   ASSERT_TRUE(tree);
   ASSERT_TRUE(other);
-  other->lock.close_quietly();
+  other->membership.lock.close_quietly();
   const std::size_t before = root.open_fds();
   root.director = [&](const Crossing& crossing) {
     if (crossing.call == Call::open && fs::exists(tree->paths.lock())) {
@@ -228,7 +257,7 @@ TEST(Tree, shares_the_lock_of_another_that_was_put_in_its_place_E3) {
   {
     const auto joined = join_lock(root, other->paths);
     ASSERT_TRUE(joined);
-    EXPECT_EQ(joined->get(), tree->lock.get());
+    EXPECT_EQ(joined->lock.get(), tree->membership.lock.get());
   }
   // To close it would drop all locks that the process has on the file.
   EXPECT_EQ(root.open_fds(), before + 1);
@@ -236,7 +265,7 @@ TEST(Tree, shares_the_lock_of_another_that_was_put_in_its_place_E3) {
   Swept swept;
   EXPECT_TRUE(reclaim_tree(sweeper, other->paths, swept));
   EXPECT_EQ(swept.alive, 1U);
-  tree->lock.close_quietly();
+  tree->membership.lock.close_quietly();
   EXPECT_EQ(root.open_fds(), before - 1);
   EXPECT_TRUE(remove_tree(root, tree->paths));
   EXPECT_TRUE(remove_tree(root, other->paths));
