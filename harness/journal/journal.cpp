@@ -139,6 +139,7 @@ std::uint32_t Journal::size() const noexcept {
 
 std::span<const Record> Journal::settle() noexcept {
   const std::uint32_t claimed = std::min(head_->claimed, head_->capacity);
+  const std::uint32_t lost = head_->claimed - claimed;
   std::uint32_t whole = 0;
   for (std::uint32_t at = 0; at < claimed; ++at) {
     if (std::atomic_ref(records_[at].published).load(std::memory_order_acquire) == 1) {
@@ -148,6 +149,18 @@ std::span<const Record> Journal::settle() noexcept {
       }
       ++whole;
     }
+  }
+  if (lost > 0 && whole > 0) {
+    // What is not there was judged by nobody.
+    Record& last = records_[whole - 1];
+    const std::uint32_t seq = last.seq;
+    last = {};
+    last.seq = seq;
+    last.kind = RecordKind::fact;
+    last.value = lost;
+    last.published = 1;
+    last.name.assign(fact::refuted);
+    last.text.assign("the journal has space for all that happens");
   }
   head_->claimed = whole;
   return {records_, whole};

@@ -30,7 +30,7 @@ class Journal {
   /// Slots claimed; not more than there are.
   std::uint32_t size() const noexcept;
   /// The whole records in order. No writer is left: slots that were never published are squeezed
-  /// out.
+  /// out. Where some found no slot, the last record says so, and is a finding.
   std::span<const Record> settle() noexcept;
   /// Empty again. No writer is left.
   void reset() noexcept;

@@ -65,13 +65,18 @@ TEST_F(JournalTest, what_was_never_published_is_passed_over) {
   EXPECT_EQ(records[0].k, 1U);
 }
 
-TEST_F(JournalTest, a_full_journal_takes_no_more) {
+TEST_F(JournalTest, a_full_journal_takes_no_more_and_says_that_something_is_lost) {
   for (std::uint32_t k = 0; k < space_for; ++k) {
     Journal::publish(*journal_.claim());
   }
+  EXPECT_FALSE(is_fact(journal_.settle().back(), fact::refuted));
   EXPECT_EQ(journal_.claim(), nullptr);
   EXPECT_EQ(journal_.size(), space_for);
-  EXPECT_EQ(journal_.settle().size(), space_for);
+  const auto records = journal_.settle();
+  ASSERT_EQ(records.size(), space_for);
+  EXPECT_TRUE(is_fact(records.back(), fact::refuted));
+  EXPECT_EQ(records.back().value, 1);
+  EXPECT_EQ(records.back().seq, space_for - 1);
 }
 
 TEST_F(JournalTest, after_a_reset_it_is_empty_and_has_all_its_space) {
