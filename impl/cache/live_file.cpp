@@ -316,6 +316,8 @@ Status LiveFile::count_record(std::uint64_t at,
     std::array<std::byte, record_head_size> bytes{};
     pack(head, bytes.data());
     LASTREF_CHECK(os::write_all_at(os_, file_.get(), bytes, at));
+    // It is another record than the one that was synced.
+    LASTREF_CHECK(shape_.is_durable ? os::sync_file(os_, file_.get()) : ok());
   }
   return ok();
 }
@@ -376,9 +378,7 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
     }
     return refuse(found);
   }
-  if (shape_.is_durable) {
-    LASTREF_CHECK(os::sync_file(os_, words_fd()));
-  }
+  LASTREF_CHECK(shape_.is_durable ? os::sync_file(os_, words_fd()) : ok());
   return Put::stored;
 }
 

@@ -92,7 +92,9 @@ class SharedFileCache final : public MultiprocessFileCache {
   ~SharedFileCache() override {
     live_.shut();
     loaded_.shut();
-    cache::wait_until(owner_, [this] { return live_.is_idle() && loaded_.is_idle(); });
+    cache::wait_until(owner_, [this] {
+      return live_.is_idle() && loaded_.is_idle() && closing_.load(std::memory_order_acquire) == 0;
+    });
   }
 
   /// Before anybody else has this.
@@ -180,9 +182,12 @@ class SharedFileCache final : public MultiprocessFileCache {
   }
 
   Status close() override {
+    closing_.fetch_add(1, std::memory_order_relaxed);
     const bool was_live = live_.shut();
     loaded_.shut();
-    return was_live && own_file_ ? remove_files() : ok();
+    Status removed = was_live && own_file_ ? remove_files() : ok();
+    closing_.fetch_sub(1, std::memory_order_release);  // The last touch.
+    return removed;
   }
 
   std::string handle() const override {
@@ -290,6 +295,7 @@ class SharedFileCache final : public MultiprocessFileCache {
   std::string live_handle_;
   std::string loaded_handle_;
   std::atomic<bool> is_loading_{false};
+  std::atomic<std::uint64_t> closing_{0};  // who removes the files, when nobody is inside any more
   // What the cache is at the moment: the one or the other, or nothing.
   mutable cache::Leased<cache::LiveFile> live_;
   mutable cache::Leased<cache::Snapshot> loaded_;

@@ -48,6 +48,7 @@ void StandardNumbers::take() noexcept {
     if (fd < 0 || fd >= standard_numbers) {
       return;
     }
+    seen_free |= bit_of(fd);
     taken_[count_++] = fd;
   }
 }
