@@ -133,7 +133,7 @@ std::string_view FdNames::kept(std::string_view text) {
   if (const auto found = known_.find(text); found != known_.end()) {
     return found->second;
   }
-  const std::string& made = texts_.emplace_back(text);
+  const std::string_view made = texts_.emplace_back(text);
   known_.emplace(made, made);
   return made;
 }
@@ -220,8 +220,8 @@ std::vector<std::string> FdNames::still_open() {
   }
   // By name: where they lie is chance.
   std::vector<std::string> maps;
-  for (const auto& [at, name] : maps_) {
-    maps.push_back("map:" + std::string(name));
+  for (const auto& [at, mapped] : maps_) {
+    maps.push_back("map:" + std::string(mapped.name));
   }
   std::ranges::sort(maps);
   std::ranges::move(maps, std::back_inserter(names));
@@ -233,7 +233,7 @@ std::vector<std::string> FdNames::still_open() {
 
 void FdNames::map(os::Bytes mapped, std::string_view name) {
   const std::scoped_lock held(mutex_);
-  maps_.emplace(mapped.data(), kept(name));
+  maps_.emplace(mapped.data(), Mapped{.name = kept(name), .size = mapped.size()});
 }
 
 void FdNames::unmap(os::Bytes mapped) noexcept {
@@ -246,7 +246,16 @@ void FdNames::unmap(os::Bytes mapped) noexcept {
 std::string_view FdNames::name_of(os::Bytes mapped) {
   const std::scoped_lock held(mutex_);
   const auto found = maps_.find(mapped.data());
-  return found == maps_.end() ? std::string_view() : found->second;
+  return found == maps_.end() ? std::string_view() : found->second.name;
+}
+
+std::uint64_t FdNames::mapped() {
+  const std::scoped_lock held(mutex_);
+  std::uint64_t sum = 0;
+  for (const auto& [at, mapped] : maps_) {
+    sum += mapped.size;
+  }
+  return sum;
 }
 
 std::string_view FdNames::joined(std::string_view prefix, std::string_view rest) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory_resource>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include <vector>
 
 #include <lastref/os.hpp>
+
+#include "harness/instrument/own_memory.hpp"
 
 namespace lastref::harness {
 
@@ -48,6 +51,9 @@ class FdNames {
   void unmap(os::Bytes mapped) noexcept;
   std::string_view name_of(os::Bytes mapped);
 
+  /// bytes of all maps
+  std::uint64_t mapped();
+
   /// The names of all open descriptors but the standard ones; "map:" + name of all maps; "child:" +
   /// name of each child whose end nobody has fetched, and nobody can any more.
   std::vector<std::string> still_open();
@@ -58,6 +64,9 @@ class FdNames {
   /// Counts a crossing of this name and object, from 1.
   std::uint32_t count(std::string_view name, std::string_view object);
 
+  /// bytes of the heap that grow with the names and crossings of a run
+  std::uint64_t memory() const noexcept { return memory_.in_use(); }
+
  private:
   struct Entry {
     std::string_view name;
@@ -66,16 +75,21 @@ class FdNames {
     bool is_child = false;  ///< and not reaped
   };
   Entry& entry(os::Fd fd);
+  struct Mapped {
+    std::string_view name;
+    std::size_t size = 0;
+  };
   std::string_view kept(std::string_view text);
 
   std::mutex mutex_;
-  std::deque<std::string> texts_;
-  std::unordered_map<std::string_view, std::string_view> known_;
+  OwnMemory memory_;
+  std::pmr::deque<std::pmr::string> texts_{&memory_};
+  std::pmr::unordered_map<std::string_view, std::string_view> known_{&memory_};
   std::vector<Entry> entries_;
   Entry none_;  ///< of descriptors that are none
-  std::multimap<const std::byte*, std::string_view> maps_;
+  std::multimap<const std::byte*, Mapped> maps_;
   std::vector<std::string_view> zombies_;
-  std::unordered_map<std::uint64_t, std::uint32_t> counts_;
+  std::pmr::unordered_map<std::uint64_t, std::uint32_t> counts_{&memory_};
 };
 
 }  // namespace lastref::harness

@@ -51,6 +51,10 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   /// Descriptors that were opened or adopted, and not closed; maps that were not unmapped; and
   /// children that cannot be reaped any more.
   std::vector<std::string> still_open();
+  /// bytes of maps that were not unmapped
+  std::uint64_t mapped() { return names_.mapped(); }
+  /// bytes of the heap that grow with the calls, and are not the product's
+  std::uint64_t own_memory() const noexcept { return names_.memory(); }
 
   /// What exit(3) would do with what `at_exit` registered.
   void run_exit_hooks();

@@ -14,9 +14,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <string_view>
+
+#include "harness/kernel/inherited.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -60,13 +61,14 @@ void limit_descriptors(rlim_t most) noexcept {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// To a process that the scenario has started; `elsewhere` is a folder of the sandbox's.
-void apply_ambient(std::string_view name, const std::string& elsewhere) noexcept {
+/// To a process that the scenario has started; `elsewhere` is a folder of the sandbox's. The root
+/// closes its descriptors later, where it is a stage.
+void apply_ambient(std::string_view name,
+                   std::string_view role,
+                   const std::string& elsewhere) noexcept {
   bool done = true;
-  if (name == ambient::closed) {
-    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-      ::close(number);
-    }
+  if (name == ambient::closed && role != "root") {
+    close_standard_descriptors();
   } else if (name == ambient::full_stderr) {
     done = ::dup2(harness_fd::unread, STDERR_FILENO) == STDERR_FILENO;
   } else if (name == ambient::elsewhere) {
@@ -124,6 +126,7 @@ std::vector<std::string> arguments_of(const Born& born,
       std::to_string(born.process),
       std::to_string(born.actor),
       std::to_string(born.by_scenario ? 1 : 0),
+      std::to_string(bits_of(birth.blocked)),
       birth.role,
       birth.entry == nullptr ? std::string(no_entry) : birth.entry->name,
       std::to_string(context.faults.size())};
@@ -189,15 +192,10 @@ void become_root_again() noexcept {
   [[maybe_unused]] const int done = ::setresuid(0, 0, 0);
 }
 
-std::string taken_standard_descriptor() {
-  for (const char* const name : {"0", "1", "2"}) {
-    std::error_code error;
-    const auto file = std::filesystem::read_symlink(std::string("/proc/self/fd/") + name, error);
-    if (!error && file != "/dev/null") {
-      return std::string(name) + " is " + file.string();
-    }
+void close_standard_descriptors() noexcept {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::close(number);
   }
-  return {};
 }
 
 void make_unread_pipe() noexcept {
@@ -252,6 +250,7 @@ int become_process_of_run(std::span<const char* const> arguments,
   const auto process = all.number<std::uint16_t>();
   const auto actor = all.number<ActorId>();
   const bool by_scenario = all.number<int>() != 0;
+  const auto blocked = all.number<std::uint64_t>();
   Birth birth;
   birth.role = all.text();
   const auto entry = std::ranges::find(entries, all.text(), &EntryPoint::name);
@@ -268,12 +267,16 @@ int become_process_of_run(std::span<const char* const> arguments,
   }
   birth.arguments = all.rest();
   if (by_scenario) {
-    apply_ambient(ambient->name, context.elsewhere);
+    apply_ambient(ambient->name, birth.role, context.elsewhere);
   }
   if (ambient->name == ambient::small_limits) {
     limit_descriptors(small_limit);
   }
-  play(context, process, actor, birth);
+  play(context,
+       process,
+       actor,
+       birth,
+       by_scenario ? std::nullopt : not_inherited(context, process, birth, blocked));
 }
 
 }  // namespace lastref::harness

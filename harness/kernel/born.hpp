@@ -52,9 +52,8 @@ bool become_ordinary_user() noexcept;
 /// The other way, before an exec.
 void become_root_again() noexcept;
 
-/// Who has one of the descriptors 0 to 2, where all were closed; empty if nobody has. /dev/null
-/// does not count.
-std::string taken_standard_descriptor();
+/// 0, 1 and 2.
+void close_standard_descriptors() noexcept;
 
 /// Makes the pipe that nobody reads, full, unless it is there already.
 void make_unread_pipe() noexcept;

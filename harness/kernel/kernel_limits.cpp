@@ -1,12 +1,17 @@
 #include "harness/kernel/kernel_limits.hpp"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "harness/kernel/privileges.hpp"
 #include "harness/kernel/process.hpp"
@@ -23,6 +28,38 @@ bool remount(const std::string& options) noexcept {
   return ::mount(
              "world", shared_memory, "tmpfs", MS_REMOUNT | MS_NOSUID | MS_NODEV, options.c_str()) ==
          0;
+}
+
+/// One past the highest descriptor that is none of the harness's; 0 where nobody can be looked at.
+int descriptors_end(os::Pid pid) noexcept {
+  const std::string path = std::to_string(pid) + "/fd";
+  const int folder =
+      ::openat(harness_fd::world_proc, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const stream = folder < 0 ? nullptr : ::fdopendir(folder);
+  if (stream == nullptr) {
+    return 0;
+  }
+  int end = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    int number = -1;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    end = number < harness_fd::lowest ? std::max(end, number + 1) : end;
+  }
+  ::closedir(stream);
+  return end;
+}
+
+/// What the kernel gives is the lowest free number, if it is below the limit. getrlimit(2)
+bool limit_descriptors(const Process& process, int more) noexcept {
+  const int end = descriptors_end(process.pid);
+  rlimit limit{};
+  if (end == 0 || ::prlimit(process.own_pid, RLIMIT_NOFILE, nullptr, &limit) != 0) {
+    return false;
+  }
+  limit.rlim_cur = std::min<rlim_t>(static_cast<rlim_t>(std::max(end + more, 0)), limit.rlim_max);
+  return ::prlimit(process.own_pid, RLIMIT_NOFILE, &limit, nullptr) == 0;
 }
 
 void set_file_size(std::uint64_t bytes) noexcept {
@@ -80,6 +117,19 @@ void KernelLimits::file_size(std::uint64_t bytes) {
   // Who goes beyond it gets EFBIG if this signal is ignored, and dies of it otherwise. setrlimit(2)
   ::signal(SIGXFSZ, SIG_IGN);
   set_file_size(bytes);
+}
+
+bool KernelLimits::descriptors(const std::string& role, int more) {
+  const AllPrivileges all;
+  const ControlBlock& control_block = context_.run.control_block();
+  bool any = false;
+  for (const Process& each :
+       std::span(control_block.processes).first(control_block.processes_used)) {
+    if (each.live && each.plays(role)) {
+      any = limit_descriptors(each, more) || any;
+    }
+  }
+  return any;
 }
 
 bool KernelLimits::obey_modes() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "harness/scenario/limits.hpp"
 
@@ -35,7 +36,9 @@ class KernelLimits final : public Limits {
 
   bool storage(std::uint64_t bytes, std::uint64_t inodes) override;
   void free_storage() override;
+  bool copying_storage(std::uint64_t) override { return false; }
   void file_size(std::uint64_t bytes) override;
+  bool descriptors(const std::string& role, int more) override;
   bool obey_modes() override;
 
  private:

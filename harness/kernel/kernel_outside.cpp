@@ -11,6 +11,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "harness/kernel/born.hpp"
 #include "harness/kernel/control_block.hpp"
 #include "harness/kernel/privileges.hpp"
 
@@ -22,8 +23,8 @@ constexpr int looks_for_a_death_max = 1'000'000;
 }  // namespace
 
 void KernelOutside::change_mode(const std::string& path, std::uint32_t mode) {
-  const std::string own = files_.substr(0, files_.rfind('/') + 1);
-  if (has_walls_ || path.starts_with(own)) {
+  const std::string own = setting_.files.substr(0, setting_.files.rfind('/') + 1);
+  if (setting_.has_walls || path.starts_with(own)) {
     const AllPrivileges all;
     ::chmod(path.c_str(), mode);
   }
@@ -50,7 +51,7 @@ bool KernelOutside::symlink(const std::string& target, const std::string& path) 
 }
 
 bool KernelOutside::write(const std::string& path, const std::string& bytes) {
-  note_writing_(path);
+  setting_.note_writing(path);
   const AllPrivileges all;
   const int file = ::open(
       path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -62,6 +63,19 @@ bool KernelOutside::write(const std::string& path, const std::string& bytes) {
   return written == static_cast<ssize_t>(bytes.size());
 }
 
+bool KernelOutside::leave_messages_unread() {
+  if (!setting_.is_read) {
+    return false;
+  }
+  make_unread_pipe();
+  return ::dup2(harness_fd::unread, STDERR_FILENO) == STDERR_FILENO;
+}
+
+void KernelOutside::read_messages_again() {
+  const int now = ::dup2(harness_fd::standard_error, STDERR_FILENO);
+  LASTREF_ASSERT(now == STDERR_FILENO);
+}
+
 bool KernelOutside::reuse_pid(os::Pid pid) {
   ::waitpid(pid, nullptr, WNOHANG);
   // As long as it is not reaped, by us or, where SIGCHLD is ignored, unasked, the pid is taken.
@@ -70,8 +84,8 @@ bool KernelOutside::reuse_pid(os::Pid pid) {
   }
   const AllPrivileges all;
   const std::string before = std::to_string(pid - 1);
-  return has_walls_ && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
-                           static_cast<ssize_t>(before.size());
+  return setting_.has_walls && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
+                                   static_cast<ssize_t>(before.size());
 }
 
 std::vector<std::string> KernelOutside::list(const std::string& folder) {

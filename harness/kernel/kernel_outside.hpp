@@ -10,14 +10,18 @@
 
 namespace lastref::harness {
 
+/// What an outside party has to know of the process that it acts beside.
+struct OutsideSetting {
+  std::string files;  ///< the scenario's folder
+  bool has_walls;     ///< /dev/shm and the pids are the run's own.
+  bool is_read;       ///< Somebody reads what the process says on standard error.
+  /// Is given each path before it is written.
+  std::function<void(const std::string&)> note_writing;
+};
+
 class KernelOutside final : public Outside {
  public:
-  /// `files` is the scenario's folder, and `has_walls` says whether /dev/shm and the pids are the
-  /// run's own. `note_writing` is given each path before it is written.
-  KernelOutside(std::string files,
-                bool has_walls,
-                std::function<void(const std::string&)> note_writing)
-      : files_(std::move(files)), has_walls_(has_walls), note_writing_(std::move(note_writing)) {}
+  explicit KernelOutside(OutsideSetting setting) : setting_(std::move(setting)) {}
 
   bool unlink(const std::string& path) override;
   bool rmdir(const std::string& path) override;
@@ -26,12 +30,12 @@ class KernelOutside final : public Outside {
   bool write(const std::string& path, const std::string& bytes) override;
   std::vector<std::string> list(const std::string& folder) override;
   void change_mode(const std::string& path, std::uint32_t mode) override;
+  bool leave_messages_unread() override;
+  void read_messages_again() override;
   bool reuse_pid(os::Pid pid) override;
 
  private:
-  std::string files_;
-  bool has_walls_;
-  std::function<void(const std::string&)> note_writing_;
+  OutsideSetting setting_;
 };
 
 }  // namespace lastref::harness

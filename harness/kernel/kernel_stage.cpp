@@ -1,5 +1,6 @@
 #include "harness/kernel/kernel_stage.hpp"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "harness/kernel/born.hpp"
+#include "harness/kernel/inherited.hpp"
 
 namespace lastref::harness {
 
@@ -24,10 +26,18 @@ KernelStage::KernelStage(RunContext& context,
       context_(context),
       interceptor_(interceptor),
       os_(os),
-      outside_(context.files,
-               context.has_walls,
-               [&interceptor](const std::string& path) { interceptor.fact(fact::outside, path); }),
-      limits_(context) {}
+      outside_(
+          {.files = context.files,
+           .has_walls = context.has_walls,
+           .is_read = !context.plays_in(ambient::closed) && !context.plays_in(ambient::full_stderr),
+           .note_writing =
+               [&interceptor](const std::string& path) { interceptor.fact(fact::outside, path); }}),
+      limits_(context),
+      blocked_(blocked_signals()) {
+  if (context_.plays_in(ambient::closed) && role() == "root") {
+    close_standard_descriptors();  // Where the product has seen them open, and not before that.
+  }
+}
 
 Status KernelStage::start(const std::string& role) {
   LASTREF_TRY(tree, tree_to_join());
@@ -40,6 +50,15 @@ Status KernelStage::start(const std::string& role) {
 Result<std::string> KernelStage::receive(const std::string& signal) {
   std::optional<std::string> bytes = interceptor_.receive(signal);
   return bytes ? Result<std::string>(*std::move(bytes)) : nobody_left(signal);
+}
+
+void KernelStage::work_in(const std::string& folder) {
+  const int done = ::chdir(folder.c_str());
+  LASTREF_ASSERT(done == 0);
+}
+
+bool KernelStage::hears_signals() const noexcept {
+  return (blocked_signals() & ~blocked_) == 0;
 }
 
 void KernelStage::stop(const std::string& role) {
@@ -84,6 +103,15 @@ bool KernelStage::fork_stranger(std::function<Status()> body) {
   be_known_as(context_, process, pid);
   note_fact(context_.run, process, fact::born, interceptor_.role(), pid);
   return true;
+}
+
+std::optional<std::uint64_t> KernelStage::heap_in_use() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return std::nullopt;
+#else
+  const struct mallinfo2 all = ::mallinfo2();
+  return all.uordblks + all.hblkhd - os_.own_memory();
+#endif
 }
 
 bool KernelStage::is_undisturbed() const noexcept {
@@ -134,8 +162,11 @@ void KernelStage::look_around() {
     context_.run.control_block().listener = asked;
   }
   if (context_.plays_in(ambient::closed)) {
-    if (const std::string taken = taken_standard_descriptor(); !taken.empty()) {
-      refute("E1: no descriptor of ours is 0, 1 or 2", taken);
+    if (const std::string seen = wrong_standard_descriptor(); !seen.empty()) {
+      refute("E1: 0, 1 and 2 are the program's, whatever it has closed", seen);
+    }
+    if (is_first && role() == "root") {
+      open_users_file_as_standard_error();
     }
   }
 }

@@ -1,6 +1,7 @@
 // KernelStage: the Stage of a process of a kernel run.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,12 +30,16 @@ class KernelStage final : private OperationLog, public Stage {
     interceptor_.send(signal, bytes);
   }
   Result<std::string> receive(const std::string& signal) override;
+  void work_in(const std::string& folder) override;
+  bool hears_signals() const noexcept override;
   void stop(const std::string& role) override;
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   void interrupt_all() override;
   std::size_t processes(const std::string& role) override;
   bool fork_stranger(std::function<Status()> body) override;
+  std::optional<std::uint64_t> heap_in_use() override;
+  std::uint64_t mapped() override { return os_.mapped(); }
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
 
@@ -50,6 +55,7 @@ class KernelStage final : private OperationLog, public Stage {
   InstrumentedOs& os_;
   KernelOutside outside_;
   KernelLimits limits_;
+  std::uint64_t blocked_;  ///< by the role's own thread; signal_bit
   bool has_looked_around_ = false;
   std::unique_ptr<tracker::Client> second_;
 };

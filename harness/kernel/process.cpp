@@ -134,6 +134,15 @@ pid_t fork_in_namespace() noexcept {
 
 }  // namespace
 
+std::uint64_t bits_of(std::span<const os::Signal> signals) noexcept {
+  const sigset_t set = set_of(signals);
+  std::uint64_t bits = 0;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    bits |= ::sigismember(&set, number) == 1 ? signal_bit(number) : 0U;
+  }
+  return bits;
+}
+
 void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept {
   Process& known = context.run.control_block().processes[process];
   known.own_pid = pid;
@@ -146,7 +155,11 @@ void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexce
   }
 }
 
-void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth& birth) {
+void play(RunContext& context,
+          std::uint16_t process,
+          ActorId actor,
+          const Birth& birth,
+          const std::optional<Finding>& wrong) {
   const OpenThings at_first = OpenThings::look();
   SerialInterceptor interceptor(context.run, context.faults, process);
   ForkingOs kernel(context, interceptor);
@@ -155,6 +168,10 @@ void play(RunContext& context, std::uint16_t process, ActorId actor, const Birth
     os.adopt(static_cast<os::Fd>(fd.number_there), "passed");
   }
   interceptor.become(process, actor);
+  if (wrong) {
+    interceptor.fact(fact::refuted, wrong->claim);
+    interceptor.fact(fact::seen, wrong->seen);
+  }
   const int code = perform(context, interceptor, os, birth);
   // What it keeps count of itself, and what the kernel has whoever keeps count of it.
   for (const std::string& name : os.still_open()) {

@@ -1,6 +1,7 @@
 // process: the processes of a kernel run, and what runs in them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/kernel/serial_interceptor.hpp"
 #include "harness/scenario/ambient.hpp"
+#include "harness/scenario/finding.hpp"
 
 namespace lastref::harness {
 
@@ -51,11 +53,15 @@ struct Birth {
 };
 
 /// The life of a process of the run, once it is as it is meant to be: waits for its turn, does what
-/// it was born for, and ends.
+/// it was born for, and ends. `wrong` is what is not as it was meant to be.
 [[noreturn]] void play(RunContext& context,
                        std::uint16_t process,
                        ActorId actor,
-                       const Birth& birth);
+                       const Birth& birth,
+                       const std::optional<Finding>& wrong = {});
+
+/// As signal_bit has them.
+std::uint64_t bits_of(std::span<const os::Signal> signals) noexcept;
 
 /// Forks, and executes this program again in an ambient. The child waits for its turn, and never
 /// comes back here. The pid, or what fork said.

@@ -166,7 +166,15 @@ void SerialInterceptor::ask() noexcept {
   if (!must && !shared.is_curious()) {
     return;
   }
-  const std::optional<ActorId> next = next_actor(shared, !must);
+  std::optional<ActorId> next = next_actor(shared, !must);
+  if (must && next == me.actor) {
+    // Nobody else can go on, and this one looks again and again for what it waits for: that may be
+    // those who pause.
+    for (ActorId at = 0; at < shared.actors_used; ++at) {
+      shared.actors[at].paused = false;
+    }
+    next = next_actor(shared, /*may_stay=*/false);
+  }
   if (must) {
     shared.turns_on_end = 0;
   }

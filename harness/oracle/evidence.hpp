@@ -42,7 +42,7 @@ struct Judgement {
 /// The names of all oracles, in the order in which they are asked.
 std::span<const std::string_view> oracle_names() noexcept;
 /// Where `same` is among them.
-inline constexpr std::size_t index_of_same = 22;
+inline constexpr std::size_t index_of_same = 23;
 
 /// What all oracles say, in that order.
 std::vector<Judgement> judge(const Evidence& evidence);

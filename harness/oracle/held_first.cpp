@@ -1,7 +1,10 @@
-// held-first: what could not be held is not mapped.
+// held-first: what could not be held is not mapped, and what is mapped is held.
 //
 // Of a receiver that goes on all the same nothing else tells: the array is right, nothing leaks,
 // and the error came back to a word within the word. Only in another order, the file would be gone.
+// Nor is anything lost on Linux by who lets go first and unmaps then; but a file system that keeps
+// a file which is in use under another name (NFS) leaves that in the folder, which cannot go.
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -13,11 +16,20 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// A word on its way, and the hold within it that has failed last.
+/// A word on its way, and the holds within it that have failed and succeeded last.
 struct Word {
   std::string_view name;
   std::string_view not_held = {};
+  std::string_view held = {};
   int error = 0;
+};
+
+/// What a process has of the files that it holds. Files whose objects have one name in the journal,
+/// as those of one context, are counted together.
+struct Mapped {
+  std::map<std::string_view, std::string_view> objects = {};  ///< by the resource
+  std::map<std::string_view, std::int64_t> references = {};   ///< that hold and register took
+  std::map<std::string_view, std::int64_t> maps = {};         ///< by the object
 };
 
 class HeldFirst {
@@ -26,11 +38,18 @@ class HeldFirst {
 
   void read(const Record& record) {
     std::vector<Word>& words = words_[{record.process, record.actor}];
+    read_map(record, words);
     if (record.kind == RecordKind::operation_begin) {
       words.push_back({.name = record.name.view()});
+      if (record.name == "release") {
+        begin_release(record);
+      }
     } else if (record.kind == RecordKind::operation_end && !words.empty()) {
       const Word ended = words.back();
       words.pop_back();
+      if (record.error == 0 && (record.name == "hold" || record.name == "register")) {
+        ++mapped_[record.process].references[record.text.view()];
+      }
       if (record.name == "hold" && !words.empty()) {
         end_hold(record, words.back());
       }
@@ -46,7 +65,53 @@ class HeldFirst {
     ++judgement_.look.seen;
     judgement_.look.filled += record.error == 0 ? 0U : 1U;
     around.not_held = record.error == 0 ? std::string_view() : record.text.view();
+    around.held = record.error == 0 ? record.text.view() : std::string_view();
     around.error = record.error;
+  }
+
+  void read_map(const Record& record, const std::vector<Word>& words) {
+    if (record.kind != RecordKind::end ||
+        (record.call != Call::map && record.call != Call::unmap)) {
+      return;
+    }
+    Mapped& mapped = mapped_[record.process];
+    if (record.call == Call::unmap) {
+      // With an error too, for it is not tried again.
+      const auto known = mapped.maps.find(record.object.view());
+      if (known != mapped.maps.end()) {
+        --known->second;
+      }
+    } else if (record.call == Call::map && record.error == 0 && !words.empty() &&
+               words.back().name == "rebuild" && !words.back().held.empty()) {
+      mapped.objects[words.back().held] = record.object.view();
+      ++mapped.maps[record.object.view()];
+    }
+  }
+
+  /// Who has more maps than references when this one is gone lets go too early.
+  void begin_release(const Record& record) {
+    Mapped& mapped = mapped_[record.process];
+    const auto held = mapped.references.find(record.text.view());
+    const auto object = mapped.objects.find(record.text.view());
+    if (held == mapped.references.end() || held->second == 0) {
+      return;
+    }
+    --held->second;
+    if (object == mapped.objects.end()) {
+      return;
+    }
+    std::int64_t references = 0;
+    for (const auto& [resource, count] : mapped.references) {
+      const auto other = mapped.objects.find(resource);
+      references += other != mapped.objects.end() && other->second == object->second ? count : 0;
+    }
+    if (const std::int64_t maps = mapped.maps[object->second]; maps > references) {
+      judgement_.findings.push_back({.claim = "held-first: who lets go of a file has unmapped it",
+                                     .seen = std::string(record.role.view()) + " lets go of " +
+                                             std::string(record.text.view()) + ", and keeps " +
+                                             std::to_string(maps) + " maps and " +
+                                             std::to_string(references) + " references"});
+    }
   }
 
   void complain(const Record& record, const Word& word) {
@@ -57,6 +122,7 @@ class HeldFirst {
   }
 
   std::map<std::pair<std::uint16_t, std::uint16_t>, std::vector<Word>> words_;  ///< by thread
+  std::map<std::uint16_t, Mapped> mapped_;                                      ///< by process
   Judgement judgement_;
 };
 

@@ -39,6 +39,7 @@ constexpr std::array oracles = {
     Oracle{"error-surfaced", oracle::error_surfaced},
     Oracle{"quiet", oracle::quiet},
     Oracle{"works", oracle::works},
+    Oracle{"synced-first", oracle::synced_first},
     Oracle{"same", oracle::same},
 };
 static_assert(oracles[index_of_same].ask == oracle::same);

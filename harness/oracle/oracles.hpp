@@ -36,7 +36,8 @@ Judgement stays(const Evidence& evidence);
 /// the journal has it. What was under way may count or not; a dead process holds nothing.
 Judgement refcount_exact(const Evidence& evidence);
 
-/// No array is rebuilt of a file that its receiver could not hold.
+/// No array is rebuilt of a file that its receiver could not hold, and no receiver lets go of one
+/// that it has still mapped.
 Judgement held_first(const Evidence& evidence);
 
 /// No clean-up by a tracker removes what a live process holds for certain.
@@ -83,6 +84,9 @@ Judgement caches_are_linearizable(const Evidence& evidence);
 
 /// An error that was put in is retried away, handled as documented, or told to somebody.
 Judgement error_surfaced(const Evidence& evidence);
+
+/// What a durable cache shows was synced before, and its place is before the word comes back.
+Judgement synced_first(const Evidence& evidence);
 
 /// With nothing wrong, what the scenario expects is said, and nothing else.
 Judgement quiet(const Evidence& evidence);

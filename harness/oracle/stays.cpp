@@ -25,6 +25,8 @@ Judgement stays(const Evidence& evidence) {
     if (record.kind == RecordKind::operation_begin &&
         (record.name == "register" || record.name == "hold")) {
       all[text].is_counted = true;
+    } else if (record.kind == RecordKind::operation_begin && record.name == "release") {
+      all[text].is_made = false;  // If it was the last one, what was made goes.
     } else if (record.kind == RecordKind::operation_end && record.error == 0) {
       Given& given = all[text];
       given.is_counted = given.is_counted && record.name != "forget";

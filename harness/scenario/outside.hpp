@@ -29,6 +29,11 @@ class Outside {
   virtual std::vector<std::string> list(const std::string& folder) = 0;
   /// chmod, if the path is there.
   virtual void change_mode(const std::string& path, std::uint32_t mode) = 0;
+  /// Nobody reads standard error of this process any more, and it is full; until somebody reads it
+  /// again. What a process says on it that is started meanwhile is read. False where nobody has
+  /// read it before.
+  virtual bool leave_messages_unread() = 0;
+  virtual void read_messages_again() = 0;
   /// The next process that is started gets this pid, which a child of this process had that is
   /// dead. False where pids are not ours to give.
   virtual bool reuse_pid(os::Pid pid) = 0;

@@ -4,7 +4,9 @@
 // around the product has interfaces of its own (Outside, Limits), and so has the product.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -70,6 +72,13 @@ class Stage {
   /// could.
   void stay_until_killed() { wait_for_quiet(); }
 
+  /// Relative paths of this process start in `folder` from now on (chdir), which is absolute and
+  /// has no symlinks in it. Other processes, those that it has started too, stay where they are.
+  virtual void work_in(const std::string& folder) = 0;
+  /// Whether the calling thread hears the signals that the role's own thread does. In the sim,
+  /// where threads have no masks, each does.
+  virtual bool hears_signals() const noexcept = 0;
+
   // What a role does to others.
 
   /// Holds all other processes in `role` still (SIGSTOP), and lets them go on.
@@ -88,6 +97,14 @@ class Stage {
   /// Only in the kernel world: forks this process without the product's knowledge. The copy keeps
   /// all descriptors, runs `body` as a role does, and dies. False where there is no real fork.
   virtual bool fork_stranger(std::function<Status()> body) = 0;
+
+  // What this process has, which may not grow with what it has done.
+
+  /// bytes of the heap that are not the harness's own. Nothing where nobody can tell: where all
+  /// processes of a run share one heap, or a sanitizer has its own.
+  virtual std::optional<std::uint64_t> heap_in_use() = 0;
+  /// bytes of address space that its Os has mapped
+  virtual std::uint64_t mapped() = 0;
 
   /// Whether nothing of what is planned has struck so far: then all goes as the scenario says.
   virtual bool is_undisturbed() const noexcept = 0;

@@ -89,7 +89,12 @@ void Scheduler::forget_everybody() noexcept {
 void Scheduler::ask(Reach reach) noexcept {
   mind_death();
   ++steps_;
-  picked_ = next(++on_end_ <= on_end_max, reach);
+  const bool must = ++on_end_ > on_end_max;
+  picked_ = next(!must, reach);
+  if (must && picked_ == current_) {
+    end_pauses();
+    picked_ = next(/*may_stay=*/false, reach);
+  }
   if (picked_ == current_ && steps_ <= steps_max) {
     picked_ = std::nullopt;
     on_end_ %= on_end_max + 1;
@@ -115,6 +120,14 @@ void Scheduler::pause() noexcept {
   actors_[current_].paused = true;
   leave();
   mind_death();
+}
+
+/// Nobody else can go on, and who does looks again and again for what it waits for: that may be
+/// them.
+void Scheduler::end_pauses() noexcept {
+  for (Actor& actor : actors_) {
+    actor.paused = false;
+  }
 }
 
 void Scheduler::give_up() noexcept {

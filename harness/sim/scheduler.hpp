@@ -109,6 +109,7 @@ class Scheduler {
   bool can_go_on(const Actor& actor) const;
   std::optional<Index> next(bool may_stay, Reach reach = Reach::everybody);
   std::uint64_t worthwhile(Reach reach) const;
+  void end_pauses() noexcept;
   void leave() noexcept;
   void enter(Index index);
   void bury(Actor& undertaker);

@@ -111,6 +111,12 @@ Answer<SimKernel::Walk> SimKernel::walk_to_name(const SimProcess& caller,
       return refused(ENOTDIR);
     }
     start = description->inode;
+  } else if (path.front() != '/' && caller.working_folder != "/") {
+    const auto at = walk_to_name(caller, caller.working_folder);
+    if (!at || !at->found) {
+      return refused(ENOENT);
+    }
+    start = at->found;
   }
   Walk at{.folder = start, .name = {}, .found = start, .last = Last::root, .slash = false};
   int links = 0;

@@ -162,6 +162,7 @@ struct SimProcess {
   std::size_t fds_open = 0;
   std::size_t fds_max = 1024;
   std::uint64_t file_size_max = ~std::uint64_t{0};  ///< RLIMIT_FSIZE
+  bool is_unread = false;                           ///< What it says on 1 and 2: they are full.
   std::vector<Map> maps;
   std::uint64_t acquired = 0;  ///< The last release that it sees; see LateStores
   std::set<os::Signal> ignored;
@@ -169,7 +170,8 @@ struct SimProcess {
   std::set<os::Signal> pending;
   std::set<os::Signal> sent;  ///< By processes, whatever came of it.
   std::map<std::string, std::string> environment;
-  std::uint64_t chance = 0;  ///< State of its stream of entropy
+  std::string working_folder = "/";  ///< An absolute path without symlinks; it is not renamed.
+  std::uint64_t chance = 0;          ///< State of its stream of entropy
 };
 
 struct SimLimits {
@@ -177,6 +179,7 @@ struct SimLimits {
   std::size_t backlog = 128;
   std::size_t bytes = ~std::size_t{0};  ///< of all files, counted in pages as tmpfs does
   std::size_t inodes = ~std::size_t{0};
+  std::optional<std::size_t> copying_bytes = {};  ///< of all on the other file system, if it copies
   std::size_t mapped_growth = std::size_t{1} << 16U;  ///< bytes; of a file while it is mapped
 };
 
@@ -240,7 +243,10 @@ class SimKernel {
   /// Space for so many more bytes, rounded up to pages, and inodes.
   void limit_storage(std::uint64_t bytes, std::uint64_t inodes) noexcept;
   void free_storage() noexcept;
-  /// What is made in this folder from now on lies on another file system, which has no limits.
+  /// From now on the other file system copies what is stored, and has space for so many more bytes.
+  void limit_copying_storage(std::uint64_t bytes) noexcept;
+  /// What is made in this folder from now on lies on another file system, which has no limits by
+  /// itself.
   void mount(const std::string& folder);
   Answer<void> change_mode(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
   /// A file with these bytes: a new one, 0600, or what was there with other content. How many of
@@ -251,6 +257,7 @@ class SimKernel {
   Answer<os::Buffer> map(SimProcess& caller, const os::MapOptions& options);
   Answer<void> unmap(SimProcess& caller, os::Buffer mapped);
   /// Of a map that is shared; see LateStores::touch.
+  /// Who stores where there is no space for it is doomed.
   void touch(SimProcess& caller,
              const os::WordAccess& access,
              const std::function<bool()>& is_late);
@@ -295,9 +302,8 @@ class SimKernel {
   os::Instant clock = std::chrono::seconds(1);
   std::string standard_error;  ///< What all processes said on 1 and 2
   SimLimits limits;
-  std::string working_folder = "/";  ///< What is told of it; relative paths start at the root.
-  std::uint64_t changes = 0;         ///< Moves when something may have become ready.
-  bool pipes_travel = false;         ///< A pipe was given to another process.
+  std::uint64_t changes = 0;  ///< Moves when something may have become ready.
+  bool pipes_travel = false;  ///< A pipe was given to another process.
   LateStores late{processes_};
 
  private:
@@ -341,6 +347,8 @@ class SimKernel {
                           Inode& inode,
                           os::Bytes bytes,
                           std::uint64_t offset);
+  /// Whether a store into a map of it finds no space.
+  bool has_no_space_for_stores(const Inode& inode) const noexcept;
   std::size_t take_pages(Inode& inode, std::uint64_t offset, std::size_t size);
   /// Those from `first` on and before `end`.
   void give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t end);
@@ -358,6 +366,7 @@ class SimKernel {
   std::uint64_t next_order_ = 1;
   std::size_t inodes_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t elsewhere_bytes_ = 0;  ///< on the other file system
   os::Pid next_pid_ = 1;
 };
 

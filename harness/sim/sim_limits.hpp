@@ -12,7 +12,9 @@ class SimLimiter final : public Limits {
 
   bool storage(std::uint64_t bytes, std::uint64_t inodes) override;
   void free_storage() override;
+  bool copying_storage(std::uint64_t bytes) override;
   void file_size(std::uint64_t bytes) override;
+  bool descriptors(const std::string& role, int more) override;
   bool obey_modes() override { return false; }
 
  private:

@@ -12,6 +12,7 @@ namespace lastref::harness::sim {
 namespace {
 
 constexpr std::uint64_t page_size = 4096;
+constexpr int bus_error = 7;                                     // SIGBUS
 constexpr std::uint64_t map_size_max = std::uint64_t{1} << 32U;  // Far above what a run touches.
 
 /// The bytes of a file from `offset`, and zeros behind its end.
@@ -107,6 +108,11 @@ void SimKernel::touch(SimProcess& caller,
   for (const Map& map : caller.maps) {
     const auto* const first = map.bytes.data();
     if (map.inode && access.at >= first && access.at < first + map.bytes.size()) {
+      if (access.step != Step::word_load && has_no_space_for_stores(*map.inode)) {
+        caller.doomed = true;
+        caller.exit = {.code = bus_error, .killed = true};
+        return;
+      }
       const auto* const file =
           static_cast<const std::byte*>(static_cast<const void*>(map.inode->bytes.data()));
       late.touch(caller, map.inode, static_cast<std::uint64_t>(access.at - file), access, is_late);

@@ -150,10 +150,11 @@ void SimOs::touch(const os::WordAccess& access) noexcept {
     const ArenaPause answers_outlive_the_run;
     return machine_.late_words && machine_.choices.pick(whether) != 0;
   });
+  machine_.scheduler.mind_death();
 }
 
 Result<std::string> SimOs::working_folder() noexcept {
-  return machine_.kernel.working_folder;
+  return process_->working_folder;
 }
 
 Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,

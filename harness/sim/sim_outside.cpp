@@ -84,6 +84,15 @@ bool SimOutside::write(const std::string& path, const std::string& bytes) {
   return run_.machine.kernel.replace_file(*run_.maker, path, content) == bytes.size();
 }
 
+bool SimOutside::leave_messages_unread() {
+  member_.system->process().is_unread = true;
+  return true;
+}
+
+void SimOutside::read_messages_again() {
+  member_.system->process().is_unread = false;
+}
+
 bool SimOutside::reuse_pid(os::Pid pid) {
   if (const auto dead = run_.machine.kernel.find(pid);
       dead && dead->life == SimProcess::Life::zombie) {

@@ -21,6 +21,8 @@ class SimOutside final : public Outside {
   bool write(const std::string& path, const std::string& bytes) override;
   std::vector<std::string> list(const std::string& folder) override;
   void change_mode(const std::string& path, std::uint32_t mode) override;
+  bool leave_messages_unread() override;
+  void read_messages_again() override;
   bool reuse_pid(os::Pid pid) override;
 
  private:

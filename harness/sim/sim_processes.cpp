@@ -152,6 +152,7 @@ std::shared_ptr<SimProcess> SimKernel::make_process(const std::shared_ptr<SimPro
     process->user = parent->user;
     process->umask = parent->umask;
     process->environment = parent->environment;
+    process->working_folder = parent->working_folder;
     process->fds_max = parent->fds_max;
     process->file_size_max = parent->file_size_max;
   }

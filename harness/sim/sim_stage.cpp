@@ -72,6 +72,10 @@ void SimStage::deliver(const std::string& role, os::Signal signal) {
   }
 }
 
+void SimStage::work_in(const std::string& folder) {
+  member_.system->process().working_folder = folder;
+}
+
 void SimStage::stop(const std::string& role) {
   deliver(role, os::Signal::stop);
 }

@@ -28,12 +28,16 @@ class SimStage final : private OperationLog, public Stage {
   bool await(const std::string& signal) override;
   void send(const std::string& signal, const std::string& bytes) override;
   Result<std::string> receive(const std::string& signal) override;
+  void work_in(const std::string& folder) override;
+  bool hears_signals() const noexcept override { return true; }
   void stop(const std::string& role) override;
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   void interrupt_all() override;
   std::size_t processes(const std::string& role) override;
   bool fork_stranger(std::function<Status()>) override { return false; }
+  std::optional<std::uint64_t> heap_in_use() override { return std::nullopt; }
+  std::uint64_t mapped() override { return member_.os->mapped(); }
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
 

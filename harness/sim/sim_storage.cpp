@@ -20,6 +20,8 @@ constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 /// As statfs(2) tells them. What has no limits here is a disk.
 constexpr std::uint64_t tmpfs_magic = 0x01021994;
 constexpr std::uint64_t ext4_magic = 0xef53;
+constexpr std::uint64_t btrfs_magic = 0x9123683e;
+constexpr std::size_t storage_max = std::numeric_limits<std::size_t>::max();
 
 /// What is open, if it has offsets; it is looked at after the offset.
 Answer<std::shared_ptr<Description>> file_with_offsets(const SimProcess& caller,
@@ -62,30 +64,36 @@ Answer<void> may_have_holes(const Description& open) {
 
 }  // namespace
 
+bool SimKernel::has_no_space_for_stores(const Inode& inode) const noexcept {
+  return inode.device != first_device && limits.copying_bytes &&
+         elsewhere_bytes_ + page_size > *limits.copying_bytes;
+}
+
 /// How many of the bytes there is space for; their pages are taken.
 std::size_t SimKernel::take_pages(Inode& inode, std::uint64_t offset, std::size_t size) {
-  if (inode.device != first_device) {
-    return size;
-  }
+  const bool is_here = inode.device == first_device;
+  std::size_t& taken = is_here ? bytes_ : elsewhere_bytes_;
+  const std::size_t most = is_here ? limits.bytes : limits.copying_bytes.value_or(storage_max);
   const std::uint64_t last = (offset + size - 1) / page_size;
   inode.pages.resize(std::max<std::size_t>(inode.pages.size(), last + 1));
   for (std::uint64_t page = offset / page_size; page <= last; ++page) {
     if (inode.pages[page]) {
       continue;
     }
-    if (bytes_ + page_size > limits.bytes) {
+    if (taken + page_size > most) {
       return page * page_size > offset ? page * page_size - offset : 0;
     }
     inode.pages[page] = true;
-    bytes_ += page_size;
+    taken += page_size;
   }
   return size;
 }
 
 void SimKernel::give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t end) {
+  std::size_t& taken = inode.device == first_device ? bytes_ : elsewhere_bytes_;
   for (std::uint64_t page = first; page < std::min<std::uint64_t>(end, inode.pages.size());
        ++page) {
-    bytes_ -= inode.pages[page] ? page_size : 0;
+    taken -= inode.pages[page] ? page_size : 0;
     inode.pages[page] = false;
   }
 }
@@ -241,7 +249,10 @@ Answer<std::uint64_t> SimKernel::file_system(SimProcess& caller, const std::stri
   if (!at) {
     return refused(at.error());
   }
-  return at->found->device == first_device ? tmpfs_magic : ext4_magic;
+  if (at->found->device == first_device) {
+    return tmpfs_magic;
+  }
+  return limits.copying_bytes ? btrfs_magic : ext4_magic;
 }
 
 }  // namespace lastref::harness::sim

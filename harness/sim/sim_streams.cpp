@@ -83,6 +83,11 @@ void look_at(const Description& open, const SimLimits& limits, os::PollItem& ite
   item.hung_up = events.over;
 }
 
+/// What nobody reads any more.
+bool is_full(const Description& open, const SimProcess& caller) noexcept {
+  return open.kind == DescriptionKind::stream && caller.is_unread;
+}
+
 }  // namespace
 
 Description::~Description() {
@@ -176,6 +181,9 @@ Answer<std::size_t> SimKernel::write(SimProcess& caller, os::Fd fd, os::Bytes by
     case DescriptionKind::pipe_read:
       return refused(EBADF);
     case DescriptionKind::stream:
+      if (caller.is_unread) {
+        return refused(EAGAIN);
+      }
       standard_error += text_of(bytes);
       return bytes.size();
     case DescriptionKind::socket: {
@@ -213,6 +221,7 @@ std::size_t SimKernel::look(const SimProcess& caller, std::span<os::PollItem> it
     }
     if (const Description* open = find(caller, item.fd); open != nullptr) {
       look_at(*open, limits, item);
+      item.writable = item.writable && !is_full(*open, caller);
     } else {
       item.hung_up = true;
     }

@@ -83,7 +83,7 @@ void prepare(SimRun& run, const SimOptions& options) {
   for (const char* folder : {sim::spare_folder_of_run, "/tmp", "/var/tmp"}) {
     run.machine.kernel.mount(folder);
   }
-  run.machine.kernel.working_folder = sim::spare_folder_of_run;
+  maker->working_folder = sim::spare_folder_of_run;
   run.machine.kernel.keep_what_is_there();
   run.maker = maker;
 }

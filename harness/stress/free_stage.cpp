@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/kernel/inherited.hpp"
 #include "harness/kernel/patience.hpp"
 
 namespace lastref::harness {
@@ -23,6 +24,16 @@ bool lives(os::Pid pid) noexcept {
 
 bool FreeLimits::storage(std::uint64_t /*bytes*/, std::uint64_t /*inodes*/) {
   board_.leave_out("it limits storage");
+  return false;
+}
+
+bool FreeLimits::copying_storage(std::uint64_t /*bytes*/) {
+  board_.leave_out("it limits storage");
+  return false;
+}
+
+bool FreeLimits::descriptors(const std::string& /*role*/, int /*more*/) {
+  board_.leave_out("it limits descriptors");
   return false;
 }
 
@@ -49,12 +60,15 @@ FreeStage::FreeStage(const FreeContext& context,
       board_(context.board),
       os_(os),
       process_(process),
-      outside_(context.files,
-               /*has_walls=*/true,
-               [this](const std::string& path) {
-                 board_.note(process_, RecordKind::fact, fact::outside, path);
-               }),
-      limits_(context.board) {}
+      outside_({.files = context.files,
+                .has_walls = true,
+                .is_read = false,
+                .note_writing =
+                    [this](const std::string& path) {
+                      board_.note(process_, RecordKind::fact, fact::outside, path);
+                    }}),
+      limits_(context.board),
+      blocked_(blocked_signals()) {}
 
 Status FreeStage::start(const std::string& role) {
   LASTREF_TRY(tree, tree_to_join());
@@ -140,6 +154,20 @@ bool FreeStage::is_anybody_being_born() {
 
 void FreeStage::interrupt_all() {
   board_.leave_out("it interrupts all processes");
+}
+
+void FreeStage::work_in(const std::string& folder) {
+  const int done = ::chdir(folder.c_str());
+  LASTREF_ASSERT(done == 0);
+}
+
+bool FreeStage::hears_signals() const noexcept {
+  return (blocked_signals() & ~blocked_) == 0;
+}
+
+std::uint64_t FreeStage::mapped() {
+  board_.leave_out("it asks how much is mapped");
+  return 0;
 }
 
 std::size_t FreeStage::processes(const std::string& role) {

@@ -1,6 +1,8 @@
 // FreeStage: the Stage of a process of an ungated run.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "harness/kernel/kernel_outside.hpp"
@@ -16,6 +18,8 @@ class FreeLimits final : public Limits {
 
   bool storage(std::uint64_t bytes, std::uint64_t inodes) override;
   void free_storage() override {}
+  bool copying_storage(std::uint64_t bytes) override;
+  bool descriptors(const std::string& role, int more) override;
   void file_size(std::uint64_t bytes) override;
   bool obey_modes() override;
 
@@ -44,6 +48,11 @@ class FreeStage final : private OperationLog, public Stage {
   bool resume(const std::string& role) override;
   void kill(const std::string& role) override;
   void interrupt_all() override;
+  void work_in(const std::string& folder) override;
+  bool hears_signals() const noexcept override;
+  /// Sanitizers have heaps of their own, and without them it is for the gated worlds.
+  std::optional<std::uint64_t> heap_in_use() override { return std::nullopt; }
+  std::uint64_t mapped() override;
   std::size_t processes(const std::string& role) override;
   bool fork_stranger(std::function<Status()> body) override;
   bool is_undisturbed() const noexcept override { return !board_.is_disturbed(); }
@@ -59,6 +68,7 @@ class FreeStage final : private OperationLog, public Stage {
   std::uint16_t process_;
   KernelOutside outside_;
   FreeLimits limits_;
+  std::uint64_t blocked_;
 };
 
 }  // namespace lastref::harness

@@ -67,8 +67,21 @@ Status await_nobody(Stage& stage) {
     stage.refute("strangers", std::to_string(stage.processes("stranger")));
     return ok();
   }));
+  stage.refute("standard error after an operation", target_of("/proc/self/fd/2"));
   stage.refute("strangers after an operation", std::to_string(stage.processes("stranger")));
   return ok();
+}
+
+/// What no product may do: it says something in a file that the program has opened as 2.
+Status speak_into_2(Stage& stage) {
+  std::vector<Status> words;
+  for (int words_left = 2; words_left > 0; --words_left) {
+    words.push_back(stage.product().operation("speak", []() -> Status {
+      std::ofstream("/dev/fd/2") << "a message";
+      return ok();
+    }));
+  }
+  return words.back();
 }
 
 const std::vector<Scenario>& toys() {
@@ -78,6 +91,7 @@ const std::vector<Scenario>& toys() {
        .rows = {},
        .roles = {{"root", root}, {"child", look}, {"worker", look}}},
       {.name = "toy/stranger", .sentence = "A toy.", .rows = {}, .roles = {{"root", await_nobody}}},
+      {.name = "toy/speaks", .sentence = "A toy.", .rows = {}, .roles = {{"root", speak_into_2}}},
   };
   return all;
 }
@@ -108,6 +122,8 @@ TEST_F(Ambients, execute_every_process_whoever_starts_it) {
 
 TEST_F(Ambients, are_what_they_say) {
   EXPECT_EQ(in("closed")["root standard error"], "closed");
+  EXPECT_EQ(in("closed")["child standard error"], "closed");
+  EXPECT_EQ(in("closed")["worker standard error"], "/dev/null");
   EXPECT_THAT(in("full_stderr")["root standard error"], testing::StartsWith("pipe:"));
   EXPECT_NE(in("elsewhere")["root folder"], in("exec")["root folder"]);
   EXPECT_EQ(in("umask_0777")["child umask"], "0777");
@@ -117,6 +133,15 @@ TEST_F(Ambients, are_what_they_say) {
   EXPECT_THAT(in("deaf")["root ignored"], testing::EndsWith("10001"));
   EXPECT_EQ(in("stranger", 1)["strangers"], "0");
   EXPECT_EQ(in("stranger", 1)["strangers after an operation"], "1");
+}
+
+TEST_F(Ambients, of_closed_descriptors_tell_a_message_in_a_file_of_the_users_E1) {
+  constexpr const char* claim = "E1: 0, 1 and 2 are the program's, whatever it has closed";
+  auto seen = in("closed", 1);
+  EXPECT_THAT(seen["standard error after an operation"], testing::HasSubstr("users"));
+  EXPECT_FALSE(seen.contains(claim));
+  EXPECT_THAT(in("closed", 2)[claim], testing::HasSubstr("a message is in the file of the user"));
+  EXPECT_FALSE(in("exec", 2).contains(claim));
 }
 
 TEST_F(Ambients, of_a_pid_namespace_begins_and_ends_with_process_1) {

@@ -1,4 +1,5 @@
 // oracle_files_test: what the oracles of whole files say of planted looks at files.
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,51 @@ TEST_F(WholeFiles, other_files_are_of_no_kind) {
                             oracle::ledgers_are_whole}) {
     EXPECT_EQ(of(oracle, Story(), "/run/a.bin", "torn").look, Look());
   }
+}
+
+/// What a put or a preserve of a durable cache does, as far as it is told.
+Story& shown(Story& story, bool is_synced, bool is_placed) {
+  story.begins(root, "make a cache", "durable cache").ends(root, "make a cache", "");
+  story.begins(root, "put", "cache 0 1").crossed(root, Call::write_at, cache_path).on("cache");
+  if (is_synced) {
+    story.crossed(root, Call::sync, cache_path).on("cache");
+  }
+  story.crossed(root, Call::rename, "/run/kept").on("kept");
+  if (is_placed) {
+    story.crossed(root, Call::sync, "/run").on("run");
+  }
+  return story;
+}
+
+TEST_F(WholeFiles, what_a_durable_cache_shows_was_synced_before_and_after_C9) {
+  for (const bool is_synced : {false, true}) {
+    for (const bool is_placed : {false, true}) {
+      Story story;
+      shown(story, is_synced, is_placed);
+      const std::size_t wrong = (is_synced ? 0U : 1U) + (is_placed ? 0U : 1U);
+      EXPECT_THAT(judged(oracle::synced_first, Story(story).ends(root, "put", "true")),
+                  SizeIs(wrong));
+      EXPECT_THAT(judged(oracle::synced_first, Story(story).ends(root, "put", "false")), IsEmpty());
+      EXPECT_THAT(judged(oracle::synced_first, Story(story).ends(root, "put", "", EIO)), IsEmpty());
+    }
+  }
+}
+
+TEST_F(WholeFiles, a_sync_that_fails_is_none_C9) {
+  Story story;
+  shown(story, /*is_synced=*/true, /*is_placed=*/false);
+  story.crossed(root, Call::sync, "/run", EIO).on("run").ends(root, "put", "true");
+  EXPECT_THAT(judged(oracle::synced_first, story), SizeIs(1));
+}
+
+TEST_F(WholeFiles, a_cache_that_is_not_durable_syncs_nothing) {
+  const Story story = Story()
+                          .says(root, "make a cache", "")
+                          .begins(root, "put", "cache 0 1")
+                          .crossed(root, Call::write_at, cache_path)
+                          .crossed(root, Call::rename, "/run/kept")
+                          .ends(root, "put", "true");
+  EXPECT_EQ(look_of(oracle::synced_first, story), Look());
 }
 
 TEST_F(WholeFiles, a_live_cache_is_nobodys_until_it_is_made) {

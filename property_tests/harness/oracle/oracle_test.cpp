@@ -217,6 +217,32 @@ TEST_F(OracleTest, what_could_not_be_held_is_not_rebuilt_R7) {
             (Look{.seen = 1, .filled = 0}));
 }
 
+TEST_F(OracleTest, what_is_mapped_is_not_let_go_of_R7) {
+  const auto map = [](Story story, std::uint16_t whom) {
+    return story.begins(whom, "rebuild")
+        .says(whom, "hold")
+        .crossed(whom, Call::map, "/run/a.bin")
+        .on("a.bin")
+        .ends(whom, "rebuild");
+  };
+  const auto unmap = [](Story story, int error = 0) {
+    return story.crossed(client, Call::unmap, "", error).on("a.bin");
+  };
+  const auto findings_of_release = [&](Story story) {
+    return judged(oracle::held_first, story.says(client, "release"));
+  };
+  const Story mapped = map(Story(), client);
+  EXPECT_THAT(findings_of_release(mapped), SizeIs(1));
+  EXPECT_THAT(findings_of_release(map(Story(), root)), IsEmpty());
+  EXPECT_THAT(findings_of_release(unmap(mapped)), IsEmpty());
+  EXPECT_THAT(findings_of_release(unmap(mapped, EIO)), IsEmpty());
+  // Another reference of the same process, to send it on with.
+  EXPECT_THAT(findings_of_release(Story(mapped).says(client, "hold")), IsEmpty());
+  const Story twice = map(mapped, client);
+  EXPECT_THAT(findings_of_release(twice), SizeIs(1));
+  EXPECT_THAT(findings_of_release(unmap(twice)), IsEmpty());
+}
+
 TEST_F(OracleTest, a_relative_name_is_counted_as_one_that_says_where_it_is_E2) {
   const auto held_as = [&](const char* name) {
     return judged(oracle::refcount_exact,

@@ -91,11 +91,30 @@ Status speaker(Stage& stage) {
   return ok();
 }
 
+// Waiting that no world can see.
+
+Status maker(Stage& stage) {
+  static_cast<void>(stage.os().remove_folder(stage.folder() + "/nothing"));
+  LASTREF_TRY(file,
+              os::open_file(stage.os(), stage.folder() + "/made", {.write = true, .create = true}));
+  return file.close();
+}
+
+/// Looks again and again for what another is to make.
+Status looker(Stage& stage) {
+  LASTREF_CHECK(stage.start("maker"));
+  const std::string path = stage.folder() + "/made";
+  while (!stage.os().status_at(path)) {
+  }
+  return stage.os().unlink(path);
+}
+
 const std::vector<Scenario>& toys_of_faults() {
   static const std::vector<Scenario> all = {
       toy("heir", {{"root", heir}, {"writer", writer}}),
       toy("closers", {{"root", closers_root}, {"closer", closer}}),
       toy("listener", {{"root", listener}, {"speaker", speaker}}),
+      toy("looker", {{"root", looker}, {"maker", maker}}),
   };
   return all;
 }
@@ -181,6 +200,17 @@ TEST_P(StageFaults, a_limit_may_end_early_by_chance_and_does_again_by_its_choice
   }
   EXPECT_GT(early, 0U);
   EXPECT_LT(early, 40U);
+}
+
+TEST_P(StageFaults, a_pause_ends_when_nobody_else_does_more_than_look_again) {
+  const auto findings = [&](const char* fault) {
+    return run("looker", {.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}})
+        .findings;
+  };
+  EXPECT_THAT(findings("maker/remove_folder(nothing)#1 pause"), testing::IsEmpty());
+  // Who does not make it any more is waited for in vain.
+  EXPECT_THAT(findings("maker/remove_folder(nothing)#1 kill_after"),
+              testing::Contains(testing::Field(&Finding::claim, testing::HasSubstr("no-hang"))));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <lastref/owners.hpp>
 
+#include "impl/os/shared_word.hpp"
 #include "property_tests/harness/scenario/stage_worlds.hpp"
 
 namespace lastref::harness {
@@ -57,6 +58,32 @@ Status environment_root(Stage& stage) {
   expect(stage, status && status->mode == 01777, "the spare folder is everybody's");
   expect(stage, stage.outside().list(stage.spare_folder()).empty(), "the spare folder is empty");
   expect(stage, space_for(stage, stage.spare_folder() + "/file", 10) == 10, "it takes files");
+  return ok();
+}
+
+Status elsewhere_root(Stage& stage) {
+  os::Os& os = stage.os();
+  expect(stage, stage.outside().write(stage.folder() + "/near", "near"), "a file is written");
+  for (const std::string& folder : {stage.folder(), stage.spare_folder()}) {
+    stage.work_in(folder);
+    expect(stage, os.working_folder() == folder, "the working folder is told");
+    expect(stage,
+           os.status_at("near").has_value() == (folder == stage.folder()),
+           "relative paths start there");
+  }
+  expect(stage, stage.outside().unlink(stage.folder() + "/near"), "it is gone again");
+  return ok();
+}
+
+Status hearing_root(Stage& stage) {
+  expect(stage, stage.hears_signals(), "the role's own thread hears what it hears");
+  for (const os::ThreadKind kind : {os::ThreadKind::users, os::ThreadKind::ours}) {
+    bool hears = false;
+    const auto thread = stage.os().start_thread([&] { hears = stage.hears_signals(); }, kind);
+    LASTREF_CHECK(status_of(thread));
+    (*thread)->join();
+    expect(stage, hears == (kind == os::ThreadKind::users), "only a thread of the user's does");
+  }
   return ok();
 }
 
@@ -134,6 +161,29 @@ Status after_root(Stage& stage) {
   return ok();
 }
 
+/// A word that lies in the spare folder, once it has no space.
+Status copying_root(Stage& stage) {
+  os::Os& os = stage.os();
+  if (!stage.limits().copying_storage(page)) {
+    return ok();
+  }
+  const std::string path = stage.spare_folder() + "/words";
+  LASTREF_TRY(file, os::open_file(os, path, {.write = true, .create = true}));
+  LASTREF_CHECK(os::write_all(os, file.get(), os::bytes_of(std::string(page, '\0'))));
+  const auto more = os.write(file.get(), os::bytes_of("x"));
+  expect(
+      stage, !more && more.error().code == std::errc::no_space_on_device, "a write finds no space");
+  LASTREF_TRY(map,
+              os::map_memory(os, {.file = file.get(), .size = page, .kind = os::MapKind::shared}));
+  os::SharedWord word(os, map.get().data());
+  expect(stage, word.load() == 0, "what is there can be read");
+  static_cast<void>(os.unlink(path));  // Whose space is free again.
+  stage.limits().copying_storage(0);
+  word.store(1);
+  stage.refute("a store without space is the end", "it is not");
+  return ok();
+}
+
 Status file_size_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/file";
@@ -166,6 +216,43 @@ Status file_size_child(Stage& stage) {
   const std::size_t size = stage.role() == "limited" ? 100 : 150;
   expect(stage, space_for(stage, path, 150) == size, "a limit is for those started later");
   stage.tell(stage.role() + " is done");
+  return ok();
+}
+
+// Descriptors.
+
+Status descriptors_root(Stage& stage) {
+  LASTREF_CHECK(stage.start("child"));
+  stage.await("child has two");
+  expect(stage, !stage.limits().descriptors("nobody", 0), "who is not there has no limit");
+  expect(stage, stage.limits().descriptors("child", 0), "who is there has one");
+  stage.tell("as many");
+  stage.await("as many as before");
+  expect(stage, stage.limits().descriptors("child", -2), "and may have fewer");
+  stage.tell("fewer");
+  stage.await("fewer than before");
+  expect(stage, stage.limits().descriptors("child", 8), "and more");
+  stage.tell("more");
+  return ok();
+}
+
+Status descriptors_child(Stage& stage) {
+  os::Os& os = stage.os();
+  const auto open = [&] { return os::open_file(os, stage.folder(), {.folder = true}); };
+  const auto is_refused = [&] { return failed_with(open(), std::errc::too_many_files_open); };
+  LASTREF_TRY(first, open());
+  LASTREF_TRY(second, open());
+  stage.tell("child has two");
+  stage.await("as many");
+  expect(stage, is_refused(), "no more than before");
+  second.close_quietly();
+  expect(stage, open().has_value(), "but what was closed");
+  stage.tell("as many as before");
+  stage.await("fewer");
+  expect(stage, is_refused(), "and not that any more");
+  stage.tell("fewer than before");
+  stage.await("more");
+  expect(stage, open().has_value(), "until there are more");
   return ok();
 }
 
@@ -245,6 +332,26 @@ Status outside_root(Stage& stage) {
   return ok();
 }
 
+Status unread_root(Stage& stage) {
+  os::Os& os = stage.os();
+  os::report_quietly(os, "heard");
+  expect(stage, stage.outside().leave_messages_unread(), "messages can be left unread");
+  LASTREF_CHECK(stage.start("child"));
+  stage.await("child has spoken");
+  for (int message = 0; message < 3; ++message) {
+    os::report_quietly(os, "lost");
+  }
+  stage.outside().read_messages_again();
+  os::report_quietly(os, "heard again");
+  return ok();
+}
+
+Status unread_child(Stage& stage) {
+  os::report_quietly(stage.os(), "a child is heard");
+  stage.tell("child has spoken");
+  return ok();
+}
+
 Status outside_leak_root(Stage& stage) {
   stage.outside().write("/dev/shm/left", "");
   return ok();
@@ -253,20 +360,27 @@ Status outside_leak_root(Stage& stage) {
 std::vector<Scenario> make_toys_with_an_outside() {
   std::vector<Scenario> all = {
       toy("environment", {{"root", environment_root}}),
+      toy("elsewhere", {{"root", elsewhere_root}}),
+      toy("hearing", {{"root", hearing_root}}),
       toy("device", {{"root", device_root}}),
       toy("spare_leak", {{"root", spare_leak_root}}),
       toy("storage", {{"root", storage_root}}),
       toy("hole", {{"root", hole_root}}),
+      toy("copying", {{"root", copying_root}}),
       toy("selfish", {{"root", selfish_root}}),
       toy("after", {{"root", after_root}}),
       toy("file_size",
           {{"root", file_size_root}, {"limited", file_size_child}, {"unlimited", file_size_child}}),
+      toy("descriptors", {{"root", descriptors_root}, {"child", descriptors_child}}),
       toy("modes", {{"root", modes_root}, {"child", modes_child}}),
       toy("change_mode", {{"root", change_mode_root}}),
       toy("outside", {{"root", outside_root}}),
       toy("outside_leak", {{"root", outside_leak_root}}),
+      toy("unread", {{"root", unread_root}, {"child", unread_child}}),
   };
   std::ranges::find(all, "file_size", &Scenario::name)->expected_noise = {"aaa", "bbb"};
+  std::ranges::find(all, "unread", &Scenario::name)->expected_noise = {
+      "heard", "a child is heard", "lastref: 3 messages before this were not read", "heard again"};
   return all;
 }
 
@@ -284,6 +398,18 @@ INSTANTIATE_TEST_SUITE_P(Worlds, StageOutside, testing::ValuesIn(both_worlds()),
 
 TEST_P(StageOutside, temporary_files_go_where_the_world_says) {
   EXPECT_THAT(run("environment").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, a_process_works_where_it_is_told_to) {
+  EXPECT_THAT(run("elsewhere").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, only_threads_of_the_users_hear_signals_in_the_kernel_world) {
+  if (is_sim()) {
+    EXPECT_THAT(run("hearing").findings, Not(IsEmpty()));
+  } else {
+    EXPECT_THAT(run("hearing").findings, IsEmpty());
+  }
 }
 
 TEST_P(StageOutside, the_spare_folder_is_a_file_system_of_its_own) {
@@ -322,6 +448,20 @@ TEST_P(StageOutside, limits_and_modes_end_with_the_run_even_if_it_is_killed) {
   }
 }
 
+TEST_P(StageOutside, who_stores_where_a_store_finds_no_space_is_killed) {
+  const Outcome outcome = run("copying");
+  if (is_sim()) {
+    ASSERT_EQ(outcome.findings.size(), 1U);
+    EXPECT_EQ(outcome.findings.front().seen, "root died of signal 7");
+  } else {
+    EXPECT_THAT(outcome.findings, IsEmpty());  // There is no such file system.
+  }
+}
+
+TEST_P(StageOutside, a_process_has_the_descriptors_that_it_may_have) {
+  EXPECT_THAT(run("descriptors").findings, IsEmpty());
+}
+
 TEST_P(StageOutside, files_have_the_size_that_they_may_have) {
   const Outcome outcome = run("file_size");
   EXPECT_THAT(outcome.findings, IsEmpty());
@@ -341,6 +481,10 @@ TEST_P(StageOutside, a_mode_can_be_changed_behind_the_products_back) {
 
 TEST_P(StageOutside, an_outside_party_makes_and_removes_what_it_likes) {
   EXPECT_THAT(run("outside").findings, IsEmpty());
+}
+
+TEST_P(StageOutside, messages_of_one_process_can_be_left_unread) {
+  EXPECT_THAT(run("unread").findings, IsEmpty());
 }
 
 TEST_P(StageOutside, what_an_outside_party_leaves_is_left_over) {

@@ -1,0 +1,27 @@
+// OwnMemory: heap that the harness has for itself in a process of a run, counted, so that it can be
+// told from the product's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+
+namespace lastref::harness {
+
+class OwnMemory final : public std::pmr::memory_resource {
+ public:
+  /// bytes of the heap, with what malloc adds to each piece
+  std::uint64_t in_use() const noexcept { return in_use_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::atomic<std::uint64_t> in_use_ = 0;
+};
+
+}  // namespace lastref::harness

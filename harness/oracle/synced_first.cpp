@@ -1,0 +1,104 @@
+// synced-first: what a durable cache shows is on its device before it is seen, and has its place
+// there before the word comes back.
+//
+// No run of a machine that goes on shows this otherwise: what was not synced can be read all the
+// same, until the power fails. So it is read from the calls of each word that was done. Of a word
+// that was not, nothing was promised: it may have given its space back.
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "harness/oracle/oracles.hpp"
+
+namespace lastref::harness::oracle {
+namespace {
+
+constexpr std::string_view durable = "durable ";
+
+/// A put or a preserve under way.
+struct Word {
+  std::set<std::string_view> unsynced = {};  ///< What it has written.
+  std::string_view seen_early = {};          ///< What was shown while it was one of them.
+  bool is_placed = true;                     ///< Its place is synced as well.
+};
+
+class SyncedFirst {
+ public:
+  Judgement take() { return std::move(judgement_); }
+
+  void read(const Record& record) {
+    const bool is_word = record.name == "put" || record.name == "freeze";
+    const auto found = words_.find({record.process, record.actor});
+    if (record.kind == RecordKind::operation_begin) {
+      const std::string_view text = record.text.view();
+      if (record.name == "make a cache" && text.starts_with(durable)) {
+        caches_.insert(text.substr(durable.size()));
+      } else if (is_word && caches_.contains(text.substr(0, text.find(' ')))) {
+        words_[{record.process, record.actor}] = {};
+      }
+    } else if (found == words_.end()) {
+      return;
+    } else if (record.kind == RecordKind::operation_end && is_word) {
+      ++judgement_.look.seen;
+      if (record.error == 0 && record.text == "true") {
+        ++judgement_.look.filled;
+        judge(record, found->second);
+      }
+      words_.erase(found);
+    } else if (record.kind == RecordKind::end && record.error == 0) {
+      cross(record, found->second);
+    }
+  }
+
+ private:
+  static void cross(const Record& record, Word& word) {
+    // A cache writes at a place that it has taken. What else writes is a pipe, or a message.
+    if (record.call == Call::write_at) {
+      word.unsynced.insert(record.object.view());
+    } else if (record.call == Call::sync) {
+      word.unsynced.erase(record.object.view());
+      word.is_placed = true;
+    } else if (record.call == Call::rename || record.call == Call::rename_new ||
+               record.name == "word_change") {
+      word.seen_early = word.unsynced.empty() ? word.seen_early : *word.unsynced.begin();
+      word.is_placed = false;
+    }
+  }
+
+  void judge(const Record& record, const Word& word) {
+    if (!word.seen_early.empty()) {
+      complain("what a durable cache shows was synced before",
+               record,
+               std::string(word.seen_early) + " was seen, and not synced");
+    }
+    if (!word.is_placed) {
+      complain("what a durable cache shows has its place on the device before the word comes back",
+               record,
+               "nothing was synced after it was seen");
+    }
+  }
+
+  void complain(std::string_view claim, const Record& record, const std::string& seen) {
+    judgement_.findings.push_back({.claim = "synced-first: " + std::string(claim),
+                                   .seen = std::string(record.role.view()) + ' ' +
+                                           std::string(record.name.view()) + ": " + seen});
+  }
+
+  std::set<std::string_view> caches_;  ///< What the durable ones are called by all who share them.
+  std::map<std::pair<std::uint16_t, std::uint16_t>, Word> words_;  ///< by thread
+  Judgement judgement_;
+};
+
+}  // namespace
+
+Judgement synced_first(const Evidence& evidence) {
+  SyncedFirst oracle;
+  for (const Record& record : evidence.records) {
+    oracle.read(record);
+  }
+  return oracle.take();
+}
+
+}  // namespace lastref::harness::oracle
