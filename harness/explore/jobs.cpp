@@ -10,12 +10,15 @@
 
 #include <lastref/probe.hpp>
 
+#include "harness/explore/crash_note.hpp"
+#include "harness/explore/plans.hpp"
 #include "harness/oracle/evidence.hpp"
 
 namespace lastref::harness {
 namespace {
 
 void work(World& world, const JobQueue& queue, std::mutex& turn) {
+  CrashNote note;
   for (;;) {
     std::optional<Job> job;
     {
@@ -28,6 +31,7 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
     const Scenario& scenario = queue.scenario_of(job->scenario);
     const double started = seconds_now();
     Done done{.job = *std::move(job), .outcome = {}, .again = {}};
+    note.begin(scenario.name, replay_command(scenario.name, done.job.plan, world.name()));
     done.outcome = world.run(scenario, done.job.plan);
     if (done.job.twice) {
       const std::lock_guard held(turn);
@@ -36,6 +40,7 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
     if (done.job.twice || !done.outcome.findings.empty()) {
       done.again = world.run(scenario, done.job.plan);
     }
+    note.end();
     done.seconds = seconds_now() - started;
     const std::lock_guard held(turn);
     queue.done(std::move(done));
@@ -73,6 +78,7 @@ std::string difference_of_probes(const ProbeSet& one, const ProbeSet& other) {
 }  // namespace
 
 void run_jobs(std::span<World* const> worlds, const JobQueue& queue) {
+  const CrashesAreTold told;
   std::mutex turn;
   std::vector<std::thread> workers;
   workers.reserve(worlds.size());

@@ -1,0 +1,70 @@
+// crash_note_test: a run that would end the whole campaign is told before the end.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/explore/jobs.hpp"
+#include "property_tests/harness/explore/fake_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+void run_one(FakeWorld::Run run) {
+  FakeWorld world(std::move(run));
+  World* const worlds[] = {&world};
+  const Scenario scenario = named("toys/one");
+  std::optional<Job> job = Job{};
+  job->plan.seed = 7;
+  run_jobs(worlds,
+           {.next = [&] { return std::exchange(job, std::nullopt); },
+            .scenario_of = [&](std::size_t) -> const Scenario& { return scenario; },
+            .done = [](Done&&) {}});
+}
+
+TEST(CrashNote, tells_the_run_and_the_command_that_repeats_it) {
+  const auto crash = [] {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    run_one([](const Scenario&, const Plan&) -> Outcome { std::abort(); });
+  };
+  EXPECT_EXIT(crash(),
+              testing::ExitedWithCode(1),
+              AllOf(HasSubstr("VIOLATION toys/one"),
+                    HasSubstr("lastref replay toys/one --seed 7"),
+                    HasSubstr("by signal 06")));
+}
+
+TEST(CrashNote, is_not_of_a_copy_of_the_process_which_dies_by_itself) {
+  int how = 0;
+  run_one([&](const Scenario&, const Plan&) {
+    const pid_t copy = ::fork();
+    if (copy == 0) {
+      ::raise(SIGABRT);
+      ::_exit(0);
+    }
+    ::waitpid(copy, &how, 0);
+    return Outcome{};
+  });
+  EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
+}
+
+TEST(CrashNote, leaves_alone_what_signals_do_elsewhere) {
+  run_one([](const Scenario&, const Plan&) { return Outcome{}; });
+  struct sigaction now {};
+  ASSERT_EQ(::sigaction(SIGABRT, nullptr, &now), 0);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  EXPECT_EXIT(std::abort(), testing::KilledBySignal(SIGABRT), "");
+}
+
+}  // namespace
+}  // namespace lastref::harness
