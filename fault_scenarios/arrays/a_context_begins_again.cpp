@@ -1,10 +1,14 @@
 #include <lastref/npy.hpp>
+#include <lastref/temp_folder.hpp>
 
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
 namespace lastref::harness {
 namespace {
+
+/// Between the first of ten tries and the last one.
+constexpr std::chrono::milliseconds patience{900};
 
 /// Waits in the middle for the end of its context.
 Status dump(Stage& stage, TemporaryResources& resources) {
@@ -33,15 +37,31 @@ Status first_life(Stage& stage, Parent& parent) {
   if (dumped && stage.is_undisturbed()) {
     stage.refute("M4: what is complete after the end of its context fails", "it has a file");
   }
+  // As a thread does that has not heard of the end.
+  if (dump(stage, parent.resources()) && stage.is_undisturbed()) {
+    stage.refute("M4: a context that has ended takes no file before it begins again",
+                 "it has a file");
+  }
   return ok();
 }
 
-/// Its folder cannot be deleted, for a file is in it, and is left to the exit of the process.
+/// Its folder cannot be deleted, for a file is in it that nobody takes away in time, and is left to
+/// the exit of the process.
 Status second_life(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.send("array", numbered()));
-  return stage.product().operation("delete the folder", [&] {
+  const os::Instant begun = stage.os().now();
+  Status deleted = stage.product().operation("delete the folder", [&] {
     return parent.resources().try_delete_folder(/*allow_non_empty=*/false, "call");
   });
+  if (stage.is_undisturbed() && stage.os().now() - begun < patience) {
+    stage.refute("M6: a folder that is not empty yet is tried ten times, 0.1 s apart",
+                 "it was left to the exit before that");
+  }
+  // What has vanished, by whatever hand, is no error.
+  const Status gone = stage.product().operation("delete a folder that is gone", [&] {
+    return delete_folder(stage.os(), stage.folder() + "/gone", /*allow_non_empty=*/false);
+  });
+  return first_failure({std::move(deleted), gone});
 }
 
 /// It has the folder that was left.

@@ -1,8 +1,20 @@
+#include <algorithm>
+
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
 namespace lastref::harness {
 namespace {
+
+/// Whoever still holds it.
+void must_be_forgotten(Stage& stage, const std::string& file) {
+  const auto counts = stage.product().client().counts();
+  const auto is_it = [&](const tracker::Count& each) { return each.resource.name == file; };
+  if (counts && stage.is_undisturbed() && std::ranges::any_of(*counts, is_it)) {
+    stage.refute("M5: a forced clean-up ends every name that it takes away",
+                 file + " is still counted");
+  }
+}
 
 Status root(Stage& stage) {
   const Array array = numbered();
@@ -20,6 +32,7 @@ Status root(Stage& stage) {
       stage.refute("M5: a forced clean-up deletes at once", folder->path + " is still there");
     }
   }
+  must_be_forgotten(stage, parent.last_file());
   stage.tell("cleaned up");
   return first_failure({arrived, cleaned_up});
 }

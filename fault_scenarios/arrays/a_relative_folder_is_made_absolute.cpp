@@ -1,26 +1,45 @@
+#include <lastref/npy.hpp>
+
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
 namespace lastref::harness {
 namespace {
 
+/// Names a folder and a file where it works, and goes elsewhere before it uses them.
 Status root(Stage& stage) {
-  const Array array = numbered();
-  LASTREF_CHECK(stage.product().lead());
-  // Below the root of the file system, wherever the working folder is.
-  LASTREF_TRY(working, stage.os().working_folder());
-  std::string up;
-  for (const char each : working) {
-    up += each == '/' ? "../" : "";
-  }
-  LASTREF_TRY(parent, Parent::make(stage, {.root = up + stage.folder().substr(1)}));
+  Product& product = stage.product();
+  const Resource file = product.file("users.npy");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(dump(stage, file.name, few_numbered()));
+  stage.work_in(stage.folder());
+  LASTREF_TRY(parent, Parent::make(stage, {.root = "."}));
+  LASTREF_TRY(mapped, map_npy(stage.os(), "users.npy", MapMode::read));
+  stage.work_in(stage.spare_folder());
   LASTREF_CHECK(stage.start("worker"));
-  LASTREF_CHECK(parent.send("array", array));
+  LASTREF_CHECK(parent.send("array", numbered()));
   if (!parent.last_file().starts_with(stage.folder() + "/lastref_memmapping_folder_")) {
     stage.refute("M1: a relative folder is found from anywhere", parent.last_file());
   }
   await_arrival(stage, "array");
-  return first_failure({parent.arrived("array"), parent.clean_up()});
+  LASTREF_CHECK(parent.send("map", mapped));
+  await_arrival(stage, "map");
+  return first_failure(
+      {parent.arrived("array"), parent.arrived("map"), parent.clean_up(), product.release(file)});
+}
+
+Status worker(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
+  Worker worker(stage);
+  LASTREF_TRY(array, worker.receive("array"));
+  must_equal(stage, array, numbered());
+  LASTREF_TRY(map, worker.receive("map"));
+  must_equal(stage, map, few_numbered());
+  if (stage.is_undisturbed() && !map.memory()->file()) {
+    stage.refute("E2: a map is known by where its file was when it was named", "it was copied");
+  }
+  return ok();
 }
 
 }  // namespace
@@ -28,9 +47,11 @@ Status root(Stage& stage) {
 Scenario a_relative_folder_is_made_absolute() {
   return {
       .name = "arrays/a_relative_folder_is_made_absolute",
-      .sentence = "A folder for temporary files is given as a relative path: workers find it too.",
-      .rows = {"M1"},
-      .roles = {{"root", root}, {"worker", receive_an_array}},
+      .sentence =
+          "A folder for temporary files and a file to map are given by relative paths, and the "
+          "program goes elsewhere: workers find both.",
+      .rows = {"E2", "M1"},
+      .roles = {{"root", root}, {"worker", worker}},
   };
 }
 

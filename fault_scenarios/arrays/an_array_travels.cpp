@@ -1,19 +1,52 @@
+#include <cstring>
+#include <utility>
+#include <vector>
+
 #include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 
 namespace lastref::harness {
 namespace {
 
+/// numbered(), in a map without a file, which is shared with those that are forked.
+Result<Array> numbered_in_map(Stage& stage) {
+  const Array elements = numbered();
+  LASTREF_TRY(memory, Memory::map_anonymous(stage.os(), elements.nbytes()));
+  LASTREF_TRY(
+      array,
+      Array::over(std::move(memory), {.dtype = elements.dtype(), .shape = elements.shape()}));
+  std::memcpy(array.mutable_data(), elements.data(), elements.nbytes());
+  if (!has_shareable_memory(array)) {
+    stage.refute("R2: a map without a file is memory that is shared", "it is not said to be");
+  }
+  return array;
+}
+
+/// Few enough for a message that carries them.
+Array part_of(const Array& array) {
+  return array.slice(std::vector<Slice>{{.stop = 300}}).value();
+}
+
+Status receive_back(Stage& stage) {
+  Worker receiver(stage);
+  LASTREF_TRY(back, receiver.receive("back"));
+  must_equal(stage, back, part_of(numbered()));
+  if (back.memory()->file()) {
+    stage.refute("R6: what came through a temporary file goes back by value", "it is a map of it");
+  }
+  return ok();
+}
+
 Status root(Stage& stage) {
-  const Array array = numbered();
   LASTREF_CHECK(stage.product().lead());
+  LASTREF_TRY(array, numbered_in_map(stage));
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(parent.send("array", array));
   LASTREF_CHECK(stage.start("worker"));
   await_arrival(stage, "array");
   Status cleaned_up = first_failure({parent.arrived("array"), parent.clean_up()});
   stage.tell("cleaned up");
-  return cleaned_up;
+  return first_failure({cleaned_up, receive_back(stage)});
 }
 
 Status worker(Stage& stage) {
@@ -22,7 +55,13 @@ Status worker(Stage& stage) {
   LASTREF_TRY(array, worker.receive("array"));
   stage.await("cleaned up");
   must_equal(stage, array, numbered());
-  return ok();
+  BackwardReducer backward(stage.os(), worker.receiver());
+  return stage.product().operation("reduce", [&]() -> Status {
+    LASTREF_TRY(sent, backward.reduce(part_of(array)));
+    LASTREF_TRY(bytes, encode(sent.reduction));
+    stage.send("back", text_of_bytes(bytes));
+    return ok();
+  });
 }
 
 }  // namespace
@@ -32,8 +71,8 @@ Scenario an_array_travels() {
       .name = "arrays/an_array_travels",
       .sentence =
           "A parent sends an array through a file and cleans up; the worker that mapped it sees "
-          "its elements, and file and folder go with its last view.",
-      .rows = {"R4", "R7", "R8", "R12", "R13", "M1", "M2", "M4", "T9"},
+          "its elements and sends some back by value, and file and folder go with its last view.",
+      .rows = {"R2", "R4", "R6", "R7", "R8", "R12", "R13", "M1", "M2", "M4", "T9"},
       .roles = {{"root", root}, {"worker", worker}},
   };
 }

@@ -1,6 +1,10 @@
+#include <algorithm>
+
+#include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
 
 #include "fault_scenarios/arrays/arrays.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -34,6 +38,35 @@ Status replace(Stage& stage, const Resource& resource) {
       });
 }
 
+/// A file gets the name of one that a manager has made, which nobody had to say more of. In the end
+/// it goes with the folder, which is the manager's.
+Status replace_temporary(Stage& stage, Parent& parent) {
+  Product& product = stage.product();
+  TemporaryResources& resources = parent.resources();
+  std::shared_ptr<const TemporaryFile> file;
+  LASTREF_CHECK(product.operation("publish", [&]() -> Status {
+    LASTREF_TRY(made, resources.publish([&](os::Fd fd) {
+      return write_npy(stage.os(), fd, few_numbered());
+    }));
+    file = std::move(made);
+    return ok();
+  }));
+  const std::string path = file->path();
+  stage.outside().unlink(path);
+  stage.outside().write(path, "another's");
+  // Two questions, so that the second is asked after the round that read the release.
+  const Status released =
+      first_failure({product.operation("let go", [&] { return resources.release(*file); }),
+                     product.client().probe(),
+                     product.client().probe()});
+  const std::size_t slash = path.rfind('/');
+  const std::vector<std::string> names = stage.outside().list(path.substr(0, slash));
+  if (stage.is_undisturbed() && std::ranges::count(names, path.substr(slash + 1)) == 0) {
+    stage.refute("E4: what is removed is what was made", "another's file is gone");
+  }
+  return released;
+}
+
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("replaced.bin");
@@ -42,8 +75,13 @@ Status root(Stage& stage) {
   LASTREF_CHECK(make_known(stage, file));
   LASTREF_CHECK(make_known(stage, folder));
   const Status replaced = first_failure({replace(stage, file), replace(stage, folder)});
-  return first_failure(
-      {replaced, product.release(file), product.release(folder), product.client().probe()});
+  LASTREF_TRY(parent, Parent::make(stage));
+  return first_failure({replaced,
+                        replace_temporary(stage, parent),
+                        parent.clean_up(),
+                        product.release(file),
+                        product.release(folder),
+                        product.client().probe()});
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ std::vector<Scenario> arrays_scenarios() {
       two_threads_send_one_array(),
       two_workers_let_go_at_once(),
       views_of_a_file_travel(),
+      what_has_gone_is_forgotten(),
       what_is_small_travels_by_value(),
   };
 }

@@ -33,6 +33,7 @@ Scenario two_managers_share_a_context();
 Scenario two_threads_send_one_array();
 Scenario two_workers_let_go_at_once();
 Scenario views_of_a_file_travel();
+Scenario what_has_gone_is_forgotten();
 Scenario what_is_small_travels_by_value();
 
 /// All of them.

@@ -38,16 +38,19 @@ void remove(Stage& stage, const std::string& name) {
   stage.outside().rmdir(stage.folder() + '/' + name);
 }
 
-/// Which is as safe as what it leads to.
+/// Which is as safe as what it leads to, and what is above that.
 void send_through_a_link(Stage& stage) {
-  const std::string target = stage.folder() + "/target";
+  const std::string above = stage.folder() + "/target";
+  const std::string target = above + "/private";
   const std::string link = stage.folder() + "/a link's";
-  stage.outside().make_folder(target, 0703);
+  stage.outside().make_folder(above, 0703);
+  stage.outside().make_folder(target, 0700);
   stage.outside().symlink(target, link);
   must_be_refused(stage, "a link's", send_below(stage, "a link's", 0));
   stage.outside().rmdir(link + "/temp");
   stage.outside().unlink(link);
   stage.outside().rmdir(target);
+  stage.outside().rmdir(above);
 }
 
 Status root(Stage& stage) {
@@ -79,6 +82,7 @@ Scenario others_may_rename_the_folder() {
                 "folder:anybody's",
                 "folder:sticky",
                 "folder:target",
+                "folder:target/private",
                 "file:a link's"},
   };
 }

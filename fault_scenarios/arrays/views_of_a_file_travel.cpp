@@ -1,5 +1,6 @@
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include <lastref/npy.hpp>
 
@@ -28,6 +29,14 @@ std::int32_t first_of(const Array& view) {
   return element;
 }
 
+/// In place of the element that few_numbered() begins with.
+void store_first(const Array& view, std::int32_t element) {
+  std::memcpy(view.mutable_data(), &element, sizeof element);
+}
+
+constexpr std::int32_t stored_by_root = 7000;
+constexpr std::int32_t stored_by_worker = 8000;
+
 /// What is right by itself, and not only the same here as there.
 void must_begin_where_they_should(Stage& stage, const std::vector<Array>& views) {
   constexpr std::array firsts = {0, 0, 399, 53, 100};
@@ -45,6 +54,30 @@ Result<Array> users_map(Stage& stage, MapMode mode) {
   return map_npy(stage.os(), stage.product().file("users.npy").name, mode);
 }
 
+/// A map of one's own of the file: what is stored there is in no file, so it has to go by value.
+Status send_own(Stage& stage, Parent& parent) {
+  LASTREF_TRY(own, users_map(stage, MapMode::copy_on_write));
+  store_first(own, stored_by_root);
+  LASTREF_CHECK(parent.send("own", own));
+  await_arrival(stage, "own");
+  return ok();
+}
+
+/// A view of the file, after the worker has stored something there.
+Status receive_back(Stage& stage, const Array& map) {
+  Worker receiver(stage);
+  LASTREF_TRY(back, receiver.receive("back"));
+  must_equal(stage, back, map.transpose());
+  if (stage.is_undisturbed() && !back.memory()->file()) {
+    stage.refute("R11: maps have a reducer, back to the parent too", "it was copied");
+  }
+  if (stage.is_undisturbed() && first_of(map) != stored_by_worker) {
+    stage.refute("R8: what is stored in a map \"r+\" is in its file",
+                 "it begins with " + std::to_string(first_of(map)));
+  }
+  return ok();
+}
+
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("users.npy");
@@ -60,19 +93,35 @@ Status root(Stage& stage) {
     LASTREF_CHECK(parent.send(signal, view));
     await_arrival(stage, signal);
   }
-  Worker receiver(stage);
-  const Result<Array> back = receiver.receive("back");
-  if (back) {
-    must_equal(stage, *back, map.transpose());
-  }
-  return first_failure({status_of(back), product.release(file)});
+  const Status sent = send_own(stage, parent);
+  return first_failure({sent, receive_back(stage, map), product.release(file)});
+}
+
+/// With what the factory installs.
+Status send_back(Stage& stage, const Worker& worker) {
+  ReducerRegistry forward;
+  ReducerRegistry backward;
+  get_memmapping_reducers(
+      stage.os(),
+      {.references = references_of(stage), .resources = nullptr, .receiver = worker.receiver()},
+      {},
+      forward,
+      backward);
+  const auto map = users_map(stage, MapMode::read);
+  return stage.product().operation("reduce", [&]() -> Status {
+    LASTREF_CHECK(map);
+    LASTREF_TRY(sent, reduce(backward, map->transpose()));
+    LASTREF_TRY(bytes, encode(sent.reduction));
+    stage.send("back", text_of_bytes(bytes));
+    return ok();
+  });
 }
 
 Status worker(Stage& stage) {
-  Product& product = stage.product();
-  LASTREF_CHECK(product.join());
+  LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
   const Array elements = few_numbered().reshape({8, 50}).value();
+  std::optional<Array> whole;
   int number = 0;
   must_begin_where_they_should(stage, views_of(elements));
   for (const Array& expected : views_of(elements)) {
@@ -81,16 +130,15 @@ Status worker(Stage& stage) {
     if (stage.is_undisturbed() && !view.memory()->file()) {
       stage.refute("R3: a view of a file travels as one", "it was copied");
     }
+    whole = whole ? whole : view;
   }
-  const auto map = users_map(stage, MapMode::read);
-  BackwardReducer backward(stage.os(), worker.receiver());
-  return product.operation("reduce", [&]() -> Status {
-    LASTREF_CHECK(map);
-    LASTREF_TRY(sent, backward.reduce(map->transpose()));
-    LASTREF_TRY(bytes, encode(sent.reduction));
-    stage.send("back", text_of_bytes(bytes));
-    return ok();
-  });
+  LASTREF_TRY(own, worker.receive("own"));
+  if (whole->writable()) {
+    store_first(*whole, stored_by_worker);
+  }
+  store_first(elements, stored_by_root);
+  must_equal(stage, own, elements);
+  return send_back(stage, worker);
 }
 
 }  // namespace
@@ -100,8 +148,9 @@ Scenario views_of_a_file_travel() {
       .name = "arrays/views_of_a_file_travel",
       .sentence =
           "Views of a user's file, transposed, backwards and broadcast, travel to a worker and one "
-          "comes back, all as maps of that file if nothing is in the way.",
-      .rows = {"R2", "R3", "R6", "R8"},
+          "comes back, all as maps of that file if nothing is in the way; the worker stores there "
+          "for all, and what a map of one's own has stored travels by value.",
+      .rows = {"R2", "R3", "R6", "R8", "R11"},
       .roles = {{"root", root}, {"worker", worker}},
   };
 }

@@ -6,7 +6,9 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::int64_t few = 50;
+/// As large as what may still be small.
+constexpr std::int64_t few = large / sizeof(std::int32_t);
+constexpr int tells_of_all = 2;
 constexpr const char* claim = "R5: all but large arrays of plain elements travel by value";
 
 Array small() {
@@ -16,9 +18,18 @@ Array small() {
 Status root(Stage& stage) {
   Product& product = stage.product();
   LASTREF_CHECK(product.lead());
-  LASTREF_TRY(parent, Parent::make(stage, {.root = stage.folder()}));
+  LASTREF_TRY(parent,
+              Parent::make(stage,
+                           {.root = stage.folder()},
+                           nullptr,
+                           {.max_nbytes = large, .verbose = tells_of_all}));
   LASTREF_CHECK(stage.start("worker"));
+  const bool is_unread = stage.outside().leave_messages_unread();
   LASTREF_CHECK(parent.send("small", small()));
+  LASTREF_CHECK(parent.send("small", small()));
+  if (is_unread) {
+    stage.outside().read_messages_again();
+  }
   if (!parent.last_file().empty()) {
     stage.refute(claim, "a small one is at " + parent.last_file());
   }
@@ -53,9 +64,12 @@ Scenario what_is_small_travels_by_value() {
       .name = "arrays/what_is_small_travels_by_value",
       .sentence =
           "Small arrays and arrays of objects travel without a file, and no folder is made for "
-          "them.",
-      .rows = {"R5", "M2"},
+          "them. Of what is told about them, the first message that somebody reads says how many "
+          "nobody has.",
+      .rows = {"R4", "R5", "M2", "E5"},
       .roles = {{"root", root}, {"worker", worker}},
+      .expected_noise = {"lastref: 2 messages before this were not read",
+                         "lastref: sends an array by value"},
   };
 }
 

@@ -36,6 +36,25 @@ Status meet_the_end(Stage& stage,
   return cache.first_failed();
 }
 
+Status root_on_a_copying_disk(Stage& stage) {
+  constexpr std::uint64_t enough = 64 * page_size;
+  LASTREF_CHECK(stage.product().lead());
+  if (!stage.limits().copying_storage(enough)) {
+    return ok();
+  }
+  StageCache cache(stage, "cache");
+  LASTREF_CHECK(cache.make(4, {.folder = stage.spare_folder()}));
+  const std::string value = value_of(1, stage.role(), big);
+  stage.limits().copying_storage(0);
+  must_be(stage, "E14: no space is false", cache.put(1, value) == false, "put was true");
+  must_have(stage, cache, 1, std::nullopt);
+  stage.limits().copying_storage(enough);
+  must_be(stage, "C5: with space again it is put", cache.put(1, value) == true, "false");
+  must_have(stage, cache, 1, value);
+  cache.close();
+  return cache.first_failed();
+}
+
 Status root_on_a_full_disk(Stage& stage) {
   return meet_the_end(
       stage,
@@ -109,6 +128,20 @@ Scenario a_cache_may_not_be_so_long() {
       .rows = {"C5"},
       .roles = {{"root", root_with_short_files}},
       .expected_noise = {"lastref cache: no space for the "},
+      .caches_refuse = true,
+  };
+}
+
+Scenario a_copying_disk_is_full() {
+  return {
+      .name = "caches/a_copying_disk_is_full",
+      .sentence =
+          "A put finds a disk full on which a store into a map needs space as well: false, of "
+          "which nobody dies, for the slots lie elsewhere.",
+      .rows = {"E14"},
+      .roles = {{"root", root_on_a_copying_disk}},
+      .possible_noise = {"lastref cache: no space for the "},
+      .outside_matrix = "only the simulated kernel has such a disk",
       .caches_refuse = true,
   };
 }

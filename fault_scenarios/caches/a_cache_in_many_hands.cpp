@@ -11,17 +11,24 @@ constexpr std::uint64_t threads = 3;
 Status root_of_threads(Stage& stage) {
   Product& product = stage.product();
   StageCache cache(stage, "cache");
+  StageCache own(stage, "own");
+  CacheOptions for_threads;
+  for_threads.is_thread_safe = true;
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(cache.make(threads + 1));
+  LASTREF_CHECK(own.make_file_cache(threads, for_threads));
+  must_be(stage, "C8: a cache that is for threads says so", own.is_multithread_safe(), "no");
   std::vector<std::unique_ptr<os::Thread>> running;
   Status started;
   for (std::uint64_t number = 0; number < threads; ++number) {
     const Status one = product.operation("start a thread", [&]() -> Status {
-      LASTREF_TRY(thread, stage.os().start_thread([&cache, number] {
+      LASTREF_TRY(thread, stage.os().start_thread([&cache, &own, number] {
         const std::string name = "thread " + std::to_string(number);
         cache.put(number, value_of(number, name));
         cache.put(threads, value_of(threads, name));
         cache.get(threads);
+        own.put(number, value_of(number, name));
+        own.get(number);
       }));
       running.push_back(std::move(thread));
       return ok();
@@ -32,18 +39,33 @@ Status root_of_threads(Stage& stage) {
     thread->join();
   }
   for (std::uint64_t number = 0; number < threads; ++number) {
-    must_have(stage, cache, number, value_of(number, "thread " + std::to_string(number)));
+    const std::string value = value_of(number, "thread " + std::to_string(number));
+    must_have(stage, cache, number, value);
+    must_have(stage, own, number, value);
   }
   must_be(stage, "C3: one of the threads has the slot", cache.has(threads), "none");
   cache.close();
-  return first_failure({started, cache.first_failed()});
+  own.close();
+  return first_failure({started, cache.first_failed(), own.first_failed()});
+}
+
+/// The copy does not know where its parent has put the last value: it would put its own there.
+void must_be_refused(Stage& stage, StageCache& own) {
+  stage.await("the parent has put");
+  const Result<bool> put = own.put_as_a_copy(1, value_of(1, "child"));
+  must_be(stage,
+          "E8: a forked child is refused the file of a cache of one process",
+          !put && put.error().code == std::errc::operation_not_permitted,
+          put ? "it was not" : describe(put.error()));
 }
 
 /// Forked in the middle of what another thread does.
 Status root_of_a_fork(Stage& stage) {
   StageCache cache(stage, "cache");
+  StageCache own(stage, "own");
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(8));
+  LASTREF_CHECK(own.make_file_cache(2));
   LASTREF_TRY(thread, stage.os().start_thread([&cache] {
     for (std::uint64_t slot = 0; slot < 3; ++slot) {
       cache.put(slot, value_of(slot, "thread"));
@@ -54,18 +76,23 @@ Status root_of_a_fork(Stage& stage) {
     cache.get(4);
     // Its copy of the object, and nothing else.
     cache.close();
+    must_be_refused(stage, own);
     stage.tell("the child is done");
     return cache.first_failed();
   });
+  own.put(1, value_of(1, stage.role()));
+  stage.tell("the parent has put");
   stage.await("the child is done");
   thread->join();
+  must_have(stage, own, 1, value_of(1, stage.role()));
   must_have(stage, cache, 4, value_of(4, "child"));
   must_have(stage, cache, 2, value_of(2, "thread"));
   // Longer than all that has been mapped so far.
   cache.put(5, value_of(5, stage.role(), os::map_alignment));
   must_have(stage, cache, 5, value_of(5, stage.role(), os::map_alignment));
   cache.close();
-  return cache.first_failed();
+  own.close();
+  return first_failure({cache.first_failed(), own.first_failed()});
 }
 
 /// A worker is held still wherever it is, and nobody waits for it.
@@ -141,8 +168,10 @@ Status maker(Stage& stage) {
 Scenario threads_share_a_cache() {
   return {
       .name = "caches/threads_share_a_cache",
-      .sentence = "Threads of one process put and get through one object, each slot once.",
-      .rows = {"C3"},
+      .sentence =
+          "Threads of one process put and get through one object, each slot once: a cache of many "
+          "processes, and one of one process that is for threads.",
+      .rows = {"C3", "C8"},
       .roles = {{"root", root_of_threads}},
   };
 }
@@ -152,9 +181,8 @@ Scenario a_forked_child_shares_a_cache() {
       .name = "caches/a_forked_child_shares_a_cache",
       .sentence =
           "A child that was forked while a thread puts goes on with its copy, waits for nobody, "
-          "and "
-          "takes nothing along when it closes it.",
-      .rows = {"C3", "C6"},
+          "and takes nothing along when it closes it; the file of one process it is refused.",
+      .rows = {"C3", "C6", "E8"},
       .roles = {{"root", root_of_a_fork}},
       .kernel_only = true,
   };

@@ -23,7 +23,12 @@ Status root_of_a_durable_cache(Stage& stage) {
 Status root_of_a_file_cache(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
-  LASTREF_CHECK(cache.make_file_cache(3));
+  stage.work_in(stage.folder());
+  const CacheOptions here{.folder = std::string(1, '.')};
+  LASTREF_CHECK(cache.make_file_cache(3, here));
+  StageCache memory(stage, "memory");
+  LASTREF_CHECK(memory.make_naive_cache(3, here));
+  stage.work_in(stage.spare_folder());
   // Its file has no name any more.
   must_be(stage,
           "C8: the file of one process has no name",
@@ -44,7 +49,13 @@ Status root_of_a_file_cache(Stage& stage) {
   must_have(stage, loaded, 2, value_of(2, stage.role()));
   must_have(stage, loaded, 1, std::nullopt);
   loaded.close();
-  return first_failure({cache.first_failed(), loaded.first_failed()});
+  must_be(stage,
+          "E2: the folder of a cache is where it was when the cache was made",
+          memory.preload("kept") == true,
+          "what lies in it is not loaded");
+  must_have(stage, memory, 0, value_of(0, "root"));
+  memory.close();
+  return first_failure({cache.first_failed(), loaded.first_failed(), memory.first_failed()});
 }
 
 }  // namespace
@@ -65,8 +76,9 @@ Scenario a_file_cache_of_one_process() {
       .name = "caches/a_file_cache_of_one_process",
       .sentence =
           "The file of a cache of one process has no name, so nothing is left whenever that dies; "
-          "what it preserves, the other kinds load.",
-      .rows = {"C8"},
+          "what it preserves, in the folder that it was given before the program went elsewhere, "
+          "the other kinds load.",
+      .rows = {"C8", "E2"},
       .roles = {{"root", root_of_a_file_cache}},
       .stays = {"file:kept"},
   };

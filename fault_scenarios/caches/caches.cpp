@@ -11,6 +11,8 @@ std::vector<Scenario> caches_scenarios() {
       a_cache_is_preserved_during_use(),
       a_cache_may_not_be_so_long(),
       a_cache_meets_a_full_disk(),
+      a_cache_that_grows_is_mapped_once(),
+      a_copying_disk_is_full(),
       a_durable_cache(),
       a_file_cache_of_one_process(),
       a_folder_has_no_space(),
@@ -27,6 +29,7 @@ std::vector<Scenario> caches_scenarios() {
       two_workers_race_for_the_last_space(),
       two_workers_share_a_cache(),
       two_writers_of_one_slot(),
+      what_ends_waits_for_who_is_in_it(),
   };
 }
 

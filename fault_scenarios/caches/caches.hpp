@@ -16,6 +16,8 @@ Scenario a_cache_is_preloaded_during_use();
 Scenario a_cache_is_preserved_during_use();
 Scenario a_cache_may_not_be_so_long();
 Scenario a_cache_meets_a_full_disk();
+Scenario a_cache_that_grows_is_mapped_once();
+Scenario a_copying_disk_is_full();
 Scenario a_durable_cache();
 Scenario a_file_cache_of_one_process();
 Scenario a_folder_has_no_space();
@@ -32,6 +34,7 @@ Scenario two_caches_sweep_at_once();
 Scenario two_workers_race_for_the_last_space();
 Scenario two_workers_share_a_cache();
 Scenario two_writers_of_one_slot();
+Scenario what_ends_waits_for_who_is_in_it();
 
 /// All of them.
 std::vector<Scenario> caches_scenarios();

@@ -4,23 +4,24 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::int64_t length = 2;
+constexpr std::uint64_t length = 2;
 constexpr std::size_t size = 40;
 /// Head and slots, and for each value its head and itself, in sixteens.
-constexpr std::int64_t space_for_all = 272 + length * 64;
+constexpr std::int64_t space_for_all = 272 + static_cast<std::int64_t>(length) * 64;
 
 Status root(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.size_limit = space_for_all;
+  options.is_durable = true;
   LASTREF_CHECK(stage.product().lead());
-  LASTREF_CHECK(cache.make(length, options));
+  LASTREF_CHECK(cache.make(static_cast<std::int64_t>(length), options));
   stage.send("cache", cache.handle());
   LASTREF_CHECK(stage.start("worker_1"));
   LASTREF_CHECK(stage.start("worker_2"));
   stage.await("worker_1 is done");
   stage.await("worker_2 is done");
-  for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+  for (std::uint64_t slot = 0; slot < length; ++slot) {
     // Whatever became of the workers, there is space for who comes last.
     cache.put(slot, value_of(slot, stage.role(), size));
     must_be(stage, "C5: there is space for each value", cache.has(slot), "no value");
@@ -29,11 +30,13 @@ Status root(Stage& stage) {
   return cache.first_failed();
 }
 
+/// From either end, so that they race with one value and with two.
 Status worker(Stage& stage) {
   StageCache cache(stage, "cache");
   const Status attached = join_and_attach(stage, cache);
   if (attached) {
-    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+    for (std::uint64_t at = 0; at < length; ++at) {
+      const std::uint64_t slot = stage.role() == "worker_1" ? at : length - 1 - at;
       cache.put(slot, value_of(slot, stage.role(), size));
       must_be(stage, "C5: a lost race fills nothing", cache.has(slot), "no value");
     }
@@ -48,9 +51,9 @@ Scenario two_workers_race_for_the_last_space() {
   return {
       .name = "caches/two_workers_race_for_the_last_space",
       .sentence =
-          "Two workers put each value of a cache whose limit is exactly that of all values: lost "
-          "races, failed puts and kills take nothing of it, and no put is refused.",
-      .rows = {"C3", "C4", "C5"},
+          "Two workers put each value of a durable cache whose limit is exactly that of all of "
+          "them: lost races, failed puts and kills take nothing of it, and no put is refused.",
+      .rows = {"C3", "C4", "C5", "C9"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
   };
 }

@@ -9,7 +9,9 @@ std::vector<Scenario> jobs_scenarios() {
       a_call_leaves_nothing(),
       a_dead_worker_fails_the_call(),
       a_failed_call_is_a_value(),
+      a_forked_copy_leaves_a_pool_alone(),
       a_hundred_thousand_tasks(),
+      a_large_message_gives_its_memory_back(),
       a_message_is_longer_than_a_pipe(),
       a_number_says_how_many_jobs(),
       a_pool_ends_while_a_batch_is_sent(),
@@ -33,6 +35,7 @@ std::vector<Scenario> jobs_scenarios() {
       threads_run_batches(),
       twenty_tasks_in_two_workers(),
       two_jobs_in_two_threads(),
+      two_sessions_of_one_process(),
       user_code_throws(),
       who_waits_keeps_nobody_waiting(),
   };

@@ -14,7 +14,9 @@ Scenario a_call_is_caught_up_with();
 Scenario a_call_leaves_nothing();
 Scenario a_dead_worker_fails_the_call();
 Scenario a_failed_call_is_a_value();
+Scenario a_forked_copy_leaves_a_pool_alone();
 Scenario a_hundred_thousand_tasks();
+Scenario a_large_message_gives_its_memory_back();
 Scenario a_message_is_longer_than_a_pipe();
 Scenario a_number_says_how_many_jobs();
 Scenario a_pool_ends_while_a_batch_is_sent();
@@ -38,6 +40,7 @@ Scenario the_tracker_of_a_job_is_killed();
 Scenario threads_run_batches();
 Scenario twenty_tasks_in_two_workers();
 Scenario two_jobs_in_two_threads();
+Scenario two_sessions_of_one_process();
 Scenario user_code_throws();
 Scenario who_waits_keeps_nobody_waiting();
 

@@ -20,12 +20,30 @@ Result<std::shared_ptr<ParallelBackend>> configured(
   return runs;
 }
 
+/// That it finds no memory is an error, in whatever thread that is.
+Status want_memory(Stage& stage, ParallelBackend& backend) {
+  return stage.product().operation("want memory", [&]() -> Status {
+    const auto sent = backend.apply_async({{"want memory"}}, {});
+    const BatchOutcome outcome = sent ? (*sent)->get() : BatchOutcome(tl::unexpect, sent.error());
+    const auto* error = outcome ? nullptr : std::get_if<Error>(&outcome.error());
+    if (stage.is_undisturbed() &&
+        (error == nullptr || error->code != std::errc::not_enough_memory)) {
+      stage.refute("E10: want of memory in a task is that error, as anywhere",
+                   outcome ? "results" : describe(outcome.error()));
+    }
+    return ok();
+  });
+}
+
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   Status done;
   for (const int n_jobs : {1, 2}) {
     const auto backend = std::make_shared<ThreadingBackend>(session_of(stage), functions_of(stage));
     const auto runs = configured(stage, backend, n_jobs);
+    if (runs && n_jobs > 1) {
+      done = first_failure({done, want_memory(stage, **runs)});
+    }
     done = first_failure({done, runs ? must_call_back_once(stage, **runs) : status_of(runs)});
   }
   return done;
@@ -38,8 +56,8 @@ Scenario threads_run_batches() {
       .name = "jobs/threads_run_batches",
       .sentence =
           "One job in threads is run by the caller and two by a pool; each batch has its results "
-          "and calls back once.",
-      .rows = {"B4", "B1"},
+          "and calls back once, and one that finds no memory has that error.",
+      .rows = {"B4", "B1", "E10"},
       .roles = {{"root", root}},
   };
 }

@@ -4,6 +4,13 @@
 namespace lastref::harness {
 namespace {
 
+/// Refutes that an error says where it was.
+void must_name_the_place(Stage& stage, const Error& error, const std::string& folder) {
+  if (stage.is_undisturbed() && error.subject.find(folder + '/') == std::string::npos) {
+    stage.refute("E10: the error of a dump names its file", describe(error));
+  }
+}
+
 /// With what the storage is made to lack, and what the kernel says of that.
 Status fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
   const Array array = numbered();
@@ -25,6 +32,7 @@ Status fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
     return ok();
   }
   must_name_the_variable(stage, refused.error());
+  must_name_the_place(stage, refused.error(), folder.path);
   must_hold_one_file(stage, folder.path);
   LASTREF_CHECK(parent.send("other", other));
   for (const char* signal : {"array", "other"}) {

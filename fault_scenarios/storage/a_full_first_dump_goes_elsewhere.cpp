@@ -4,6 +4,14 @@
 namespace lastref::harness {
 namespace {
 
+/// With less space than is left to others, though as much as is needed.
+Status choose_elsewhere(Stage& stage, Parent& parent) {
+  LASTREF_CHECK(parent.begin("small"));
+  LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
+  must_be_spare(stage, folder.path);
+  return parent.begin("call");
+}
+
 Status root(Stage& stage) {
   const Array array = numbered();
   LASTREF_CHECK(stage.product().lead());
@@ -13,7 +21,8 @@ Status root(Stage& stage) {
   if (!stage.limits().storage(page_size, 64)) {
     return ok();
   }
-  const Status sent = parent.send("array", array);
+  const Status chosen = choose_elsewhere(stage, parent);
+  const Status sent = first_failure({chosen, parent.send("array", array)});
   stage.limits().free_storage();
   LASTREF_CHECK(sent);
   must_be_spare(stage, parent.last_file());
@@ -28,9 +37,10 @@ Scenario a_full_first_dump_goes_elsewhere() {
   return {
       .name = "storage/a_full_first_dump_goes_elsewhere",
       .sentence =
-          "Shared memory runs full in the middle of a context's first dump: the array is dumped to "
-          "the "
-          "next location, and nothing of the attempt stays.",
+          "Shared memory has less space than is left to others when one context's folder is "
+          "chosen, "
+          "and runs full in the middle of another's first dump: both go to the next location, and "
+          "nothing of the attempt stays.",
       .rows = {"R12", "M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
   };

@@ -27,13 +27,16 @@ Status StageCache::make(std::int64_t length, CacheOptions options) {
   if (!options.folder) {
     options.folder = stage_.folder();
   }
-  return stage_.product().operation("make a cache", [&]() -> Status {
+  const auto act = [&]() -> Result<std::string> {
     LASTREF_TRY(made,
                 MultiprocessFileCache::make(stage_.os(), references_of(stage_), length, options));
     many_ = made.get();
     cache_ = std::move(made);
-    return ok();
-  });
+    return std::string();
+  };
+  // What synced_first has to know.
+  return stage_.product().operation_with_answer(
+      "make a cache", options.is_durable ? "durable " + name_ : "", act);
 }
 
 Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
@@ -43,6 +46,18 @@ Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
   return stage_.product().operation("make a cache", [&]() -> Status {
     LASTREF_TRY(made,
                 lastref::make_file_cache(stage_.os(), references_of(stage_), length, options));
+    cache_ = std::move(made);
+    return ok();
+  });
+}
+
+Status StageCache::make_naive_cache(std::int64_t length, CacheOptions options) {
+  if (!options.folder) {
+    options.folder = stage_.folder();
+  }
+  return stage_.product().operation("make a cache in memory", [&]() -> Status {
+    LASTREF_TRY(made,
+                lastref::make_naive_cache(stage_.os(), references_of(stage_), length, options));
     cache_ = std::move(made);
     return ok();
   });
@@ -73,6 +88,10 @@ Result<bool> StageCache::noted(std::string_view operation,
 Result<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
   const std::string asked = name_ + ' ' + std::to_string(slot) + ' ' + identity_of(value);
   return noted("put", asked, [&] { return cache_->put(slot, os::bytes_of(value)); });
+}
+
+Result<bool> StageCache::put_as_a_copy(std::uint64_t slot, const std::string& value) {
+  return cache_->put(slot, os::bytes_of(value));
 }
 
 Result<std::optional<std::string>> StageCache::noted_get(

@@ -25,6 +25,8 @@ class StageCache {
 
   [[nodiscard]] Status make(std::int64_t length, CacheOptions options = {});
   [[nodiscard]] Status make_file_cache(std::int64_t length, CacheOptions options = {});
+  /// In memory.
+  [[nodiscard]] Status make_naive_cache(std::int64_t length, CacheOptions options = {});
   /// `is_loaded` says that the other one has loaded what it has.
   [[nodiscard]] Status attach(const std::string& handle, bool is_loaded = false);
   std::string handle() const { return many_ == nullptr ? "" : many_->handle(); }
@@ -41,6 +43,9 @@ class StageCache {
   Result<std::optional<std::vector<std::byte>>> checked(std::uint64_t slot) {
     return cache_->get_checked(slot);
   }
+  /// What a put says in the copy of a forked child, to which the cache may not belong: not noted.
+  Result<bool> put_as_a_copy(std::uint64_t slot, const std::string& value);
+  bool is_multithread_safe() const noexcept { return cache_->is_multithread_safe(); }
   Result<bool> preserve(const std::string& name, bool overwrite);
   Result<bool> preload(const std::string& name);
   Status close();

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -44,13 +45,18 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
     LASTREF_TRY(array, arguments.front().as<Array>());
     return Value(sum_of(array));
   });
-  add("square", [](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
+  add("square", [&stage](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
+    if (!stage.hears_signals()) {
+      stage.refute("E6: a thread that runs user code hears what its starter hears", "it is deaf");
+    }
     LASTREF_TRY(number, arguments.front().as<std::int64_t>());
     return Value(number * number);
   });
   add("throw", [](const TaskContext&, std::span<const Value>) -> Result<Value> {
     throw std::runtime_error("as it was told");
   });
+  add("want memory",
+      [](const TaskContext&, std::span<const Value>) -> Result<Value> { throw std::bad_alloc(); });
   add("interrupt",
       [](const TaskContext&, std::span<const Value>) -> Result<Value> { throw Interrupt(); });
   add("keep", [kept](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {

@@ -27,6 +27,12 @@ Status root(Stage& stage) {
   for (const Resource& resource : {with_colon, with_colon, folder, left}) {
     LASTREF_CHECK(client.register_name(resource));
   }
+  // A name that ends its line would have the rest read as a line of its own.
+  const Resource broken{.type = ResourceType::file,
+                        .name = product.file("x").name + ":file\nMAYBE_UNLINK:" + left.name};
+  if (client.register_name(broken)) {
+    stage.refute("T12: a name with a line end in it is refused", "it was sent");
+  }
   Status made;
   for (const Resource& resource : {with_colon, folder, left}) {
     made = first_failure({made, product.make(resource)});

@@ -3,6 +3,15 @@
 namespace lastref::harness {
 namespace {
 
+/// Of a file that nobody has made, and for which there is no space beside another in one line.
+std::string long_name(char first) {
+  std::string name(1, first);
+  for (int part = 0; part < 4; ++part) {
+    name += '/' + std::string(180, '\x01');  // Four bytes for each
+  }
+  return name;
+}
+
 Status root(Stage& stage) {
   Product& product = stage.product();
   const std::vector<Resource> all = {product.folder("left"),
@@ -14,7 +23,8 @@ Status root(Stage& stage) {
     LASTREF_CHECK(product.register_name(resource));
     LASTREF_CHECK(product.make(resource));
   }
-  return ok();
+  LASTREF_CHECK(product.register_name(product.file(long_name('a'))));
+  return product.register_name(product.file(long_name('b')));
 }
 
 }  // namespace
@@ -23,11 +33,12 @@ Scenario the_last_process_leaves_each_type() {
   return {
       .name = "tracker/the_last_process_leaves_each_type",
       .sentence =
-          "The last process ends and holds one of each type: all is cleaned, folders "
-          "last, with a line for each type.",
-      .rows = {"T5", "T4"},
+          "The last process ends and holds some of each type: all is cleaned, folders last, with a "
+          "line for each type, in which there is not space for all names.",
+      .rows = {"T5", "T4", "E5"},
       .roles = {{"root", root}},
-      .expected_noise = {"the last process of the tree left 1 file: file:",
+      .expected_noise = {"the last process of the tree left 3 files: file:",
+                         " and 2 more",
                          "the last process of the tree left 1 folder: folder:",
                          "the last process of the tree left 1 semlock: semlock:",
                          "the last process of the tree left 1 shm: shm:"},

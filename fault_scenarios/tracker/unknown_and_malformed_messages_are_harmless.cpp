@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <initializer_list>
+#include <span>
 
 #include <lastref/owners.hpp>
 
@@ -13,26 +17,46 @@ std::string packet(std::initializer_list<unsigned char> bytes) {
 
 /// Waits for nobody: there is space for all that is said.
 template <typename Act>
-Status again_if_in_vain(const Act& act) {
-  Status done = os::retry_interrupted(act);
+auto again_if_in_vain(const Act& act) {
+  auto done = os::retry_interrupted(act);
   return failed_with(done, std::errc::resource_unavailable_try_again) ? os::retry_interrupted(act)
                                                                       : done;
+}
+
+/// That the tracker cannot read it, to whom waits for an answer.
+Status must_be_answered(Stage& stage, os::Fd socket) {
+  std::array items{os::PollItem{.fd = socket, .want_read = true}};
+  LASTREF_CHECK(os::retry_interrupted([&] { return stage.os().poll(items, std::nullopt); }));
+  std::array<std::byte, 64> bytes{};
+  LASTREF_TRY(answer, again_if_in_vain([&] { return stage.os().receive(socket, bytes); }));
+  const std::string expected = packet({2, 9, 0, 0, 5, 0, 0, 0, EPROTONOSUPPORT, 0, 0, 0});
+  if (stage.is_undisturbed() &&
+      !std::ranges::equal(std::span(bytes).first(answer.size), os::bytes_of(expected))) {
+    stage.refute("E10: who asks in words that the tracker cannot read is told so",
+                 std::to_string(answer.size) + " other bytes");
+  }
+  return ok();
 }
 
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("unharmed.bin");
-  const Resource unknown = product.file("unknown.bin");
+  // Each of its bytes takes four in a message, which is cut.
+  const Resource unknown = product.file("unknown.bin" + std::string(1200, '\x01'));
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
   LASTREF_TRY(tree, product.client().tree());
   const std::vector<std::string> packets = {
       "REGISTER:x:file\n",
-      packet({1}),
-      packet({1, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
-      packet({9, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
-      packet({1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0}),
+      packet({2}),
+      packet({2, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
+      packet({2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0}),
+      // A release of what is of no type, a byte long.
+      packet({2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0,  1,
+              0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 'x'}),
+      // A probe in the words of another version, which has the number 5.
+      packet({1, 7, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0}),
   };
   LASTREF_TRY(socket, stage.os().make_socket());
   const os::UniqueFd connection(stage.os(), socket);
@@ -41,6 +65,9 @@ Status root(Stage& stage) {
   for (const std::string& bytes : packets) {
     const auto send = [&] { return stage.os().send(socket, os::bytes_of(bytes), {}); };
     sent = first_failure({sent, again_if_in_vain(send)});
+  }
+  if (sent) {
+    sent = must_be_answered(stage, socket);
   }
   const Status released = product.client().release(unknown);
   const Status forgotten = product.client().forget(unknown);
@@ -55,11 +82,15 @@ Scenario unknown_and_malformed_messages_are_harmless() {
   return {
       .name = "tracker/unknown_and_malformed_messages_are_harmless",
       .sentence =
-          "Garbage, unknown verbs and types, and words about unknown names are reported, "
-          "and the tracker serves on.",
-      .rows = {"T2", "T3", "T4"},
+          "Garbage, unknown verbs and types, words of another version, and words about unknown "
+          "names "
+          "are reported, in bounded lines, and the tracker serves on.",
+      .rows = {"T2", "T3", "T4", "E5", "E10"},
       .roles = {{"root", root}},
-      .expected_noise = {"malformed message", "an unknown name: file:"},
+      .expected_noise = {"malformed message",
+                         "releases an unknown name: file:",
+                         "forgets an unknown name: file:",
+                         " more bytes)"},
   };
 }
 

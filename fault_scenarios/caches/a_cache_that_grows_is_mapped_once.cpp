@@ -1,0 +1,64 @@
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/caches.hpp"
+#include "fault_scenarios/support/growth.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::uint64_t slots = 40;
+constexpr std::size_t value_size = 8000;  // bytes
+constexpr int visits = 100;
+
+/// Somebody who has the cache for a moment.
+Status visit(Stage& stage, const std::string& handle) {
+  StageCache visitor(stage, "cache");
+  LASTREF_CHECK(visitor.attach(handle));
+  may_fail(visitor.get(0));
+  visitor.close();
+  return visitor.first_failed();
+}
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  StageCache cache(stage, "cache");
+  LASTREF_CHECK(cache.make(slots));
+  StageCache attached(stage, "cache");
+  LASTREF_CHECK(attached.attach(cache.handle()));
+  const Memory empty = memory_of(stage);
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    const std::string value = value_of(slot, stage.role(), value_size);
+    may_fail(cache.put(slot, value));
+    must_have(stage, attached, slot, value);
+  }
+  // A map is as long as what is there, or twice that. All that were too short would be as much
+  // again.
+  must_not_grow(stage,
+                "bytes that are mapped of a cache",
+                empty.mapped + 2 * slots * (value_size + 100),
+                stage.mapped());
+  LASTREF_CHECK(visit(stage, cache.handle()));
+  const Memory full = memory_of(stage);
+  for (int time = 0; time < visits; ++time) {
+    LASTREF_CHECK(visit(stage, cache.handle()));
+  }
+  must_not_grow(stage, full, memory_of(stage));
+  return first_failure({attached.first_failed(), cache.first_failed()});
+}
+
+}  // namespace
+
+Scenario a_cache_that_grows_is_mapped_once() {
+  return {
+      .name = "caches/a_cache_that_grows_is_mapped_once",
+      .sentence =
+          "A cache is read while it grows, and by many who have it for a moment: of all maps only "
+          "the last stays, and nothing of those who have gone.",
+      .rows = {"E12"},
+      .roles = {{"root", root}},
+      .kernel_only = true,  // In the sim a file that is mapped cannot grow so far.
+      .outside_matrix = "it is about many calls that other scenarios make once",
+  };
+}
+
+}  // namespace lastref::harness

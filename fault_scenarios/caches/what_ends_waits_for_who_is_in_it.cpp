@@ -1,0 +1,162 @@
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <lastref/npy.hpp>
+#include <lastref/temporary_resources.hpp>
+
+#include "fault_scenarios/caches/caches.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/caches.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// What a thread is in a call of, when it is destroyed.
+struct Ending {
+  std::string name;
+  std::atomic<bool> is_gone = false;
+  std::atomic<bool> has_gone_on = false;  ///< The thread, in the call.
+  std::atomic<bool> is_over = false;      ///< The call; for its caller, and so a little later.
+  Status said = ok();                     ///< What the call came to.
+};
+
+/// The thread is in the call, and goes on when that is to be destroyed, but not in what is gone.
+void linger(Stage& stage, Ending& ending) {
+  stage.tell("a thread is in " + ending.name);
+  stage.await(ending.name + " is to end");
+  while (ending.is_gone) {
+    stage.stay_until_killed();
+  }
+  ending.has_gone_on = true;
+}
+
+/// Those of a Stage, for a cache: its calls of the user's references are where a thread is in it.
+class LingeringReferences final : public References {
+ public:
+  LingeringReferences(Stage& stage, std::shared_ptr<Ending> ending)
+      : stage_(stage), ending_(std::move(ending)), all_(references_of(stage)) {}
+
+  using References::register_name;
+  Status register_name(const Resource& resource, const std::optional<Identity>& identity) override {
+    meet();
+    return all_->register_name(resource, identity);
+  }
+  Status identify(const Resource& resource, const std::optional<Identity>& identity) override {
+    return all_->identify(resource, identity);
+  }
+  Status hold(const Resource& resource) override { return all_->hold(resource); }
+  Status release(const Resource& resource) override {
+    meet();
+    return all_->release(resource);
+  }
+  Status forget(const Resource& resource) override { return all_->forget(resource); }
+  bool is_attributed() const noexcept override { return true; }
+
+  /// From the next call on: once.
+  void be_met() noexcept { is_met_ = true; }
+
+ private:
+  void meet() {
+    if (std::exchange(is_met_, false)) {
+      linger(stage_, *ending_);
+    }
+  }
+
+  Stage& stage_;
+  std::shared_ptr<Ending> ending_;
+  std::shared_ptr<References> all_;
+  bool is_met_ = false;
+};
+
+/// Destroys something when a thread is in `call` of it.
+Status destroy_under(Stage& stage,
+                     const std::shared_ptr<Ending>& ending,
+                     const std::function<Status()>& call,
+                     const std::function<void()>& destroy) {
+  LASTREF_TRY(thread, stage.os().start_thread([=, &stage] {
+    ending->said = stage.product().operation("use", call);
+    ending->is_over = true;
+    stage.tell("a thread is in " + ending->name);  // Whatever became of it: somebody waits.
+  }));
+  stage.await("a thread is in " + ending->name);
+  stage.tell(ending->name + " is to end");
+  may_fail(stage.product().operation("destroy", [&] {
+    destroy();
+    ending->is_gone = true;
+    return ok();
+  }));
+  if (!ending->has_gone_on && !ending->is_over) {
+    stage.refute("E9: what is destroyed waits for who is in it",
+                 "a thread is still in " + ending->name);
+    static_cast<void>(thread.release());  // It is never over.
+    return failure(std::errc::state_not_recoverable, ending->name);
+  }
+  thread->join();
+  return ending->said;
+}
+
+using Use = std::function<Status(MultiprocessFileCache&)>;
+
+Status destroy_a_cache_under(Stage& stage, const std::string& name, const Use& use) {
+  const auto ending = std::make_shared<Ending>();
+  ending->name = name;
+  const auto references = std::make_shared<LingeringReferences>(stage, ending);
+  std::unique_ptr<MultiprocessFileCache> cache;
+  LASTREF_CHECK(stage.product().operation("make a cache", [&]() -> Status {
+    LASTREF_TRY(made, MultiprocessFileCache::make(stage.os(), references, 1, cache_options(stage)));
+    cache = std::move(made);
+    return ok();
+  }));
+  references->be_met();
+  return destroy_under(
+      stage, ending, [use, used = cache.get()] { return use(*used); }, [&] { cache.reset(); });
+}
+
+Status destroy_a_manager(Stage& stage) {
+  const auto ending = std::make_shared<Ending>();
+  ending->name = "a dump";
+  std::unique_ptr<TemporaryResources> resources;
+  LASTREF_CHECK(stage.product().operation("make a manager", [&]() -> Status {
+    LASTREF_TRY(made,
+                TemporaryResources::make(
+                    stage.os(), references_of(stage), {.root = stage.folder(), .context = "call"}));
+    resources = std::move(made);
+    return ok();
+  }));
+  const auto publish = [&stage, ending, used = resources.get()] {
+    return status_of(used->publish([&](os::Fd file) {
+      linger(stage, *ending);
+      return write_npy(stage.os(), file, numbered());
+    }));
+  };
+  return destroy_under(stage, ending, publish, [&] { resources.reset(); });
+}
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  const Status dumped = destroy_a_manager(stage);
+  const Status preserved = destroy_a_cache_under(
+      stage, "a preserve", [](auto& cache) { return status_of(cache.preserve("kept", true)); });
+  const Status closed =
+      destroy_a_cache_under(stage, "a close", [](auto& cache) { return cache.close(); });
+  return first_failure({dumped, preserved, closed});
+}
+
+}  // namespace
+
+Scenario what_ends_waits_for_who_is_in_it() {
+  return {
+      .name = "caches/what_ends_waits_for_who_is_in_it",
+      .sentence =
+          "A manager of arrays and a cache are destroyed while another thread dumps, preserves or "
+          "closes: each waits for that, at whatever step, and nothing is left.",
+      .rows = {"E9"},
+      .roles = {{"root", root}},
+      .kernel_only = true,  // What goes on in what is gone ends its program.
+      .stays = {"file:kept"},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,45 @@
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/growth.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::size_t large_one = std::size_t{4} << 20U;  // bytes
+/// bytes; what a reader may keep for the next message, and some for the heap.
+constexpr std::uint64_t kept_max = std::uint64_t{3} << 19U;
+
+Status echo(Stage& stage, Jobs& jobs, std::size_t size) {
+  const Value sent = std::string(size, 'x');
+  const Outcome<List> outcome = jobs.run("run", {{"echo", {sent}}});
+  if (outcome && outcome->front() != Value(List{sent})) {
+    stage.refute("no-corruption: what comes back is what was sent", "something else");
+  }
+  return status_of(outcome);
+}
+
+Status root(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  Jobs jobs(stage);
+  LASTREF_CHECK(echo(stage, jobs, 1));
+  const Memory before = memory_of(stage);
+  const Status run = echo(stage, jobs, large_one);
+  must_not_grow(stage, before, memory_of(stage), kept_max);
+  return first_failure({run, jobs.end()});
+}
+
+}  // namespace
+
+Scenario a_large_message_gives_its_memory_back() {
+  return {
+      .name = "jobs/a_large_message_gives_its_memory_back",
+      .sentence =
+          "A worker sends back what is far larger than all before: when the result is gone, so is "
+          "the memory that it was received in, though the workers stay.",
+      .rows = {"E12"},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .outside_matrix = "it is about size: too many sites",
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,45 @@
+#include <optional>
+#include <string>
+
+#include "fault_scenarios/jobs/jobs.hpp"
+#include "fault_scenarios/support/jobs.hpp"
+
+namespace lastref::harness {
+namespace {
+
+Status root(Stage& stage) {
+  std::optional<Session> first = Session::lead(stage.os());
+  std::optional<Session> second = Session::lead(stage.os());
+  std::string tree;
+  const auto ask = [&](const Session& session) {
+    return stage.product().operation("ask", [&]() -> Status {
+      LASTREF_TRY(its, session.tree());
+      if (!tree.empty() && its != tree) {
+        stage.refute("E3: the sessions of a process are in one tree", its + " besides " + tree);
+      }
+      tree = its;
+      return ok();
+    });
+  };
+  const Status asked = first_failure({ask(*first), ask(*second)});
+  // What a tree has lost that its root leaves is for the next start.
+  may_fail(stage.product().operation("leave", [&] {
+    second.reset();
+    first.reset();
+    return ok();
+  }));
+  return asked;
+}
+
+}  // namespace
+
+Scenario two_sessions_of_one_process() {
+  return {
+      .name = "jobs/two_sessions_of_one_process",
+      .sentence = "A program asks twice for its session: both are in the same tree.",
+      .rows = {"E3", "T1"},
+      .roles = {{"root", root}},
+  };
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,57 @@
+#include <chrono>
+
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Of the clock of the run. A member goes on trying for five seconds.
+constexpr std::chrono::seconds patience{60};
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("last.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(stage.start("starved"));
+  stage.await("it is in");
+  // Once its connection is lost, it cannot make another.
+  stage.limits().descriptors("starved", -1);
+  stage.kill("tracker");
+  const os::Instant lost = stage.os().now();
+  const Status released = product.release(file);
+  // Told when each member has announced what it holds, or has left.
+  const auto counts = product.client().counts();
+  const bool is_late = stage.os().now() - lost > patience;
+  stage.tell("the tree goes on");
+  // No refutation: in another order the tracker may look for the last time before that member does.
+  return first_failure(
+      {released,
+       status_of(counts),
+       is_late ? Status(failure(std::errc::timed_out, "E10: all waited for it")) : ok()});
+}
+
+Status starved(Stage& stage) {
+  LASTREF_CHECK(stage.product().join());
+  stage.tell("it is in");
+  stage.await("the tree goes on");
+  return ok();
+}
+
+}  // namespace
+
+Scenario a_member_cannot_go_on() {
+  return {
+      .name = "tracker/a_member_cannot_go_on",
+      .sentence =
+          "The tracker is killed, and a member has no descriptor for a connection to the next one: "
+          "it gives up its lock after a while, and the tree goes on without it.",
+      .rows = {"E10", "T6"},
+      .roles = {{"root", root}, {"starved", starved}},
+      .expected_noise = {"the tracker was killed by signal 9; starting another"},
+      .outside_matrix = "what it waits for are 250 pauses of one process, each like the other",
+  };
+}
+
+}  // namespace lastref::harness

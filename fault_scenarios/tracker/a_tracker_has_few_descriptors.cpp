@@ -1,0 +1,98 @@
+#include <chrono>
+
+#include <lastref/owners.hpp>
+
+#include "fault_scenarios/tracker/tracker.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr const char* claim = "E10: whom the tracker has no space for is told so";
+/// Longer than a tracker bears that serves nobody, and much shorter than one that does.
+constexpr std::chrono::milliseconds long_enough{600};
+
+/// As one does who is not let in for long, and has nothing to say.
+Status knock(Stage& stage) {
+  os::Os& os = stage.os();
+  LASTREF_TRY(tree, stage.product().client().tree());
+  LASTREF_TRY(socket, os.make_socket());
+  const os::UniqueFd connection(os, socket);
+  const auto connect = [&] { return os.connect(socket, tree + "/socket"); };
+  Status connected = os::retry_interrupted(connect);
+  if (failed_with(connected, std::errc::resource_unavailable_try_again)) {
+    connected = os::retry_interrupted(connect);
+  }
+  LASTREF_CHECK(connected);
+  const os::Instant until = os.now() + long_enough;
+  for (os::Instant now = os.now(); now < until; now = os.now()) {
+    LASTREF_CHECK(os::retry_interrupted([&] { return os.poll({}, until - now); }));
+  }
+  return ok();
+}
+
+Status root(Stage& stage) {
+  Product& product = stage.product();
+  const Resource file = product.file("served.bin");
+  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(product.register_name(file));
+  LASTREF_CHECK(product.make(file));
+  // Whose connection takes a number that is free between others: behind it there is no gap.
+  LASTREF_CHECK(stage.start("member"));
+  stage.await("it is a member");
+  stage.limits().descriptors("tracker", 0);
+  LASTREF_CHECK(stage.start("refused"));
+  stage.await("it was told");
+  // Nor is there one to refuse anybody with.
+  stage.limits().descriptors("tracker", -4);
+  const Status knocked = knock(stage);
+  const Status released = product.release(file);
+  stage.limits().descriptors("tracker", 16);
+  stage.tell("it is over");
+  return first_failure({knocked, released, product.client().probe()});
+}
+
+Status member(Stage& stage) {
+  Status joined = stage.product().join();
+  stage.tell("it is a member");
+  stage.await("it is over");
+  return joined;
+}
+
+Status refused(Stage& stage) {
+  const Status joined = stage.product().join();
+  stage.tell("it was told");
+  if (!stage.is_undisturbed()) {
+    return ok();
+  }
+  if (joined) {
+    stage.refute(claim, "it was let in");
+  } else if (joined.error().code != std::errc::too_many_files_open ||
+             joined.error().subject.find("the tracker has no descriptor") == std::string::npos) {
+    stage.refute(claim, describe(joined.error()));
+  }
+  return ok();
+}
+
+}  // namespace
+
+Scenario a_tracker_has_few_descriptors() {
+  return {
+      .name = "tracker/a_tracker_has_few_descriptors",
+      .sentence =
+          "A tracker has no descriptor for another connection, which is told so, and then not even "
+          "one to spare: who is there is served all the same, until some are free again.",
+      .rows = {"E10"},
+      .roles = {{"root", root}, {"member", member}, {"refused", refused}},
+      .expected_noise = {"nobody can be let in for now"},
+      // An announcement that is sent late may leave a gap, in which there is space for a
+      // connection, and none for the process that it is of: it is told so in other words.
+      .possible_noise = {"refused a connection: no descriptor is free for it",
+                         "with descriptors for which this process has no space",
+                         "no descriptor is left to spare",
+                         "to the end nobody more could be let in"},
+      .failing_operations = {"join"},
+      .outside_matrix = "its limits last, and are two faults at once without any other",
+  };
+}
+
+}  // namespace lastref::harness
