@@ -15,10 +15,11 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 21> at_the_kernel = {
+inline constexpr std::array<std::string_view, 23> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
+    "harness/explore/crash_note",  // Hears what would end the program.
     "harness/history/history_log",
     "harness/instrument/callers",  // Reads the program's stack and symbols.
     "harness/instrument/instrumented_os",
@@ -28,6 +29,7 @@ inline constexpr std::array<std::string_view, 21> at_the_kernel = {
     "harness/program/arena",    // Memory that no fork copies.
     "harness/program/program",  // Its children are its own; those of Os are nobody's.
     "property_tests/attack/other_user",
+    "property_tests/harness/explore/crash_note",
     "property_tests/harness/program/",
     "property_tests/impl/backends/embedded_test",
     "property_tests/support/process_actions",
