@@ -21,14 +21,17 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(LASTREF_COVERAGE)
 using Other = SimWorld;
 constexpr std::size_t one_in = 31;
+constexpr std::size_t tried_max = 10;
+constexpr std::uint64_t orders_tried = 2;
+constexpr std::size_t aftermaths_tried = 2;
 #else
 using Other = KernelWorld;
 constexpr std::size_t one_in = 7;
-#endif
 /// Faults of one scenario, at most: the larger ones repeat what the smaller ones have shown.
 constexpr std::size_t tried_max = 40;
 constexpr std::uint64_t orders_tried = 5;
 constexpr std::size_t aftermaths_tried = 10;
+#endif
 
 /// The names of the scenarios that both worlds can run, and whose size is not their point.
 std::vector<std::string> common() {
