@@ -39,28 +39,27 @@ Status StageCache::make(std::int64_t length, CacheOptions options) {
       "make a cache", options.is_durable ? "durable " + name_ : "", act);
 }
 
-Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
+Status StageCache::make_of_one(std::string_view operation,
+                               MakeOfOne* maker,
+                               std::int64_t length,
+                               CacheOptions options) {
   if (!options.folder) {
     options.folder = stage_.folder();
   }
-  return stage_.product().operation("make a cache", [&]() -> Status {
-    LASTREF_TRY(made,
-                lastref::make_file_cache(stage_.os(), references_of(stage_), length, options));
+  return stage_.product().operation(operation, [&]() -> Status {
+    LASTREF_TRY(made, maker(stage_.os(), references_of(stage_), length, options));
     cache_ = std::move(made);
     return ok();
   });
 }
 
+Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
+  return make_of_one("make a cache", &lastref::make_file_cache, length, std::move(options));
+}
+
 Status StageCache::make_naive_cache(std::int64_t length, CacheOptions options) {
-  if (!options.folder) {
-    options.folder = stage_.folder();
-  }
-  return stage_.product().operation("make a cache in memory", [&]() -> Status {
-    LASTREF_TRY(made,
-                lastref::make_naive_cache(stage_.os(), references_of(stage_), length, options));
-    cache_ = std::move(made);
-    return ok();
-  });
+  return make_of_one(
+      "make a cache in memory", &lastref::make_naive_cache, length, std::move(options));
 }
 
 Status StageCache::attach(const std::string& handle, bool is_loaded) {

@@ -55,7 +55,12 @@ class StageCache {
 
  private:
   using Copied = std::optional<std::vector<std::byte>>;
+  using MakeOfOne = decltype(lastref::make_file_cache);
 
+  Status make_of_one(std::string_view operation,
+                     MakeOfOne* maker,
+                     std::int64_t length,
+                     CacheOptions options);
   Result<std::optional<std::string>> noted_get(std::uint64_t slot,
                                                const std::function<Result<Copied>()>& act);
   /// The same Result, which is kept if it is the first that failed.

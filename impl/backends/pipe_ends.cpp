@@ -1,6 +1,7 @@
 #include "impl/backends/pipe_ends.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace lastref::backends {
 namespace {
@@ -26,14 +27,17 @@ Status Inbox::fill() {
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(read_));
     read_ = 0;
   }
-  scratch_.resize(chunk);
+  if (scratch_ == nullptr) {
+    scratch_ = std::make_unique_for_overwrite<std::byte[]>(chunk);
+  }
+  const std::span<std::byte> space(scratch_.get(), chunk);
   for (;;) {
-    const auto got = os::retry_interrupted([&] { return os_->read(fd_.get(), scratch_); });
+    const auto got = os::retry_interrupted([&] { return os_->read(fd_.get(), space); });
     if (!got) {
       return told(got);
     }
-    buffer_.insert(
-        buffer_.end(), scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(*got));
+    const std::span<std::byte> read = space.first(*got);
+    buffer_.insert(buffer_.end(), read.begin(), read.end());
     at_end_ = *got == 0;
     if (*got < chunk) {
       return ok();

@@ -4,8 +4,10 @@
 // ever waits: whoever has to polls. A message that its writer could not finish is none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -54,7 +56,7 @@ class Inbox {
  private:
   os::Os* os_ = nullptr;
   os::UniqueFd fd_;
-  os::Packed scratch_;  ///< What one call reads.
+  std::unique_ptr<std::byte[]> scratch_;  ///< What one call reads: pages that it fills, no more.
   os::Packed buffer_;
   std::size_t read_ = 0;  ///< bytes of it that were messages; all are given back with the last
   bool at_end_ = false;
