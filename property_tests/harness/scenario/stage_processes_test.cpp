@@ -393,7 +393,7 @@ TEST_P(StageProcesses, a_signal_that_no_process_sent_makes_a_crash) {
 }
 
 /// So many faults of a toy's matrix pass for one that is tried in both worlds; and so many orders
-/// are tried. Where it is about memory, a copy of a process costs what a hundred runs of the sim do.
+/// are tried. Where it is about memory, a copy of a process costs what a hundred runs of a sim do.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t one_in = 401;
 constexpr std::uint64_t orders_tried = 3;
