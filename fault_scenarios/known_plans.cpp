@@ -11,11 +11,26 @@ const std::vector<KnownPlan>& known_plans() {
       // Half of a worker's last answer is read when it is known to be dead.
       {.scenario = "jobs/the_last_answer_of_a_dead_worker_counts",
        .faults = {"root/read(pipe.read)#1 shorten"}},
+      // Who stood by when its polls began to fail leads when the other hearer is away.
+      {.scenario = "jobs/tasks_are_asked_for_as_they_are_run",
+       .faults = {"root/poll()#11 fail_always ENOMEM", "root/poll()#21 fail_always ENOMEM"},
+       .seed = 31},
       // One hearer ends the workers while the other one finds that it can be woken no more. Were it
       // to kill them, it would do so at the pause.
       {.scenario = "jobs/the_tracker_of_a_job_is_killed",
        .faults = {"root/read(pipe.read)#6 fail_always EIO",
                   "root/signal_process(process:worker_1)#1 pause"}},
+      // A tracker dies when nobody can join it any more, and when nothing is left but its lock.
+      {.scenario = "tracker/a_lock_is_taken_while_the_tree_ends",
+       .faults = {"tracker/unlink(socket)#1 kill_before"}},
+      {.scenario = "tracker/a_lock_is_taken_while_the_tree_ends",
+       .faults = {"tracker/unlink(lock)#1 kill_before"}},
+      // What the dead have said is not read before their death is known.
+      {.scenario = "tracker/the_last_words_of_the_dead_count",
+       .faults = {"tracker/receive(conn:root)#5 fail_once EAGAIN"}},
+      // A name is to be forgotten in the midst of its clean-up.
+      {.scenario = "tracker/a_name_is_wanted_while_it_goes",
+       .faults = {"tracker/read_folder(first)#1 pause"}},
   };
   return all;
 }

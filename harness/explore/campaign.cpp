@@ -333,6 +333,7 @@ std::optional<Job> Campaign::next_of_second_level() {
   const Together& next = pairs_left_[pairs_given_++];
   Plan made;
   made.faults = next.faults;
+  made.seed = next.seed;
   Job job = job_of(next.scenario, CampaignPhase::second_level, std::move(made));
   job.all_strike = next.all_strike;
   return job;

@@ -25,7 +25,8 @@ std::vector<Together> together(std::span<const Pair> pairs,
       continue;
     }
     Together made = {.scenario = static_cast<std::size_t>(found - scenarios.begin()),
-                     .all_strike = false};
+                     .all_strike = false,
+                     .seed = plan.seed};
     for (const std::string& text : plan.faults) {
       made.faults.push_back(parse_fault(text).value());
     }

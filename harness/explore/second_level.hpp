@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -39,6 +40,7 @@ struct Together {
   std::size_t scenario = 0;
   std::vector<Fault> faults = {};
   bool all_strike = true;  ///< Or the first one does.
+  std::optional<std::uint64_t> seed = {};
 };
 
 /// The known plans of the scenarios, and then the pairs.

@@ -218,7 +218,7 @@ void ProcessPool::listen(std::size_t at) {
     end_the_silent();
   }
   if (!ready) {
-    if (ready.error().code != std::errc::interrupted && ++self.poll_failures == poll_failures_max) {
+    if (ready.error().code != std::errc::interrupted && ++self.poll_failures >= poll_failures_max) {
       give_in(at, ready.error());
     }
     return;

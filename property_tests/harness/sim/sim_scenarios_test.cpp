@@ -165,6 +165,24 @@ TEST(SimScenarios, no_space_to_wait_in_for_a_moment_kills_no_worker_that_leaves_
   EXPECT_GT(polls, 10U);
 }
 
+/// Its polls have failed while it stood by, and do so when the other hearer is away and it leads.
+TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
+  Plan plan;
+  for (const char* fault :
+       {"root/poll()#11 fail_always ENOMEM", "root/poll()#21 fail_always ENOMEM"}) {
+    plan.faults.push_back(parse_fault(fault).value());
+  }
+  SimWorld world;
+  std::size_t struck = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    plan.seed = seed;
+    const Outcome outcome = world.run(tasks_are_asked_for_as_they_are_run(), plan);
+    EXPECT_TRUE(outcome.findings.empty()) << seed << ": " << outcome.findings.front().seen;
+    struck += outcome.faults_fired == plan.faults.size() ? 1U : 0U;
+  }
+  EXPECT_GT(struck, 50U);
+}
+
 /// Whether the want is the process's own or the system's.
 TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
   for (const char* error : {"EMFILE", "ENFILE"}) {
