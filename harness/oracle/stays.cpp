@@ -1,6 +1,7 @@
 // stays: what was forgotten, and what is another's, is left alone.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/oracles.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 /// What was done with a name, as far as operations tell.
 struct Given {
-  bool is_counted = false;
+  std::set<std::uint16_t> holders;  ///< who have counted it since it was last forgotten
   bool is_made = false;
   bool is_known = false;     ///< It was said which thing it is,
   bool is_anothers = false;  ///< and then another one got the name.
@@ -22,14 +23,24 @@ Judgement stays(const Evidence& evidence) {
   std::map<std::string_view, Given> all;  // by the resource as operations have it
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
-    if (record.kind == RecordKind::operation_begin &&
-        (record.name == "register" || record.name == "hold")) {
-      all[text].is_counted = true;
+    const bool gives_up_its_lock =
+        record.kind == RecordKind::end && record.call == Call::close && record.object == "lock";
+    if (gives_up_its_lock || is_fact(record, fact::died)) {
+      // Its references end with it. If one was the last, what was made goes, and a process that
+      // asks later to forget it comes too late.
+      for (auto& [resource, given] : all) {
+        given.is_made = given.is_made && !given.holders.contains(record.process);
+      }
+    } else if (record.kind == RecordKind::operation_begin &&
+               (record.name == "register" || record.name == "hold")) {
+      all[text].holders.insert(record.process);
     } else if (record.kind == RecordKind::operation_begin && record.name == "release") {
       all[text].is_made = false;  // If it was the last one, what was made goes.
     } else if (record.kind == RecordKind::operation_end && record.error == 0) {
       Given& given = all[text];
-      given.is_counted = given.is_counted && record.name != "forget";
+      if (record.name == "forget") {
+        given.holders.clear();
+      }
       given.is_known = given.is_known || record.name == "identify";
       given.is_made = given.is_made || record.name == "make";
       given.is_anothers = given.is_anothers || (record.name == "replace" && given.is_known);
@@ -39,7 +50,7 @@ Judgement stays(const Evidence& evidence) {
   for (const auto& [resource, given] : all) {
     const std::string_view path =
         resource.substr(std::min(resource.find(':') + 1, resource.size()));
-    const bool must_stay = given.is_anothers || (given.is_made && !given.is_counted);
+    const bool must_stay = given.is_anothers || (given.is_made && given.holders.empty());
     if (!must_stay || !may_stay(evidence.scenario, path)) {
       continue;
     }

@@ -131,6 +131,18 @@ TEST_F(OracleTest, what_is_counted_or_nobody_made_or_leaves_on_purpose_need_not_
       IsEmpty());
 }
 
+TEST_F(OracleTest, what_went_with_its_last_holder_is_forgotten_too_late_E4_T3) {
+  scenario_.stays = {"file:a.bin"};
+  const Story held = Story().says(root, "register").says(root, "make");
+  const auto forgotten = [](Story story) { return story.says(client, "forget"); };
+  EXPECT_THAT(judged(oracle::stays, forgotten(Story(held).died(root, "killed"))), IsEmpty());
+  EXPECT_THAT(
+      judged(oracle::stays, forgotten(Story(held).crossed(root, Call::close, "").on("lock"))),
+      IsEmpty());
+  EXPECT_THAT(judged(oracle::stays, forgotten(Story(held).died(tracker, "killed"))), SizeIs(1));
+  EXPECT_THAT(judged(oracle::stays, forgotten(held).died(root, "killed")), SizeIs(1));
+}
+
 TEST_F(OracleTest, what_an_outsider_put_in_the_place_of_what_is_known_has_to_stay_E4) {
   scenario_.stays = {"file:a.bin"};
   const Story known = Story().says(root, "register").says(root, "make").says(root, "identify");
