@@ -70,10 +70,6 @@ bool LateStores::is_seen_by_all(const Store& store) const {
   });
 }
 
-void LateStores::drop_what_all_see() {
-  std::erase_if(stores_, [&](const Store& store) { return is_seen_by_all(store); });
-}
-
 void LateStores::add(const SimProcess& writer,
                      const std::shared_ptr<Inode>& inode,
                      std::uint64_t offset,
@@ -104,6 +100,10 @@ void LateStores::show(Which which) {
   if (viewer != nullptr) {
     enter(*viewer);
   }
+}
+
+void LateStores::drop_what_all_see() {
+  show([&](const Store& store) { return is_seen_by_all(store); });
 }
 
 void LateStores::release(const SimProcess& process) {

@@ -195,6 +195,17 @@ TEST_F(LateStoresTest, the_dead_leave_nothing_that_is_late) {
   EXPECT_EQ(kernel_.late.size(), 0U);
 }
 
+TEST_F(LateStoresTest, who_ends_its_map_before_it_saw_a_store_does_not_undo_it) {
+  as(*writer_, [&] { write("new value", value_at); });
+  as(*reader_, [&] {
+    EXPECT_EQ(value_in_map(), "old value");
+    EXPECT_TRUE(kernel_.unmap(*reader_, map_));
+    kernel_.late.release(*reader_);
+  });
+  EXPECT_EQ(kernel_.late.size(), 0U);
+  as(*writer_, [&] { EXPECT_EQ(value_in_map(), "new value"); });
+}
+
 TEST_F(LateStoresTest, nothing_is_late_that_nobody_else_has_mapped) {
   kernel_.close_all(*reader_);
   as(*writer_, [&] { write("new value", value_at); });
