@@ -139,6 +139,7 @@ class Daemon {
   std::vector<Parked> forgets_;    // to be done when what others had sent by then has been read
   std::set<Resource> tombstones_;  // forgotten, while somebody may believe that it holds them
   std::set<Resource> left_;        // could not be cleaned up
+  std::set<Resource> put_off_;     // could not be forgotten, and nobody counts them
   std::set<Resource> abandoned_;   // doomed because their holder was gone, not released
   MemberId last_member_ = nobody;
   ConnectionId last_connection_ = 0;

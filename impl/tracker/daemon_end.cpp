@@ -108,7 +108,10 @@ Status Daemon::end() {
   if (accept_failures_ > 0) {
     lines.emplace_back("lastref tracker: to the end nobody more could be let in");
   }
-  for (const Resource& name : registry_.take_all_doomed()) {
+  std::vector<Resource> names = registry_.take_all_doomed();
+  names.insert(names.end(), put_off_.begin(), put_off_.end());
+  order_for_cleanup(names);
+  for (const Resource& name : names) {
     cleaner_.add(name, ledger_.identity_of(name));
   }
   while (!cleaner_.empty()) {

@@ -160,6 +160,7 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
     // From here on it is a name in use. What is refused is cleaned up as it would have been.
     cleaner_.cancel(entry.resource);
     left_.erase(entry.resource);
+    put_off_.erase(entry.resource);
     registry_.add(*connection.member, entry.resource, entry.count);
     abandoned_.erase(entry.resource);
   }
@@ -267,7 +268,7 @@ bool Daemon::renounce(const Message& message) {
 void Daemon::leave_to_the_end(std::span<const Entry> entries) {
   for (const Entry& entry : entries) {
     if (!registry_.knows(entry.resource) && ledger_.contains(entry.resource)) {
-      left_.insert(entry.resource);
+      put_off_.insert(entry.resource);
     }
   }
 }
@@ -279,7 +280,7 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
       answer(connection, message.id, struck.error().code);
       return;
     }
-    const bool was_left = left_.erase(entry.resource) > 0;
+    const bool was_left = left_.erase(entry.resource) + put_off_.erase(entry.resource) > 0;
     abandoned_.erase(entry.resource);  // Its holder may have died, and its doom never come.
     const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
     for (const MemberId holder : holders) {
