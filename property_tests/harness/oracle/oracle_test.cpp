@@ -87,6 +87,25 @@ TEST_F(OracleTest, what_failed_once_or_for_others_is_no_reason_to_stay) {
   EXPECT_THAT(leaks(Story().injected(tracker, Call::write_at, EIO).all_end()), SizeIs(1));
 }
 
+TEST_F(OracleTest, what_is_refused_less_often_than_a_tracker_tries_has_to_go_T7) {
+  left_ = {"/run/a.bin"};
+  const auto leaks_after = [this](const char* first, const char* second) {
+    plan_.faults = {parse_fault(first).value(), parse_fault(second).value()};
+    return leaks(Story().injected(tracker, Call::unlink, plan_.faults[0].error).all_end());
+  };
+  constexpr const char* refused = "tracker/unlink(a.bin)#1 fail_once EACCES";
+  EXPECT_THAT(leaks_after(refused, "tracker/unlink(a.bin)#2 fail_once EPERM"), SizeIs(1));
+  for (const char* another : {"tracker/unlink(a.bin)#2 fail_once EIO",
+                              "tracker/unlink(b.bin)#1 fail_once EACCES",
+                              "tracker/open(a.bin)#1 fail_once EACCES",
+                              "tracker/unlink(a.bin)#2 fail_always EACCES",
+                              "root/unlink(a.bin)#1 fail_once EACCES"}) {
+    EXPECT_THAT(leaks_after(refused, another), IsEmpty()) << another;
+  }
+  plan_.faults.assign(10, parse_fault(refused).value());
+  EXPECT_THAT(leaks(Story().injected(tracker, Call::unlink, EACCES).all_end()), IsEmpty());
+}
+
 TEST_F(OracleTest, a_root_that_cannot_start_another_tracker_leaves_it_to_the_next_start) {
   left_ = {"/run/a.bin"};
   plan_.faults = {parse_fault("root/spawn(tracker)#2 fail_once EAGAIN").value()};
