@@ -31,6 +31,20 @@ const std::vector<KnownPlan>& known_plans() {
       // A name is to be forgotten in the midst of its clean-up.
       {.scenario = "tracker/a_name_is_wanted_while_it_goes",
        .faults = {"tracker/read_folder(first)#1 pause"}},
+      // The other name is registered again while it waits for its turn.
+      {.scenario = "tracker/a_name_is_wanted_while_it_goes",
+       .faults = {"tracker/make_pipe()#1 pause"},
+       .seed = 12},
+      // A name cannot be unlinked, time and again: the end of the tree is another try.
+      {.scenario = "tracker/the_last_process_leaves_each_type",
+       .faults = {"tracker/unlink_shm(lastref-left)#1 fail_once EACCES",
+                  "tracker/unlink_shm(lastref-left)#2 fail_once EACCES",
+                  "tracker/unlink_shm(lastref-left)#3 fail_once EACCES"}},
+      // There is no thread for the clean-up.
+      {.scenario = "tracker/a_huge_folder_keeps_nobody_waiting",
+       .faults = {"tracker/start_thread()#1 fail_once EAGAIN"}},
+      // Two threads find that a cache has outgrown its map.
+      {.scenario = "caches/threads_share_a_cache", .faults = {"root/word_load()#8 pause"}},
   };
   return all;
 }

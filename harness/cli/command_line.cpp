@@ -174,7 +174,7 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
       ->capture_default_str();
   verb->add_option("--ambient", options.ambient, "In which kind of processes; the gate lists them")
       ->type_name("NAME");
-  verb->add_flag("--trace", options.trace, "Print every call");
+  verb->add_flag("--trace", options.trace, "Print every call, and the probes that were seen");
   return verb;
 }
 

@@ -96,8 +96,8 @@ class Gate {
   bool choose_scenarios() {
     campaign_.scenarios = select(options_.scenario, options_.row);
     campaign_.all_scenarios = options_.scenario.empty() && options_.row.empty();
-    // A simulated kernel cannot meet all of them, and a few cells of a seed need not.
-    const bool meets_all = invocation_.worlds.kind() == "kernel" && options_.full;
+    // A simulated kernel cannot meet all of them.
+    const bool meets_all = invocation_.worlds.kind() == "kernel";
     campaign_.probes = !campaign_.all_scenarios ? ProbeDemand::counted
                        : meets_all              ? ProbeDemand::required
                                                 : ProbeDemand::listed;
