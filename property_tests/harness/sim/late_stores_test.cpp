@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <lastref/owners.hpp>
+
 #include "harness/sim/sim_kernel.hpp"
 
 namespace lastref::harness::sim {
