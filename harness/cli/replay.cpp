@@ -1,13 +1,8 @@
 // replay: one run of one scenario, with the faults and answers that are given.
 #include <algorithm>
 #include <iostream>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <lastref/probe.hpp>
 
 #include "harness/choice/choices.hpp"
 #include "harness/cli/names.hpp"
@@ -19,16 +14,6 @@
 
 namespace lastref::harness {
 namespace {
-
-std::vector<std::string_view> names_of(const ProbeSet& seen) {
-  std::vector<std::string_view> names;
-  for (std::size_t at = 0; at < probe_rows().size(); ++at) {
-    if (seen.test(at)) {
-      names.push_back(probe_rows()[at].name);
-    }
-  }
-  return names;
-}
 
 class Replay {
  public:
@@ -59,7 +44,7 @@ class Replay {
       for (const Crossing& crossing : outcome.crossings) {
         std::cout << to_text(crossing) << '\n';
       }
-      std::cout << fmt::format("probes: {}\n", fmt::join(names_of(outcome.probes), ", "));
+      std::cout << "probes: " << names_of(outcome.probes) << '\n';
     }
     if (!outcome.standard_error.empty()) {
       std::cout << "standard error of the run:\n" << outcome.standard_error << '\n';

@@ -59,16 +59,6 @@ std::string difference_of_crossings(const std::vector<Crossing>& one,
                      right == other.end() ? "none" : to_text(*right));
 }
 
-std::string names_of(const ProbeSet& probes) {
-  std::string names;
-  for (const ProbeRow& row : probe_rows()) {
-    if (probes.test(static_cast<std::size_t>(row.probe))) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-    }
-  }
-  return names.empty() ? "none" : names;
-}
-
 std::string difference_of_probes(const ProbeSet& one, const ProbeSet& other) {
   return fmt::format("one alone saw these probes: {}; the other: {}",
                      names_of(one & ~other),

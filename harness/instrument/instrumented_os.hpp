@@ -28,15 +28,10 @@
 #include "harness/instrument/every_call.hpp"
 #include "harness/instrument/fd_names.hpp"
 #include "harness/instrument/interceptor.hpp"
+#include "harness/journal/record.hpp"
 #include "impl/os/kernel_os_exit.hpp"
 
 namespace lastref::harness {
-
-/// Whether it takes a name away.
-constexpr bool removes(Call call) noexcept {
-  return call == Call::unlink || call == Call::remove_folder || call == Call::unlink_shm ||
-         call == Call::unlink_semaphore;
-}
 
 class InstrumentedOs final : public EveryCall<InstrumentedOs> {
  public:
@@ -189,7 +184,7 @@ AnswerOf<call> InstrumentedOs::every(Given&&... given) noexcept {
   const Subject subject = of(about(given...), path);
   if constexpr (!can_fail<call>) {
     return cross_surely(call, subject.object, [&] { return CallOf<call>::make(inner_, given...); });
-  } else if constexpr (removes(call)) {
+  } else if constexpr (is_removal(call)) {
     return remove(call, subject, [&] { return CallOf<call>::make(inner_, given...); });
   } else {
     return cross(call, subject, [&](auto&, const Injection& injection) {

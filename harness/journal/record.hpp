@@ -155,6 +155,12 @@ inline bool is_tracker(const Record& record) noexcept {
   return record.role.view().starts_with("tracker");
 }
 
+/// Whether a call takes a name away.
+constexpr bool is_removal(Call call) noexcept {
+  return call == Call::unlink || call == Call::remove_folder || call == Call::unlink_shm ||
+         call == Call::unlink_semaphore;
+}
+
 /// "tracker unlink(a.bin)#1 = ENOENT (injected)", for people.
 std::string to_text(const Record& record);
 

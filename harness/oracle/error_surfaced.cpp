@@ -14,11 +14,6 @@
 namespace lastref::harness::oracle {
 namespace {
 
-bool is_removal(Call call) noexcept {
-  return call == Call::unlink || call == Call::remove_folder || call == Call::unlink_shm ||
-         call == Call::unlink_semaphore;
-}
-
 /// Whether `later` closes what `failed` could not use: a connection is given up for another, and
 /// what that one has to tell is refcount-exact's to judge; and the end of a pipe of its own wakes a
 /// thread as well as a byte in it.

@@ -53,8 +53,8 @@ void Holdings::read(const Record& record) {
       read_operation(record);
       break;
     case RecordKind::end:
-      if (record.call == Call::close && record.object == "lock") {
-        drop_all(record.process, /*certainly=*/false);  // Who gives up its lock has left the tree.
+      if (gives_up_lock(record)) {
+        drop_all(record.process, /*certainly=*/false);
       }
       return;
     case RecordKind::begin:

@@ -19,6 +19,11 @@
 
 namespace lastref::harness::oracle {
 
+/// Whether a process gives up its lock: by that it leaves the tree, and its references end.
+inline bool gives_up_lock(const Record& record) noexcept {
+  return record.kind == RecordKind::end && record.call == Call::close && record.object == "lock";
+}
+
 struct Range {
   std::int64_t least = 0;
   std::int64_t most = 0;

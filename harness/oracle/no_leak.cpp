@@ -15,18 +15,16 @@ namespace {
 /// none so often, but no plan makes as many faults there.
 constexpr std::size_t attempts = 10;
 
-/// Whether all that goes wrong is that one name may not be taken away, fewer times than the tracker
-/// tries.
-bool is_one_refusal(std::span<const Fault> faults) {
-  const auto refuses = [&](const Fault& fault) {
-    const bool takes_away =
-        fault.site.name.starts_with("unlink") || fault.site.name == name_of(Call::remove_folder);
-    return takes_away && fault.kind == FaultKind::fail_once &&
-           (fault.error == EACCES || fault.error == EPERM) &&
-           base_of(fault.site.role) == "tracker" && fault.site.name == faults.front().site.name &&
-           fault.site.object == faults.front().site.object;
+/// Whether all that goes wrong is that the tracker may not take away one name, fewer times than it
+/// tries. `record` is of one of the faults.
+bool is_one_refusal(std::span<const Fault> faults, const Record& record) {
+  const auto refuses = [&first = faults.front().site](const Fault& fault) {
+    return fault.kind == FaultKind::fail_once && (fault.error == EACCES || fault.error == EPERM) &&
+           base_of(fault.site.role) == base_of(first.role) && fault.site.name == first.name &&
+           fault.site.object == first.object;
   };
-  return faults.size() < attempts && std::ranges::all_of(faults, refuses);
+  return is_tracker(record) && is_removal(record.call) && faults.size() < attempts &&
+         std::ranges::all_of(faults, refuses);
 }
 
 /// Whether a planned error may be why names stay: the tracker cannot do without the call, or it was
@@ -42,7 +40,7 @@ bool may_leave(const Evidence& evidence, const Record& record) {
         return fault.kind == FaultKind::fail_in_all;
       });
   return is_in_all || is_needed ||
-         (has_two_faults(evidence) && !is_one_refusal(evidence.plan.faults));
+         (has_two_faults(evidence) && !is_one_refusal(evidence.plan.faults, record));
 }
 
 /// Why nobody could clean up at once: what it takes was made to fail, the whole tree was killed, or

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "harness/oracle/holdings.hpp"
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/oracles.hpp"
 
@@ -23,9 +24,7 @@ Judgement stays(const Evidence& evidence) {
   std::map<std::string_view, Given> all;  // by the resource as operations have it
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
-    const bool gives_up_its_lock =
-        record.kind == RecordKind::end && record.call == Call::close && record.object == "lock";
-    if (gives_up_its_lock || is_fact(record, fact::died)) {
+    if (gives_up_lock(record) || is_fact(record, fact::died)) {
       // Its references end with it. If one was the last, what was made goes, and a process that
       // asks later to forget it comes too late.
       for (auto& [resource, given] : all) {

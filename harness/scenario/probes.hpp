@@ -5,6 +5,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <string>
 
 namespace lastref::harness {
 
@@ -12,5 +13,8 @@ inline constexpr std::size_t probes_max = 128;
 
 /// Bit i is row i of probes.def.
 using ProbeSet = std::bitset<probes_max>;
+
+/// "count_reached_three, register_waited", in the order of the table; "none".
+std::string names_of(const ProbeSet& probes);
 
 }  // namespace lastref::harness
