@@ -11,31 +11,33 @@ CleanResults::OfScenario& CleanResults::of(const std::string& scenario) {
   return scenarios_[scenario];
 }
 
-void CleanResults::learn(World& world,
-                         const Scenario& scenario,
-                         const std::vector<Plan>& plans,
-                         OfScenario& mine) {
-  for (const Plan& plan : plans) {
-    const Outcome outcome = world.run(scenario, plan);
+bool CleanResults::learn(World& world, const Scenario& scenario, OfScenario& mine) {
+  if (mine.next == mine.plans.size() && !std::exchange(mine.has_pauses, true)) {
+    Plan clean;
+    clean.wants_crossings = true;
     ++runs_;
-    if (outcome.results) {
-      mine.possible.add(*outcome.results);
-    }
+    std::ranges::move(more_plans_to_compare(world.run(scenario, clean).crossings),
+                      std::back_inserter(mine.plans));
   }
+  if (mine.next == mine.plans.size()) {
+    return false;
+  }
+  ++runs_;
+  const Outcome outcome = world.run(scenario, mine.plans[mine.next++]);
+  if (outcome.results) {
+    mine.possible.add(*outcome.results);
+  }
+  return true;
 }
 
 Judgement CleanResults::compare(World& world, const Scenario& scenario, const RunResults& results) {
   OfScenario& mine = of(scenario.name);
   const std::lock_guard held(mine.mutex);
-  if (!std::exchange(mine.has_some, true)) {
-    learn(world, scenario, clean_plans_to_compare(), mine);
+  if (mine.next == 0) {
+    learn(world, scenario, mine);
   }
   Judgement judgement = oracle::compare(results, mine.possible);
-  if (!judgement.findings.empty() && !std::exchange(mine.has_more, true)) {
-    Plan clean;
-    clean.wants_crossings = true;
-    ++runs_;
-    learn(world, scenario, more_plans_to_compare(world.run(scenario, clean).crossings), mine);
+  while (!judgement.findings.empty() && learn(world, scenario, mine)) {
     judgement = oracle::compare(results, mine.possible);
   }
   return judgement;

@@ -1,7 +1,8 @@
 // ComparedWorld: runs a scenario in another world, and lets clean runs say whether a fault that
 // nobody may notice has changed what it came to.
 //
-// What clean runs come to is learned when it is first asked for, once for all worlds of a kind.
+// What clean runs come to is learned once for all worlds of a kind, run by run, and no more of it
+// than is asked for: what one clean run has come to is possible, whatever others come to.
 #pragma once
 
 #include <atomic>
@@ -21,8 +22,8 @@ namespace lastref::harness {
 /// Worlds in several threads share it.
 class CleanResults {
  public:
-  /// What `results` are, beside clean runs of the scenario. Those are made in `world`, if they were
-  /// not made before; and more of them if the first ones had nothing like it.
+  /// What `results` are, beside clean runs of the scenario. More of those are made in `world` while
+  /// the ones before had nothing like it.
   Judgement compare(World& world, const Scenario& scenario, const RunResults& results);
   /// Runs that were made for it.
   std::size_t runs() const noexcept { return runs_; }
@@ -31,14 +32,13 @@ class CleanResults {
   struct OfScenario {
     std::mutex mutex;
     PossibleResults possible = {};
-    bool has_some = false;
-    bool has_more = false;
+    std::vector<Plan> plans = clean_plans_to_compare();
+    std::size_t next = 0;  ///< of the plans
+    bool has_pauses = false;
   };
 
-  void learn(World& world,
-             const Scenario& scenario,
-             const std::vector<Plan>& plans,
-             OfScenario& mine);
+  /// Makes one more clean run; false if there is none that has not been made.
+  bool learn(World& world, const Scenario& scenario, OfScenario& mine);
   OfScenario& of(const std::string& scenario);
 
   std::mutex mutex_;  ///< of the map
