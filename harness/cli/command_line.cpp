@@ -85,10 +85,8 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
           "--require", options.required, "Worlds that must be fully available; else exit 2")
       ->delimiter(',')
       ->check(CLI::IsMember({"kernel", "sim"}));
-  verb->add_option("--worlds",
-                   options.worlds,
-                   "Worlds that run side by side. Not given: two per core, or one per core if they "
-                   "are simulated")
+  verb->add_option(
+          "--worlds", options.worlds, "Worlds that run side by side. Not given: one per core")
       ->check(CLI::Range(1, 64));
   verb->add_option(
           "--world", options.world, "Which world runs it: real processes, or a simulated kernel")

@@ -30,10 +30,10 @@ std::string_view value_after(std::span<const char* const> arguments, std::string
   return found;
 }
 
-/// A world of real processes waits now and then, and leaves its core to a second one.
-unsigned number_of_worlds(std::span<const char* const> arguments, bool simulated) {
+/// One a core: worlds hardly wait, and a second one would take its turns from the first.
+unsigned number_of_worlds(std::span<const char* const> arguments) {
   const std::string_view text = value_after(arguments, "--worlds");
-  unsigned number = std::thread::hardware_concurrency() * (simulated ? 1 : 2);
+  unsigned number = std::thread::hardware_concurrency();
   std::from_chars(text.data(), text.data() + text.size(), number);
   return std::clamp(number, 1U, worlds_most);
 }
@@ -52,7 +52,7 @@ Worlds Worlds::start(std::span<const char* const> arguments) {
   if (value_after(arguments, "--world") == "sim") {
     worlds.kind_ = "sim";
   }
-  const unsigned number = verb == "gate" ? number_of_worlds(arguments, worlds.kind_ == "sim") : 1;
+  const unsigned number = verb == "gate" ? number_of_worlds(arguments) : 1;
   if (verb == "gate" && worlds.kind_ == "kernel") {
     worlds.bare_loops_ = bare_loops_per_second(loops_at_start);
   }
