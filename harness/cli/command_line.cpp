@@ -24,6 +24,7 @@ constexpr std::string_view codes =
     "different runs.";
 constexpr int fd_most = 1 << 20;
 constexpr int mutants_drawn_most = 10000;
+constexpr double least_share = 0.001;
 
 /// Refuses what is no number above 0.
 CLI::Validator above_zero() {
@@ -66,6 +67,14 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
                  options.full,
                  "Every fault of every scenario. Not given: each at one of the crossings that the "
                  "same calls of the program lead to, unless --scenario or --row is");
+  verb->add_option("--share",
+                   options.share,
+                   fmt::format("What is drawn, by the seed, of the faults after a fault, of the "
+                               "scenarios in other ambients, and of the usual random runs. Not "
+                               "given: 1 for all of them, but {} of everything in real processes "
+                               "without --full",
+                               share_of_real_processes))
+      ->check(CLI::Range(least_share, 1.0));
   verb->add_flag("--first", options.first, "Stop at the first violation");
   verb->add_option("--json", options.json, "Report for programs, as JSON; - is standard output")
       ->type_name("FILE");

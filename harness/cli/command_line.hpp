@@ -31,11 +31,16 @@ struct ExploreOptions {
   bool all = false;
 };
 
+/// What a gate of real processes draws of the second level, so that it ends within two minutes on
+/// two cores, where it is not told to look at less, or at everything.
+inline constexpr double share_of_real_processes = 0.1;
+
 struct GateOptions {
   std::optional<double> budget;  ///< seconds; none: until all is done
   std::string scenario;
   std::string row;
   bool full = false;
+  std::optional<double> share;  ///< none: what is usual
   bool first = false;
   std::string json;
   std::string junit;

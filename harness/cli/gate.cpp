@@ -72,6 +72,7 @@ class Gate {
     campaign_.progress = [&line](const CampaignProgress& progress) { line.show(progress); };
     // Who names scenarios wants to see everything in them.
     campaign_.full = options_.full || !options_.scenario.empty() || !options_.row.empty();
+    campaign_.share = options_.share.value_or(usual_share());
     campaign_.known = known_plans();
     campaign_.budget = options_.budget;
     campaign_.seed = options_.seed;
@@ -93,6 +94,12 @@ class Gate {
   }
 
  private:
+  double usual_share() const {
+    const bool is_long = invocation_.worlds.kind() == "kernel" && !campaign_.full &&
+                         options_.ambient.empty() && !campaign_.only_ambients;
+    return is_long ? share_of_real_processes : 1;
+  }
+
   bool choose_scenarios() {
     campaign_.scenarios = select(options_.scenario, options_.row);
     campaign_.all_scenarios = options_.scenario.empty() && options_.row.empty();

@@ -8,12 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "harness/explore/ambient_runs.hpp"
 #include "harness/explore/compared_world.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/explore/memory.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/explore/second_level.hpp"
+#include "harness/explore/share.hpp"
 #include "harness/explore/site_matrix.hpp"
 #include "harness/explore/tally.hpp"
 
@@ -25,12 +27,17 @@ constexpr std::size_t twice_every = 64;
 /// The share of a budget in which clean runs are made twice.
 constexpr double share_of_second_runs = 0.5;
 
-/// One scenario in one ambient, with a fault or none.
-struct Setting {
-  std::size_t ambient = 0;
-  std::size_t scenario = 0;
-  std::optional<Fault> kill = {};
-};
+std::string count_of(std::size_t scenarios) {
+  return scenarios == 1 ? "1 scenario" : fmt::format("{} scenarios", scenarios);
+}
+
+/// None: until the budget is spent.
+std::optional<std::size_t> most_random_runs(const CampaignOptions& options) {
+  if (options.random_runs_max || options.budget) {
+    return options.random_runs_max;
+  }
+  return static_cast<std::size_t>(options.share * random_runs_usual);
+}
 
 class Campaign {
  public:
@@ -39,7 +46,9 @@ class Campaign {
         options_(options),
         memory_(options.memory == nullptr ? own_memory_ : *options.memory),
         started_(now()),
-        tally_(worlds.front()->name()) {}
+        share_(options.share, options.seed),
+        tally_(worlds.front()->name()),
+        ambient_runs_(options, report_) {}
 
   Report run() {
     begin();
@@ -106,6 +115,7 @@ class Campaign {
   ProgressFile own_memory_;  ///< In no file: if nobody gave one.
   ProgressFile& memory_;
   double started_;
+  Share share_;
   Tally tally_;
   Report report_;
   std::vector<ScenarioMatrix> matrices_;  ///< One a scenario
@@ -121,8 +131,7 @@ class Campaign {
   std::size_t small_given_ = 0;
   std::size_t big_given_ = 0;
   bool big_is_at_work_ = false;
-  std::vector<Setting> settings_;  ///< What runs in ambients; first all clean ones.
-  std::size_t settings_given_ = 0;
+  AmbientRuns ambient_runs_;
   std::size_t clean_once_ = 0;  ///< Scenarios whose second clean run was dropped
   std::size_t jobs_made_ = 0;
   std::size_t done_in_phase_ = 0;
@@ -134,6 +143,7 @@ void Campaign::begin() {
   report_.all_scenarios = options_.all_scenarios;
   report_.probe_demand = options_.probes;
   report_.seed = options_.seed;
+  report_.share = options_.share;
   report_.kills_in_ambient = options_.full ? kills_in_ambient_of_all : kills_in_ambient;
   for (const Scenario* each : options_.scenarios) {
     report_.scenarios.push_back({.name = each->name,
@@ -311,7 +321,8 @@ void Campaign::execute(const Done& done) {
 
 void Campaign::run_second_level() {
   pairs_ = second_level_->pairs();
-  for (Together& each : together(pairs_, options_.scenarios, options_.known)) {
+  report_.second_level_whole = pairs_.size();
+  for (Together& each : together(share_.draw_of(pairs_), options_.scenarios, options_.known)) {
     report_.second_level.plan(each.faults.back());
     if (memory_.has(scenario(each.scenario).name, each.faults)) {
       report_.second_level.execute(each.faults.back());
@@ -355,75 +366,31 @@ void Campaign::execute_pair(const Done& done) {
 /// Clean ones first; the others follow from them.
 void Campaign::run_ambients() {
   const std::size_t runs_before = report_.runs;
-  for (std::size_t ambient = 0; ambient < options_.ambients.size(); ++ambient) {
-    const Ambient& each = *options_.ambients[ambient];
-    report_.ambients.push_back({.name = std::string(each.name),
-                                .sentence = std::string(each.sentence),
-                                .differs = std::string(each.differs)});
-    for (const std::size_t index : small_) {
-      if (each.can_play(scenario(index).name)) {
-        settings_.push_back({.ambient = ambient, .scenario = index});
-        report_.ambients.back().runs.total += 1 + report_.kills_in_ambient;
-      }
-    }
-  }
-  const std::size_t clean_ones = settings_.size();
-  say(CampaignPhase::ambients, clean_ones * (1 + report_.kills_in_ambient));
-  work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
-  if (settings_.size() > clean_ones) {
+  ambient_runs_.plan(small_, share_);
+  say(CampaignPhase::ambients, ambient_runs_.most());
+  do {
     work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
-  }
+  } while (ambient_runs_.has_more() && !is_over());
   report_.ambient_runs = report_.runs - runs_before;
 }
 
 std::optional<Job> Campaign::next_in_ambient() {
-  if (settings_given_ == settings_.size() || is_over()) {
+  if (!ambient_runs_.has_more() || is_over()) {
     return std::nullopt;
   }
-  const Setting& next = settings_[settings_given_++];
-  Plan made;
-  made.ambient = report_.ambients[next.ambient].name;
-  made.wants_crossings = !next.kill;
-  if (next.kill) {
-    made.faults = {*next.kill};
-  }
-  return job_of(next.scenario, CampaignPhase::ambients, std::move(made));
+  auto [index, plan] = ambient_runs_.next();
+  return job_of(index, CampaignPhase::ambients, std::move(plan));
 }
 
 void Campaign::play_in_ambient(const Done& done) {
-  const Plan& plan = done.job.plan;
-  const auto found = std::ranges::find(report_.ambients, plan.ambient, &AmbientReport::name);
-  AmbientReport& mine = *found;
-  const std::string& name = scenario(done.job.scenario).name;
-  mine.violations += done.outcome.findings.empty() ? 0U : 1U;
-  if (done.outcome.faults_fired < plan.faults.size()) {
-    report_.missed.push_back(
-        {.scenario = name + " --ambient " + plan.ambient, .fault = to_text(plan.faults.front())});
-    return;
-  }
-  ++mine.runs.executed;
-  if (!plan.faults.empty()) {
-    return;
-  }
-  const std::vector<Fault> kills = sample_of_kills(options_.seed,
-                                                   plan.ambient + ' ' + name,
-                                                   matrix_of(done.outcome.crossings),
-                                                   report_.kills_in_ambient);
-  mine.runs.total -= report_.kills_in_ambient - kills.size();
-  const auto index = static_cast<std::size_t>(found - report_.ambients.begin());
-  for (const Fault& kill : kills) {
-    settings_.push_back({.ambient = index, .scenario = done.job.scenario, .kill = kill});
-  }
+  ambient_runs_.end(done);
 }
 
 void Campaign::run_random() {
   if (small_.empty() || is_over()) {
     return;
   }
-  std::optional<std::size_t> runs_max = options_.random_runs_max;
-  if (!runs_max && !options_.budget) {
-    runs_max = random_runs_usual;
-  }
+  const std::optional<std::size_t> runs_max = most_random_runs(options_);
   say(CampaignPhase::random, runs_max.value_or(0));
   std::size_t number = 0;
   work(
@@ -467,9 +434,6 @@ void Campaign::say_what_is_left_out() {
   if (found_enough() || options_.only_ambients) {
     return;  // There is more to say, or nobody asked for them.
   }
-  const auto count_of = [](std::size_t scenarios) {
-    return scenarios == 1 ? std::string("1 scenario") : fmt::format("{} scenarios", scenarios);
-  };
   const std::size_t never = small_.size() - small_given_ + big_.size() - big_given_;
   if (never > 0) {
     report_.left_out.push_back(count_of(never) + " did not run at all");

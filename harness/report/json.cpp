@@ -174,6 +174,8 @@ std::string to_json(const Report& report) {
   json["probes"] = list_of(report.probes);
   json["matrix"] = matrix_of_report(report);
   json["second_level"] = json_of(report.second_level);
+  json["second_level"]["whole"] = report.second_level_whole;
+  json["share"] = report.share;
   json["ambients"] = list_of(report.ambients);
   json["oracles"] = list_of(report.oracles);
   json["kills"] = report.kills;

@@ -140,14 +140,16 @@ struct Report {
   std::vector<std::string> never_reached;  ///< Rows of the tables of calls and steps.
   std::vector<ProbeReport> probes;
   ProbeDemand probe_demand = ProbeDemand::counted;
-  bool interrupted = false;           ///< Somebody wanted it to end.
-  std::vector<std::string> left_out;  ///< What there was no time for, besides faults.
-  bool all_scenarios = true;          ///< Points can only be missed when everything ran.
-  MatrixCount matrix;                 ///< What was planned: one of these two.
-  std::size_t site_matrix = 0;        ///< Faults that stand for all of their moments
-  std::size_t full_matrix = 0;        ///< Faults of all scenarios
-  MatrixCount second_level;           ///< Faults where only faulted runs come
-  std::size_t kills_in_ambient = 0;   ///< Of each scenario in each ambient, if it has so many
+  bool interrupted = false;            ///< Somebody wanted it to end.
+  std::vector<std::string> left_out;   ///< What there was no time for, besides faults.
+  bool all_scenarios = true;           ///< Points can only be missed when everything ran.
+  MatrixCount matrix;                  ///< What was planned: one of these two.
+  std::size_t site_matrix = 0;         ///< Faults that stand for all of their moments
+  std::size_t full_matrix = 0;         ///< Faults of all scenarios
+  double share = 1;                    ///< Drawn of the second level and of the ambients
+  MatrixCount second_level;            ///< Faults where only faulted runs come, and known plans
+  std::size_t second_level_whole = 0;  ///< So many were drawn from, without known plans
+  std::size_t kills_in_ambient = 0;    ///< Of each scenario in each ambient, if it has so many
   std::vector<AmbientReport> ambients;
   std::vector<OracleReport> oracles;
   std::vector<Missed> missed;

@@ -316,6 +316,20 @@ std::string text_of_random_pairs(const Report& report) {
       second_level.executed);
 }
 
+/// Nothing if all was tried.
+std::string text_of_share(const Report& report) {
+  if (report.share >= 1) {
+    return {};
+  }
+  return fmt::format(
+      "  drawn by seed {}: a share of {} of {} faults after a fault, besides known plans, and of "
+      "the "
+      "scenarios in each ambient; --share 1 tries all\n\n",
+      report.seed,
+      report.share,
+      report.second_level_whole);
+}
+
 std::string to_text(const Report& report) {
   std::string text;
   for (const ViolationGroup& group : report.groups) {
@@ -326,7 +340,7 @@ std::string to_text(const Report& report) {
   text += table_of(report.scenarios) + text_of_outsiders(report.scenarios) + "\n";
   text += text_of_matrix(report);
   text += table_of("faults after a fault", report.second_level) + "\n";
-  text += table_of_ambients(report);
+  text += table_of_ambients(report) + text_of_share(report);
   text += table_of(report.oracles);
   text += text_of_worlds(report);
   text += text_of_speed(report);

@@ -76,6 +76,7 @@ answers(2 "--row excludes --draw" mutants --draw 2 --row T7)
 answers(2 "--check excludes --draw" mutants --draw 2 --check)
 answers(2 "--budget: 0 is not a number above 0" mutants --budget 0)
 answers(2 "no scenario matches row T99" gate --row T99)
+answers(2 "--share: Value 0 not in range" gate --share 0)
 
 answers(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario canary/always_fails
   --budget 0.2)

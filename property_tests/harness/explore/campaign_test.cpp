@@ -235,6 +235,21 @@ TEST_F(CampaignTest, runs_each_scenario_in_each_ambient_clean_and_with_kills) {
   EXPECT_EQ(std::ranges::count(plans_, "blind", &Plan::ambient), static_cast<std::ptrdiff_t>(runs));
 }
 
+TEST_F(CampaignTest, draws_scenarios_of_each_ambient_where_a_share_is_wanted) {
+  const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
+  options_.ambients = {&deaf};
+  options_.share = 0.5;
+  std::set<std::size_t> totals;
+  for (options_.seed = 1; options_.seed <= 20; ++options_.seed) {
+    const Report report = run(all_is_well);
+    EXPECT_EQ(report.ambients[0].runs.executed, report.ambients[0].runs.total);
+    EXPECT_EQ(report.ambient_runs, report.ambients[0].runs.total);
+    totals.insert(report.ambients[0].runs.total);
+  }
+  const std::size_t runs = 1 + 3 * 3;
+  EXPECT_EQ(totals, (std::set<std::size_t>{0, runs, 2 * runs}));
+}
+
 TEST_F(CampaignTest, says_how_a_violation_in_an_ambient_is_repeated) {
   const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
   options_.ambients = {&deaf};

@@ -141,6 +141,26 @@ TEST(SecondLevelOfCampaign, has_known_plans_besides_of_the_scenarios_that_run) {
   EXPECT_EQ(report.second_level.all, (Count{.total = one_more.total, .executed = 1}));
 }
 
+/// Known plans are no part of what is drawn.
+TEST(SecondLevelOfCampaign, is_drawn_by_the_seed_where_a_share_is_wanted) {
+  const std::vector<KnownPlan> known = {
+      {.scenario = "family/one",
+       .faults = {"root/find_lock()#1 pause", "root/find_lock()#2 fail_once EIO"}}};
+  CampaignOptions options = no_random_runs();
+  options.known = known;
+  options.share = 0.5;
+  std::size_t drawn = 0;
+  constexpr std::uint64_t seeds = 200;
+  for (options.seed = 1; options.seed <= seeds; ++options.seed) {
+    const Report report = campaign_in(recovers(true), options);
+    ASSERT_EQ(report.second_level_whole, faults_of_find_lock);
+    ASSERT_GE(report.second_level.all.total, 1U);
+    ASSERT_EQ(report.second_level, campaign_in(recovers(true), options).second_level);
+    drawn += report.second_level.all.total - 1;
+  }
+  EXPECT_NEAR(static_cast<double>(drawn), 0.5 * faults_of_find_lock * seeds, 100);
+}
+
 TEST(SecondLevelOfCampaign, misses_known_plans_that_do_not_strike) {
   const std::vector<KnownPlan> known = {
       {.scenario = "family/one", .faults = {"root/find_lock()#9 pause"}}};

@@ -1,0 +1,53 @@
+// Ambient runs: scenarios in other kinds of processes. Each runs clean first, and then with kills
+// drawn from the calls that it made there.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/explore/campaign.hpp"
+#include "harness/explore/jobs.hpp"
+#include "harness/explore/share.hpp"
+
+namespace lastref::harness {
+
+class AmbientRuns {
+ public:
+  struct Run {
+    std::size_t scenario = 0;
+    Plan plan;
+  };
+
+  /// Both have to live longer; the report gets what is planned and what ends.
+  AmbientRuns(const CampaignOptions& options, Report& report)
+      : options_(options), report_(report) {}
+
+  /// Lists the clean runs of what is drawn of these scenarios, in each ambient that can play them.
+  void plan(std::span<const std::size_t> scenarios, const Share& share);
+
+  /// Runs, if each scenario has as many kills as are wanted.
+  std::size_t most() const noexcept { return settings_.size() * (1 + report_.kills_in_ambient); }
+  bool has_more() const noexcept { return given_ < settings_.size(); }
+  /// There has to be one more.
+  Run next();
+
+  /// Counts it, and lists the kills that follow from a clean one.
+  void end(const Done& done);
+
+ private:
+  /// One scenario in one ambient, with a fault or none.
+  struct Setting {
+    std::size_t ambient = 0;
+    std::size_t scenario = 0;
+    std::optional<Fault> kill = {};
+  };
+
+  const CampaignOptions& options_;
+  Report& report_;
+  std::vector<Setting> settings_;  ///< First all clean ones
+  std::size_t given_ = 0;
+};
+
+}  // namespace lastref::harness
