@@ -133,6 +133,12 @@ void LateStores::acquire(SimProcess& process) {
   }
 }
 
+bool LateStores::has_unreleased(const SimProcess& process) const noexcept {
+  return std::ranges::any_of(stores_, [&](const Store& store) {
+    return store.writer == &process && store.released == 0 && !store.is_word;
+  });
+}
+
 void LateStores::settle(const Inode& inode, std::uint64_t offset, std::uint64_t size) {
   show([&](const Store& store) {
     return store.inode.get() == &inode && store.offset < offset + size &&

@@ -61,6 +61,8 @@ class LateStores {
              const std::function<bool()>& is_late);
 
   std::size_t size() const noexcept { return stores_.size(); }
+  /// Whether it has written bytes, besides words, that it has not released and somebody sees late.
+  bool has_unreleased(const SimProcess& process) const noexcept;
 
  private:
   struct Store {

@@ -131,8 +131,15 @@ void SimStage::note_end(const Status& status) {
 }
 
 void SimStage::note(std::string_view operation, const std::string& text, bool begins, int error) {
+  SimProcess& process = member_.system->process();
+  sim::Scheduler& scheduler = run_.machine.scheduler;
+  // Who has told others of bytes, and has not released them, told them before its operation ends:
+  // no call lies between, so they come here or nowhere.
+  if (!begins && !scheduler.only && run_.machine.kernel.late.has_unreleased(process)) {
+    scheduler.pause();
+  }
   // It takes effect before it comes back: its caller may tell others of it by other means.
-  run_.machine.kernel.late.release(member_.system->process());
+  run_.machine.kernel.late.release(process);
   if (begins) {
     member_.interceptor->begins(operation);
   }

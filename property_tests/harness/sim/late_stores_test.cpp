@@ -208,6 +208,20 @@ TEST_F(LateStoresTest, who_ends_its_map_before_it_saw_a_store_does_not_undo_it) 
   as(*writer_, [&] { EXPECT_EQ(value_in_map(), "new value"); });
 }
 
+TEST_F(LateStoresTest, bytes_are_unreleased_until_their_writer_releases) {
+  as(*writer_, [&] {
+    store(std::memory_order_relaxed, /*is_late=*/true);
+    EXPECT_FALSE(kernel_.late.has_unreleased(*writer_));  // A word is nothing that a word tells of.
+    write("new value", value_at);
+    EXPECT_TRUE(kernel_.late.has_unreleased(*writer_));
+    EXPECT_FALSE(kernel_.late.has_unreleased(*reader_));
+    store(std::memory_order_relaxed);
+    EXPECT_TRUE(kernel_.late.has_unreleased(*writer_));
+    store(std::memory_order_release);
+    EXPECT_FALSE(kernel_.late.has_unreleased(*writer_));
+  });
+}
+
 TEST_F(LateStoresTest, nothing_is_late_that_nobody_else_has_mapped) {
   kernel_.close_all(*reader_);
   as(*writer_, [&] { write("new value", value_at); });
