@@ -359,7 +359,10 @@ void Campaign::execute_pair(const Done& done) {
       memory_.add(name, pair);
     }
   } else {
-    report_.missed.push_back({.scenario = name, .fault = text_of(pair)});
+    const auto& seed = done.job.plan.seed;
+    report_.missed.push_back(
+        {.scenario = name,
+         .fault = text_of(pair) + (seed ? fmt::format(", in the order of seed {}", *seed) : "")});
   }
 }
 

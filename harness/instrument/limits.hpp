@@ -20,7 +20,7 @@ inline constexpr std::uint32_t records_of_crossings_max = records_max - 24'000;
 /// After so many crossings a run does not come to rest any more. The second is for scenarios about
 /// size, which are in no matrix.
 inline constexpr std::uint32_t crossings_max = 20'000;
-inline constexpr std::uint32_t crossings_max_at_scale = 10'000'000;
+inline constexpr std::uint32_t crossings_max_at_scale = 2'000'000;
 /// After so many crossings on end, one actor has to let the others go.
 inline constexpr std::uint32_t turns_on_end_max = 200;
 /// That the clock moves each time somebody looks.

@@ -163,13 +163,15 @@ TEST(SecondLevelOfCampaign, is_drawn_by_the_seed_where_a_share_is_wanted) {
 
 TEST(SecondLevelOfCampaign, misses_known_plans_that_do_not_strike) {
   const std::vector<KnownPlan> known = {
-      {.scenario = "family/one", .faults = {"root/find_lock()#9 pause"}}};
+      {.scenario = "family/one", .faults = {"root/find_lock()#9 pause"}},
+      {.scenario = "family/one", .faults = {"root/find_lock()#9 pause"}, .seed = 7}};
   CampaignOptions options = no_random_runs();
   options.known = known;
   const Report report =
       campaign_in([](const Scenario&, const Plan&) { return clean_outcome({}, {}); }, options);
-  ASSERT_EQ(report.missed.size(), 1U);
+  ASSERT_EQ(report.missed.size(), 2U);
   EXPECT_EQ(report.missed.front().fault, "root/find_lock()#9 pause");
+  EXPECT_EQ(report.missed.back().fault, "root/find_lock()#9 pause, in the order of seed 7");
   EXPECT_EQ(exit_of(report), Exit::incomplete);
 }
 
