@@ -74,6 +74,8 @@ TEST(Forward, counts_a_broadcast_view_for_what_it_spans_and_dumps_it_once_R4) {
   EXPECT_EQ(rebuilt.strides(), large.strides());
   EXPECT_TRUE(contents_equal(rebuilt, large));
   EXPECT_FALSE(rebuilt.writable());
+  const Sent twice = must(fixture.forward->reduce(must(patterned(200).broadcast_to({2, 200}))));
+  EXPECT_EQ(must(fixture.os.status_at(fixture.file_of(twice))).size, 128U + 200U);
 }
 
 RC_GTEST_PROP(ForwardProperties, every_array_arrives_as_it_was_R4_R5, ()) {

@@ -188,6 +188,19 @@ TEST(Receiver, gives_back_what_it_could_not_open_and_never_unlinks_R7) {
   }
 }
 
+/// Elements of no size lie at the end of the file as well as anywhere in it, and not behind it.
+TEST(Receiver, maps_no_elements_up_to_the_end_of_a_file_R7) {
+  SendFixture fixture;
+  const Sent sent = must(fixture.forward->reduce(patterned(1000)));
+  const std::string path = fixture.file_of(sent);
+  const std::uint64_t end = must(fixture.os.status_at(path)).size;
+  StridedFromMemmap view = {
+      .filename = path, .dtype = patterned(1).dtype(), .offset = end, .shape = {0}};
+  EXPECT_EQ(must(fixture.receiver.rebuild(view)).shape(), Shape{0});
+  ++view.offset;
+  EXPECT_EQ(fixture.receiver.rebuild(view).error().code, std::errc::invalid_argument);
+}
+
 TEST(Receiver, gives_back_what_it_holds_if_any_call_fails_R7) {
   for (const bool unlinks : {true, false}) {
     for (const bool as_view : {true, false}) {
