@@ -162,6 +162,15 @@ Result<Value> close_and_hang(const TaskContext& context, Arguments arguments) {
   LASTREF_CHECK(status_of(close_fds(context, arguments)));
   hang();
 }
+/// {fd, number}: closes it, waits until nobody can give this worker more jobs, and leaves.
+Result<Value> close_and_leave_with(const TaskContext& context, Arguments arguments) {
+  LASTREF_CHECK(status_of(close_fds(context, arguments.first(1))));
+  os::PollItem jobs{.fd = os::Fd{worker::jobs_fd}};
+  while (!jobs.hung_up) {
+    LASTREF_CHECK(status_of(context.session.os->poll({&jobs, 1}, std::nullopt)));
+  }
+  return leave_with(context, arguments.subspan(1));
+}
 /// {bytes}: says them to the parent, where the worker will say its results.
 Result<Value> say(const TaskContext& context, Arguments arguments) {
   const ByteString bytes = must(arguments[0].as<ByteString>());
@@ -219,6 +228,7 @@ std::shared_ptr<const Functions> test_functions() {
         {"daemonise", daemonise},
         {"close_fds", close_fds},
         {"close_and_hang", close_and_hang},
+        {"close_and_leave_with", close_and_leave_with},
         {"nested", nested},
         {"lead_a_tree", lead_a_tree},
     };

@@ -330,6 +330,14 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_closes_its_pipe_and_stays_E1
   EXPECT_THAT(describe(future->get().error()), testing::HasSubstr("was ended"));
 }
 
+TEST_F(Served, with_the_true_cause_is_a_worker_that_closes_its_pipe_and_goes_when_it_is_told_E13) {
+  configure();
+  const FuturePtr future = send({"close_and_leave_with", {worker::results_fd, 7}});
+  ASSERT_FALSE(future->get().has_value());
+  EXPECT_EQ(std::get<TerminatedWorker>(future->get().error()).exit,
+            (os::ChildExit{.code = 7, .killed = false}));
+}
+
 TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13) {
   pretend::set_variable(no_threads, "1");
   configure();
