@@ -185,6 +185,45 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   return verb;
 }
 
+CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "run",
+      "Any program, watched from outside: which names its processes make and leave behind, with "
+      "faults at its system calls. Exit 1 if something stays, 2 if the program itself fails, 3 if "
+      "a "
+      "fault does not strike");
+  CLI::Option* doctor = verb->add_flag(
+      "--doctor", options.doctor, "Only try what works on this machine, and say what is lost");
+  verb->add_option("command", options.command, "The program and its arguments, behind --")
+      ->excludes(doctor);
+  verb->add_option("--fault",
+                   options.faults,
+                   "A fault, as 'child.1/openat(/dev/shm/*)#3 fail ENOSPC', or as strace injects "
+                   "it; may be repeated. Ends: fail ERROR, fail_always ERROR, kill, kill_tree")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->excludes(doctor);
+  verb->add_option("--allow", options.allowed, "Names that may stay; may be repeated")
+      ->type_name("GLOB")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->excludes(doctor);
+  verb->add_flag("--list", options.list, "Print its processes and every call that was seen")
+      ->excludes(doctor);
+  verb->add_option("--grace",
+                   options.grace,
+                   "Seconds that its other processes may live after the first one has ended")
+      ->check(above_zero())
+      ->capture_default_str();
+  verb->add_option("--json", options.json, "Report for programs, as JSON; - is standard output")
+      ->type_name("FILE")
+      ->excludes(doctor);
+  return verb;
+}
+
 CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "stress", "The scenarios in real processes that nobody holds, with kills at random instants");
@@ -359,6 +398,7 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->offer(add_explore);
   grammar_->offer(add_list);
   grammar_->offer(add_replay);
+  grammar_->offer(add_run);
   grammar_->offer(add_stress);
   grammar_->offer(add_sweep);
   grammar_->offer(add_tracker);

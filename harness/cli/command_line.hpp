@@ -88,6 +88,16 @@ struct ReplayOptions {
   bool trace = false;
 };
 
+struct RunVerbOptions {
+  std::vector<std::string> command;
+  std::vector<std::string> faults;
+  std::vector<std::string> allowed;  ///< Patterns of names that may stay
+  bool list = false;
+  bool doctor = false;
+  double grace = 5;  ///< seconds
+  std::string json;
+};
+
 struct StressVerbOptions {
   std::string scenario;
   std::uint64_t runs = 1000;
@@ -112,6 +122,7 @@ using Command = std::variant<BenchOptions,
                              ListOptions,
                              MutantsOptions,
                              ReplayOptions,
+                             RunVerbOptions,
                              StressVerbOptions,
                              SweepOptions,
                              TrackerOptions>;

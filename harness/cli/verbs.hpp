@@ -29,6 +29,7 @@ void run(const GateOptions& options, Invocation& invocation);
 void run(const ListOptions& options, Invocation& invocation);
 void run(const MutantsOptions& options, Invocation& invocation);
 void run(const ReplayOptions& options, Invocation& invocation);
+void run(const RunVerbOptions& options, Invocation& invocation);
 void run(const StressVerbOptions& options, Invocation& invocation);
 void run(const SweepOptions& options, Invocation& invocation);
 void run(const TrackerOptions& options, Invocation& invocation);

@@ -88,6 +88,15 @@ class Bounds {
     expect(is_world(options.world), "a world is known");
   }
 
+  void operator()(const harness::RunVerbOptions& options) const {
+    expect(is_time(options.grace), "a grace is a time");
+    expect_said(options.json);
+    for (const auto* words : {&options.command, &options.faults, &options.allowed}) {
+      std::ranges::for_each(*words, [this](const auto& word) { expect_said(word); });
+    }
+    expect(!options.doctor || options.command.empty(), "a doctor runs nothing");
+  }
+
   void operator()(const harness::StressVerbOptions& options) const {
     expect(options.worlds > 0, "there is a world");
     expect_said(options.scenario);

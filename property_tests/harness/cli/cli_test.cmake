@@ -84,6 +84,15 @@ answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/a
   --budget 0.2 --first --worlds 1)
 answers(0 " in ambients, 3 random" gate --scenario tracker/loky_* --world sim --random 3)
 
+answers(2 "which program" run)
+answers(2 "it ends with none of: fail ERROR" run --fault openat -- true)
+answers(2 "/no/such: No such file or directory" run -- /no/such)
+answers(2 "the program fails by itself, with exit 3" run -- sh -c "exit 3")
+answers(0 "1 processes.*root: exit 0.*clean .exit 0." run --list -- true)
+answers(3 "DID NOT STRIKE.*root/openat./nowhere.#1 kill"
+  run --fault "root/openat(/nowhere) kill" -- true)
+answers(0 "works +seccomp user notification" run --doctor)
+answers(2 "excludes" run --doctor -- true)
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
   replay canary/always_fail)

@@ -24,7 +24,7 @@ const std::vector<std::vector<std::string_view>> harness_layers = {
     {"harness/oracle"},
     {"harness/sim", "harness/kernel"},
     {"harness/explore", "harness/stress"},
-    {"harness/mutant"},
+    {"harness/mutant", "harness/warden"},
     {"harness/cli"},
 };
 

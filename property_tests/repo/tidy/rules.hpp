@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 23> at_the_kernel = {
+inline constexpr std::array<std::string_view, 25> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
@@ -26,10 +26,12 @@ inline constexpr std::array<std::string_view, 23> at_the_kernel = {
     "harness/journal/journal",
     "harness/kernel/",
     "harness/stress/",
+    "harness/warden/",          // Watches what calls it without us.
     "harness/program/arena",    // Memory that no fork copies.
     "harness/program/program",  // Its children are its own; those of Os are nobody's.
     "property_tests/attack/other_user",
     "property_tests/harness/explore/crash_note",
+    "property_tests/harness/warden/",
     "property_tests/harness/program/",
     "property_tests/impl/backends/embedded_test",
     "property_tests/support/process_actions",

@@ -1,0 +1,109 @@
+#include "harness/warden/doctor.hpp"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "harness/warden/notifier.hpp"
+#include "harness/warden/peek.hpp"
+#include "harness/warden/warden.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+/// Whether it says so in a child, which may be changed by it.
+bool succeeds(bool (*probe)()) {
+  const int child = ::fork();
+  if (child == 0) {
+    ::_exit(probe() ? 0 : 1);
+  }
+  int status = 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+int listen_to_one_call() {
+  const auto filter = filter_of({SYS_getppid});
+  return filter ? take_filter(*filter) : -1;
+}
+
+bool can_take_filter() {
+  return listen_to_one_call() >= 0;
+}
+
+/// A kernel that knows the flag looks for the filter next, and finds none. seccomp(2)
+bool knows_wait_killable() {
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  constexpr unsigned flags =
+      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, nullptr) < 0 && errno == EFAULT;
+}
+
+bool wakes_in_turn() {
+  const int listener = listen_to_one_call();
+  return listener >= 0 && Notifier(listener).wakes_in_turn();
+}
+
+bool can_read_a_child() {
+  static const char word[] = "read";
+  const int child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const auto text = text_at(child, reinterpret_cast<std::uintptr_t>(word));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return text == word;
+}
+
+bool can_watch() {
+  const auto watched = watch({.command = {"/bin/true"}, .faults = {}});
+  return watched && watched->stops > 0 && watched->root == os::ChildExit{};
+}
+
+bool can_have_namespaces() {
+  return ::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) == 0;
+}
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose() {
+  return {
+      {.what = "seccomp user notification",
+       .works = succeeds(can_take_filter),
+       .lost = "nothing can be watched",
+       .remedy = "a kernel of 5.9 or newer with CONFIG_SECCOMP_FILTER, and no seccomp policy "
+                 "around this process that forbids seccomp(2), as a container may have one"},
+      {.what = "calls that a signal does not take back (WAIT_KILLABLE_RECV)",
+       .works = succeeds(knows_wait_killable),
+       .lost = "more runs are perturbed, where the program gets signals",
+       .remedy = "Linux 5.19"},
+      {.what = "turns on one processor (SYNC_WAKE_UP)",
+       .works = succeeds(wakes_in_turn),
+       .lost = "a call that stops costs several times as much",
+       .remedy = "Linux 6.6, or taskset(1) to one processor"},
+      {.what = "reading the memory of a child",
+       .works = succeeds(can_read_a_child),
+       .lost = "names of files are not known",
+       .remedy = "kernel.yama.ptrace_scope of 0 or 1; programs that are set-uid or not dumpable "
+                 "stay unread"},
+      {.what = "a program that is watched from its start to its end",
+       .works = succeeds(can_watch),
+       .lost = "lastref run",
+       .remedy = "what is missing above"},
+      {.what = "namespaces of its own",
+       .works = succeeds(can_have_namespaces),
+       .lost = "nothing yet: programs run in the world that is there",
+       .remedy = "user.max_user_namespaces above 0, or root"},
+  };
+}
+
+}  // namespace lastref::harness::warden

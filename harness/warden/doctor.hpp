@@ -1,0 +1,19 @@
+// doctor: what the warden can do on this machine, tried and not looked up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lastref::harness::warden {
+
+struct Diagnosis {
+  std::string what;
+  bool works = false;
+  std::string lost;    ///< What is not to be had without it
+  std::string remedy;  ///< What to do about it
+};
+
+/// Each in a process of its own.
+std::vector<Diagnosis> diagnose();
+
+}  // namespace lastref::harness::warden

@@ -1,0 +1,128 @@
+#include "harness/warden/notifier.hpp"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace lastref::harness::warden {
+namespace {
+
+/// Newer than the headers of Linux 6.1. linux/seccomp.h
+constexpr unsigned long set_flags = SECCOMP_IOW(4, std::uint64_t);
+constexpr std::uint64_t sync_wake_up = 1;  // 6.6
+
+struct FreesFilter {
+  void operator()(void* context) const noexcept { seccomp_release(context); }
+};
+using Context = std::unique_ptr<void, FreesFilter>;
+
+std::errc code_of(int negative) {
+  return static_cast<std::errc>(-negative);
+}
+
+Result<Filter> exported(const Context& context) {
+  const int file = ::memfd_create("filter", MFD_CLOEXEC);
+  if (file < 0) {
+    return failure(std::errc{errno}, "a file for the filter");
+  }
+  static_assert(sizeof(sock_filter) == sizeof(Filter::value_type));
+  Filter filter;
+  int error = -seccomp_export_bpf(context.get(), file);
+  struct stat status {};
+  if (error == 0 && ::fstat(file, &status) == 0) {
+    filter.resize(static_cast<std::size_t>(status.st_size) / sizeof(sock_filter));
+    const auto size = static_cast<ssize_t>(filter.size() * sizeof(sock_filter));
+    error = ::pread(file, filter.data(), static_cast<std::size_t>(size), 0) == size ? 0 : EIO;
+  }
+  ::close(file);
+  if (error != 0) {
+    return failure(std::errc{error}, "the filter");
+  }
+  return filter;
+}
+
+}  // namespace
+
+Result<Filter> filter_of(const std::set<int>& numbers) {
+  const Context context(seccomp_init(SCMP_ACT_ALLOW));
+  if (!context) {
+    return failure(std::errc::not_enough_memory, "a filter");
+  }
+  int error = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+  if (error == 0) {
+    error = seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
+  }
+  for (const int number : numbers) {
+    if (error == 0) {
+      error = seccomp_rule_add(context.get(), SCMP_ACT_NOTIFY, number, 0);
+    }
+  }
+  if (error != 0) {
+    return failure(code_of(error), "a filter");
+  }
+  return exported(context);
+}
+
+int take_filter(const Filter& filter) noexcept {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    return -1;
+  }
+  sock_fprog program{.len = static_cast<unsigned short>(filter.size()),
+                     .filter = static_cast<sock_filter*>(
+                         static_cast<void*>(const_cast<std::uint64_t*>(filter.data())))};
+  // A signal does not take back a call that the warden has received. Linux 5.19
+  constexpr unsigned flags =
+      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+  const auto taken = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+  if (taken >= 0 || errno != EINVAL) {
+    return static_cast<int>(taken);
+  }
+  return static_cast<int>(
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+}
+
+Notifier::Notifier(int descriptor) noexcept
+    : descriptor_(descriptor), wakes_in_turn_(::ioctl(descriptor_, set_flags, sync_wake_up) == 0) {}
+
+Notifier::~Notifier() {
+  ::close(descriptor_);
+}
+
+std::optional<Notification> Notifier::receive() noexcept {
+  seccomp_notif got{};
+  if (::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_RECV, &got) != 0) {
+    return std::nullopt;
+  }
+  Notification notification{
+      .id = got.id, .thread = static_cast<int>(got.pid), .number = got.data.nr};
+  std::copy(std::begin(got.data.args), std::end(got.data.args), notification.arguments.begin());
+  return notification;
+}
+
+bool Notifier::is_waiting(std::uint64_t id) const noexcept {
+  return ::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+bool Notifier::let_go(std::uint64_t id) noexcept {
+  return answer(id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+}
+
+bool Notifier::fail(std::uint64_t id, int error) noexcept {
+  return answer(id, -error, 0);
+}
+
+bool Notifier::answer(std::uint64_t id, int error, std::uint32_t flags) noexcept {
+  seccomp_notif_resp response{.id = id, .val = 0, .error = error, .flags = flags};
+  return ::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
+}
+
+}  // namespace lastref::harness::warden

@@ -1,0 +1,62 @@
+// Notifier: the kernel's side of the warden. System calls of a process tree that a filter picks
+// stop before they do anything, until somebody says how they go on; all others run as ever.
+// seccomp_unotify(2).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness::warden {
+
+/// A program for the kernel, as it takes it: one step each.
+using Filter = std::vector<std::uint64_t>;
+
+/// A filter that stops these system calls of this machine's own kind. io_uring, whose work no
+/// filter sees, is not there for whoever asks (ENOSYS), nor are calls in the 32-bit kinds.
+Result<Filter> filter_of(const std::set<int>& numbers);
+
+/// In the process that is to be watched, and whose children are: takes the filter, and says the
+/// descriptor of the listener, or -1 and errno. Safe between fork and exec.
+int take_filter(const Filter& filter) noexcept;
+
+struct Notification {
+  std::uint64_t id = 0;
+  int thread = 0;  ///< Its number, as the supervisor sees it.
+  int number = 0;  ///< of the call
+  std::array<std::uint64_t, 6> arguments = {};
+};
+
+/// The listener. One thread at a time uses it.
+class Notifier {
+ public:
+  explicit Notifier(int descriptor) noexcept;
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
+  ~Notifier();
+
+  int descriptor() const noexcept { return descriptor_; }
+  /// Whether who waits and who answers run on one processor by turns, which is much cheaper.
+  bool wakes_in_turn() const noexcept { return wakes_in_turn_; }
+  /// The next call that stopped; none if who made it is dead, or was interrupted.
+  std::optional<Notification> receive() noexcept;
+  /// Whether the call still waits, so that what was read of its process was read of it.
+  bool is_waiting(std::uint64_t id) const noexcept;
+  /// The kernel goes on with it. False if nobody waits for that any more.
+  bool let_go(std::uint64_t id) noexcept;
+  /// It fails so, and nothing else happens.
+  bool fail(std::uint64_t id, int error) noexcept;
+
+ private:
+  bool answer(std::uint64_t id, int error, std::uint32_t flags) noexcept;
+
+  int descriptor_;
+  bool wakes_in_turn_;
+};
+
+}  // namespace lastref::harness::warden

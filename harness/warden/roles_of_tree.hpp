@@ -1,0 +1,44 @@
+// RolesOfTree: names for the processes of a watched tree, the same in every run of a program that
+// starts the same processes. The first is "root", its second child "child.2", whose first child
+// "child.2.1".
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lastref::harness::warden {
+
+struct ProcessSeen {
+  std::string role;
+  std::string title;  ///< When it was seen last
+  int process = 0;
+  bool is_title_old = false;  ///< It may run another program by now.
+};
+
+class RolesOfTree {
+ public:
+  explicit RolesOfTree(int root);
+
+  /// Of the process of a thread that waits for the warden. Numbers its parent's children up to it,
+  /// those in front of it as well: they may not have called yet.
+  ProcessSeen& of(int thread);
+  /// The process is about to end: its children get their numbers while it is known whose they are.
+  void ends(int process);
+
+  /// In the order in which they were first seen.
+  std::vector<ProcessSeen> all() const;
+
+ private:
+  void number_children(int parent);
+  ProcessSeen& add(int process, std::string role);
+
+  std::map<int, int> process_of_;  ///< Of threads
+  std::map<int, ProcessSeen> seen_;
+  std::map<int, int> children_;  ///< So many of each process have a number.
+  std::vector<int> order_;
+  int orphans_ = 0;
+};
+
+}  // namespace lastref::harness::warden

@@ -1,0 +1,223 @@
+// warden_test: programs that are watched from outside. A tiny program makes each call that the
+// warden knows: it has to be seen, failed, and killed before anything was done.
+#include "harness/warden/warden.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/warden/doctor.hpp"
+#include "harness/warden/syscalls.hpp"
+#include "property_tests/support/fresh_folder.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
+
+class Warden : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const Diagnosis& each : diagnose()) {
+      if (!each.works && each.lost == "lastref run") {
+        GTEST_SKIP() << "nothing can be watched here";
+      }
+    }
+  }
+
+  static Watched must(WatchOptions options) {
+    options.wants_calls = true;
+    const auto watched = watch(options);
+    EXPECT_TRUE(watched) << describe(watched.error());
+    return watched.value_or(Watched{});
+  }
+
+  /// Of a shell's script.
+  static Watched script(const std::string& text, std::vector<TreeFault> faults = {}) {
+    return must({.command = {"/bin/sh", "-c", text}, .faults = std::move(faults)});
+  }
+
+  /// Of one call, in a new folder with what it needs.
+  Watched call(const SyscallRow& row, std::vector<TreeFault> faults) {
+    empty();
+    folder_ = std::make_unique<pretend::FreshFolder>();
+    folder_->write("there", "what is there");
+    folder_->write("file", "what is in it");
+    folder_->make_folder("folder");
+    before_ = names();
+    return must({.command = {WARDEN_CALLS, std::string(row.name), folder_->path()},
+                 .faults = std::move(faults)});
+  }
+  /// A folder has to be empty when it goes.
+  static void empty(const pretend::FreshFolder& folder) {
+    for (const auto& each : std::filesystem::directory_iterator(folder.path())) {
+      std::filesystem::remove_all(each);
+    }
+  }
+  void empty() const {
+    if (folder_) {
+      empty(*folder_);
+    }
+  }
+  void TearDown() override { empty(); }
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const std::string& name : folder_->names()) {
+      names.insert(name);
+    }
+    return names;
+  }
+  TreeFault at(const SyscallRow& row) const {
+    return {.role = "root", .call = std::string(row.name), .object = "*"};
+  }
+  /// Others of the kind are made by the start of the program.
+  TreeFault last_of(const SyscallRow& row, const Watched& clean) const {
+    TreeFault fault = at(row);
+    fault.k = 0;
+    for (const CallSeen& seen : clean.calls) {
+      fault.k += seen.call == row.name ? 1U : 0U;
+    }
+    return fault;
+  }
+
+  std::unique_ptr<pretend::FreshFolder> folder_;
+  std::set<std::string> before_;
+};
+
+TEST_F(Warden, sees_each_call_that_it_knows_fails_it_and_kills_before_it) {
+  for (const SyscallRow& row : syscalls()) {
+    SCOPED_TRACE(row.name);
+    // What is frequent stops only where a fault is, which does not strike here.
+    TreeFault far = at(row);
+    far.k = 1000;
+    far.strike = Strike::kill;
+    const Watched clean = call(row, {far});
+    EXPECT_EQ(clean.root, os::ChildExit{});
+    EXPECT_EQ(clean.perturbed, 0U);
+    EXPECT_THAT(clean.struck, ElementsAre(false));
+    TreeFault fault = last_of(row, clean);
+    ASSERT_GE(fault.k, 1U);
+    const bool changes = names() != before_;
+
+    fault.strike = Strike::kill;
+    const Watched killed = call(row, {fault});
+    EXPECT_EQ(killed.root, by_sigkill);
+    EXPECT_THAT(killed.struck, ElementsAre(true));
+    EXPECT_EQ(names(), before_);
+    EXPECT_THAT(killed.leftovers, IsEmpty());
+
+    if (row.effect == Effect::ends) {
+      continue;
+    }
+    fault.strike = Strike::fail;
+    fault.error = EXFULL;  // None of them fails so by itself.
+    const Watched failed = call(row, {fault});
+    EXPECT_EQ(failed.root, (os::ChildExit{.code = EXFULL, .killed = false}));
+    EXPECT_THAT(failed.struck, ElementsAre(true));
+    EXPECT_EQ(names(), before_);
+    if (row.effect == Effect::makes) {
+      EXPECT_TRUE(changes);
+      EXPECT_THAT(
+          clean.leftovers,
+          ElementsAre(Field(&Leftover::maker, StartsWith("root/" + std::string(row.name) + "("))));
+    }
+  }
+}
+
+TEST_F(Warden, says_who_made_what_was_left_behind) {
+  const pretend::FreshFolder folder;
+  const Watched watched = script("cd " + folder.path() +
+                                 "; : > kept; (: > ours; mv ours moved); : > gone; rm gone; "
+                                 "ln -s nowhere link; mkdir below; wait");
+  EXPECT_EQ(watched.root, os::ChildExit{});
+  const std::string start = folder.path() + '/';
+  EXPECT_THAT(watched.leftovers, SizeIs(4));
+  EXPECT_THAT(watched.leftovers,
+              Contains(Leftover{start + "kept", "file", "root/openat(" + start + "kept)#1"}));
+  EXPECT_THAT(watched.leftovers,
+              Contains(Leftover{start + "moved", "file", "child.1/openat(" + start + "ours)#1"}));
+  EXPECT_THAT(watched.leftovers, Contains(Field(&Leftover::kind, "symlink")));
+  EXPECT_THAT(watched.leftovers, Contains(Field(&Leftover::kind, "folder")));
+  empty(folder);
+}
+
+TEST_F(Warden, does_not_blame_anybody_for_what_was_there) {
+  const pretend::FreshFolder folder;
+  folder.write("before", "bytes");
+  const Watched watched =
+      script("cd " + folder.path() + "; echo more >> before; : > new; mv new before");
+  EXPECT_THAT(watched.leftovers, IsEmpty());
+  empty(folder);
+}
+
+TEST_F(Warden, numbers_children_in_the_order_of_their_births) {
+  for (int run = 0; run < 5; ++run) {
+    const Watched watched = script("/bin/true; (/bin/true; /bin/true; :); /bin/cat /dev/null");
+    std::vector<std::string> seen;
+    for (const ProcessSeen& each : watched.processes) {
+      seen.push_back(each.role + ' ' + each.title);
+    }
+    EXPECT_THAT(seen,
+                ElementsAre("root sh",
+                            "child.1 true",
+                            "child.2 sh",
+                            "child.2.1 true",
+                            "child.2.2 true",
+                            "child.3 cat"));
+  }
+}
+
+TEST_F(Warden, strikes_the_kth_call_of_one_process) {
+  const pretend::FreshFolder folder;
+  const auto fault = parse_tree_fault("child.2/openat(" + folder.path() + "/*)#2 fail ENOSPC");
+  ASSERT_TRUE(fault);
+  const Watched watched = script(
+      "cd " + folder.path() + "; (: > a; : > b; : > c); (: > d; : > e; : > f); exit 0", {*fault});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  const auto names = folder.names();
+  EXPECT_THAT(names, Contains("c"));
+  EXPECT_THAT(names, Contains("d"));
+  EXPECT_THAT(names, testing::Not(Contains("e")));
+  empty(folder);
+}
+
+TEST_F(Warden, ends_who_outlives_the_root_for_too_long) {
+  const auto watched = watch({.command = {"/bin/sh", "-c", "sleep 1000 &"},
+                              .faults = {},
+                              .grace = std::chrono::milliseconds(1)});
+  ASSERT_TRUE(watched);
+  ASSERT_THAT(watched->stayed, SizeIs(1));
+  EXPECT_EQ(watched->stayed.front().role, "child.1");
+}
+
+TEST_F(Warden, kills_a_whole_tree) {
+  const auto fault = parse_tree_fault("child.2/execve(*/true)#1 kill_tree");
+  ASSERT_TRUE(fault);
+  const Watched watched = script("sleep 1000 & /bin/true; wait", {*fault});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(watched.root, by_sigkill);
+  EXPECT_THAT(watched.stayed, IsEmpty());
+}
+
+TEST_F(Warden, says_why_a_program_cannot_be_run) {
+  for (const char* program : {"/no/such", "no_such_program", "/etc/passwd"}) {
+    const auto watched = watch({.command = {program}, .faults = {}});
+    ASSERT_FALSE(watched) << program;
+    EXPECT_THAT(watched.error().subject, program);
+  }
+}
+
+}  // namespace
+}  // namespace lastref::harness::warden
