@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +35,7 @@ std::optional<std::string> text_at(int thread, std::uint64_t address) {
     const std::uint64_t from = address + text.size();
     const std::size_t size = page - from % page;
     iovec here{.iov_base = bytes.data(), .iov_len = size};
-    iovec there{.iov_base = reinterpret_cast<void*>(from), .iov_len = size};
+    iovec there{.iov_base = std::bit_cast<void*>(from), .iov_len = size};
     const ssize_t got = ::process_vm_readv(thread, &here, 1, &there, 1, 0);
     if (got <= 0) {
       return std::nullopt;

@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <new>
@@ -24,6 +23,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+
+#include <lastref/kernel_os.hpp>
 
 #include "harness/explore/jobs.hpp"
 #include "harness/kernel/patience.hpp"
@@ -82,13 +83,13 @@ class SharedStart {
 
 /// Where a shell finds it; itself if it has a "/" in it, or is nowhere.
 std::string program_of(const std::string& word) {
-  const char* const folders = std::getenv("PATH");
-  if (word.find('/') != std::string::npos || folders == nullptr) {
+  const auto folders = os::KernelOs().environment("PATH");
+  if (word.find('/') != std::string::npos || !folders) {
     return word;
   }
-  std::istringstream all(folders);
+  std::istringstream all(*folders);
   for (std::string folder; std::getline(all, folder, ':');) {
-    const std::string path = (folder.empty() ? "." : folder) + '/' + word;
+    std::string path = (folder.empty() ? "." : folder) + '/' + word;
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
         ::access(path.c_str(), X_OK) == 0) {

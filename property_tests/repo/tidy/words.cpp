@@ -32,7 +32,6 @@ const std::vector<Word>& words() {
        .instead = "Os::environment, or read it in main",
        .but = {"impl/os/kernel_os",
                "harness/cli/main.cpp",
-               "harness/warden/warden.cpp",
                "property_tests/support/process_group"}},
       {.names = {"DISABLED_*"}, .instead = "mend the test, or delete it"},
       {.names = {"assert"}, .instead = "LASTREF_ASSERT, which stays on", .only_called = true},
