@@ -36,16 +36,18 @@ bool has_something(const std::string& path) {
 
 }  // namespace
 
-void NamesLedger::makes(const std::string& path, const std::string& maker) {
+void NamesLedger::makes(const std::string& path, const std::function<std::string()>& maker) {
   if (!has_something(path)) {
-    makers_[path] = maker;
+    makers_[path] = maker();
   }
 }
 
-void NamesLedger::moves(const std::string& from, const std::string& to, const std::string& mover) {
+void NamesLedger::moves(const std::string& from,
+                        const std::string& to,
+                        const std::function<std::string()>& mover) {
   if (makers_.contains(to) || !has_something(to)) {
     const auto maker = makers_.find(from);
-    makers_[to] = maker == makers_.end() ? mover : maker->second;
+    makers_[to] = maker == makers_.end() ? mover() : maker->second;
   }
 }
 

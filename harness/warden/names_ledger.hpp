@@ -2,6 +2,7 @@
 // are calls that were about to be made: whether a name is there in the end is looked up then.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,9 +20,11 @@ struct Leftover {
 class NamesLedger {
  public:
   /// A call is about to make this name: it is the maker, if there is nothing of the name.
-  void makes(const std::string& path, const std::string& maker);
+  void makes(const std::string& path, const std::function<std::string()>& maker);
   /// A call is about to give `from` the name `to`; who made the one has made the other.
-  void moves(const std::string& from, const std::string& to, const std::string& mover);
+  void moves(const std::string& from,
+             const std::string& to,
+             const std::function<std::string()>& mover);
 
   /// In the order of their names.
   std::vector<Leftover> leftovers() const;

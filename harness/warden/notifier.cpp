@@ -2,6 +2,7 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -97,10 +98,15 @@ Notifier::~Notifier() {
   ::close(descriptor_);
 }
 
-std::optional<Notification> Notifier::receive() noexcept {
+bool Notifier::has_anybody() const noexcept {
+  pollfd item{.fd = descriptor_, .events = 0, .revents = 0};
+  return ::poll(&item, 1, 0) == 0 || (item.revents & POLLHUP) == 0;
+}
+
+tl::expected<Notification, int> Notifier::receive() noexcept {
   seccomp_notif got{};
   if (::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_RECV, &got) != 0) {
-    return std::nullopt;
+    return tl::unexpected(errno);
   }
   Notification notification{
       .id = got.id, .thread = static_cast<int>(got.pid), .number = got.data.nr};

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,11 +39,13 @@ class Notifier {
   Notifier& operator=(const Notifier&) = delete;
   ~Notifier();
 
-  int descriptor() const noexcept { return descriptor_; }
   /// Whether who waits and who answers run on one processor by turns, which is much cheaper.
   bool wakes_in_turn() const noexcept { return wakes_in_turn_; }
-  /// The next call that stopped; none if who made it is dead, or was interrupted.
-  std::optional<Notification> receive() noexcept;
+  /// Whether there is somebody left to watch.
+  bool has_anybody() const noexcept;
+  /// Waits for the next call that stops. EINTR if a signal comes to us, ENOENT if who made it is
+  /// dead, or a signal took it back, and where there is nobody left.
+  tl::expected<Notification, int> receive() noexcept;
   /// Whether the call still waits, so that what was read of its process was read of it.
   bool is_waiting(std::uint64_t id) const noexcept;
   /// The kernel goes on with it. False if nobody waits for that any more.

@@ -50,13 +50,24 @@ std::optional<std::string> text_at(int thread, std::uint64_t address) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Without "." and "..", and without a "/" too many; most have none of them.
+std::string normal(std::string path) {
+  const bool is_normal = path.find("/.") == std::string::npos &&
+                         path.find("//") == std::string::npos && !path.ends_with('/');
+  return is_normal ? std::move(path) : std::filesystem::path(path).lexically_normal().string();
+}
+
+}  // namespace
+
 std::optional<std::string> path_at(const Notification& call, const NameAt& name) {
-  const auto text = text_at(call.thread, call.arguments[static_cast<std::size_t>(name.path)]);
+  auto text = text_at(call.thread, call.arguments[static_cast<std::size_t>(name.path)]);
   if (!text) {
     return std::nullopt;
   }
   if (text->starts_with('/')) {
-    return std::filesystem::path(*text).lexically_normal().string();
+    return normal(*std::move(text));
   }
   const int folder = name.folder < 0
                          ? AT_FDCWD
@@ -67,7 +78,7 @@ std::optional<std::string> path_at(const Notification& call, const NameAt& name)
   if (!below) {
     return std::nullopt;
   }
-  return (std::filesystem::path(*below) / *text).lexically_normal().string();
+  return normal(*below + '/' + *text);
 }
 
 std::string descriptor_at(int thread, int descriptor) {

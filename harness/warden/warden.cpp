@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,12 +15,11 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <map>
 #include <memory>
 #include <new>
 #include <set>
 #include <sstream>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +27,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "harness/explore/jobs.hpp"
+#include "harness/journal/record.hpp"
 #include "harness/kernel/patience.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/notifier.hpp"
@@ -38,7 +39,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int look_every = 20;  // milliseconds
+constexpr int look_every = 20'000;  // microseconds
 constexpr std::uint64_t look_every_stops = 256;
 
 /// What the child that becomes the program and the supervisor tell each other. No call that a
@@ -118,11 +119,43 @@ std::string program_of(const std::string& word) {
   ::_exit(not_run);
 }
 
+/// Ends what waits in us now and then. A program that is started has none of it.
+class Alarm {
+ public:
+  Alarm() noexcept {
+    struct sigaction hears {};
+    hears.sa_handler = [](int) {};  // Without SA_RESTART
+    ::sigaction(SIGALRM, &hears, &before_);
+    constexpr timeval every{.tv_sec = 0, .tv_usec = look_every};
+    const itimerval time{.it_interval = every, .it_value = every};
+    ::setitimer(ITIMER_REAL, &time, nullptr);
+  }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+  ~Alarm() {
+    constexpr itimerval never{};
+    ::setitimer(ITIMER_REAL, &never, nullptr);
+    ::sigaction(SIGALRM, &before_, nullptr);
+  }
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// A call that stops, and whether it is looked at.
+struct Known {
+  const SyscallRow* row = nullptr;
+  bool needs_object = false;
+};
+
 class Watch {
  public:
   explicit Watch(const WatchOptions& options)
       : options_(options), hits_(options.faults.size()), watched_{} {
     watched_.struck.resize(options.faults.size());
+    for (const SyscallRow& row : syscalls()) {
+      known_[row.number] = {.row = &row, .needs_object = needs_object(row)};
+    }
   }
 
   Result<Watched> run() {
@@ -139,9 +172,12 @@ class Watch {
   Status start();
   std::set<int> numbers() const;
   void follow();
-  void serve();
+  void look_around();
+  bool is_over() const { return root_ended_ && children_of(::getpid()).empty(); }
+  bool needs_object(const SyscallRow& row) const;
+  static std::string object_of(const Notification& call, const SyscallRow& row);
   void judge(const Notification& call, ProcessSeen& who);
-  void note_names(const Notification& call, const SyscallRow& row, const std::string& maker);
+  void note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen);
   bool strike(const Notification& call, const ProcessSeen& who, const CallSeen& seen);
   void reap();
   void kill_tree();
@@ -155,7 +191,10 @@ class Watch {
   int root_ = -1;
   bool root_ended_ = false;
   std::vector<std::uint64_t> hits_;  ///< Calls that each fault fits
-  std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> counts_;
+  std::optional<double> ended_at_;
+  bool is_late_ = false;
+  std::unordered_map<int, Known> known_;                     ///< By their numbers
+  std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< Of role, call and object
   Watched watched_;
 };
 
@@ -211,34 +250,43 @@ Status Watch::start() {
 }
 
 void Watch::follow() {
-  std::optional<double> ended_at;
-  bool is_late = false;
-  while (!root_ended_ || !children_of(::getpid()).empty()) {
-    pollfd item{.fd = notifier_->descriptor(), .events = POLLIN, .revents = 0};
-    if (::poll(&item, 1, look_every) > 0 && (item.revents & POLLIN) != 0) {
-      serve();
+  const Alarm alarm;
+  while (!is_over()) {
+    const auto call = notifier_->receive();
+    if (call) {
+      ++watched_.stops;
+      judge(*call, roles_->of(call->thread));
       if (watched_.stops % look_every_stops != 0) {
         continue;
       }
+    } else if (!notifier_->has_anybody()) {
+      ::poll(nullptr, 0, 1);  // They are on their way to be reaped.
+    } else if (call.error() == ENOENT) {
+      ++watched_.perturbed;
     }
-    reap();
-    if (!watched_.interrupted && options_.is_interrupted()) {
-      watched_.interrupted = true;
-      kill_tree();
-    }
-    if (root_ended_ && !ended_at) {
-      ended_at = seconds_now();
-    }
-    const std::chrono::duration<double> grace = options_.grace;
-    if (ended_at && seconds_now() - *ended_at >= grace.count()) {
-      if (!std::exchange(is_late, true)) {
-        for (const int process : children_of(::getpid())) {
-          watched_.stayed.push_back(roles_->of(process));
-        }
-      }
-      kill_tree();
+    look_around();
+  }
+}
+
+void Watch::look_around() {
+  reap();
+  if (!watched_.interrupted && options_.is_interrupted()) {
+    watched_.interrupted = true;
+    kill_tree();
+  }
+  if (root_ended_ && !ended_at_) {
+    ended_at_ = seconds_now();
+  }
+  const std::chrono::duration<double> grace = options_.grace;
+  if (!ended_at_ || seconds_now() - *ended_at_ < grace.count()) {
+    return;
+  }
+  if (!std::exchange(is_late_, true)) {
+    for (const int process : children_of(::getpid())) {
+      watched_.stayed.push_back(roles_->of(process));
     }
   }
+  kill_tree();
 }
 
 void Watch::reap() {
@@ -264,31 +312,40 @@ void Watch::kill_tree() {
   }
 }
 
-void Watch::serve() {
-  const auto call = notifier_->receive();
-  if (!call) {
-    ++watched_.perturbed;
-    return;
+/// Where nobody asks for its name, it is not read.
+bool Watch::needs_object(const SyscallRow& row) const {
+  const bool is_struck = std::ranges::any_of(options_.faults, [&](const TreeFault& fault) {
+    return fault.call == row.name && fault.object != "*";
+  });
+  return options_.wants_calls || is_struck || row.effect == Effect::makes ||
+         row.effect == Effect::moves || row.effect == Effect::opens;
+}
+
+std::string Watch::object_of(const Notification& call, const SyscallRow& row) {
+  if (row.first.path >= 0) {
+    return path_at(call, row.first).value_or("");
   }
-  ++watched_.stops;
-  ProcessSeen& who = roles_->of(call->thread);
-  judge(*call, who);
+  return row.descriptor < 0
+             ? std::string()
+             : descriptor_at(
+                   call.thread,
+                   static_cast<int>(call.arguments[static_cast<std::size_t>(row.descriptor)]));
 }
 
 void Watch::judge(const Notification& call, ProcessSeen& who) {
-  const SyscallRow& row = *syscall_numbered(call.number);
-  CallSeen seen{.role = who.role, .call = std::string(row.name), .object = {}};
-  if (row.first.path >= 0) {
-    seen.object = path_at(call, row.first).value_or("");
-  } else if (row.descriptor >= 0) {
-    seen.object = descriptor_at(
-        call.thread, static_cast<int>(call.arguments[static_cast<std::size_t>(row.descriptor)]));
+  const Known& known = known_.at(call.number);
+  const SyscallRow& row = *known.row;
+  CallSeen seen{.role = who.role, .call = row.name, .object = {}};
+  if (known.needs_object) {
+    seen.object = object_of(call, row);
+    if (!notifier_->is_waiting(call.id)) {
+      ++watched_.perturbed;  // What was read may be of another process with this number.
+      return;
+    }
+    const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
+    seen.k = ++counts_[before * 31 + hash_of(seen.object)];
+    note_names(call, row, seen);
   }
-  if (!notifier_->is_waiting(call.id)) {
-    ++watched_.perturbed;  // What was read may be of another process with this number.
-    return;
-  }
-  seen.k = ++counts_[{seen.role, seen.call, seen.object}];
   if (row.effect == Effect::ends) {
     roles_->ends(who.process);
   }
@@ -298,26 +355,26 @@ void Watch::judge(const Notification& call, ProcessSeen& who) {
   if (options_.wants_calls) {
     watched_.calls.push_back(seen);
   }
-  note_names(call, row, fmt::format("{}/{}({})#{}", seen.role, seen.call, seen.object, seen.k));
   if (!strike(call, who, seen) && !notifier_->let_go(call.id)) {
     ++watched_.perturbed;
   }
 }
 
-void Watch::note_names(const Notification& call, const SyscallRow& row, const std::string& maker) {
+void Watch::note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen) {
+  const auto maker = [&] {
+    return fmt::format("{}/{}({})#{}", seen.role, seen.call, seen.object, seen.k);
+  };
   const bool has_two = row.second.path >= 0;
   const auto flags =
       row.flags < 0 ? 0U
                     : static_cast<unsigned>(call.arguments[static_cast<std::size_t>(row.flags)]);
   const bool creates = (flags & O_CREAT) != 0;
   if (row.effect == Effect::moves) {
-    const auto from = path_at(call, row.first);
-    const auto to = path_at(call, row.second);
-    if (from && to) {
-      names_.moves(*from, *to, maker);
+    if (const auto to = path_at(call, row.second)) {
+      names_.moves(seen.object, *to, maker);
     }
   } else if (row.effect == Effect::makes || (row.effect == Effect::opens && creates)) {
-    if (const auto path = path_at(call, has_two ? row.second : row.first)) {
+    if (const auto path = has_two ? path_at(call, row.second) : std::optional(seen.object)) {
       names_.makes(*path, maker);
     }
   }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lastref/error.hpp>
@@ -36,7 +37,7 @@ struct WatchOptions {
 /// "child.2/openat(/dev/shm/a)#3": the third such call of this process with this object.
 struct CallSeen {
   std::string role;
-  std::string call;
+  std::string_view call;
   std::string object;
   std::uint64_t k = 0;
 };
