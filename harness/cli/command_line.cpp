@@ -199,7 +199,8 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
   verb->add_option("--fault",
                    options.faults,
                    "A fault, as 'child.1/openat(/dev/shm/*)#3 fail ENOSPC', or as strace injects "
-                   "it; may be repeated. Ends: fail ERROR, fail_always ERROR, kill, kill_tree")
+                   "it; may be repeated. Ends: fail ERROR, fail_always ERROR, kill, "
+                   "kill_after, kill_tree")
       ->type_name("TEXT")
       ->expected(1)
       ->take_all()

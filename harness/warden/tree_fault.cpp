@@ -18,6 +18,7 @@ constexpr std::array strikes = {
     std::pair{Strike::fail, std::string_view("fail")},
     std::pair{Strike::fail_always, std::string_view("fail_always")},
     std::pair{Strike::kill, std::string_view("kill")},
+    std::pair{Strike::kill_after, std::string_view("kill_after")},
     std::pair{Strike::kill_tree, std::string_view("kill_tree")},
 };
 
@@ -113,7 +114,8 @@ Result<TreeFault> parse_tree_fault(std::string_view text) {
   const auto strike =
       std::ranges::find(strikes, action, &std::pair<Strike, std::string_view>::second);
   if (strike == strikes.end()) {
-    return wrong(text, "it ends with none of: fail ERROR, fail_always ERROR, kill, kill_tree");
+    return wrong(
+        text, "it ends with none of: fail ERROR, fail_always ERROR, kill, kill_after, kill_tree");
   }
   fault.strike = strike->first;
   if (has_error(fault.strike) != (fault.error != 0)) {

@@ -2,6 +2,7 @@
 //
 //   child.2/openat(/dev/shm/*)#3 fail ENOSPC     the third such call of this process fails so
 //   unlink#1 kill                                who is the first to make it dies before it
+//   root/rename kill_after                       it dies when it has made it, and does no more
 //   write(/tmp/*) fail_always EDQUOT             each of them, of anybody
 //   openat:error=ENOSPC:when=3                   as strace(1) spells it
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace lastref::harness::warden {
 
-enum class Strike : std::uint8_t { fail, fail_always, kill, kill_tree };
+enum class Strike : std::uint8_t { fail, fail_always, kill, kill_after, kill_tree };
 
 struct TreeFault {
   std::string role = "*";    ///< A pattern

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -179,6 +180,7 @@ class Watch {
   void judge(const Notification& call, ProcessSeen& who);
   void note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen);
   bool strike(const Notification& call, const ProcessSeen& who, const CallSeen& seen);
+  void kill_after(const Notification& call, int process);
   void reap();
   void kill_tree();
   void finish();
@@ -190,7 +192,8 @@ class Watch {
   NamesLedger names_;
   int root_ = -1;
   bool root_ended_ = false;
-  std::vector<std::uint64_t> hits_;  ///< Calls that each fault fits
+  std::unordered_map<int, int> dies_after_;  ///< Process by thread
+  std::vector<std::uint64_t> hits_;          ///< Calls that each fault fits
   std::optional<double> ended_at_;
   bool is_late_ = false;
   std::unordered_map<int, Known> known_;                     ///< By their numbers
@@ -289,11 +292,29 @@ void Watch::look_around() {
   kill_tree();
 }
 
+/// The thread goes into a stop when the call is over, before any instruction of its own. Its process
+/// dies there, when it is seen; until then it does nothing.
+void Watch::kill_after(const Notification& call, int process) {
+  const bool will_stop = ::ptrace(PTRACE_SEIZE, call.thread, nullptr, nullptr) == 0 &&
+                         ::ptrace(PTRACE_INTERRUPT, call.thread, nullptr, nullptr) == 0;
+  if (!will_stop) {
+    ++watched_.perturbed;
+    notifier_->let_go(call.id);
+    return;
+  }
+  dies_after_[call.thread] = process;
+  notifier_->let_go(call.id);
+}
+
 void Watch::reap() {
   int status = 0;
   int process = 0;
-  while ((process = ::waitpid(-1, &status, WNOHANG)) > 0) {
-    if (process == root_) {
+  while ((process = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+    if (WIFSTOPPED(status)) {
+      if (const auto doomed = dies_after_.find(process); doomed != dies_after_.end()) {
+        ::kill(doomed->second, SIGKILL);
+      }
+    } else if (process == root_) {
       root_ended_ = true;
       watched_.root = WIFSIGNALED(status)
                           ? os::ChildExit{.code = WTERMSIG(status), .killed = true}
@@ -403,6 +424,9 @@ bool Watch::strike(const Notification& call, const ProcessSeen& who, const CallS
         break;
       case Strike::kill:
         ::kill(who.process, SIGKILL);
+        break;
+      case Strike::kill_after:
+        kill_after(call, who.process);
         break;
       case Strike::kill_tree:
         kill_tree();

@@ -27,6 +27,8 @@ TEST(TreeFaults, read_as_they_are_written) {
         .error = ENOSPC}},
       {"unlink kill",
        {.role = "*", .call = "unlink", .object = "*", .k = 1, .strike = Strike::kill}},
+      {"root/rename kill_after",
+       {.role = "root", .call = "rename", .object = "*", .k = 1, .strike = Strike::kill_after}},
       {"root/exit_group#2 kill_tree",
        {.role = "root", .call = "exit_group", .object = "*", .k = 2, .strike = Strike::kill_tree}},
       {"write(/tmp/a (1)#2) fail_always EDQUOT",
@@ -93,8 +95,8 @@ RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
   fault.call = (*rc::gen::elementOf(syscalls())).name;
   fault.object = *rc::gen::element<std::string>("*", "", "/a b", "/a(b)", "/a#1", "pipe:[7]", ")(");
   fault.k = *rc::gen::inRange<std::uint64_t>(1, 1000);
-  fault.strike =
-      *rc::gen::element(Strike::fail, Strike::fail_always, Strike::kill, Strike::kill_tree);
+  fault.strike = *rc::gen::element(
+      Strike::fail, Strike::fail_always, Strike::kill, Strike::kill_after, Strike::kill_tree);
   const bool fails = fault.strike == Strike::fail || fault.strike == Strike::fail_always;
   RC_PRE(!fails || fault.call != "exit_group");
   fault.error = fails ? *rc::gen::element(EIO, ENOSPC, EINTR, EACCES) : 0;

@@ -1,5 +1,5 @@
 // warden_test: programs that are watched from outside. A tiny program makes each call that the
-// warden knows: it has to be seen, failed, and killed before anything was done.
+// warden knows: it has to be seen, failed, and killed before and after it.
 #include "harness/warden/warden.hpp"
 
 #include <cerrno>
@@ -96,7 +96,7 @@ class Warden : public testing::Test {
   std::set<std::string> before_;
 };
 
-TEST_F(Warden, sees_each_call_that_it_knows_fails_it_and_kills_before_it) {
+TEST_F(Warden, sees_each_call_that_it_knows_fails_it_and_kills_before_and_after_it) {
   for (const SyscallRow& row : syscalls()) {
     SCOPED_TRACE(row.name);
     // What is frequent stops only where a fault is, which does not strike here.
@@ -121,6 +121,13 @@ TEST_F(Warden, sees_each_call_that_it_knows_fails_it_and_kills_before_it) {
     if (row.effect == Effect::ends) {
       continue;
     }
+    fault.strike = Strike::kill_after;
+    const Watched after = call(row, {fault});
+    EXPECT_EQ(after.root, by_sigkill);
+    EXPECT_EQ(after.perturbed, 0U);
+    EXPECT_EQ(names() != before_, changes);
+    EXPECT_THAT(after.leftovers, SizeIs(clean.leftovers.size()));
+
     fault.strike = Strike::fail;
     fault.error = EXFULL;  // None of them fails so by itself.
     const Watched failed = call(row, {fault});
