@@ -212,6 +212,15 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
       ->take_all()
       ->allow_extra_args(false)
       ->excludes(doctor);
+  verb->add_option("--private",
+                   options.private_folders,
+                   "A folder that it has for itself, empty: /dev/shm; or /tmp=64k, which is full "
+                   "after so many bytes, or /tmp=64k,10 after so many names, too; may be repeated")
+      ->type_name("FOLDER")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->excludes(doctor);
   verb->add_flag("--list", options.list, "Print its processes and every call that was seen")
       ->excludes(doctor);
   verb->add_option("--grace",

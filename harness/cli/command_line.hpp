@@ -92,6 +92,7 @@ struct RunVerbOptions {
   std::vector<std::string> command;
   std::vector<std::string> faults;
   std::vector<std::string> allowed;  ///< Patterns of names that may stay
+  std::vector<std::string> private_folders;
   bool list = false;
   bool doctor = false;
   double grace = 5;  ///< seconds

@@ -14,6 +14,7 @@
 #include "harness/explore/plans.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/doctor.hpp"
+#include "harness/warden/private_folders.hpp"
 #include "harness/warden/warden.hpp"
 
 namespace lastref::harness {
@@ -36,7 +37,11 @@ class Run {
       invocation_.refuse("run: which program? It stands behind --");
       return;
     }
-    if (!read_faults() || !open_file()) {
+    if (!read_faults() || !read_folders() || !open_file()) {
+      return;
+    }
+    if (const Status made = warden::make_private(folders_); !made) {
+      invocation_.refuse("run: --private: " + describe(made.error()));
       return;
     }
     watch_.command = options_.command;
@@ -71,6 +76,18 @@ class Run {
     return true;
   }
 
+  bool read_folders() {
+    for (const std::string& text : options_.private_folders) {
+      auto folder = warden::parse_private_folder(text);
+      if (!folder) {
+        invocation_.refuse("--private: " + folder.error().subject);
+        return false;
+      }
+      folders_.push_back(*std::move(folder));
+    }
+    return true;
+  }
+
   bool open_file() {
     if (!json_.open()) {
       invocation_.refuse("cannot write " + json_.path());
@@ -101,6 +118,9 @@ class Run {
     std::string text = "lastref run";
     for (const auto& fault : watch_.faults) {
       text += " --fault " + harness::quoted(warden::to_text(fault));
+    }
+    for (const std::string& folder : options_.private_folders) {
+      text += " --private " + harness::quoted(folder);
     }
     text += " --";
     for (const std::string& word : options_.command) {
@@ -201,6 +221,7 @@ class Run {
   Invocation& invocation_;
   Target json_;
   warden::WatchOptions watch_;
+  std::vector<warden::PrivateFolder> folders_;
   std::vector<warden::Leftover> left_;
 };
 

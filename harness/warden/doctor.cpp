@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/peek.hpp"
+#include "harness/warden/private_folders.hpp"
 #include "harness/warden/warden.hpp"
 
 namespace lastref::harness::warden {
@@ -69,8 +69,8 @@ bool can_watch() {
   return watched && watched->stops > 0 && watched->root == os::ChildExit{};
 }
 
-bool can_have_namespaces() {
-  return ::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) == 0;
+bool can_mount() {
+  return make_private({{.path = "/tmp", .size = {}}}).has_value();
 }
 
 }  // namespace
@@ -99,9 +99,9 @@ std::vector<Diagnosis> diagnose() {
        .works = succeeds(can_watch),
        .lost = "lastref run",
        .remedy = "what is missing above"},
-      {.what = "namespaces of its own",
-       .works = succeeds(can_have_namespaces),
-       .lost = "nothing yet: programs run in the world that is there",
+      {.what = "a mount namespace of its own",
+       .works = succeeds(can_mount),
+       .lost = "--private",
        .remedy = "user.max_user_namespaces above 0, or root"},
   };
 }

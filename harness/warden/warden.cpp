@@ -292,8 +292,8 @@ void Watch::look_around() {
   kill_tree();
 }
 
-/// The thread goes into a stop when the call is over, before any instruction of its own. Its process
-/// dies there, when it is seen; until then it does nothing.
+/// The thread goes into a stop when the call is over, before any instruction of its own. Its
+/// process dies there, when it is seen; until then it does nothing.
 void Watch::kill_after(const Notification& call, int process) {
   const bool will_stop = ::ptrace(PTRACE_SEIZE, call.thread, nullptr, nullptr) == 0 &&
                          ::ptrace(PTRACE_INTERRUPT, call.thread, nullptr, nullptr) == 0;

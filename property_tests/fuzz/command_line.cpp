@@ -91,7 +91,8 @@ class Bounds {
   void operator()(const harness::RunVerbOptions& options) const {
     expect(is_time(options.grace), "a grace is a time");
     expect_said(options.json);
-    for (const auto* words : {&options.command, &options.faults, &options.allowed}) {
+    for (const auto* words :
+         {&options.command, &options.faults, &options.allowed, &options.private_folders}) {
       std::ranges::for_each(*words, [this](const auto& word) { expect_said(word); });
     }
     expect(!options.doctor || options.command.empty(), "a doctor runs nothing");

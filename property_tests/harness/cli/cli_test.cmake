@@ -93,6 +93,14 @@ answers(3 "DID NOT STRIKE.*root/openat./nowhere.#1 kill"
   run --fault "root/openat(/nowhere) kill" -- true)
 answers(0 "works +seccomp user notification" run --doctor)
 answers(2 "excludes" run --doctor -- true)
+answers(2 "behind = stand bytes" run --private /tmp=64x -- true)
+answers(2 "not an absolute name" run --private tmp -- true)
+answers(2 "/no/such: No such file" run --private /no/such -- true)
+# What does not fit is not there, and what stays is gone with the folder.
+answers(1 "No space left on device.*LEFT BEHIND +/tmp/fits .file., made by root"
+  run --private /tmp=64k --
+  sh -c "echo x > /tmp/fits && (head -c 200000 /dev/zero > /tmp/x || rm /tmp/x)")
+answers(0 "clean .exit 0." run --private /tmp -- sh -c "test ! -e /tmp/fits")
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
   replay canary/always_fail)

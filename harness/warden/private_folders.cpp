@@ -1,0 +1,93 @@
+#include "harness/warden/private_folders.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+namespace lastref::harness::warden {
+namespace {
+
+/// "64k": digits, and a letter that tmpfs knows.
+bool is_size(std::string_view text) {
+  const std::string_view letters = "kKmMgG";
+  if (!text.empty() && letters.find(text.back()) != std::string_view::npos) {
+    text.remove_suffix(1);
+  }
+  const bool is_zero = text.find_first_not_of('0') == std::string_view::npos;
+  return !is_zero && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool write_text(const char* path, const std::string& text) {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  const bool written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(file);
+  return written;
+}
+
+bool enter_namespaces() {
+  if (::unshare(CLONE_NEWNS) == 0) {
+    return true;
+  }
+  const uid_t user = ::geteuid();
+  const gid_t group = ::getegid();
+  return ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+         write_text("/proc/self/setgroups", "deny") &&
+         write_text("/proc/self/uid_map", fmt::format("{} {} 1", user, user)) &&
+         write_text("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
+}
+
+std::string options_of(const PrivateFolder& folder) {
+  std::string options = "mode=1777";
+  options += folder.size.empty() ? "" : ",size=" + folder.size;
+  options += folder.inodes.empty() ? "" : ",nr_inodes=" + folder.inodes;
+  return options;
+}
+
+}  // namespace
+
+Result<PrivateFolder> parse_private_folder(std::string_view text) {
+  const std::size_t mark = text.rfind('=');
+  PrivateFolder folder{.path = std::string(text.substr(0, mark)), .size = {}};
+  if (mark != std::string_view::npos) {
+    const std::string_view limits = text.substr(mark + 1);
+    const std::size_t comma = limits.find(',');
+    folder.size = limits.substr(0, comma);
+    folder.inodes = comma == std::string_view::npos ? "" : limits.substr(comma + 1);
+    if (!is_size(folder.size) || (comma != std::string_view::npos && !is_size(folder.inodes))) {
+      return failure(std::errc::invalid_argument,
+                     fmt::format("{}: behind = stand bytes, as 64k, or bytes,inodes", text));
+    }
+  }
+  if (!folder.path.starts_with('/')) {
+    return failure(std::errc::invalid_argument, fmt::format("{}: not an absolute name", text));
+  }
+  return folder;
+}
+
+Status make_private(const std::vector<PrivateFolder>& folders) {
+  if (folders.empty()) {
+    return ok();
+  }
+  if (!enter_namespaces() || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return failure(std::errc{errno}, "a mount namespace");
+  }
+  for (const PrivateFolder& folder : folders) {
+    if (::mount("private",
+                folder.path.c_str(),
+                "tmpfs",
+                MS_NOSUID | MS_NODEV,
+                options_of(folder).c_str()) != 0) {
+      return failure(std::errc{errno}, folder.path);
+    }
+  }
+  return ok();
+}
+
+}  // namespace lastref::harness::warden

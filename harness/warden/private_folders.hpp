@@ -1,0 +1,27 @@
+// private_folders: folders that are this process's own, and empty, while it and its children run:
+// what they leave there is nobody else's, and a small one is really full.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lastref/error.hpp>
+
+namespace lastref::harness::warden {
+
+struct PrivateFolder {
+  std::string path;
+  std::string size;         ///< bytes, as tmpfs takes it: "64k"; empty: no limit of its own
+  std::string inodes = {};  ///< The same for names
+  bool operator==(const PrivateFolder&) const = default;
+};
+
+/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes.
+Result<PrivateFolder> parse_private_folder(std::string_view text);
+
+/// Mounts them for this process and all that it starts from here on, in a mount namespace of its
+/// own; who is not root becomes root of a user namespace for that, with the same rights as before.
+Status make_private(const std::vector<PrivateFolder>& folders);
+
+}  // namespace lastref::harness::warden
