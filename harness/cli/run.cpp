@@ -196,6 +196,13 @@ class Run {
     for (const auto& each : watched.processes) {
       json["processes"].push_back({{"role", each.role}, {"title", each.title}});
     }
+    if (options_.list) {
+      json["calls"] = Json::array();
+      for (const auto& each : watched.calls) {
+        json["calls"].push_back(
+            {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}});
+      }
+    }
     json["left_behind"] = Json::array();
     for (const auto& each : left_) {
       json["left_behind"].push_back(

@@ -107,6 +107,8 @@ std::string program_of(const std::string& word) {
                          const Filter& filter,
                          Start& start) noexcept {
   constexpr int not_run = 127;
+  // Without a supervisor each call that stops would fail, and the program would go on so.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int listener = take_filter(filter);
   start.error = listener < 0 ? errno : 0;
   set(start.listener, listener);
