@@ -40,6 +40,12 @@ const std::vector<KnownPlan>& known_plans() {
        .faults = {"tracker/unlink_shm(lastref-left)#1 fail_once EACCES",
                   "tracker/unlink_shm(lastref-left)#2 fail_once EACCES",
                   "tracker/unlink_shm(lastref-left)#3 fail_once EACCES"}},
+      // That a name was forgotten lies unread when it is held again.
+      {.scenario = "tracker/a_forgotten_name_is_held_again", .faults = {"client_a/poll()#2 pause"}},
+      // A name that could not be removed is registered again, and the ledger refuses it.
+      {.scenario = "arrays/a_context_begins_again",
+       .faults = {"tracker/remove_folder(arrays:call)#1 fail_in_all EBUSY",
+                  "tracker/write_at(ledger)#16 fail_always EIO"}},
       // There is no thread for the clean-up.
       {.scenario = "tracker/a_huge_folder_keeps_nobody_waiting",
        .faults = {"tracker/start_thread()#1 fail_once EAGAIN"}},
