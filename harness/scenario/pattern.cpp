@@ -2,6 +2,15 @@
 
 namespace lastref::harness {
 
+namespace {
+
+/// Whether this byte of a pattern says of the next one that it stands for itself.
+bool is_escape(std::string_view pattern, std::size_t at) noexcept {
+  return at + 1 < pattern.size() && pattern[at] == '\\';
+}
+
+}  // namespace
+
 bool matches(std::string_view pattern, std::string_view name) noexcept {
   std::size_t at = 0;
   std::size_t from = 0;
@@ -11,7 +20,11 @@ bool matches(std::string_view pattern, std::string_view name) noexcept {
     if (at < pattern.size() && pattern[at] == '*') {
       star = at++;
       resumed = from;
-    } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == name[from])) {
+    } else if (is_escape(pattern, at) && pattern[at + 1] == name[from]) {
+      at += 2;
+      ++from;
+    } else if (at < pattern.size() && !is_escape(pattern, at) &&
+               (pattern[at] == '?' || pattern[at] == name[from])) {
       ++at;
       ++from;
     } else if (star != std::string_view::npos) {
@@ -22,6 +35,17 @@ bool matches(std::string_view pattern, std::string_view name) noexcept {
     }
   }
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
+std::string pattern_of(std::string_view name) {
+  std::string pattern;
+  for (const char byte : name) {
+    const bool is_special = byte == '*' || byte == '?' || byte == '\\';
+    const auto code = static_cast<unsigned char>(byte);
+    pattern += is_special ? "\\" : "";
+    pattern += code < ' ' || code == 0x7f ? '?' : byte;
+  }
+  return pattern;
 }
 
 }  // namespace lastref::harness
