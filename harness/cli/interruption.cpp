@@ -5,7 +5,9 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 
 namespace lastref::harness {
@@ -14,11 +16,25 @@ namespace {
 constexpr std::array numbers = {SIGINT, SIGTERM};
 
 /// A handler knows nothing else.
-std::atomic<bool> noted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<int> noted = 0;
+std::atomic<std::int64_t> noted_at = 0;  ///< Milliseconds
+static_assert(std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+std::int64_t milliseconds_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
 
 void note(int number) {
-  if (noted.exchange(true)) {
+  // timeout(1) sends it to us, and to our group; that is one.
+  constexpr std::int64_t together = 300;
+  const std::int64_t now = milliseconds_now();
+  int none = 0;
+  if (noted.compare_exchange_strong(none, number)) {
+    noted_at = now;
+  } else if (now - noted_at > together) {
     // It is blocked while its handler runs, and strikes right after.
     ::signal(number, SIG_DFL);
     ::raise(number);
@@ -28,7 +44,7 @@ void note(int number) {
 }  // namespace
 
 Interruption::Interruption() noexcept {
-  noted = false;
+  noted = 0;
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;
@@ -53,6 +69,10 @@ Interruption::~Interruption() {
 }
 
 bool Interruption::happened() noexcept {
+  return noted != 0;
+}
+
+int Interruption::signal() noexcept {
   return noted;
 }
 

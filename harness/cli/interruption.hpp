@@ -5,8 +5,8 @@
 
 namespace lastref::harness {
 
-/// While one lives, the first of these signals is noted, and the second ends the program at once.
-/// One at a time.
+/// While one lives, the first of these signals is noted, and the second ends the program at once;
+/// not what comes along with the first. One at a time.
 class Interruption {
  public:
   Interruption() noexcept;
@@ -16,6 +16,8 @@ class Interruption {
 
   /// Whether there was one; asked by any thread.
   static bool happened() noexcept;
+  /// Which; 0: there was none.
+  static int signal() noexcept;
 };
 
 /// For what was done so far: a new file of our own where temporary ones go; empty if there can be

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace lastref::harness {
 namespace {
@@ -13,12 +14,18 @@ constexpr std::string_view standard_output = "-";
 
 Target::Target(std::string path) : path_(std::move(path)) {}
 
+/// Nobody whom we start has it, and it is none of the standard three, even if they are closed.
 bool Target::open() {
-  if (wanted() && !takes_standard_output()) {
-    file_.open(path_, std::ios::binary | std::ios::trunc);
-    return file_.is_open();
+  if (!wanted() || takes_standard_output()) {
+    return true;
   }
-  return true;
+  constexpr int standard_last = 2;
+  std::vector<File> standard;
+  do {
+    standard.push_back(std::move(file_));
+    file_.reset(std::fopen(path_.c_str(), "we"));  // With O_CLOEXEC
+  } while (file_ && ::fileno(file_.get()) <= standard_last);
+  return file_ != nullptr;
 }
 
 bool Target::write(const std::string& text) {
@@ -27,8 +34,8 @@ bool Target::write(const std::string& text) {
     return std::cout.good();
   }
   if (wanted()) {
-    file_ << text << std::flush;
-    return file_.good();
+    return std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() &&
+           std::fflush(file_.get()) == 0;
   }
   return true;
 }

@@ -1,7 +1,8 @@
 // Target: where a report for machines goes.
 #pragma once
 
-#include <fstream>
+#include <cstdio>
+#include <memory>
 #include <string>
 
 namespace lastref::harness {
@@ -20,7 +21,12 @@ class Target {
 
  private:
   std::string path_;
-  std::ofstream file_;
+  struct Closes {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  };
+  using File = std::unique_ptr<std::FILE, Closes>;
+
+  File file_;
 };
 
 }  // namespace lastref::harness
