@@ -93,9 +93,18 @@ struct RunVerbOptions {
   std::vector<std::string> faults;
   std::vector<std::string> allowed;  ///< Patterns of names that may stay
   std::vector<std::string> private_folders;
+  std::vector<std::string> limits;
+  std::vector<int> expected_exits;
+  std::string setup;  ///< Commands of a shell
+  std::string check;
+  std::string recover;
   bool list = false;
   bool doctor = false;
-  double grace = 5;  ///< seconds
+  bool calls = false;
+  bool unlikely = false;
+  double grace = 5;    ///< seconds
+  double timeout = 0;  ///< seconds; 0: none
+  std::uint64_t repeat = 1;
   std::string json;
 };
 

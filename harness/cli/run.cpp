@@ -6,26 +6,24 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "harness/cli/interruption.hpp"
+#include "harness/cli/run_report.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
-#include "harness/explore/plans.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/doctor.hpp"
+#include "harness/warden/guard.hpp"
+#include "harness/warden/likely_errors.hpp"
 #include "harness/warden/private_folders.hpp"
-#include "harness/warden/warden.hpp"
+#include "harness/warden/syscalls.hpp"
+#include "harness/warden/user_command.hpp"
 
 namespace lastref::harness {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using warden::Watched;
-
-std::string how_it_ended(const os::ChildExit& root) {
-  return fmt::format("{} {}", root.killed ? "killed by signal" : "exit", root.code);
-}
+/// A run that a signal has perturbed is made again so often.
+constexpr int tries_max = 3;
 
 class Run {
  public:
@@ -33,57 +31,79 @@ class Run {
       : options_(options), invocation_(invocation), json_(options.json) {}
 
   void run() {
-    if (options_.command.empty()) {
-      invocation_.refuse("run: which program? It stands behind --");
-      return;
-    }
-    if (!read_faults() || !read_folders() || !open_file()) {
+    if (!read_options()) {
       return;
     }
     if (const Status made = warden::make_private(folders_); !made) {
       invocation_.refuse("run: --private: " + describe(made.error()));
       return;
     }
-    watch_.command = options_.command;
-    watch_.wants_calls = options_.list;
-    watch_.grace = std::chrono::milliseconds(static_cast<long>(options_.grace * 1000));
-    watch_.is_interrupted = Interruption::happened;
     const Interruption interruption;
-    const auto watched = warden::watch(watch_);
-    if (!watched) {
-      invocation_.refuse(
-          fmt::format("run: {}; see lastref run --doctor", describe(watched.error())));
-      return;
+    std::uint64_t perturbed_runs = 0;
+    for (std::uint64_t run = 1; run <= options_.repeat; ++run) {
+      auto report = judged(perturbed_runs);
+      if (!report) {
+        return;
+      }
+      report->runs = run;
+      report->perturbed_runs = perturbed_runs;
+      if (run == options_.repeat || report->exit() != Exit::clean) {
+        give(*report);
+        return;
+      }
+      std::cerr << fmt::format("run {} of {}: clean\n", run, options_.repeat) << std::flush;
     }
-    std::ranges::copy_if(watched->leftovers, std::back_inserter(left_), [this](const auto& each) {
-      return std::ranges::none_of(options_.allowed, [&](const std::string& pattern) {
-        return matches(pattern, each.path);
-      });
-    });
-    give(*watched);
   }
 
  private:
-  bool read_faults() {
-    for (const std::string& text : options_.faults) {
-      auto fault = warden::parse_tree_fault(text);
-      if (!fault) {
-        invocation_.refuse("--fault: " + fault.error().subject);
+  bool read_options() {
+    if (options_.command.empty()) {
+      invocation_.refuse("run: which program? It stands behind --");
+      return false;
+    }
+    watch_.command = options_.command;
+    watch_.takes_unlikely = options_.unlikely;
+    watch_.wants_calls = options_.list;
+    watch_.grace = std::chrono::milliseconds(static_cast<long>(options_.grace * 1000));
+    if (options_.timeout > 0) {
+      watch_.time_limit = std::chrono::milliseconds(static_cast<long>(options_.timeout * 1000));
+    }
+    watch_.interrupted_by = Interruption::signal;
+    return read_all("--fault", options_.faults, warden::parse_tree_fault, watch_.faults) &&
+           are_likely() &&
+           read_all(
+               "--private", options_.private_folders, warden::parse_private_folder, folders_) &&
+           read_all("--limit", options_.limits, warden::parse_limit, watch_.limits) && open_file();
+  }
+
+  template <typename Parse, typename Parsed>
+  bool read_all(std::string_view option,
+                const std::vector<std::string>& texts,
+                const Parse& parse,
+                std::vector<Parsed>& all) {
+    for (const std::string& text : texts) {
+      auto parsed = parse(text);
+      if (!parsed) {
+        invocation_.refuse(fmt::format("{}: {}", option, parsed.error().subject));
         return false;
       }
-      watch_.faults.push_back(*std::move(fault));
+      all.push_back(*std::move(parsed));
     }
     return true;
   }
 
-  bool read_folders() {
-    for (const std::string& text : options_.private_folders) {
-      auto folder = warden::parse_private_folder(text);
-      if (!folder) {
-        invocation_.refuse("--private: " + folder.error().subject);
+  bool are_likely() {
+    for (const warden::TreeFault& fault : watch_.faults) {
+      if (fault.strike == warden::Strike::fail && !options_.unlikely &&
+          !warden::is_likely(fault.call, fault.error)) {
+        invocation_.refuse(
+            fmt::format("--fault: {}: {} gives no such error; with --unlikely it does. It may fail "
+                        "with: {}",
+                        warden::to_text(fault),
+                        fault.call,
+                        warden::likely_errors_of(fault.call)));
         return false;
       }
-      folders_.push_back(*std::move(folder));
     }
     return true;
   }
@@ -96,130 +116,63 @@ class Run {
     return true;
   }
 
-  bool all_struck(const Watched& watched) const {
-    return std::ranges::find(watched.struck, false) == watched.struck.end();
-  }
-
-  Exit exit_of(const Watched& watched) const {
-    if (watched.interrupted) {
-      return Exit::incomplete;
-    }
-    // Of a program that fails by itself nobody can say what a fault did to it.
-    if (options_.faults.empty() && watched.root != os::ChildExit{}) {
-      return Exit::unusable;
-    }
-    if (!left_.empty() || !watched.stayed.empty()) {
-      return Exit::violation;
-    }
-    return all_struck(watched) ? Exit::clean : Exit::incomplete;
-  }
-
-  std::string command_again() const {
-    std::string text = "lastref run";
-    for (const auto& fault : watch_.faults) {
-      text += " --fault " + harness::quoted(warden::to_text(fault));
-    }
-    for (const std::string& folder : options_.private_folders) {
-      text += " --private " + harness::quoted(folder);
-    }
-    text += " --";
-    for (const std::string& word : options_.command) {
-      text += " " + harness::quoted(word);
-    }
-    return text;
-  }
-
-  std::string verdict_of(const Watched& watched) const {
-    if (watched.interrupted) {
-      return "interrupted";
-    }
-    if (exit_of(watched) == Exit::unusable) {
-      return fmt::format("the program fails by itself, with {}", how_it_ended(watched.root));
-    }
-    if (!left_.empty() || !watched.stayed.empty()) {
-      return fmt::format("{} left behind, {} stayed", left_.size(), watched.stayed.size());
-    }
-    return all_struck(watched) ? "clean" : "incomplete: a fault did not strike";
-  }
-
-  std::string to_text(const Watched& watched) const {
-    std::string text;
-    if (options_.list) {
-      for (const auto& each : watched.processes) {
-        text += fmt::format("process {:<16} {}\n", each.role, each.title);
+  /// Runs it until signals have taken no call back, or too often.
+  std::optional<RunReport> judged(std::uint64_t& perturbed_runs) {
+    for (int tries = 1;; ++tries) {
+      auto report = once();
+      if (!report || report->watched.interrupted || report->watched.perturbed == 0) {
+        return report;
       }
-      for (const auto& each : watched.calls) {
-        text += fmt::format("call    {}/{}({})#{}\n", each.role, each.call, each.object, each.k);
+      ++perturbed_runs;
+      if (tries == tries_max) {
+        return report;
       }
     }
-    for (std::size_t at = 0; at < watched.struck.size(); ++at) {
-      text += fmt::format("{} {}\n",
-                          watched.struck[at] ? "STRUCK        " : "DID NOT STRIKE",
-                          warden::to_text(watch_.faults[at]));
-    }
-    for (const auto& each : left_) {
-      text += fmt::format("LEFT BEHIND    {} ({}), made by {}\n", each.path, each.kind, each.maker);
-    }
-    for (const auto& each : watched.stayed) {
-      text += fmt::format("STAYED         {} ({}), {} s after the root had ended\n",
-                          each.role,
-                          each.title,
-                          options_.grace);
-    }
-    text +=
-        fmt::format("{} processes, {} calls stopped for a look, {} of them perturbed; root: {}\n",
-                    watched.processes.size(),
-                    watched.stops,
-                    watched.perturbed,
-                    how_it_ended(watched.root));
-    const Exit exit = exit_of(watched);
-    if (exit != Exit::clean) {
-      text += "repeat: " + command_again() + "\n";
-    }
-    return text + fmt::format("{} (exit {})\n", verdict_of(watched), static_cast<int>(exit));
   }
 
-  std::string to_json(const Watched& watched) const {
-    Json json;
-    json["exit"] = static_cast<int>(exit_of(watched));
-    json["verdict"] = verdict_of(watched);
-    json["command"] = options_.command;
-    json["root"] = how_it_ended(watched.root);
-    json["stops"] = watched.stops;
-    json["perturbed"] = watched.perturbed;
-    json["faults"] = Json::array();
-    for (std::size_t at = 0; at < watched.struck.size(); ++at) {
-      json["faults"].push_back(
-          {{"fault", warden::to_text(watch_.faults[at])}, {"struck", bool(watched.struck[at])}});
+  std::optional<RunReport> once() {
+    if (const auto failed = warden::failure_of("--setup", options_.setup)) {
+      invocation_.refuse(fmt::format(
+          "run: {} {}: {}\n{}", failed->option, failed->command, failed->how, failed->output));
+      return std::nullopt;
     }
-    json["processes"] = Json::array();
-    for (const auto& each : watched.processes) {
-      json["processes"].push_back({{"role", each.role}, {"title", each.title}});
+    auto watched = warden::watch(watch_);
+    if (!watched) {
+      invocation_.refuse(
+          fmt::format("run: {}; see lastref run --doctor", describe(watched.error())));
+      return std::nullopt;
     }
-    if (options_.list) {
-      json["calls"] = Json::array();
-      for (const auto& each : watched.calls) {
-        json["calls"].push_back(
-            {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}});
-      }
+    RunReport report{.options = options_,
+                     .faults = watch_.faults,
+                     .watched = *std::move(watched),
+                     .left = {},
+                     .failures = {}};
+    if (!report.watched.interrupted) {
+      note(report, warden::failure_of("--check", options_.check));
+      note(report, warden::failure_of("--recover", options_.recover));
     }
-    json["left_behind"] = Json::array();
-    for (const auto& each : left_) {
-      json["left_behind"].push_back(
-          {{"path", each.path}, {"kind", each.kind}, {"maker", each.maker}});
-    }
-    json["stayed"] = Json::array();
-    for (const auto& each : watched.stayed) {
-      json["stayed"].push_back({{"role", each.role}, {"title", each.title}});
-    }
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::ranges::copy_if(
+        report.watched.leftovers, std::back_inserter(report.left), [this](const auto& each) {
+          // What the next start removes was not left for ever.
+          return warden::is_there(each.path) &&
+                 std::ranges::none_of(options_.allowed, [&](const std::string& pattern) {
+                   return matches(pattern, each.path);
+                 });
+        });
+    return report;
   }
 
-  void give(const Watched& watched) {
-    invocation_.end(exit_of(watched));
+  static void note(RunReport& report, std::optional<warden::CommandFailure> failure) {
+    if (failure) {
+      report.failures.push_back(*std::move(failure));
+    }
+  }
+
+  void give(const RunReport& report) {
+    invocation_.end(report.exit());
     // Standard output is the program's.
-    std::cerr << to_text(watched) << std::flush;
-    if (json_.wanted() && !json_.write(to_json(watched))) {
+    std::cerr << report.to_text() << std::flush;
+    if (json_.wanted() && !json_.write(report.to_json())) {
       invocation_.refuse("cannot write " + json_.path());
     }
   }
@@ -229,7 +182,6 @@ class Run {
   Target json_;
   warden::WatchOptions watch_;
   std::vector<warden::PrivateFolder> folders_;
-  std::vector<warden::Leftover> left_;
 };
 
 void say_what_works(Invocation& invocation) {
@@ -245,14 +197,33 @@ void say_what_works(Invocation& invocation) {
   invocation.end(can_watch ? Exit::clean : Exit::unusable);
 }
 
+void list_calls(Invocation& invocation) {
+  std::cout << "call             stops    may fail with\n";
+  for (const warden::SyscallRow& row : warden::syscalls()) {
+    std::cout << fmt::format("{:<16} {:<8} {}\n",
+                             row.name,
+                             row.is_frequent ? "if asked" : "always",
+                             warden::likely_errors_of(row.name));
+  }
+  invocation.end(Exit::clean);
+}
+
 }  // namespace
 
 void run(const RunVerbOptions& options, Invocation& invocation) {
   if (options.doctor) {
     say_what_works(invocation);
-    return;
+  } else if (options.calls) {
+    list_calls(invocation);
+  } else {
+    const auto work = [&] {
+      Run(options, invocation).run();
+      std::cout << std::flush;
+      std::cerr << std::flush;
+      return invocation.exit;
+    };
+    invocation.exit = warden::guarded(work, static_cast<int>(Exit::unusable));
   }
-  Run(options, invocation).run();
 }
 
 }  // namespace lastref::harness

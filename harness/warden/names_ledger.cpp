@@ -2,8 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
+
+#include "harness/warden/sysv.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -30,28 +34,113 @@ std::string kind_of(mode_t mode) {
   }
 }
 
-bool has_something(const std::string& path) {
-  return mode_of(path).has_value();
+}  // namespace
+
+bool is_there(const std::string& path) {
+  return path.starts_with('/') ? mode_of(path).has_value() : sysv_objects().contains(path);
+}
+
+namespace {
+
+/// Of a link to nowhere, the name that it would give to who makes a file through it.
+std::string through_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) {
+    return path;
+  }
+  const auto led_to = std::filesystem::weakly_canonical(path, error);
+  return error ? path : led_to.string();
+}
+
+/// With the folder's own name: links that lead to it may be gone later.
+std::string in_true_folder(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path name = path;
+  const auto folder = std::filesystem::canonical(name.parent_path(), error);
+  return error ? path : (folder / name.filename()).string();
 }
 
 }  // namespace
 
-void NamesLedger::makes(const std::string& path, const std::function<std::string()>& maker) {
-  if (!has_something(path)) {
-    makers_[path] = maker();
+/// It was there before, if nobody here has made it.
+void NamesLedger::note_old(const std::string& path) {
+  if (!makers_.contains(path) && is_there(path)) {
+    old_.insert(path);
   }
 }
 
-void NamesLedger::moves(const std::string& from,
+void NamesLedger::makes(int thread,
+                        const std::string& path,
+                        const std::function<std::string()>& maker) {
+  const std::string name = through_links(path);
+  if (is_there(name)) {
+    note_old(name);
+  } else if (!old_.contains(name)) {
+    makers_[name] = maker();
+    unsettled_[thread] = name;
+  }
+}
+
+void NamesLedger::moves(int thread,
+                        const std::string& from,
                         const std::string& to,
                         const std::function<std::string()>& mover) {
-  if (makers_.contains(to) || !has_something(to)) {
-    const auto maker = makers_.find(from);
-    makers_[to] = maker == makers_.end() ? mover() : maker->second;
+  if (!is_there(from)) {
+    return;
+  }
+  note_old(from);
+  note_old(to);
+  const auto maker = makers_.find(from);
+  const std::string made = maker == makers_.end() ? mover() : maker->second;
+  // What is below a folder moves along.
+  Makers moved;
+  const auto [first, last] = below(from);
+  for (auto each = first; each != last; ++each) {
+    moved[to + each->first.substr(from.size())] = each->second;
+  }
+  makers_.merge(moved);
+  if (!old_.contains(to)) {
+    makers_[to] = made;
+  }
+  unsettled_[thread] = from;
+}
+
+void NamesLedger::removes(int thread, const std::string& path) {
+  note_old(path);
+  unsettled_[thread] = path;
+}
+
+std::pair<NamesLedger::Makers::iterator, NamesLedger::Makers::iterator> NamesLedger::below(
+    const std::string& folder) {
+  static_assert('0' == '/' + 1);
+  return {makers_.lower_bound(folder + '/'), makers_.lower_bound(folder + '0')};
+}
+
+void NamesLedger::settle(int thread) {
+  const auto at = unsettled_.find(thread);
+  if (at == unsettled_.end()) {
+    return;
+  }
+  const std::string path = std::move(at->second);
+  unsettled_.erase(at);
+  if (!is_there(path)) {
+    const auto [first, last] = below(path);
+    makers_.erase(first, last);
+    makers_.erase(path);
+    return;
+  }
+  const auto maker = makers_.find(path);
+  const std::string true_name = maker == makers_.end() ? path : in_true_folder(path);
+  if (true_name != path) {
+    makers_[true_name] = std::move(maker->second);
+    makers_.erase(path);
   }
 }
 
-std::vector<Leftover> NamesLedger::leftovers() const {
+std::vector<Leftover> NamesLedger::leftovers() {
+  while (!unsettled_.empty()) {
+    settle(unsettled_.begin()->first);
+  }
   std::vector<Leftover> left;
   for (const auto& [path, maker] : makers_) {
     if (const auto mode = mode_of(path)) {

@@ -1,36 +1,56 @@
-// NamesLedger: which names a watched tree has made, and who made them by which call. What it knows
-// are calls that were about to be made: whether a name is there in the end is looked up then.
+// NamesLedger: which names a watched tree has made, and who made them by which call. What it is
+// told are calls that are about to be made. Whether they have made anything is looked up when
+// their threads come back, or in the end.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lastref::harness::warden {
 
 /// A name that was not there before the run and is there after it.
 struct Leftover {
-  std::string path;
-  std::string kind;   ///< "file", "folder", "symlink", "socket", "fifo", "device"
-  std::string maker;  ///< "child.1/openat#3"
+  std::string path;   ///< Or "shm:5": an object of System V
+  std::string kind;   ///< "file", "folder", "symlink", "socket", "fifo", "device", "System V"
+  std::string maker;  ///< "child.1/openat(/tmp/a)#3"
   bool operator==(const Leftover&) const = default;
 };
 
+/// Whether something has this name, a link to nowhere too; or System V's object "shm:5" is there.
+bool is_there(const std::string& path);
+
 class NamesLedger {
  public:
-  /// A call is about to make this name: it is the maker, if there is nothing of the name.
-  void makes(const std::string& path, const std::function<std::string()>& maker);
-  /// A call is about to give `from` the name `to`; who made the one has made the other.
-  void moves(const std::string& from,
+  /// A call of this thread is about to make this name: it is the maker, if there is nothing of the
+  /// name, and was nothing before the run.
+  void makes(int thread, const std::string& path, const std::function<std::string()>& maker);
+  /// A call is about to give `from` the name `to`, with all that is below it; who made the one has
+  /// made the other.
+  void moves(int thread,
+             const std::string& from,
              const std::string& to,
              const std::function<std::string()>& mover);
+  /// A call is about to remove it. If the tree did not make it, its name was there before.
+  void removes(int thread, const std::string& path);
+  /// The call of this thread is over. What it should have made and is not there, it did not make.
+  void settle(int thread);
 
   /// In the order of their names.
-  std::vector<Leftover> leftovers() const;
+  std::vector<Leftover> leftovers();
 
  private:
-  std::map<std::string, std::string> makers_;
+  using Makers = std::map<std::string, std::string>;
+
+  void note_old(const std::string& path);
+  std::pair<Makers::iterator, Makers::iterator> below(const std::string& folder);
+
+  Makers makers_;
+  std::set<std::string> old_;             ///< Names that were there before the run
+  std::map<int, std::string> unsettled_;  ///< What the call of each thread makes, or removes
 };
 
 }  // namespace lastref::harness::warden

@@ -60,7 +60,15 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
   }
   int error = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
   if (error == 0) {
-    error = seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
+    error = seccomp_rule_add(context.get(), SCMP_ACT_NOTIFY, SCMP_SYS(io_uring_setup), 0);
+  }
+  if (error == 0) {
+    constexpr std::uint64_t wants_listener = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    error = seccomp_rule_add(context.get(),
+                             SCMP_ACT_NOTIFY,
+                             SCMP_SYS(seccomp),
+                             1,
+                             SCMP_A1(SCMP_CMP_MASKED_EQ, wants_listener, wants_listener));
   }
   for (const int number : numbers) {
     if (error == 0) {
@@ -74,21 +82,25 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
 }
 
 int take_filter(const Filter& filter) noexcept {
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-    return -1;
-  }
   sock_fprog program{.len = static_cast<unsigned short>(filter.size()),
                      .filter = static_cast<sock_filter*>(
                          static_cast<void*>(const_cast<std::uint64_t*>(filter.data())))};
   // A signal does not take back a call that the warden has received. Linux 5.19
   constexpr unsigned flags =
       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-  const auto taken = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-  if (taken >= 0 || errno != EINVAL) {
-    return static_cast<int>(taken);
+  const auto take = [&program](unsigned with) {
+    return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, with, &program));
+  };
+  const auto take_in_any_way = [&take] {
+    const int taken = take(flags);
+    return taken < 0 && errno == EINVAL ? take(SECCOMP_FILTER_FLAG_NEW_LISTENER) : taken;
+  };
+  // Who may do it as he is keeps what set-uid programs give.
+  const int taken = take_in_any_way();
+  if (taken >= 0 || errno != EACCES || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    return taken;
   }
-  return static_cast<int>(
-      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+  return take_in_any_way();
 }
 
 Notifier::Notifier(int descriptor) noexcept
@@ -119,15 +131,22 @@ bool Notifier::is_waiting(std::uint64_t id) const noexcept {
 }
 
 bool Notifier::let_go(std::uint64_t id) noexcept {
-  return answer(id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+  return answer(id, 0, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
 bool Notifier::fail(std::uint64_t id, int error) noexcept {
-  return answer(id, -error, 0);
+  return answer(id, 0, -error, 0);
 }
 
-bool Notifier::answer(std::uint64_t id, int error, std::uint32_t flags) noexcept {
-  seccomp_notif_resp response{.id = id, .val = 0, .error = error, .flags = flags};
+bool Notifier::give(std::uint64_t id, std::int64_t value) noexcept {
+  return answer(id, value, 0, 0);
+}
+
+bool Notifier::answer(std::uint64_t id,
+                      std::int64_t value,
+                      int error,
+                      std::uint32_t flags) noexcept {
+  seccomp_notif_resp response{.id = id, .val = value, .error = error, .flags = flags};
   return ::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
 }
 

@@ -16,8 +16,10 @@ namespace lastref::harness::warden {
 /// A program for the kernel, as it takes it: one step each.
 using Filter = std::vector<std::uint64_t>;
 
-/// A filter that stops these system calls of this machine's own kind. io_uring, whose work no
-/// filter sees, is not there for whoever asks (ENOSYS), nor are calls in the 32-bit kinds.
+/// A filter that stops these system calls of this machine's own kind, and besides them what
+/// nobody may have who is watched: io_uring_setup(2), as no filter sees its work, and seccomp(2)
+/// for a listener of its own, as the kernel has one for a process. Calls of the 32-bit kinds are
+/// not there (ENOSYS).
 Result<Filter> filter_of(const std::set<int>& numbers);
 
 /// In the process that is to be watched, and whose children are: takes the filter, and says the
@@ -52,9 +54,11 @@ class Notifier {
   bool let_go(std::uint64_t id) noexcept;
   /// It fails so, and nothing else happens.
   bool fail(std::uint64_t id, int error) noexcept;
+  /// It gives this, and nothing else happens.
+  bool give(std::uint64_t id, std::int64_t value) noexcept;
 
  private:
-  bool answer(std::uint64_t id, int error, std::uint32_t flags) noexcept;
+  bool answer(std::uint64_t id, std::int64_t value, int error, std::uint32_t flags) noexcept;
 
   int descriptor_;
   bool wakes_in_turn_;

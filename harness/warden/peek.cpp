@@ -1,18 +1,27 @@
 #include "harness/warden/peek.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include <climits>
 #include <fmt/format.h>
+
+#include "harness/kernel/patience.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -52,22 +61,73 @@ std::optional<std::string> text_at(int thread, std::uint64_t address) {
 
 namespace {
 
-/// Without "." and "..", and without a "/" too many; most have none of them.
+/// Without ".", "..", and a "/" too many; most have none of them.
 std::string normal(std::string path) {
-  const bool is_normal = path.find("/.") == std::string::npos &&
-                         path.find("//") == std::string::npos && !path.ends_with('/');
+  if (path.find("/..") != std::string::npos) {
+    // What is above a link is not what stands in front of it.
+    std::error_code error;
+    const auto found = std::filesystem::weakly_canonical(path, error);
+    path = error ? path : found.string();
+  }
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.pop_back();
+  }
+  const bool is_normal =
+      path.find("/.") == std::string::npos && path.find("//") == std::string::npos;
   return is_normal ? std::move(path) : std::filesystem::path(path).lexically_normal().string();
+}
+
+/// Where a thread sees itself, and not us.
+std::string as_seen_by(int thread, std::string path) {
+  const std::string its_own = fmt::format("/proc/{}/", thread);
+  for (const std::string_view start :
+       {"/proc/self/task/", "/proc/self/", "/proc/thread-self/", "/dev/fd/"}) {
+    if (path.starts_with(start)) {
+      const bool is_task = start == "/proc/self/task/";
+      const std::string instead = its_own + (is_task ? "task/" : start == "/dev/fd/" ? "fd/" : "");
+      path.replace(0, start.size(), instead);
+      std::error_code error;
+      const std::filesystem::path name = path;
+      const auto folder = std::filesystem::canonical(name.parent_path(), error);
+      return error ? path : (folder / name.filename()).string();
+    }
+  }
+  return path;
+}
+
+/// In front of an absolute name of a thread's: it may have another root than we do. chroot(2)
+std::string root_of(int thread) {
+  const auto root = link_at(fmt::format("/proc/{}/root", thread));
+  return !root || *root == "/" ? "" : *root;
+}
+
+/// Of a socket's address; none: it has no name in a file system. unix(7)
+std::optional<std::string> text_in_address(const Notification& call, int at) {
+  sockaddr_un address{};
+  const std::uint64_t size = call.arguments[static_cast<std::size_t>(at) + 1];
+  iovec here{.iov_base = &address, .iov_len = std::min<std::uint64_t>(size, sizeof address - 1)};
+  iovec there{.iov_base = std::bit_cast<void*>(call.arguments[static_cast<std::size_t>(at)]),
+              .iov_len = here.iov_len};
+  const bool is_read = ::process_vm_readv(call.thread, &here, 1, &there, 1, 0) > 0;
+  return is_read && address.sun_family == AF_UNIX && address.sun_path[0] != '\0'
+             ? std::optional<std::string>(address.sun_path)
+             : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::string> path_at(const Notification& call, const NameAt& name) {
-  auto text = text_at(call.thread, call.arguments[static_cast<std::size_t>(name.path)]);
+std::optional<std::string> path_at(const Notification& call, const NameAt& name, bool other_roots) {
+  auto text = name.in_address
+                  ? text_in_address(call, name.path)
+                  : text_at(call.thread, call.arguments[static_cast<std::size_t>(name.path)]);
   if (!text) {
     return std::nullopt;
   }
+  if (name.in_queues) {
+    return "/dev/mqueue/" + *text;
+  }
   if (text->starts_with('/')) {
-    return normal(*std::move(text));
+    return as_seen_by(call.thread, normal((other_roots ? root_of(call.thread) : "") + *text));
   }
   const int folder = name.folder < 0
                          ? AT_FDCWD
@@ -81,9 +141,52 @@ std::optional<std::string> path_at(const Notification& call, const NameAt& name)
   return normal(*below + '/' + *text);
 }
 
+std::uint64_t word_at(int thread, std::uint64_t address) {
+  std::uint64_t word = 0;
+  iovec here{.iov_base = &word, .iov_len = sizeof word};
+  iovec there{.iov_base = std::bit_cast<void*>(address), .iov_len = sizeof word};
+  return ::process_vm_readv(thread, &here, 1, &there, 1, 0) == sizeof word ? word : 0;
+}
+
 std::string descriptor_at(int thread, int descriptor) {
   return link_at(fmt::format("/proc/{}/fd/{}", thread, descriptor))
       .value_or(fmt::format("fd {}", descriptor));
+}
+
+std::map<int, std::string> descriptors_of(int process) {
+  std::map<int, std::string> all;
+  std::error_code error;
+  const std::string folder = fmt::format("/proc/{}/fd", process);
+  for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
+    const int descriptor = std::atoi(each.path().filename().c_str());
+    all[descriptor] = descriptor_at(process, descriptor);
+  }
+  return all;
+}
+
+std::vector<int> descendants(const std::vector<int>& but) {
+  std::vector<int> all = children_of(::getpid());
+  std::erase_if(all, [&](int each) { return std::ranges::find(but, each) != but.end(); });
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    std::ranges::copy(children_of(all[at]), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::optional<std::string> lost_rights_of(const Notification& call, const SyscallRow& row) {
+  if (::geteuid() == 0) {
+    return std::nullopt;  // The filter needs no such promise of root.
+  }
+  const auto path = path_at(call, row.first);
+  struct stat status {};
+  if (!path || ::stat(path->c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::geteuid()) {
+    return "set-uid";
+  }
+  return (status.st_mode & S_ISGID) != 0 && status.st_gid != ::getegid() ? std::optional("set-gid")
+                                                                         : std::nullopt;
 }
 
 int number_of_status(int process, const std::string& field) {
@@ -100,6 +203,20 @@ int number_of_status(int process, const std::string& field) {
     }
   }
   return -1;
+}
+
+std::string birth_of(int process) {
+  constexpr int its_field = 20;  // Behind the name: proc(5), starttime
+  std::ifstream stat(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(stat, line);
+  const std::size_t behind = line.rfind(") ");
+  std::istringstream words(behind == std::string::npos ? "" : line.substr(behind + 2));
+  std::string word;
+  for (int field = 0; field < its_field; ++field) {
+    words >> word;
+  }
+  return word;
 }
 
 std::string title_of(int process) {

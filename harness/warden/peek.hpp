@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/syscalls.hpp"
@@ -15,13 +17,32 @@ namespace lastref::harness::warden {
 std::optional<std::string> text_at(int thread, std::uint64_t address);
 
 /// The name that a call was given, absolute, and without "." and ".."; none: it cannot be read.
-std::optional<std::string> path_at(const Notification& call, const NameAt& name);
+/// Whether the thread has another root than we have is asked where somebody may have.
+std::optional<std::string> path_at(const Notification& call,
+                                   const NameAt& name,
+                                   bool other_roots = false);
+
+/// The 8 bytes at this address of a thread's memory; 0: they cannot be read.
+std::uint64_t word_at(int thread, std::uint64_t address);
 
 /// What a descriptor of a thread is: "/tmp/a", "pipe:[17]"; "fd 7" if that is not known.
 std::string descriptor_at(int thread, int descriptor);
 
+/// All that a process has open, by number; empty: it cannot be seen.
+std::map<int, std::string> descriptors_of(int process);
+
+/// Children of ours, theirs, and so on, in no order; without these, and theirs.
+std::vector<int> descendants(const std::vector<int>& but = {});
+
+/// "set-uid", "set-gid": what a program gives to who runs it, and does not under a filter; none: it
+/// gives nothing. seccomp(2), PR_SET_NO_NEW_PRIVS
+std::optional<std::string> lost_rights_of(const Notification& call, const SyscallRow& row);
+
 /// A field of /proc/PID/status, as "Tgid"; -1: there is no such process any more.
 int number_of_status(int process, const std::string& field);
+
+/// What tells it from another process that has its number earlier or later; empty: it is gone.
+std::string birth_of(int process);
 
 /// The name that a process has given itself, or its program. proc(5), comm
 std::string title_of(int process);

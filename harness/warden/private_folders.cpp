@@ -7,11 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
 namespace lastref::harness::warden {
 namespace {
+
+constexpr std::string_view ipc = "ipc";
 
 /// "64k": digits, and a letter that tmpfs knows.
 bool is_size(std::string_view text) {
@@ -31,14 +35,13 @@ bool write_text(const char* path, const std::string& text) {
   return written;
 }
 
-bool enter_namespaces() {
-  if (::unshare(CLONE_NEWNS) == 0) {
+bool enter_namespaces(int kinds) {
+  if (::unshare(kinds) == 0) {
     return true;
   }
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
-  return ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
-         write_text("/proc/self/setgroups", "deny") &&
+  return ::unshare(CLONE_NEWUSER | kinds) == 0 && write_text("/proc/self/setgroups", "deny") &&
          write_text("/proc/self/uid_map", fmt::format("{} {} 1", user, user)) &&
          write_text("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
 }
@@ -53,6 +56,9 @@ std::string options_of(const PrivateFolder& folder) {
 }  // namespace
 
 Result<PrivateFolder> parse_private_folder(std::string_view text) {
+  if (text == ipc) {
+    return PrivateFolder{.path = std::string(ipc), .size = {}};
+  }
   const std::size_t mark = text.rfind('=');
   PrivateFolder folder{.path = std::string(text.substr(0, mark)), .size = {}};
   if (mark != std::string_view::npos) {
@@ -65,6 +71,10 @@ Result<PrivateFolder> parse_private_folder(std::string_view text) {
                      fmt::format("{}: behind = stand bytes, as 64k, or bytes,inodes", text));
     }
   }
+  if (folder.path == "/proc" || folder.path.starts_with("/proc/") || folder.path == "/") {
+    return failure(std::errc::invalid_argument,
+                   fmt::format("{}: nobody could see the processes, or find the program", text));
+  }
   if (!folder.path.starts_with('/')) {
     return failure(std::errc::invalid_argument, fmt::format("{}: not an absolute name", text));
   }
@@ -75,17 +85,28 @@ Status make_private(const std::vector<PrivateFolder>& folders) {
   if (folders.empty()) {
     return ok();
   }
-  if (!enter_namespaces() || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+  const bool has_ipc = std::ranges::find(folders, ipc, &PrivateFolder::path) != folders.end();
+  const int kinds = CLONE_NEWNS | (has_ipc ? CLONE_NEWIPC : 0);
+  if (!enter_namespaces(kinds) ||
+      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return failure(std::errc{errno}, "a mount namespace");
   }
+  std::error_code error;
+  const auto working_folder = std::filesystem::current_path(error);
   for (const PrivateFolder& folder : folders) {
-    if (::mount("private",
-                folder.path.c_str(),
-                "tmpfs",
-                MS_NOSUID | MS_NODEV,
-                options_of(folder).c_str()) != 0) {
+    if (folder.path != ipc && ::mount("private",
+                                      folder.path.c_str(),
+                                      "tmpfs",
+                                      MS_NOSUID | MS_NODEV,
+                                      options_of(folder).c_str()) != 0) {
       return failure(std::errc{errno}, folder.path);
     }
+  }
+  // What is made in it by a relative name would be made in what is hidden now.
+  std::filesystem::current_path(working_folder, error);
+  if (error) {
+    return failure(std::errc::invalid_argument,
+                   "the working folder is below it: " + working_folder.string());
   }
   return ok();
 }

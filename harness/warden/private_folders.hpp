@@ -11,13 +11,13 @@
 namespace lastref::harness::warden {
 
 struct PrivateFolder {
-  std::string path;
+  std::string path;         ///< "ipc": no folder, but System V's objects and message queues
   std::string size;         ///< bytes, as tmpfs takes it: "64k"; empty: no limit of its own
   std::string inodes = {};  ///< The same for names
   bool operator==(const PrivateFolder&) const = default;
 };
 
-/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes.
+/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; or of "ipc".
 Result<PrivateFolder> parse_private_folder(std::string_view text);
 
 /// Mounts them for this process and all that it starts from here on, in a mount namespace of its

@@ -1,5 +1,10 @@
 #include "harness/warden/roles_of_tree.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,10 +19,23 @@ RolesOfTree::RolesOfTree(int root) {
 }
 
 ProcessSeen& RolesOfTree::add(int process, std::string role) {
-  order_.push_back(process);
-  ProcessSeen& made = seen_[process];
-  made = {.role = std::move(role), .title = title_of(process), .process = process};
-  return made;
+  seen_[process] = all_.size();
+  children_.erase(process);
+  all_.push_back({.role = std::move(role),
+                  .title = title_of(process),
+                  .process = process,
+                  .born = birth_of(process)});
+  return all_.back();
+}
+
+/// Whether this is one that was seen, and not another one who has got its number.
+bool RolesOfTree::is_known(int process) {
+  const auto at = seen_.find(process);
+  if (at == seen_.end()) {
+    return false;
+  }
+  const ProcessSeen& seen = all_[at->second];
+  return !(seen.has_ended || seen.is_gone) || seen.born == birth_of(process);
 }
 
 /// The kernel lists them in the order of their births. proc(5), children
@@ -26,48 +44,67 @@ void RolesOfTree::number_children(int parent) {
   if (known == seen_.end()) {
     return;
   }
-  const std::string above =
-      known->second.role == "root" ? "child" : std::string(known->second.role);
+  const std::string& role = all_[known->second].role;
+  const std::string above = role == "root" ? "child" : role;
   for (const int child : children_of(parent)) {
-    if (!seen_.contains(child)) {
+    if (!is_known(child)) {
       add(child, fmt::format("{}.{}", above, ++children_[parent]));
     }
   }
 }
 
-ProcessSeen& RolesOfTree::of(int thread) {
+ProcessSeen* RolesOfTree::of(int thread) {
   auto at = process_of_.find(thread);
   if (at == process_of_.end()) {
-    at = process_of_.emplace(thread, number_of_status(thread, "Tgid")).first;
+    const int its_process = number_of_status(thread, "Tgid");
+    if (its_process <= 0) {
+      return nullptr;
+    }
+    at = process_of_.emplace(thread, its_process).first;
   }
   const int process = at->second;
-  if (!seen_.contains(process)) {
+  if (!is_known(process)) {
     const int parent = number_of_status(process, "PPid");
     if (!seen_.contains(parent) && number_of_status(parent, "PPid") > 0) {
       number_children(number_of_status(parent, "PPid"));
     }
     number_children(parent);
   }
-  if (!seen_.contains(process)) {
-    return add(process, fmt::format("orphan.{}", ++orphans_));
+  if (!is_known(process)) {
+    return &add(process, fmt::format("orphan.{}", ++orphans_));
   }
-  ProcessSeen& seen = seen_[process];
+  ProcessSeen& seen = all_[seen_.at(process)];
   if (std::exchange(seen.is_title_old, false)) {
     seen.title = title_of(process);
   }
-  return seen;
+  return &seen;
+}
+
+void RolesOfTree::forget_the_gone() {
+  std::erase_if(process_of_, [](const auto& each) {
+    return ::syscall(SYS_tgkill, each.second, each.first, 0) != 0 && errno == ESRCH;
+  });
+  for (const auto& [process, at] : seen_) {
+    ProcessSeen& seen = all_[at];
+    seen.is_gone = seen.is_gone || (::kill(process, 0) != 0 && errno == ESRCH);
+  }
 }
 
 void RolesOfTree::ends(int process) {
   number_children(process);
+  std::erase_if(process_of_, [process](const auto& each) { return each.second == process; });
+  if (const auto at = seen_.find(process); at != seen_.end()) {
+    all_[at->second].has_ended = true;
+  }
 }
 
 std::vector<ProcessSeen> RolesOfTree::all() const {
-  std::vector<ProcessSeen> all;
-  for (const int process : order_) {
-    all.push_back(seen_.at(process));
-  }
-  return all;
+  return {all_.begin(), all_.end()};
+}
+
+std::string RolesOfTree::role_of(int process) const {
+  const auto at = seen_.find(process);
+  return at == seen_.end() ? "a process" : all_[at->second].role;
 }
 
 }  // namespace lastref::harness::warden

@@ -3,8 +3,8 @@
 // "child.2.1".
 #pragma once
 
+#include <deque>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +15,9 @@ struct ProcessSeen {
   std::string title;  ///< When it was seen last
   int process = 0;
   bool is_title_old = false;  ///< It may run another program by now.
+  bool has_ended = false;     ///< By a call of its own
+  bool is_gone = false;
+  std::string born;  ///< When, as the kernel says; its number may be another's later.
 };
 
 class RolesOfTree {
@@ -23,21 +26,28 @@ class RolesOfTree {
 
   /// Of the process of a thread that waits for the warden. Numbers its parent's children up to it,
   /// those in front of it as well: they may not have called yet.
-  ProcessSeen& of(int thread);
+  /// nullptr: the thread is gone, or nothing can be read of it.
+  ProcessSeen* of(int thread);
   /// The process is about to end: its children get their numbers while it is known whose they are.
   void ends(int process);
+  /// Forgets the numbers of processes and threads that are gone: they may be others' soon.
+  void forget_the_gone();
 
   /// In the order in which they were first seen.
   std::vector<ProcessSeen> all() const;
+  /// Of who lives; "a process" if it was never seen.
+  std::string role_of(int process) const;
 
  private:
   void number_children(int parent);
   ProcessSeen& add(int process, std::string role);
 
-  std::map<int, int> process_of_;  ///< Of threads
-  std::map<int, ProcessSeen> seen_;
-  std::map<int, int> children_;  ///< So many of each process have a number.
-  std::vector<int> order_;
+  bool is_known(int process);
+
+  std::map<int, int> process_of_;    ///< Of threads
+  std::map<int, std::size_t> seen_;  ///< Where they are in all_
+  std::map<int, int> children_;      ///< So many of each process have a number.
+  std::deque<ProcessSeen> all_;
   int orphans_ = 0;
 };
 

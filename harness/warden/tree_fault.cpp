@@ -14,53 +14,119 @@
 namespace lastref::harness::warden {
 namespace {
 
+using std::string_view;
+
 constexpr std::array strikes = {
-    std::pair{Strike::fail, std::string_view("fail")},
-    std::pair{Strike::fail_always, std::string_view("fail_always")},
-    std::pair{Strike::kill, std::string_view("kill")},
-    std::pair{Strike::kill_after, std::string_view("kill_after")},
-    std::pair{Strike::kill_tree, std::string_view("kill_tree")},
+    std::pair{Strike::fail, string_view("fail")},
+    std::pair{Strike::shorten, string_view("shorten")},
+    std::pair{Strike::kill, string_view("kill")},
+    std::pair{Strike::kill_after, string_view("kill_after")},
+    std::pair{Strike::kill_amid, string_view("kill_amid")},
+    std::pair{Strike::kill_tree, string_view("kill_tree")},
+    std::pair{Strike::pause, string_view("pause")},
+    std::pair{Strike::stop, string_view("stop")},
+    std::pair{Strike::outsider, string_view("outsider")},
 };
 
-bool has_error(Strike strike) noexcept {
-  return strike == Strike::fail || strike == Strike::fail_always;
+constexpr std::array deeds = {
+    std::pair{Deed::unlinks, string_view("unlinks")},
+    std::pair{Deed::truncates, string_view("truncates")},
+    std::pair{Deed::replaces, string_view("replaces")},
+    std::pair{Deed::takes_rights, string_view("takes_rights")},
+    std::pair{Deed::plants_link, string_view("plants_link")},
+};
+
+template <typename Kind, std::size_t n>
+std::optional<Kind> kind_named(const std::array<std::pair<Kind, string_view>, n>& rows,
+                               string_view name) {
+  const auto row = std::ranges::find(rows, name, &std::pair<Kind, string_view>::second);
+  return row == rows.end() ? std::nullopt : std::optional(row->first);
 }
 
-tl::unexpected<Error> wrong(std::string_view text, std::string_view why) {
+template <typename Kind, std::size_t n>
+string_view name_of(const std::array<std::pair<Kind, string_view>, n>& rows, Kind kind) {
+  return std::ranges::find(rows, kind, &std::pair<Kind, string_view>::first)->second;
+}
+
+template <typename Kind, std::size_t n>
+std::string names_of(const std::array<std::pair<Kind, string_view>, n>& rows) {
+  std::string names;
+  for (const auto& [kind, name] : rows) {
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+tl::unexpected<Error> wrong(string_view text, string_view why) {
   return failure(std::errc::invalid_argument, fmt::format("{}: {}", text, why));
 }
 
-std::optional<std::uint64_t> count_of(std::string_view text) {
+std::optional<std::uint64_t> count_of(string_view text) {
   std::uint64_t count = 0;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, count);
   return error == std::errc{} && at == end && count > 0 ? std::optional(count) : std::nullopt;
 }
 
+/// "3", "3-" for ever, "3-5"; `dash` stands for "-", and `for_ever` for an end that is not given.
+bool read_range(TreeFault& fault, string_view text, string_view dash, string_view for_ever) {
+  const std::size_t end = std::min(text.find(dash), text.find(for_ever));
+  const auto k = count_of(text.substr(0, end));
+  const string_view rest = end == string_view::npos ? "" : text.substr(end);
+  const bool is_one = rest.empty();
+  const bool is_open = rest == for_ever;
+  const auto last = is_one                   ? k
+                    : is_open                ? std::optional(TreeFault::for_ever)
+                    : rest.starts_with(dash) ? count_of(rest.substr(dash.size()))
+                                             : std::nullopt;
+  if (!k || !last || *last < *k) {
+    return false;
+  }
+  fault.k = *k;
+  fault.last = *last;
+  return true;
+}
+
 /// Cuts `text` off behind the last `mark`, and gives what stood behind it.
-std::optional<std::string_view> cut_behind(std::string_view& text, char mark) {
+std::optional<string_view> cut_behind(string_view& text, char mark) {
   const std::size_t at = text.rfind(mark);
-  if (at == std::string_view::npos) {
+  if (at == string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view behind = text.substr(at + 1);
+  const string_view behind = text.substr(at + 1);
   text = text.substr(0, at);
   return behind;
 }
 
-Status set_call(TreeFault& fault, std::string_view text, std::string_view call) {
+/// Why it can strike no such call; empty: it can.
+std::string misfit_of(const TreeFault& fault, const SyscallRow& row) {
+  const bool is_cut = fault.strike == Strike::shorten || fault.strike == Strike::kill_amid;
+  if (is_cut && row.size < 0) {
+    return fmt::format("{} writes no bytes that could be fewer", row.name);
+  }
+  if (row.effect == Effect::ends && fault.strike != Strike::kill &&
+      fault.strike != Strike::kill_tree && fault.strike != Strike::pause) {
+    return fmt::format("{} cannot fail, and does not come back", row.name);
+  }
+  if (fault.strike == Strike::outsider && row.first.path < 0 && row.descriptor < 0) {
+    return fmt::format("{} is given no name", row.name);
+  }
+  return "";
+}
+
+Status set_call(TreeFault& fault, string_view text, string_view call) {
   const SyscallRow* const row = syscall_named(call);
   if (row == nullptr) {
     return wrong(text, fmt::format("the warden does not know the call \"{}\"", call));
   }
-  if (row->effect == Effect::ends && has_error(fault.strike)) {
-    return wrong(text, fmt::format("{} cannot fail", call));
+  if (const std::string misfit = misfit_of(fault, *row); !misfit.empty()) {
+    return wrong(text, misfit);
   }
   fault.call = call;
   return ok();
 }
 
-Status set_error(TreeFault& fault, std::string_view text, std::string_view name) {
+Status set_error(TreeFault& fault, string_view text, string_view name) {
   const auto error = error_named(name);
   if (!error) {
     return wrong(text, fmt::format("no error is called \"{}\"", name));
@@ -70,77 +136,95 @@ Status set_error(TreeFault& fault, std::string_view text, std::string_view name)
 }
 
 /// "openat:error=ENOSPC:when=3". strace(1), inject
-Result<TreeFault> parse_as_strace(std::string_view text) {
+Result<TreeFault> parse_as_strace(string_view text) {
   TreeFault fault;
-  fault.strike = Strike::fail_always;
-  std::string_view rest = text;
-  const std::string_view call = rest.substr(0, rest.find(':'));
+  fault.last = TreeFault::for_ever;
+  fault.strike = Strike::fail;
+  string_view rest = text;
+  const string_view call = rest.substr(0, rest.find(':'));
   rest.remove_prefix(call.size());
   while (!rest.empty()) {
     rest.remove_prefix(1);
-    const std::string_view part = rest.substr(0, rest.find(':'));
+    const string_view part = rest.substr(0, rest.find(':'));
     rest.remove_prefix(part.size());
     if (part.starts_with("error=")) {
       LASTREF_CHECK(set_error(fault, text, part.substr(6)));
-    } else if (const auto k = part.starts_with("when=") ? count_of(part.substr(5)) : std::nullopt) {
-      fault.k = *k;
-      fault.strike = fault.strike == Strike::kill ? Strike::kill : Strike::fail;
     } else if (part == "signal=KILL" || part == "signal=SIGKILL") {
       fault.strike = Strike::kill;
-    } else {
-      return wrong(text, fmt::format("\"{}\" is none of error=, when=N, signal=KILL", part));
+    } else if (!part.starts_with("when=") || !read_range(fault, part.substr(5), "..", "+")) {
+      return wrong(
+          text,
+          fmt::format("\"{}\" is none of error=, when=N, when=N+, when=N..M, signal=KILL", part));
     }
   }
-  if (has_error(fault.strike) && fault.error == 0) {
+  if (fault.strike == Strike::fail && fault.error == 0) {
     return wrong(text, "no error= is given");
   }
   LASTREF_CHECK(set_call(fault, text, call));
   return fault;
 }
 
-}  // namespace
-
-Result<TreeFault> parse_tree_fault(std::string_view text) {
-  std::string_view rest = text;
-  if (rest.find(' ') == std::string_view::npos && rest.find(':') != std::string_view::npos) {
-    return parse_as_strace(text);
-  }
-  TreeFault fault;
-  std::string_view action = cut_behind(rest, ' ').value_or("");
+/// Cuts what is done off the end: "fail ENOSPC", "outsider unlinks", "kill".
+Status take_strike(TreeFault& fault, string_view text, string_view& rest) {
+  string_view action = cut_behind(rest, ' ').value_or("");
   if (const auto error = error_named(action)) {
     fault.error = *error;
     action = cut_behind(rest, ' ').value_or("");
+  } else if (const auto deed = kind_named(deeds, action)) {
+    fault.deed = *deed;
+    action = cut_behind(rest, ' ').value_or("");
   }
-  const auto strike =
-      std::ranges::find(strikes, action, &std::pair<Strike, std::string_view>::second);
-  if (strike == strikes.end()) {
-    return wrong(
-        text, "it ends with none of: fail ERROR, fail_always ERROR, kill, kill_after, kill_tree");
+  const bool is_always = action == "fail_always";
+  const auto strike = is_always ? Strike::fail : kind_named(strikes, action);
+  if (!strike) {
+    return wrong(text, "it ends with none of: " + names_of(strikes));
   }
-  fault.strike = strike->first;
-  if (has_error(fault.strike) != (fault.error != 0)) {
-    return wrong(text, "fail and fail_always need the name of an error, and nothing else does");
+  fault.strike = *strike;
+  fault.last = is_always ? TreeFault::for_ever : fault.last;
+  if ((fault.strike == Strike::fail) != (fault.error != 0)) {
+    return wrong(text, "fail needs the name of an error, and nothing else does");
   }
+  if ((fault.strike == Strike::outsider) != (fault.deed != Deed::none)) {
+    return wrong(text, "an outsider does one of: " + names_of(deeds));
+  }
+  return ok();
+}
+
+/// Cuts "#3-5" off the end, if it is there.
+Status take_range(TreeFault& fault, string_view text, string_view& rest) {
   const std::size_t behind_object = rest.rfind(')');
-  const std::size_t mark =
-      rest.find('#', behind_object == std::string_view::npos ? 0 : behind_object);
-  if (mark != std::string_view::npos) {
-    const auto k = count_of(rest.substr(mark + 1));
-    if (!k) {
-      return wrong(text, "behind # stands a number, 1 or more");
-    }
-    fault.k = *k;
-    rest = rest.substr(0, mark);
+  const std::size_t mark = rest.find('#', behind_object == string_view::npos ? 0 : behind_object);
+  if (mark == string_view::npos) {
+    return ok();
   }
+  const std::uint64_t given = fault.last;
+  if (!read_range(fault, rest.substr(mark + 1), "-", "-")) {
+    return wrong(text, "behind # stands 3, 3-5, or 3- for all from there on");
+  }
+  fault.last = std::max(fault.last, given);
+  rest = rest.substr(0, mark);
+  return ok();
+}
+
+}  // namespace
+
+Result<TreeFault> parse_tree_fault(string_view text) {
+  string_view rest = text;
+  if (rest.find(' ') == string_view::npos && rest.find(':') != string_view::npos) {
+    return parse_as_strace(text);
+  }
+  TreeFault fault;
+  LASTREF_CHECK(take_strike(fault, text, rest));
+  LASTREF_CHECK(take_range(fault, text, rest));
   if (rest.ends_with(')')) {
     const std::size_t begin = rest.find('(');
-    if (begin == std::string_view::npos) {
+    if (begin == string_view::npos) {
       return wrong(text, "no ( before )");
     }
     fault.object = rest.substr(begin + 1, rest.size() - begin - 2);
     rest = rest.substr(0, begin);
   }
-  const std::string_view call = cut_behind(rest, '/').value_or("");
+  const string_view call = cut_behind(rest, '/').value_or("");
   if (!call.empty()) {
     fault.role = rest;
   }
@@ -149,12 +233,18 @@ Result<TreeFault> parse_tree_fault(std::string_view text) {
 }
 
 std::string to_text(const TreeFault& fault) {
-  const auto strike =
-      std::ranges::find(strikes, fault.strike, &std::pair<Strike, std::string_view>::first);
-  std::string text =
-      fmt::format("{}/{}({})#{} {}", fault.role, fault.call, fault.object, fault.k, strike->second);
-  if (has_error(fault.strike)) {
+  std::string text = fmt::format("{}/{}({})#{}", fault.role, fault.call, fault.object, fault.k);
+  if (fault.last == TreeFault::for_ever) {
+    text += '-';
+  } else if (fault.last != fault.k) {
+    text += fmt::format("-{}", fault.last);
+  }
+  text += fmt::format(" {}", name_of(strikes, fault.strike));
+  if (fault.strike == Strike::fail) {
     text += ' ' + oracle::name_of_error(fault.error);
+  }
+  if (fault.strike == Strike::outsider) {
+    text += fmt::format(" {}", name_of(deeds, fault.deed));
   }
   return text;
 }

@@ -1,149 +1,44 @@
 #include "harness/warden/warden.hpp"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <map>
 #include <memory>
-#include <new>
 #include <set>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <lastref/kernel_os.hpp>
-
 #include "harness/explore/jobs.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/kernel/patience.hpp"
 #include "harness/scenario/pattern.hpp"
+#include "harness/warden/locks.hpp"
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/peek.hpp"
+#include "harness/warden/supervisor_signals.hpp"
 #include "harness/warden/syscalls.hpp"
+#include "harness/warden/sysv.hpp"
 
 namespace lastref::harness::warden {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int look_every = 20'000;  // microseconds
 constexpr std::uint64_t look_every_stops = 256;
-
-/// What the child that becomes the program and the supervisor tell each other. No call that a
-/// filter may stop can do that: until the supervisor has the listener, nobody answers.
-struct Start {
-  static constexpr int no_listener_yet = -2;
-
-  std::atomic<int> listener = no_listener_yet;  ///< Its number in the child; -1 if it has none
-  std::atomic<int> may_go = 0;
-  std::atomic<int> error = 0;  ///< Why there is no listener, or no program
-};
-
-void wait_while(const std::atomic<int>& word, int value) noexcept {
-  constexpr timespec time{.tv_sec = 0, .tv_nsec = 20'000'000};
-  ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &time, nullptr, 0);
-}
-
-void set(std::atomic<int>& word, int value) noexcept {
-  word = value;
-  ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-}
-
-/// A Start in memory that a child shares.
-class SharedStart {
- public:
-  SharedStart() noexcept
-      : memory_(::mmap(
-            nullptr, sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-    LASTREF_ASSERT(memory_ != MAP_FAILED);
-    new (memory_) Start;
-  }
-  SharedStart(const SharedStart&) = delete;
-  SharedStart& operator=(const SharedStart&) = delete;
-  ~SharedStart() { ::munmap(memory_, sizeof(Start)); }
-
-  Start* operator->() const noexcept { return static_cast<Start*>(memory_); }
-  Start& operator*() const noexcept { return *static_cast<Start*>(memory_); }
-
- private:
-  void* memory_;
-};
-
-/// Where a shell finds it; itself if it has a "/" in it, or is nowhere.
-std::string program_of(const std::string& word) {
-  const auto folders = os::KernelOs().environment("PATH");
-  if (word.find('/') != std::string::npos || !folders) {
-    return word;
-  }
-  std::istringstream all(*folders);
-  for (std::string folder; std::getline(all, folder, ':');) {
-    std::string path = (folder.empty() ? "." : folder) + '/' + word;
-    struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-        ::access(path.c_str(), X_OK) == 0) {
-      return path;
-    }
-  }
-  return word;
-}
-
-/// In the child: takes the filter, waits until it may go, and becomes the program.
-[[noreturn]] void become(const char* program,
-                         char* const* arguments,
-                         const Filter& filter,
-                         Start& start) noexcept {
-  constexpr int not_run = 127;
-  // Without a supervisor each call that stops would fail, and the program would go on so.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int listener = take_filter(filter);
-  start.error = listener < 0 ? errno : 0;
-  set(start.listener, listener);
-  while (listener >= 0 && start.may_go == 0) {
-    wait_while(start.may_go, 0);
-  }
-  if (listener >= 0) {
-    ::execv(program, arguments);
-    start.error = errno;
-  }
-  ::_exit(not_run);
-}
-
-/// Ends what waits in us now and then. A program that is started has none of it.
-class Alarm {
- public:
-  Alarm() noexcept {
-    struct sigaction hears {};
-    hears.sa_handler = [](int) {};  // Without SA_RESTART
-    ::sigaction(SIGALRM, &hears, &before_);
-    constexpr timeval every{.tv_sec = 0, .tv_usec = look_every};
-    const itimerval time{.it_interval = every, .it_value = every};
-    ::setitimer(ITIMER_REAL, &time, nullptr);
-  }
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-  ~Alarm() {
-    constexpr itimerval never{};
-    ::setitimer(ITIMER_REAL, &never, nullptr);
-    ::sigaction(SIGALRM, &before_, nullptr);
-  }
-
- private:
-  struct sigaction before_ {};
-};
+constexpr double stillness_every = 0.2;  // seconds
 
 /// A call that stops, and whether it is looked at.
 struct Known {
@@ -154,8 +49,7 @@ struct Known {
 class Watch {
  public:
   explicit Watch(const WatchOptions& options)
-      : options_(options), hits_(options.faults.size()), watched_{} {
-    watched_.struck.resize(options.faults.size());
+      : options_(options), striker_(options.faults, options.takes_unlikely), watched_{} {
     for (const SyscallRow& row : syscalls()) {
       known_[row.number] = {.row = &row, .needs_object = needs_object(row)};
     }
@@ -164,7 +58,8 @@ class Watch {
   Result<Watched> run() {
     LASTREF_CHECK(start());
     follow();
-    if (const int error = start_->error; error != 0) {
+    const bool was_struck = std::ranges::find(striker_.struck(), true) != striker_.struck().end();
+    if (const int error = launch_.error(); error != 0 && !was_struck) {
       return failure(std::errc{error}, options_.command.front());
     }
     finish();
@@ -176,28 +71,48 @@ class Watch {
   std::set<int> numbers() const;
   void follow();
   void look_around();
+  void look_for_hang(double now);
+  void end_all_of(std::vector<Waiting> waiting);
+  void note_stayed();
   bool is_over() const { return root_ended_ && children_of(::getpid()).empty(); }
   bool needs_object(const SyscallRow& row) const;
-  static std::string object_of(const Notification& call, const SyscallRow& row);
-  void judge(const Notification& call, ProcessSeen& who);
+  std::optional<std::string> name_at(const Notification& call, const NameAt& name);
+  std::string object_of(const Notification& call, const SyscallRow& row);
+  void judge(const Notification& call);
+  void note_effect(const Notification& call,
+                   const SyscallRow& row,
+                   const CallSeen& seen,
+                   ProcessSeen& who);
+  void note_blind(std::string what);
+  void refuse(const Notification& call, const ProcessSeen& who);
+  void note_taken_back(const Notification& call);
   void note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen);
-  bool strike(const Notification& call, const ProcessSeen& who, const CallSeen& seen);
-  void kill_after(const Notification& call, int process);
+  void note_sysv();
+  void note_end(int process, int status);
   void reap();
-  void kill_tree();
   void finish();
 
   const WatchOptions& options_;
-  SharedStart start_;
+  Launch launch_;
   std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<RolesOfTree> roles_;
+  Striker striker_;
   NamesLedger names_;
+  std::map<std::string, int> sysv_before_ = sysv_objects();
+  std::map<std::string, std::string> sysv_makers_;  ///< The last call, by "shm", "sem", "msg"
+  bool other_roots_ = false;                        ///< Somebody may have moved his root.
+  Stillness stillness_;
   int root_ = -1;
   bool root_ended_ = false;
-  std::unordered_map<int, int> dies_after_;  ///< Process by thread
-  std::vector<std::uint64_t> hits_;          ///< Calls that each fault fits
+  double began_at_ = 0;
+  double looked_at_ = 0;
+  std::uint64_t stops_then_ = 0;
   std::optional<double> ended_at_;
   bool is_late_ = false;
+  /// Calls that were gone before they were received: a signal took them back, or their threads
+  /// died.
+  std::uint64_t gone_ = 0;
+  std::unordered_map<int, int> taken_back_;                  ///< The call of each thread that was
   std::unordered_map<int, Known> known_;                     ///< By their numbers
   std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< Of role, call and object
   Watched watched_;
@@ -206,9 +121,7 @@ class Watch {
 std::set<int> Watch::numbers() const {
   std::set<int> numbers;
   for (const SyscallRow& row : syscalls()) {
-    const bool is_struck =
-        std::ranges::find(options_.faults, row.name, &TreeFault::call) != options_.faults.end();
-    if (!row.is_frequent || is_struck) {
+    if (!row.is_frequent || striker_.is_at(row.name)) {
       numbers.insert(row.number);
     }
   }
@@ -217,95 +130,122 @@ std::set<int> Watch::numbers() const {
 
 Status Watch::start() {
   LASTREF_TRY(filter, filter_of(numbers()));
-  std::vector<std::string> words = options_.command;
-  std::vector<char*> arguments;
-  std::ranges::transform(
-      words, std::back_inserter(arguments), [](auto& word) { return word.data(); });
-  arguments.push_back(nullptr);
-  const std::string program = program_of(words.front());
   // Whose parent ends becomes ours, and not a stranger's.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  root_ = ::fork();
-  if (root_ < 0) {
-    return failure(std::errc{errno}, "a process");
-  }
-  if (root_ == 0) {
-    become(program.c_str(), arguments.data(), filter, *start_);
-  }
-  while (start_->listener == Start::no_listener_yet && !is_dead(root_, milliseconds(0))) {
-    wait_while(start_->listener, Start::no_listener_yet);
-  }
-  int listener = start_->listener;
-  int error = start_->error;
-  if (listener >= 0) {
-    const auto process = static_cast<int>(::syscall(SYS_pidfd_open, root_, 0));
-    listener = static_cast<int>(::syscall(SYS_pidfd_getfd, process, listener, 0));
-    error = errno;
-    ::close(process);
-  }
-  if (listener < 0) {
-    ::kill(root_, SIGKILL);
-    ::waitpid(root_, nullptr, 0);
-    return failure(std::errc{error}, "watching a program");
-  }
-  notifier_ = std::make_unique<Notifier>(listener);
+  LASTREF_CHECK(launch_.start(options_.command, filter, options_.limits));
+  root_ = launch_.root();
+  notifier_ = std::make_unique<Notifier>(launch_.listener());
+  striker_.listens_to(*notifier_);
   roles_ = std::make_unique<RolesOfTree>(root_);
-  set(start_->may_go, 1);
+  const auto all = descriptors_of(root_);
+  std::set<std::string> outside;
+  for (const auto& [descriptor, object] : all) {
+    outside.insert(object);
+    if (descriptor > STDERR_FILENO && object != "anon_inode:seccomp notify") {
+      watched_.inherited.push_back(fmt::format("{} ({})", descriptor, object));
+    }
+  }
+  stillness_.set_outside(std::move(outside));
+  began_at_ = seconds_now();
+  launch_.go();
   return ok();
 }
 
 void Watch::follow() {
-  const Alarm alarm;
+  const SupervisorSignals signals;
   while (!is_over()) {
     const auto call = notifier_->receive();
     if (call) {
       ++watched_.stops;
-      judge(*call, roles_->of(call->thread));
+      judge(*call);
       if (watched_.stops % look_every_stops != 0) {
         continue;
       }
     } else if (!notifier_->has_anybody()) {
       ::poll(nullptr, 0, 1);  // They are on their way to be reaped.
     } else if (call.error() == ENOENT) {
-      ++watched_.perturbed;
+      ++gone_;
     }
     look_around();
   }
 }
 
 void Watch::look_around() {
+  const double now = seconds_now();
   reap();
-  if (!watched_.interrupted && options_.is_interrupted()) {
-    watched_.interrupted = true;
-    kill_tree();
+  roles_->forget_the_gone();
+  if (striker_.keeps_somebody()) {
+    striker_.look(now);
   }
+  if (const int signal = options_.interrupted_by(); signal != 0 && !watched_.interrupted) {
+    watched_.interrupted = true;
+    ended_at_ = ended_at_.value_or(now);
+    if (signal != SIGINT && !root_ended_) {
+      ::kill(root_, signal);
+    }
+  }
+  look_for_hang(now);
   if (root_ended_ && !ended_at_) {
-    ended_at_ = seconds_now();
+    ended_at_ = now;
   }
   const std::chrono::duration<double> grace = options_.grace;
-  if (!ended_at_ || seconds_now() - *ended_at_ < grace.count()) {
+  if (!ended_at_ || now - *ended_at_ < grace.count()) {
     return;
   }
   if (!std::exchange(is_late_, true)) {
-    for (const int process : children_of(::getpid())) {
-      watched_.stayed.push_back(roles_->of(process));
-    }
+    note_stayed();
   }
-  kill_tree();
+  kill_descendants();
 }
 
-/// The thread goes into a stop when the call is over, before any instruction of its own. Its
-/// process dies there, when it is seen; until then it does nothing.
-void Watch::kill_after(const Notification& call, int process) {
-  const bool will_stop = ::ptrace(PTRACE_SEIZE, call.thread, nullptr, nullptr) == 0 &&
-                         ::ptrace(PTRACE_INTERRUPT, call.thread, nullptr, nullptr) == 0;
-  if (!will_stop) {
-    ++watched_.perturbed;
-    notifier_->let_go(call.id);
+void Watch::look_for_hang(double now) {
+  if (watched_.stops != stops_then_ || striker_.keeps_somebody()) {
+    stillness_.renew();
+    stops_then_ = watched_.stops;
+  }
+  const std::chrono::duration<double> limit = options_.time_limit.value_or(milliseconds::max());
+  if (!watched_.is_too_long && !root_ended_ && now - began_at_ >= limit.count()) {
+    watched_.is_too_long = true;
+    end_all_of(what_all_do(descendants()));
+  } else if (watched_.hung.empty() && now - looked_at_ >= stillness_every) {
+    looked_at_ = now;
+    if (auto waiting = stillness_.look(descendants(), now)) {
+      end_all_of(*std::move(waiting));
+    }
+  }
+}
+
+void Watch::end_all_of(std::vector<Waiting> waiting) {
+  for (Waiting& each : waiting) {
+    std::string role = roles_->role_of(each.process);
+    watched_.hung.push_back({.role = std::move(role), .waiting = std::move(each)});
+  }
+  watched_.root_was_killed = !root_ended_;
+  kill_descendants();
+}
+
+void Watch::note_stayed() {
+  for (const int process : descendants()) {
+    const bool is_zombie = is_dead(process, milliseconds(0));
+    const ProcessSeen* const who = roles_->of(process);
+    if (who != nullptr && (!is_zombie || number_of_status(process, "PPid") != ::getpid())) {
+      watched_.stayed.push_back({.who = *who, .is_zombie = is_zombie, .locks = locks_of(process)});
+    }
+  }
+}
+
+void Watch::note_end(int process, int status) {
+  const bool by_signal = WIFSIGNALED(status);
+  if (by_signal && is_crash(WTERMSIG(status)) && !striker_.has_killed(process)) {
+    watched_.crashes.push_back({.role = roles_->role_of(process), .signal = WTERMSIG(status)});
+  }
+  if (process != root_) {
     return;
   }
-  dies_after_[call.thread] = process;
-  notifier_->let_go(call.id);
+  root_ended_ = true;
+  watched_.root = by_signal ? os::ChildExit{.code = WTERMSIG(status), .killed = true}
+                            : os::ChildExit{.code = WEXITSTATUS(status), .killed = false};
+  watched_.root_was_killed = watched_.root_was_killed || striker_.has_killed(process);
 }
 
 void Watch::reap() {
@@ -313,134 +253,212 @@ void Watch::reap() {
   int process = 0;
   while ((process = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
     if (WIFSTOPPED(status)) {
-      if (const auto doomed = dies_after_.find(process); doomed != dies_after_.end()) {
-        ::kill(doomed->second, SIGKILL);
-      }
-    } else if (process == root_) {
-      root_ended_ = true;
-      watched_.root = WIFSIGNALED(status)
-                          ? os::ChildExit{.code = WTERMSIG(status), .killed = true}
-                          : os::ChildExit{.code = WEXITSTATUS(status), .killed = false};
+      striker_.stopped(process);
+    } else {
+      note_end(process, status);
     }
   }
-}
-
-void Watch::kill_tree() {
-  // Each of them may just have had another one.
-  for (std::vector<os::Pid> all = children_of(::getpid()); !all.empty();) {
-    const int process = all.back();
-    all.pop_back();
-    std::ranges::copy(children_of(process), std::back_inserter(all));
-    ::kill(process, SIGKILL);
-  }
+  // Nobody tells how a process has ended whose parent wanted to hear of none.
+  root_ended_ = root_ended_ || (process < 0 && errno == ECHILD);
 }
 
 /// Where nobody asks for its name, it is not read.
 bool Watch::needs_object(const SyscallRow& row) const {
-  const bool is_struck = std::ranges::any_of(options_.faults, [&](const TreeFault& fault) {
-    return fault.call == row.name && fault.object != "*";
-  });
-  return options_.wants_calls || is_struck || row.effect == Effect::makes ||
-         row.effect == Effect::moves || row.effect == Effect::opens;
+  return options_.wants_calls || striker_.asks_for_object(row.name) ||
+         row.effect == Effect::makes || row.effect == Effect::moves ||
+         row.effect == Effect::opens || row.effect == Effect::removes;
+}
+
+std::optional<std::string> Watch::name_at(const Notification& call, const NameAt& name) {
+  auto path = path_at(call, name, other_roots_);
+  // Of a socket's address, many have no name.
+  watched_.unread += path || name.in_address ? 0U : 1U;
+  return path;
 }
 
 std::string Watch::object_of(const Notification& call, const SyscallRow& row) {
   if (row.first.path >= 0) {
-    return path_at(call, row.first).value_or("");
+    return name_at(call, row.first).value_or("");
   }
-  return row.descriptor < 0
-             ? std::string()
-             : descriptor_at(
-                   call.thread,
-                   static_cast<int>(call.arguments[static_cast<std::size_t>(row.descriptor)]));
+  if (row.descriptor < 0) {
+    return "";
+  }
+  const std::string object = descriptor_at(
+      call.thread, static_cast<int>(call.arguments[static_cast<std::size_t>(row.descriptor)]));
+  // "pipe:[17]": the number is another one in the next run.
+  const std::size_t number = object.starts_with('/') ? std::string::npos : object.find(":[");
+  const bool is_numbered = number != std::string::npos && std::isdigit(object[number + 2]) != 0;
+  return is_numbered ? object.substr(0, number) : object;
 }
 
-void Watch::judge(const Notification& call, ProcessSeen& who) {
-  const Known& known = known_.at(call.number);
-  const SyscallRow& row = *known.row;
-  CallSeen seen{.role = who.role, .call = row.name, .object = {}};
-  if (known.needs_object) {
+/// A call waits no more: its thread is dead, or a signal took it back. On a kernel whose calls a
+/// signal may take back, it is made again, and is the same one.
+void Watch::note_taken_back(const Notification& call) {
+  if (!is_dead(call.thread, milliseconds(0))) {
+    ++watched_.perturbed;
+    taken_back_[call.thread] = call.number;
+  }
+}
+
+void Watch::judge(const Notification& call) {
+  ProcessSeen* const who = roles_->of(call.thread);
+  if (who == nullptr) {
+    // It is gone, or nobody may look at it.
+    ++watched_.unread;
+    if (!notifier_->let_go(call.id)) {
+      note_taken_back(call);
+    }
+    return;
+  }
+  names_.settle(call.thread);
+  const auto known = known_.find(call.number);
+  if (known == known_.end()) {
+    refuse(call, *who);
+    return;
+  }
+  if (striker_.is_doomed(call.thread)) {
+    notifier_->let_go(call.id);  // It had to wait, and is the same call.
+    return;
+  }
+  const SyscallRow& row = *known->second.row;
+  CallSeen seen{.role = who->role, .call = row.name, .object = {}};
+  if (known->second.needs_object) {
     seen.object = object_of(call, row);
     if (!notifier_->is_waiting(call.id)) {
-      ++watched_.perturbed;  // What was read may be of another process with this number.
+      note_taken_back(call);  // What was read may be of another process with this number.
       return;
     }
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
     seen.k = ++counts_[before * 31 + hash_of(seen.object)];
-    note_names(call, row, seen);
   }
-  if (row.effect == Effect::ends) {
-    roles_->ends(who.process);
-  }
-  if (row.effect == Effect::runs) {
-    who.is_title_old = true;
+  const TreeFault* const fault = striker_.next(call, seen);
+  if (fault == nullptr || Striker::lets_be_made(*fault)) {
+    note_effect(call, row, seen, *who);
   }
   if (options_.wants_calls) {
     watched_.calls.push_back(seen);
   }
-  if (!strike(call, who, seen) && !notifier_->let_go(call.id)) {
-    ++watched_.perturbed;
+  const bool answered =
+      fault != nullptr &&
+      striker_.strike(*fault, {.call = call, .row = row, .who = *who, .seen = seen});
+  if (!answered && !notifier_->let_go(call.id)) {
+    note_taken_back(call);
   }
+}
+
+/// What the call does if it succeeds.
+void Watch::note_effect(const Notification& call,
+                        const SyscallRow& row,
+                        const CallSeen& seen,
+                        ProcessSeen& who) {
+  switch (row.effect) {
+    case Effect::makes_sysv:
+      sysv_makers_[std::string(row.name.substr(0, 3))] = fmt::format("{}/{}", seen.role, row.name);
+      break;
+    case Effect::ends:
+      roles_->ends(who.process);
+      break;
+    case Effect::moves_root:
+      other_roots_ = true;
+      if (row.first.path < 0) {
+        note_blind(fmt::format("{} ({}) calls {}: names in a mount namespace of its own",
+                               who.role,
+                               who.title,
+                               row.name));
+      }
+      break;
+    case Effect::runs:
+      who.is_title_old = true;
+      if (const auto rights = lost_rights_of(call, row)) {
+        note_blind(fmt::format("{} runs {}, without its {} rights",
+                               seen.role,
+                               path_at(call, row.first, other_roots_).value_or(""),
+                               *rights));
+      }
+      break;
+    default:
+      note_names(call, row, seen);
+  }
+}
+
+void Watch::note_blind(std::string what) {
+  if (std::ranges::find(watched_.blind, what) == watched_.blind.end()) {
+    watched_.blind.push_back(std::move(what));
+  }
+}
+
+/// What nobody may have who is watched. A kernel that has no such thing says the same.
+void Watch::refuse(const Notification& call, const ProcessSeen& who) {
+  const bool is_ring = call.number == SYS_io_uring_setup;
+  note_blind(fmt::format(
+      "{} ({}) {}",
+      who.role,
+      who.title,
+      is_ring ? "asked for io_uring, whose calls nobody would see: ENOSYS"
+              : "asked to watch others by seccomp notification itself, as we do: EBUSY"));
+  notifier_->fail(call.id, is_ring ? ENOSYS : EBUSY);
 }
 
 void Watch::note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen) {
   const auto maker = [&] {
-    return fmt::format("{}/{}({})#{}", seen.role, seen.call, seen.object, seen.k);
+    return fmt::format("{}/{}({})#{}", seen.role, seen.call, pattern_of(seen.object), seen.k);
   };
-  const bool has_two = row.second.path >= 0;
-  const auto flags =
-      row.flags < 0 ? 0U
-                    : static_cast<unsigned>(call.arguments[static_cast<std::size_t>(row.flags)]);
-  const bool creates = (flags & O_CREAT) != 0;
+  const auto argument = [&](int at) { return call.arguments[static_cast<std::size_t>(at)]; };
+  if (row.effect == Effect::removes) {
+    names_.removes(call.thread, seen.object);
+    return;
+  }
   if (row.effect == Effect::moves) {
-    if (const auto to = path_at(call, row.second)) {
-      names_.moves(seen.object, *to, maker);
+    // Two names that change places are both there afterwards.
+    const bool is_exchange = row.name == "renameat2" && (argument(4) & RENAME_EXCHANGE) != 0;
+    const auto to = is_exchange ? std::nullopt : name_at(call, row.second);
+    if (to) {
+      names_.moves(call.thread, seen.object, *to, maker);
     }
-  } else if (row.effect == Effect::makes || (row.effect == Effect::opens && creates)) {
-    if (const auto path = has_two ? path_at(call, row.second) : std::optional(seen.object)) {
-      names_.makes(*path, maker);
+    return;
+  }
+  if (row.effect == Effect::opens) {
+    const std::uint64_t given = argument(row.flags);
+    const std::uint64_t flags = row.flags_are_far ? word_at(call.thread, given) : given;
+    if ((flags & O_CREAT) == 0 || (flags & O_TMPFILE) == O_TMPFILE) {
+      return;
     }
+  } else if (row.effect != Effect::makes) {
+    return;
+  }
+  const auto path = row.second.path >= 0 ? name_at(call, row.second) : std::optional(seen.object);
+  if (path && !path->empty()) {
+    names_.makes(call.thread, *path, maker);
   }
 }
 
-/// The first fault that is at this call; true if the call is answered.
-bool Watch::strike(const Notification& call, const ProcessSeen& who, const CallSeen& seen) {
-  bool answered = false;
-  for (std::size_t at = 0; at < options_.faults.size(); ++at) {
-    const TreeFault& fault = options_.faults[at];
-    if (fault.call != seen.call || !matches(fault.role, seen.role) ||
-        !matches(fault.object, seen.object)) {
-      continue;
-    }
-    const std::uint64_t hit = ++hits_[at];
-    const bool strikes = fault.strike == Strike::fail_always ? hit >= fault.k : hit == fault.k;
-    if (!strikes || answered) {
-      continue;
-    }
-    watched_.struck[at] = true;
-    answered = true;
-    switch (fault.strike) {
-      case Strike::fail:
-      case Strike::fail_always:
-        notifier_->fail(call.id, fault.error);
-        break;
-      case Strike::kill:
-        ::kill(who.process, SIGKILL);
-        break;
-      case Strike::kill_after:
-        kill_after(call, who.process);
-        break;
-      case Strike::kill_tree:
-        kill_tree();
-        break;
+/// What is there now, and was not before; of what others make at the same time, the kernel says
+/// only for shared memory who has made it.
+void Watch::note_sysv() {
+  for (const auto& [name, process] : sysv_objects()) {
+    const auto maker = sysv_makers_.find(name.substr(0, 3));
+    const bool is_ours =
+        process == 0 || std::ranges::find(watched_.processes, process, &ProcessSeen::process) !=
+                            watched_.processes.end();
+    if (!sysv_before_.contains(name) && maker != sysv_makers_.end() && is_ours) {
+      watched_.leftovers.push_back({.path = name, .kind = "System V", .maker = maker->second});
     }
   }
-  return answered;
 }
 
 void Watch::finish() {
+  striker_.clean_up();
   watched_.processes = roles_->all();
   watched_.leftovers = names_.leftovers();
+  if (!sysv_makers_.empty()) {
+    note_sysv();
+  }
+  watched_.struck = striker_.struck();
+  watched_.reasons = striker_.reasons();
+  // Who was killed could not end its call; nobody can say of which of the dead each one was.
+  const auto killed = static_cast<std::uint64_t>(
+      std::ranges::count(watched_.processes, false, &ProcessSeen::has_ended));
+  watched_.perturbed += gone_ > killed ? gone_ - killed : 0;
 }
 
 }  // namespace

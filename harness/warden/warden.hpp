@@ -18,41 +18,68 @@
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
 
+#include "harness/warden/launch.hpp"
 #include "harness/warden/names_ledger.hpp"
 #include "harness/warden/roles_of_tree.hpp"
+#include "harness/warden/stillness.hpp"
+#include "harness/warden/striker.hpp"
 #include "harness/warden/tree_fault.hpp"
 
 namespace lastref::harness::warden {
 
 struct WatchOptions {
   std::vector<std::string> command;  ///< Looked up as a shell does
-  std::vector<TreeFault> faults;
+  std::vector<TreeFault> faults = {};
+  /// Errors that no kernel gives at such a place strike, too.
+  bool takes_unlikely = false;
+  std::vector<Limit> limits = {};
   bool wants_calls = false;
   /// What is left of the tree may live so long after its root.
   std::chrono::milliseconds grace{5000};
-  /// Asked now and then: whether somebody wants it to end now.
-  std::function<bool()> is_interrupted = [] { return false; };
+  /// All of it may take so long.
+  std::optional<std::chrono::milliseconds> time_limit = {};
+  /// Asked now and then: the signal by which somebody wants it to end now; 0: nobody does. What a
+  /// terminal has not sent to the program itself, it gets from us, and the grace to end by itself.
+  std::function<int()> interrupted_by = [] { return 0; };
 };
 
-/// "child.2/openat(/dev/shm/a)#3": the third such call of this process with this object.
-struct CallSeen {
+struct Stayed {
+  ProcessSeen who;
+  bool is_zombie = false;          ///< Dead, and its parent does not ask how it ended.
+  std::vector<std::string> locks;  ///< What it held a lock of
+};
+
+/// A thread that waited when nobody was left who would go on, or when the time was over.
+struct Hung {
   std::string role;
-  std::string_view call;
-  std::string object;
-  std::uint64_t k = 0;
+  Waiting waiting;
+};
+
+/// A process that a signal ended as it ends a broken program, and nobody here sent it.
+struct Crash {
+  std::string role;
+  int signal = 0;
 };
 
 struct Watched {
-  os::ChildExit root;  ///< How it ended
+  os::ChildExit root;            ///< How it ended
+  bool root_was_killed = false;  ///< By us
   std::vector<ProcessSeen> processes;
   std::vector<CallSeen> calls;  ///< If they were wanted
   std::vector<Leftover> leftovers;
-  std::vector<ProcessSeen> stayed;  ///< Lived longer than they may, and were killed.
-  std::vector<bool> struck;         ///< One a fault
-  std::uint64_t stops = 0;          ///< Calls that stopped for the warden
-  /// Those that a signal took back, or whose process died, while they waited. A signal may do what
-  /// it does not do to a program that nobody watches, so such a run says less.
+  std::vector<Stayed> stayed;          ///< Lived longer than they may, and were killed.
+  std::vector<Hung> hung;              ///< Nobody would have gone on; all were killed.
+  bool is_too_long = false;            ///< The time limit was over, and all were killed.
+  std::vector<Crash> crashes;          ///< Of the root, and of those whose parents had ended
+  std::vector<bool> struck;            ///< One a fault
+  std::vector<std::string> reasons;    ///< One a fault: why it would not strike, if there was one
+  std::vector<std::string> blind;      ///< What was done that we cannot see, or have refused
+  std::vector<std::string> inherited;  ///< Descriptors besides 0, 1 and 2 that it was started with
+  std::uint64_t stops = 0;             ///< Calls that stopped for the warden
+  /// Those that a signal took back while they waited. A signal may do what it does not do to a
+  /// program that nobody watches, so such a run says nothing.
   std::uint64_t perturbed = 0;
+  std::uint64_t unread = 0;  ///< Names that calls were given and that nobody could read
   bool interrupted = false;
 };
 

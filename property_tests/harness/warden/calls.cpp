@@ -1,14 +1,29 @@
 // warden_calls: makes one system call, on names in a folder, and says in its exit code how it went:
 // 0, or errno. What the call needs is there before.
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -16,6 +31,115 @@ constexpr int unknown = 125;
 
 int errno_of(long result) {
   return result < 0 ? errno : 0;
+}
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  return address;
+}
+
+/// A child that ends at once, and is waited for.
+int errno_of_birth(long child) {
+  if (child == 0) {
+    ::_exit(0);
+  }
+  const int error = errno_of(child);
+  if (child > 0) {
+    ::waitpid(static_cast<int>(child), nullptr, 0);
+  }
+  return error;
+}
+
+/// Calls that have to do with sockets and pipes.
+int call_of_streams(const std::string& name, const std::string& folder) {
+  const auto raw = [](auto... arguments) { return errno_of(::syscall(arguments...)); };
+  std::array<int, 2> pair{};
+  std::array<int, 2> more{};
+  ::socketpair(AF_UNIX, SOCK_DGRAM, 0, pair.data());
+  const int server = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  const sockaddr_un made = address_of(folder + "/made");
+  const sockaddr_un abstract = address_of("");
+  const bool hears = name == "accept" || name == "accept4" || name == "connect" || name == "listen";
+  sockaddr_un own{};
+  socklen_t own_size = sizeof own;
+  if (hears) {
+    // A name that no file system has: the kernel finds one.
+    ::bind(server, reinterpret_cast<const sockaddr*>(&abstract), sizeof abstract.sun_family);
+    ::listen(server, 1);
+    ::getsockname(server, reinterpret_cast<sockaddr*>(&own), &own_size);
+  }
+  const int client = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  if (name == "accept" || name == "accept4") {
+    ::connect(client, reinterpret_cast<const sockaddr*>(&own), own_size);
+  }
+  char byte = 'x';
+  iovec vector{.iov_base = &byte, .iov_len = 1};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  if (name == "recvfrom" || name == "recvmsg") {
+    ::send(pair[1], &byte, 1, 0);
+  }
+  if (name == "accept")
+    return raw(SYS_accept, server, nullptr, nullptr);
+  if (name == "accept4")
+    return raw(SYS_accept4, server, nullptr, nullptr, SOCK_CLOEXEC);
+  if (name == "bind")
+    return raw(SYS_bind, client, &made, sizeof made);
+  if (name == "connect")
+    return raw(SYS_connect, client, &own, own_size);
+  if (name == "listen")
+    return raw(SYS_listen, server, 1);
+  if (name == "pipe2")
+    return raw(SYS_pipe2, more.data(), O_CLOEXEC);
+  if (name == "recvfrom")
+    return raw(SYS_recvfrom, pair[0], &byte, 1, 0, nullptr, nullptr);
+  if (name == "recvmsg")
+    return raw(SYS_recvmsg, pair[0], &message, 0);
+  if (name == "sendmsg")
+    return raw(SYS_sendmsg, pair[0], &message, 0);
+  if (name == "sendto")
+    return raw(SYS_sendto, pair[0], &byte, 1, 0, nullptr, 0);
+  if (name == "socket")
+    return raw(SYS_socket, AF_UNIX, SOCK_STREAM, 0);
+  if (name == "socketpair")
+    return raw(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, more.data());
+  return unknown;
+}
+
+/// System V's, which are removed again: they would outlive us.
+int call_of_sysv(const std::string& name) {
+  long id = -1;
+  if (name == "shmget" && (id = ::syscall(SYS_shmget, IPC_PRIVATE, 1, 0600)) >= 0)
+    return errno_of(::shmctl(static_cast<int>(id), IPC_RMID, nullptr));
+  if (name == "semget" && (id = ::syscall(SYS_semget, IPC_PRIVATE, 1, 0600)) >= 0)
+    return errno_of(::semctl(static_cast<int>(id), 0, IPC_RMID));
+  if (name == "msgget" && (id = ::syscall(SYS_msgget, IPC_PRIVATE, 0600)) >= 0)
+    return errno_of(::msgctl(static_cast<int>(id), IPC_RMID, nullptr));
+  return errno_of(id);
+}
+
+/// Another program, from a thread that is not the first one.
+int execve_in_a_thread(const std::string& folder) {
+  std::thread([&] {
+    const std::string made = folder + "/made";
+    std::array<char*, 3> words = {const_cast<char*>("touch"), const_cast<char*>(made.c_str())};
+    ::execv("/usr/bin/touch", words.data());
+  }).join();
+  return errno;
+}
+
+/// What nobody may have who is watched.
+int call_of_watchers(const std::string& name) {
+  std::array<char, 256> none{};
+  if (name == "io_uring_setup")
+    return errno_of(::syscall(SYS_io_uring_setup, 1, none.data()));
+  if (name == "seccomp")
+    return errno_of(::syscall(
+        SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, none.data()));
+  return unknown;
 }
 
 int call(const std::string& name, const std::string& folder) {
@@ -32,6 +156,95 @@ int call(const std::string& name, const std::string& folder) {
   if (name == "exit_group") {
     ::syscall(SYS_exit_group, 0);
   }
+  void* const page =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  std::array<char, 4096> bytes{};
+  if (name.ends_with("get"))
+    return call_of_sysv(name);
+  if (name == "access")
+    return raw(SYS_access, from, R_OK);
+  if (name == "chdir")
+    return raw(SYS_chdir, folder.c_str());
+  if (name == "chroot")
+    return raw(SYS_chroot, folder.c_str());
+  if (name == "mq_open") {
+    const int error = raw(SYS_mq_open, "lastref_none", O_RDONLY | O_CREAT, 0600, nullptr);
+    ::syscall(SYS_mq_unlink, "lastref_none");
+    return error;
+  }
+  if (name == "openat2") {
+    open_how how{};
+    how.flags = O_RDWR | O_CREAT;
+    how.mode = 0600;
+    return raw(SYS_openat2, below, "made", &how, sizeof how);
+  }
+  if (name == "setns")
+    return raw(SYS_setns, ::open("/proc/self/ns/uts", O_RDONLY), CLONE_NEWUTS);
+  if (name == "unshare")
+    return raw(SYS_unshare, CLONE_FILES);
+  if (name == "clone")
+    return errno_of_birth(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  if (name == "clone3") {
+    std::array<std::uint64_t, 8> wanted{};
+    wanted[4] = SIGCHLD;
+    return errno_of_birth(::syscall(SYS_clone3, wanted.data(), sizeof wanted));
+  }
+  if (name == "copy_file_range")
+    return raw(SYS_copy_file_range, file, nullptr, file, nullptr, 0, 0);
+  if (name == "dup")
+    return raw(SYS_dup, file);
+  if (name == "epoll_create1")
+    return raw(SYS_epoll_create1, 0);
+  if (name == "eventfd2")
+    return raw(SYS_eventfd2, 0, 0);
+  if (name == "faccessat")
+    return raw(SYS_faccessat, below, "there", R_OK);
+  if (name == "faccessat2")
+    return raw(SYS_faccessat2, below, "there", R_OK, 0);
+  if (name == "fcntl")
+    return raw(SYS_fcntl, file, F_GETFD);
+  if (name == "fork")
+    return errno_of_birth(::syscall(SYS_fork));
+  if (name == "fstat")
+    return raw(SYS_fstat, file, bytes.data());
+  if (name == "getdents64")
+    return raw(SYS_getdents64, below, bytes.data(), bytes.size());
+  if (name == "getrandom")
+    return raw(SYS_getrandom, &byte, 1, 0);
+  if (name == "inotify_init1")
+    return raw(SYS_inotify_init1, 0);
+  if (name == "kill")
+    return raw(SYS_kill, ::getpid(), 0);
+  if (name == "lseek")
+    return raw(SYS_lseek, file, 0, SEEK_SET);
+  if (name == "lstat")
+    return raw(SYS_lstat, from, bytes.data());
+  if (name == "memfd_create")
+    return raw(SYS_memfd_create, "made", 0);
+  if (name == "mmap")
+    return raw(SYS_mmap, nullptr, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+  if (name == "mprotect")
+    return raw(SYS_mprotect, page, 4096, PROT_READ);
+  if (name == "msync")
+    return raw(SYS_msync, page, 4096, MS_ASYNC);
+  if (name == "newfstatat")
+    return raw(SYS_newfstatat, below, "there", bytes.data(), 0);
+  if (name == "pread64")
+    return raw(SYS_pread64, file, &byte, 1, 0);
+  if (name == "preadv")
+    return raw(SYS_preadv, file, &vector, 1, 0, 0);
+  if (name == "pwritev")
+    return raw(SYS_pwritev, file, &vector, 1, 0, 0);
+  if (name == "readlink")
+    return raw(SYS_readlink, "/proc/self/exe", bytes.data(), bytes.size());
+  if (name == "sendfile")
+    return raw(SYS_sendfile, file, file, nullptr, 0);
+  if (name == "stat")
+    return raw(SYS_stat, from, bytes.data());
+  if (name == "statx")
+    return raw(SYS_statx, below, "there", 0, 0, bytes.data());
+  if (name == "utimensat")
+    return raw(SYS_utimensat, below, "there", nullptr, 0);
   if (name == "chmod")
     return raw(SYS_chmod, from, 0600);
   if (name == "creat")
@@ -96,7 +309,10 @@ int call(const std::string& name, const std::string& folder) {
     return raw(SYS_write, file, &byte, 1);
   if (name == "writev")
     return raw(SYS_writev, file, &vector, 1);
-  return unknown;
+  if (name == "execve in a thread")
+    return execve_in_a_thread(folder);
+  const int error = call_of_streams(name, folder);
+  return error == unknown ? call_of_watchers(name) : error;
 }
 
 }  // namespace

@@ -1,0 +1,285 @@
+#include "harness/cli/run_report.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/explore/plans.hpp"
+#include "harness/scenario/pattern.hpp"
+#include "harness/warden/supervisor_signals.hpp"
+#include "harness/warden/tree_fault.hpp"
+
+namespace lastref::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string how_it_ended(const os::ChildExit& root) {
+  return fmt::format("{} {}", root.killed ? "killed by signal" : "exit", root.code);
+}
+
+std::string line_of(const warden::Hung& each) {
+  const auto& waiting = each.waiting;
+  return fmt::format("HANGS          {} (thread {}) in {}{}{}\n",
+                     each.role,
+                     waiting.thread,
+                     waiting.call,
+                     waiting.object.empty() ? "" : "(" + waiting.object + ")",
+                     waiting.inside.empty() || waiting.inside == "0" ? "" : ", " + waiting.inside);
+}
+
+std::string line_of(const warden::Stayed& each, double grace) {
+  std::string text = fmt::format("STAYED         {} ({}), {} s after the root had ended{}",
+                                 each.who.role,
+                                 each.who.title,
+                                 grace,
+                                 each.is_zombie ? ", a zombie" : "");
+  for (const std::string& lock : each.locks) {
+    text += ", holds a lock of " + lock;
+  }
+  return text + "\n";
+}
+
+std::string line_of(const warden::CommandFailure& each) {
+  std::string text = fmt::format(
+      "FAILS          {} {}: {}\n", each.option, harness::quoted(each.command), each.how);
+  for (std::size_t at = 0; at < each.output.size();) {
+    const std::size_t end = std::min(each.output.find('\n', at), each.output.size());
+    text += "               " + each.output.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool RunReport::all_struck() const {
+  return std::ranges::find(watched.struck, false) == watched.struck.end();
+}
+
+bool RunReport::has_struck() const {
+  return std::ranges::find(watched.struck, true) != watched.struck.end();
+}
+
+bool RunReport::ends_as_expected() const {
+  if (options.expected_exits.empty()) {
+    return watched.root == os::ChildExit{};
+  }
+  return !watched.root.killed && std::ranges::find(options.expected_exits, watched.root.code) !=
+                                     options.expected_exits.end();
+}
+
+bool RunReport::fails_by_itself() const {
+  return !has_struck() && !ends_as_expected() && !watched.root_was_killed && !watched.interrupted;
+}
+
+std::string RunReport::findings() const {
+  std::string text;
+  const auto add = [&](std::size_t count, std::string_view what) {
+    if (count > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+    }
+  };
+  add(left.size(), "left behind");
+  add(watched.stayed.size(), "stayed");
+  add(watched.crashes.size(), "crashed");
+  add(failures.size(), "failed");
+  const bool is_asked = has_struck() && !options.expected_exits.empty();
+  if (is_asked && !ends_as_expected() && !watched.root_was_killed) {
+    text += fmt::format(
+        "{}{}, which was not expected", text.empty() ? "" : ", ", how_it_ended(watched.root));
+  }
+  if (!watched.hung.empty() || watched.is_too_long) {
+    text += fmt::format(
+        "{}{}", text.empty() ? "" : ", ", watched.is_too_long ? "it takes too long" : "it hangs");
+  }
+  return text;
+}
+
+Exit RunReport::exit() const {
+  if (watched.interrupted || watched.perturbed > 0) {
+    return Exit::incomplete;
+  }
+  if (fails_by_itself()) {
+    return Exit::unusable;
+  }
+  if (!findings().empty()) {
+    return Exit::violation;
+  }
+  return all_struck() ? Exit::clean : Exit::incomplete;
+}
+
+std::string RunReport::verdict() const {
+  if (watched.interrupted) {
+    return "interrupted";
+  }
+  if (watched.perturbed > 0) {
+    return "not judged: signals took back calls that waited for us, each time";
+  }
+  if (fails_by_itself()) {
+    return fmt::format("the program fails by itself, with {}", how_it_ended(watched.root));
+  }
+  if (const std::string found = findings(); !found.empty()) {
+    return found;
+  }
+  return all_struck() ? "clean" : "incomplete: a fault did not strike";
+}
+
+std::string RunReport::command_again() const {
+  std::string text = "lastref run";
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) {
+      text += fmt::format(" {} {}", option, harness::quoted(value));
+    }
+  };
+  for (const auto& fault : faults) {
+    add("--fault", warden::to_text(fault));
+  }
+  text += options.unlikely ? " --unlikely" : "";
+  std::ranges::for_each(options.private_folders, std::bind_front(add, "--private"));
+  std::ranges::for_each(options.limits, std::bind_front(add, "--limit"));
+  std::ranges::for_each(options.allowed, std::bind_front(add, "--allow"));
+  add("--setup", options.setup);
+  add("--check", options.check);
+  add("--recover", options.recover);
+  for (const int code : options.expected_exits) {
+    add("--expect-exit", std::to_string(code));
+  }
+  text += options.grace != RunVerbOptions().grace ? fmt::format(" --grace {}", options.grace) : "";
+  text += options.timeout > 0 ? fmt::format(" --timeout {}", options.timeout) : "";
+  text += " --";
+  for (const std::string& word : options.command) {
+    text += " " + harness::quoted(word);
+  }
+  return text;
+}
+
+std::string RunReport::to_text() const {
+  std::string text;
+  if (options.list) {
+    for (const auto& each : watched.processes) {
+      text += fmt::format("process {:<16} {}\n", each.role, each.title);
+    }
+    for (const auto& each : watched.calls) {
+      text += fmt::format(
+          "call    {}/{}({})#{}\n", each.role, each.call, pattern_of(each.object), each.k);
+    }
+    for (const std::string& each : watched.inherited) {
+      text += fmt::format("given   descriptor {}\n", each);
+    }
+  }
+  for (std::size_t at = 0; at < watched.struck.size(); ++at) {
+    const std::string& reason = watched.reasons[at];
+    text += fmt::format("{} {}{}\n",
+                        watched.struck[at] ? "STRUCK        " : "DID NOT STRIKE",
+                        warden::to_text(faults[at]),
+                        watched.struck[at] || reason.empty() ? "" : ": " + reason);
+  }
+  for (const auto& each : left) {
+    text += fmt::format(
+        "LEFT BEHIND    {} ({}), made by {}\n", pattern_of(each.path), each.kind, each.maker);
+  }
+  for (const auto& each : watched.stayed) {
+    text += line_of(each, options.grace);
+  }
+  for (const auto& each : watched.hung) {
+    text += line_of(each);
+  }
+  for (const auto& each : watched.crashes) {
+    text += fmt::format(
+        "CRASHED        {}: signal {} ({})\n", each.role, each.signal, ::strsignal(each.signal));
+  }
+  for (const auto& each : failures) {
+    text += line_of(each);
+  }
+  for (const std::string& each : watched.blind) {
+    text += fmt::format("NOT SEEN       {}\n", each);
+  }
+  if (watched.unread > 0) {
+    text += fmt::format("NOT SEEN       {} names that calls were given could not be read\n",
+                        watched.unread);
+  }
+  text += fmt::format("{} processes, {} calls stopped for a look, {} of them perturbed; root: {}\n",
+                      watched.processes.size(),
+                      watched.stops,
+                      watched.perturbed,
+                      how_it_ended(watched.root));
+  if (runs > 1 || perturbed_runs > 0) {
+    text +=
+        fmt::format("{} runs, and {} perturbed ones that were not judged\n", runs, perturbed_runs);
+  }
+  if (exit() != Exit::clean) {
+    text += "repeat: " + command_again() + "\n";
+  }
+  return text + fmt::format("{} (exit {})\n", verdict(), static_cast<int>(exit()));
+}
+
+std::string RunReport::to_json() const {
+  Json json;
+  json["exit"] = static_cast<int>(exit());
+  json["verdict"] = verdict();
+  json["command"] = options.command;
+  json["again"] = command_again();
+  json["root"] = how_it_ended(watched.root);
+  json["runs"] = runs;
+  json["perturbed_runs"] = perturbed_runs;
+  json["stops"] = watched.stops;
+  json["perturbed"] = watched.perturbed;
+  json["faults"] = Json::array();
+  for (std::size_t at = 0; at < watched.struck.size(); ++at) {
+    json["faults"].push_back({{"fault", warden::to_text(faults[at])},
+                              {"struck", bool(watched.struck[at])},
+                              {"reason", watched.reasons[at]}});
+  }
+  json["processes"] = Json::array();
+  for (const auto& each : watched.processes) {
+    json["processes"].push_back({{"role", each.role}, {"title", each.title}});
+  }
+  if (options.list) {
+    json["calls"] = Json::array();
+    for (const auto& each : watched.calls) {
+      json["calls"].push_back(
+          {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}});
+    }
+  }
+  json["inherited"] = watched.inherited;
+  json["left_behind"] = Json::array();
+  for (const auto& each : left) {
+    json["left_behind"].push_back(
+        {{"path", each.path}, {"kind", each.kind}, {"maker", each.maker}});
+  }
+  json["stayed"] = Json::array();
+  for (const auto& each : watched.stayed) {
+    json["stayed"].push_back({{"role", each.who.role},
+                              {"title", each.who.title},
+                              {"zombie", each.is_zombie},
+                              {"locks", each.locks}});
+  }
+  json["hangs"] = Json::array();
+  for (const auto& [role, waiting] : watched.hung) {
+    json["hangs"].push_back({{"role", role},
+                             {"thread", waiting.thread},
+                             {"call", waiting.call},
+                             {"object", waiting.object},
+                             {"inside", waiting.inside}});
+  }
+  json["crashes"] = Json::array();
+  for (const auto& each : watched.crashes) {
+    json["crashes"].push_back(
+        {{"role", each.role}, {"signal", warden::name_of_signal(each.signal)}});
+  }
+  json["failures"] = Json::array();
+  for (const auto& each : failures) {
+    json["failures"].push_back({{"option", each.option},
+                                {"command", each.command},
+                                {"how", each.how},
+                                {"output", each.output}});
+  }
+  json["not_seen"] = watched.blind;
+  json["unread"] = watched.unread;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lastref::harness

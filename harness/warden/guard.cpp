@@ -1,0 +1,81 @@
+#include "harness/warden/guard.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <vector>
+
+#include "harness/kernel/patience.hpp"
+#include "harness/warden/striker.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+/// What somebody sends who wants us to end.
+constexpr int of_end[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+sigset_t awaited() noexcept {
+  sigset_t all{};
+  ::sigemptyset(&all);
+  ::sigaddset(&all, SIGCHLD);
+  for (const int signal : of_end) {
+    ::sigaddset(&all, signal);
+  }
+  return all;
+}
+
+/// Until it has ended; passes on what we alone were sent. A terminal sends to all.
+int status_of(int child, const sigset_t& signals) {
+  int status = 0;
+  for (;;) {
+    const int ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno == ECHILD)) {
+      return status;
+    }
+    constexpr timespec at_most{.tv_sec = 1, .tv_nsec = 0};
+    siginfo_t what{};
+    const int signal = ::sigtimedwait(&signals, &what, &at_most);
+    if (signal > 0 && signal != SIGCHLD && what.si_code != SI_KERNEL) {
+      ::kill(child, SIGTERM);
+    }
+  }
+}
+
+}  // namespace
+
+int guarded(const std::function<int()>& work, int died) {
+  const sigset_t signals = awaited();
+  sigset_t before{};
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before);
+  // The watched whose parents die become ours when the supervisor does.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  const std::vector<int> ours = children_of(::getpid());
+  const int child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // What ends a process by default does not end this one: it hears what its parent passes on.
+    for (const int signal : of_end) {
+      struct sigaction action {};
+      ::sigaction(signal, nullptr, &action);
+      if (action.sa_handler == SIG_DFL) {
+        action.sa_handler = [](int) {};
+        ::sigaction(signal, &action, nullptr);
+      }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::_exit(work());
+  }
+  const int status = child < 0 ? 0 : status_of(child, signals);
+  const bool has_ended = child > 0 && WIFEXITED(status);
+  if (child > 0 && !has_ended) {
+    kill_descendants(ours);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return has_ended ? WEXITSTATUS(status) : died;
+}
+
+}  // namespace lastref::harness::warden

@@ -1,0 +1,48 @@
+// Launch: starts a program under a filter, and gets hold of the listener that its calls stop at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <lastref/error.hpp>
+
+#include "harness/warden/notifier.hpp"
+
+namespace lastref::harness::warden {
+
+/// A soft and hard limit of a process. getrlimit(2)
+struct Limit {
+  int resource = 0;
+  std::uint64_t value = 0;
+};
+
+/// "nofile=64", "fsize=1m"; names as prlimit(1) has them. invalid_argument says which there are.
+Result<Limit> parse_limit(std::string_view text);
+
+struct Start;
+
+class Launch {
+ public:
+  Launch() noexcept;
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+  ~Launch();
+
+  /// A child of ours that waits until it may become the program. It dies with the thread that
+  /// calls.
+  Status start(std::vector<std::string> command,
+               const Filter& filter,
+               const std::vector<Limit>& limits);
+  int root() const noexcept { return root_; }
+  int listener() const noexcept { return listener_; }
+  void go() noexcept;
+  /// Why it could not become the program, known when it has ended; 0: it could.
+  int error() const noexcept;
+
+ private:
+  Start* start_;
+  int root_ = -1;
+  int listener_ = -1;
+};
+
+}  // namespace lastref::harness::warden

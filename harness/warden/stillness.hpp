@@ -1,0 +1,54 @@
+// Stillness: whether a process tree hangs, seen from outside. All its threads wait, each without a
+// limit, and for something that only another one of them could bring.
+//
+// Who runs, waits for the disk, sleeps, or waits with a limit, goes on without help. Who reads
+// from a terminal, from what the program was started with, or from a socket of a network hears
+// from others. proc(5): /proc/PID/task/TID/stat and syscall
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lastref::harness::warden {
+
+/// A thread that waits.
+struct Waiting {
+  int process = 0;
+  int thread = 0;
+  std::string call;    ///< "futex"; "a stop", by a signal
+  std::string object;  ///< Of its first argument, if that is a descriptor
+  std::string inside;  ///< The function of the kernel that it waits in
+  bool operator==(const Waiting&) const = default;
+};
+
+class Stillness {
+ public:
+  static constexpr std::chrono::seconds patience{2};
+
+  /// What the program was started with, as "pipe:[7]": others may be at its other end.
+  void set_outside(std::set<std::string> objects) { outside_ = std::move(objects); }
+
+  /// Looks at these processes at this time. All their threads, when they have waited for so long,
+  /// and nothing has changed.
+  std::optional<std::vector<Waiting>> look(const std::vector<int>& processes, double seconds);
+  /// Something went on.
+  void renew() noexcept { before_.clear(); }
+
+ private:
+  std::set<std::string> outside_;
+  std::vector<Waiting> before_;
+  double since_ = 0;
+};
+
+/// What these processes' threads do now; nothing if one of them goes on without help, or
+/// hears from others.
+std::optional<std::vector<Waiting>> all_waiting(const std::vector<int>& processes,
+                                                const std::set<std::string>& outside);
+
+/// The same of all of them, whatever they wait for; who runs is in no call.
+std::vector<Waiting> what_all_do(const std::vector<int>& processes);
+
+}  // namespace lastref::harness::warden

@@ -1,0 +1,112 @@
+// Striker: finds the fault that is at a call, and does to the call, to its process, or to the name
+// that it was given what the fault says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "harness/warden/notifier.hpp"
+#include "harness/warden/roles_of_tree.hpp"
+#include "harness/warden/syscalls.hpp"
+#include "harness/warden/tree_fault.hpp"
+
+namespace lastref::harness::warden {
+
+/// "child.2/openat(/dev/shm/a)#3": the third such call of this process with this object.
+struct CallSeen {
+  std::string role;
+  std::string_view call;
+  std::string object;
+  std::uint64_t k = 0;
+};
+
+/// A call that stops, and all that is known of it.
+struct StoppedCall {
+  const Notification& call;
+  const SyscallRow& row;
+  const ProcessSeen& who;
+  const CallSeen& seen;
+};
+
+/// Kills all that descend from this process, and who is born meanwhile; but not these, nor theirs.
+void kill_descendants(const std::vector<int>& but = {});
+
+class Striker {
+ public:
+  /// What no kernel gives where the object is, is struck only by who `takes_unlikely`.
+  Striker(const std::vector<TreeFault>& faults, bool takes_unlikely);
+  Striker(const Striker&) = delete;
+  Striker& operator=(const Striker&) = delete;
+  ~Striker() = default;
+  void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
+
+  /// Whether a fault is at such calls, and whether it asks what they are given.
+  bool is_at(std::string_view call) const noexcept;
+  bool asks_for_object(std::string_view call) const noexcept;
+
+  /// Counts the call, and says which fault strikes it; nullptr: none does.
+  const TreeFault* next(const Notification& call, const CallSeen& seen);
+  /// Whether the call is made all the same, so far as we know.
+  static bool lets_be_made(const TreeFault& fault) noexcept;
+  /// Strikes; true if the call has its answer, or gets it later.
+  bool strike(const TreeFault& fault, const StoppedCall& at);
+  /// A thread that dies after its call makes it anew: it had to wait, and our stop disturbed it.
+  bool is_doomed(int thread) const { return doomed_.contains(thread); }
+  /// A thread has stopped for its tracer, who we are if it is to die after its call.
+  void stopped(int thread);
+  /// Lets those go on who wait until nobody else does anything; `now` in seconds.
+  void look(double now);
+  /// What an outsider has put somewhere goes, if it is still there.
+  void clean_up() noexcept;
+
+  bool keeps_somebody() const noexcept { return !held_.empty(); }
+  bool has_killed(int process) const noexcept { return killed_.contains(process); }
+  /// One a fault: whether it struck, and why it would not; empty: there was no reason.
+  const std::vector<bool>& struck() const noexcept { return struck_; }
+  const std::vector<std::string>& reasons() const noexcept { return reasons_; }
+
+ private:
+  /// A call that waits for us, or a process that was stopped.
+  struct Held {
+    std::uint64_t id = 0;
+    int stopped = 0;  ///< The process; 0: the call
+    double since = 0;
+  };
+
+  /// What an outsider has put there. A name may be somebody else's by now.
+  struct Planted {
+    std::string path;
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+  };
+
+  bool fits(const TreeFault& fault, const Notification& call, const CallSeen& seen) const;
+  bool does(const TreeFault& fault, const StoppedCall& at);
+  bool fail(const TreeFault& fault, const StoppedCall& at);
+  bool cut(const TreeFault& fault, const StoppedCall& at);
+  bool hold(const TreeFault& fault, const StoppedCall& at);
+  std::string& reason_of(const TreeFault& fault);
+  bool write_half(const Notification& call, const SyscallRow& row, int process);
+  bool plant(Deed deed, const std::string& path);
+  bool outsider_does(Deed deed, const Notification& call, const std::string& object);
+  void kill(int process);
+  bool kill_after(const Notification& call, int process);
+
+  const std::vector<TreeFault>& faults_;
+  bool takes_unlikely_;
+  Notifier* notifier_ = nullptr;
+  std::vector<std::uint64_t> hits_;  ///< Calls that each fault fits
+  std::vector<bool> struck_;
+  std::vector<std::string> reasons_;
+  std::unordered_map<int, int> doomed_;  ///< The processes that die, by the threads that come back
+  std::unordered_set<int> killed_;
+  std::vector<Held> held_;
+  std::vector<Planted> planted_;
+  double last_call_at_ = 0;
+};
+
+}  // namespace lastref::harness::warden

@@ -1,0 +1,209 @@
+// faults_test: what the warden does to calls, to processes and to names, and what comes of it.
+#include <csignal>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "harness/warden/likely_errors.hpp"
+#include "harness/warden/syscalls.hpp"
+#include "property_tests/harness/warden/watched.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
+
+constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
+
+class Faults : public WardenTest {
+ protected:
+  void TearDown() override { empty(folder); }
+  std::string in(const std::string& name) const { return folder.path() + '/' + name; }
+
+  pretend::FreshFolder folder;
+};
+
+TEST_F(Faults, half_of_a_write_is_written_and_told) {
+  const Watched watched =
+      script("dd if=/dev/zero of=" + in("a") + " bs=1000 count=1 2>/dev/null",
+             {"write(" + in("a") + ")#1 shorten", "write(" + in("a") + ")#2 pause"});
+  // dd writes the rest.
+  EXPECT_THAT(watched.struck, ElementsAre(true, true));
+  EXPECT_EQ(watched.root, os::ChildExit{});
+  EXPECT_EQ(folder.read("a"), std::string(1000, '\0'));
+}
+
+TEST_F(Faults, half_of_a_write_to_a_pipe_is_written_and_told) {
+  const Watched watched = script("printf 1234567890 | cat >" + in("a"), {"child.1/write shorten"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(folder.read("a"), "1234567890");  // The shell writes the rest.
+}
+
+TEST_F(Faults, a_process_dies_amid_a_write) {
+  const Watched watched =
+      script("printf 1234567890 >" + in("a"), {"root/write(" + in("a") + ") kill_amid"});
+  EXPECT_EQ(watched.root, by_sigkill);
+  EXPECT_TRUE(watched.root_was_killed);
+  EXPECT_EQ(folder.read("a"), "12345");
+}
+
+TEST_F(Faults, of_one_byte_there_is_no_half) {
+  const Watched watched = script("printf 1 >" + in("a"), {"root/write(" + in("a") + ") shorten"});
+  EXPECT_THAT(watched.struck, ElementsAre(false));
+  EXPECT_EQ(folder.read("a"), "1");
+}
+
+TEST_F(Faults, a_process_dies_after_a_call_that_had_to_wait) {
+  const Watched watched = script(
+      "cd " + folder.path() +
+          "; : > lock; flock lock sh -c ': > held; while ! test -e asked; do :; done; echo one >> "
+          "order' & while ! test -e held; do :; done; "
+          "(: > asked; exec flock lock sh -c 'echo two >> order'); wait; flock lock true",
+      {"child.2/flock(" + in("lock") + ") kill_after"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(folder.read("order"), "one\n");
+}
+
+TEST_F(Faults, a_process_dies_after_a_thread_of_it_became_another_program) {
+  const Watched watched = must({.command = {WARDEN_CALLS, "execve in a thread", folder.path()},
+                                .faults = faults({"execve(*/touch)#1 kill_after"})});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(watched.root, by_sigkill);
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(Faults, that_keep_the_program_from_its_start_strike) {
+  const Watched watched = script("exit 0", {"root/execve#1 fail ENOENT"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(watched.root.code, 127);
+}
+
+TEST_F(Faults, strike_from_one_call_to_another) {
+  const auto made = [&](const std::string& range) {
+    script("cd " + folder.path() + "; for n in 1 2 3 4 5; do touch $n; done",
+           {"openat(" + folder.path() + "/*)" + range + " fail ENOSPC"});
+    std::string names;
+    for (const std::string& name : folder.names()) {
+      names += name;
+    }
+    empty(folder);
+    std::ranges::sort(names);
+    return names;
+  };
+  EXPECT_EQ(made("#2"), "1345");
+  EXPECT_EQ(made("#2-4"), "15");
+  EXPECT_EQ(made("#3-"), "12");
+}
+
+TEST_F(Faults, that_no_kernel_gives_do_not_strike) {
+  folder.write("a", "bytes");
+  const std::string there = "cat " + in("a") + ">/dev/null";
+  const bool in_memory = where_is(in("a")) == Where::memory;
+  const Watched watched = script(there, {"read(" + in("a") + ") fail EINTR"});
+  EXPECT_THAT(watched.struck, ElementsAre(false));
+  EXPECT_THAT(watched.reasons.front(), HasSubstr("gives no such error"));
+  const Watched broken = script(there, {"read(" + in("a") + ") fail EIO"});
+  EXPECT_THAT(broken.struck, ElementsAre(!in_memory));
+  const Watched asked = must({.command = {"/bin/sh", "-c", there},
+                              .faults = faults({"read(" + in("a") + ") fail EINTR"}),
+                              .takes_unlikely = true});
+  EXPECT_THAT(asked.struck, ElementsAre(true));
+}
+
+TEST_F(Faults, each_call_has_its_errors) {
+  for (const SyscallRow& row : syscalls()) {
+    const std::string errors = likely_errors_of(row.name);
+    EXPECT_EQ(errors.empty(), row.effect == Effect::ends) << row.name;
+    for (std::size_t at = 0; at < errors.size();) {
+      const std::size_t end = std::min(errors.find_first_of(" ;:", at), errors.size());
+      const std::string word = errors.substr(at, end - at);
+      EXPECT_TRUE(!word.starts_with('E') || error_named(word)) << row.name << ' ' << word;
+      at = end + 1;
+    }
+  }
+}
+
+TEST_F(Faults, a_paused_call_waits_until_the_others_rest) {
+  // The other one makes its file meanwhile, and waits for the first.
+  const Watched watched = script("cd " + folder.path() +
+                                     "; (mkdir one; mkdir seen_by_one 2>/dev/null; ls > seen) & "
+                                     "(mkdir two); wait",
+                                 {"child.1*/mkdir(" + in("one") + ") pause"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(watched.root, os::ChildExit{});
+  EXPECT_THAT(folder.read("seen"), HasSubstr("two"));
+}
+
+TEST_F(Faults, who_is_stopped_with_a_lock_keeps_the_others_waiting) {
+  const Watched watched =
+      script("cd " + folder.path() +
+                 "; : > lock; flock lock sh -c 'echo one >> order' & "
+                 "while ! grep -q . order 2>/dev/null && flock -n lock true; do :; done; "
+                 "flock lock sh -c 'echo two >> order'; wait",
+             {"child.1/flock(" + in("lock") + ") stop"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(folder.read("order"), "one\ntwo\n");
+}
+
+TEST_F(Faults, an_outsider_does_something_to_a_name) {
+  const auto after = [&](const std::string& deed) {
+    folder.write("a", "mine\n");
+    const Watched watched = script("cat " + in("a") + " >" + in("said") + " 2>&1",
+                                   {"openat(" + in("a") + ") outsider " + deed});
+    EXPECT_THAT(watched.struck, ElementsAre(true)) << deed;
+    std::string said = folder.read("said");
+    empty(folder);
+    return said;
+  };
+  EXPECT_THAT(after("unlinks"), HasSubstr("No such file"));
+  EXPECT_EQ(after("truncates"), "");
+  EXPECT_EQ(after("replaces"), "somebody else's\n");
+  EXPECT_THAT(after("plants_link"), HasSubstr("No such file"));
+  if (::geteuid() != 0) {
+    EXPECT_THAT(after("takes_rights"), HasSubstr("Permission denied"));
+  }
+}
+
+TEST_F(Faults, what_an_outsider_has_planted_goes_again) {
+  script("cat " + in("a") + " 2>/dev/null", {"openat(" + in("a") + ") outsider plants_link"});
+  script("cat " + in("b") + " >/dev/null", {"openat(" + in("b") + ") outsider replaces"});
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(Faults, a_limit_is_one_of_the_program) {
+  const auto limit = parse_limit("fsize=1k");
+  ASSERT_TRUE(limit);
+  const Watched watched = must(
+      {.command = {"/bin/sh",
+                   "-c",
+                   "trap '' XFSZ; dd if=/dev/zero of=" + in("a") + " bs=4096 count=1 2>/dev/null"},
+       .limits = {*limit}});
+  EXPECT_EQ(watched.root.code, 1);
+  EXPECT_EQ(folder.read("a").size(), 1024U);
+}
+
+TEST_F(Faults, limits_that_are_none_say_so) {
+  for (const char* text : {"",
+                           "nofile",
+                           "nofile=",
+                           "nofile=x",
+                           "nofile=1q",
+                           "nofile=1kk",
+                           "files=1",
+                           "as=99999999999g",
+                           "nofile=-1"}) {
+    const auto limit = parse_limit(text);
+    ASSERT_FALSE(limit) << text;
+    EXPECT_THAT(limit.error().subject, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace lastref::harness::warden
