@@ -29,9 +29,12 @@ namespace {
 constexpr std::size_t page = 4096;
 
 std::optional<std::string> link_at(const std::string& path) {
-  std::error_code error;
-  std::string target = std::filesystem::read_symlink(path, error);
-  return error ? std::nullopt : std::optional(std::move(target));
+  // Links of /proc do not say how long they are, which is a page at most: std::filesystem looks
+  // them up twice. To fill this array first would cost more than all else that is done here.
+  std::array<char, page> target;
+  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+  return size < 0 ? std::nullopt
+                  : std::optional(std::string(target.data(), static_cast<std::size_t>(size)));
 }
 
 }  // namespace
@@ -39,20 +42,22 @@ std::optional<std::string> link_at(const std::string& path) {
 std::optional<std::string> text_at(int thread, std::uint64_t address) {
   std::string text;
   while (text.size() < PATH_MAX) {
+    // Few names are longer, and what is copied behind their ends is waste.
+    constexpr std::size_t short_text = 256;
+    const std::size_t before = text.size();
+    const std::uint64_t from = address + before;
     // Up to the end of a page: the next one may not be there.
-    std::array<char, page> bytes{};
-    const std::uint64_t from = address + text.size();
-    const std::size_t size = page - from % page;
-    iovec here{.iov_base = bytes.data(), .iov_len = size};
+    const std::size_t size = std::min(before == 0 ? short_text : page, page - from % page);
+    text.resize(before + size);
+    iovec here{.iov_base = text.data() + before, .iov_len = size};
     iovec there{.iov_base = std::bit_cast<void*>(from), .iov_len = size};
     const ssize_t got = ::process_vm_readv(thread, &here, 1, &there, 1, 0);
     if (got <= 0) {
       return std::nullopt;
     }
-    const auto end = bytes.begin() + got;
-    const auto zero = std::find(bytes.begin(), end, '\0');
-    text.append(bytes.begin(), zero);
-    if (zero != end) {
+    text.resize(before + static_cast<std::size_t>(got));
+    if (const std::size_t end = text.find('\0', before); end != std::string::npos) {
+      text.resize(end);
       return text;
     }
   }
