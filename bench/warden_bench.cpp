@@ -1,0 +1,135 @@
+// warden_bench: what a system call costs a program that the warden watches, beside what it costs
+// when the kernel stops it for somebody who only lets it go, and beside other ways to watch.
+//
+// Each round makes the call in all of these ways, one after the other, so that whatever else the
+// machine does meets all of them; a row tells the shortest of each. `beside_...` say how many times
+// as long a call takes under the warden, `..._takes` how many times as long as that it takes in
+// another way. Time is that of a call under the warden, on the average of all rounds: noise.
+//
+// The calls find nothing: the less the kernel has to do for them, the more the rest shows.
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "bench/measured_calls.hpp"
+#include "bench/watchers.hpp"
+
+namespace {
+
+namespace bench = lastref::bench;
+using bench::Measured;
+using bench::Notification;
+
+/// Calls a round, and no more: the shorter it is, the more rounds nobody disturbs.
+constexpr std::size_t calls_that_stop = 1000;
+constexpr std::size_t calls_that_trace_stops = 400;
+constexpr std::size_t calls_that_run = 10'000;
+constexpr std::size_t quick_calls_that_run = 100'000;
+
+struct Way {
+  std::string counter;
+  bench::Watcher watcher = nullptr;
+  std::size_t count = 0;
+  bool is_instead = false;  ///< of the warden, and not what the warden cannot do without
+};
+using Ways = std::vector<Way>;
+
+/// All iterations of a row. The label names the ways of which nothing was to be had.
+void compare(benchmark::State& state, const Measured& what, const Ways& ways) {
+  const auto of_a_round = static_cast<benchmark::IterationCount>(what.count);
+  double ours = std::numeric_limits<double>::infinity();
+  std::map<std::string, double> others;
+  while (state.KeepRunningBatch(of_a_round)) {
+    const auto each = bench::with_warden(what);
+    if (!each) {
+      state.SkipWithError("the program cannot be watched");
+      return;
+    }
+    state.SetIterationTime(*each * static_cast<double>(what.count));
+    ours = std::min(ours, *each);
+    for (const Way& way : ways) {
+      const auto other =
+          way.watcher({.call = what.call, .count = way.count, .watched = what.watched});
+      if (other) {
+        const auto known = others.try_emplace(way.counter, *other).first;
+        known->second = std::min(known->second, *other);
+      }
+    }
+  }
+  std::string missing;
+  for (const Way& way : ways) {
+    if (const auto other = others.find(way.counter); other == others.end()) {
+      missing += (missing.empty() ? "without " : ", ") + way.counter;
+    } else {
+      state.counters[way.counter] = way.is_instead ? other->second / ours : ours / other->second;
+    }
+  }
+  state.SetLabel(missing);
+}
+
+/// The warden, and each of the others, are told to watch it.
+void watched(benchmark::State& state, const std::string& name) {
+  compare(
+      state,
+      {.call = bench::measured_call_named(name), .count = calls_that_stop},
+      {{"beside_bare", bench::with_bare_notification, calls_that_stop},
+       {"beside_native", bench::with_nobody, calls_that_run},
+       {"ptrace_takes", bench::with_ptrace, calls_that_trace_stops, true},
+       {"strace_takes", bench::with_strace, calls_that_trace_stops, true},
+       {"strace_seccomp_bpf_takes", bench::with_strace_and_filter, calls_that_trace_stops, true}});
+}
+
+/// Another one is watched: what the rest of a program costs.
+void not_watched(benchmark::State& state, const std::string& name) {
+  compare(
+      state,
+      {.call = bench::measured_call_named(name),
+       .count = quick_calls_that_run,
+       .watched = bench::measured_call_named("flock")},
+      {{"beside_filter", bench::with_a_filter, quick_calls_that_run},
+       {"beside_native", bench::with_nobody, quick_calls_that_run},
+       {"ptrace_takes", bench::with_ptrace, calls_that_trace_stops, true},
+       {"strace_takes", bench::with_strace, calls_that_trace_stops, true},
+       {"strace_seccomp_bpf_takes", bench::with_strace_and_filter, quick_calls_that_run, true}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (bench::makes_calls(std::span(argv, static_cast<std::size_t>(argc)))) {
+    return 0;
+  }
+  const Notification notification = bench::notification_here();
+  if (notification == Notification::none) {
+    std::puts("This machine has no seccomp user notification, so there is nothing to measure.");
+    return 0;
+  }
+  BENCHMARK_CAPTURE(watched, flock_without_a_name, "flock")->UseManualTime();
+  BENCHMARK_CAPTURE(watched, unlink_whose_name_nobody_asks_for, "unlink")->UseManualTime();
+  BENCHMARK_CAPTURE(watched, openat_with_a_name, "openat")->UseManualTime();
+  BENCHMARK_CAPTURE(watched, openat_below_working_folder, "openat_below")->UseManualTime();
+  BENCHMARK_CAPTURE(watched, mkdir_with_a_name_to_be, "mkdir")->UseManualTime();
+  BENCHMARK_CAPTURE(watched, rename_with_two_names, "rename")->UseManualTime();
+  BENCHMARK_CAPTURE(not_watched, getppid, "getppid")->UseManualTime();
+  utsname kernel{};
+  ::uname(&kernel);
+  benchmark::AddCustomContext("kernel", kernel.release);
+  benchmark::AddCustomContext(
+      "caller_and_supervisor",
+      notification == Notification::in_turn ? "in turn on one processor" : "on two processors");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
+    return 1;
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
