@@ -18,6 +18,9 @@
 #include "harness/report/junit.hpp"
 #include "harness/report/text.hpp"
 #include "harness/scenario/pattern.hpp"
+#include "harness/warden/guard.hpp"
+#include "harness/warden/self_test.hpp"
+#include "harness/warden/syscalls.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -65,6 +68,10 @@ class Gate {
 
   void run() {
     if (!choose_scenarios() || !check_worlds() || !choose_ambients() || !open_files()) {
+      return;
+    }
+    if (!warden_works()) {
+      invocation_.end(Exit::violation);
       return;
     }
     ProgressLine line(is_terminal(),
@@ -151,6 +158,31 @@ class Gate {
       }
     }
     return true;
+  }
+
+  /// The harness outside is tried as the one inside is: by what it has to see. In a child, as it
+  /// takes all children of a process for those that it watches.
+  bool warden_works() {
+    if (!campaign_.all_scenarios || invocation_.worlds.kind() == "sim") {
+      return true;
+    }
+    const auto work = [] {
+      const warden::SelfTest test = warden::self_test();
+      for (const std::string& complaint : test.complaints) {
+        std::cerr << "VIOLATION lastref run, " << complaint << '\n';
+      }
+      std::cerr << std::flush;
+      return static_cast<int>(!test.impossible.empty()   ? Exit::incomplete
+                              : !test.complaints.empty() ? Exit::violation
+                                                         : Exit::clean);
+    };
+    const auto how = static_cast<Exit>(warden::guarded(work, static_cast<int>(Exit::violation)));
+    notes_.push_back(
+        how == Exit::clean
+            ? fmt::format("lastref run: {} calls seen, failed, killed before and after",
+                          warden::syscalls().size())
+            : "lastref run: cannot watch here; see its --doctor");
+    return how != Exit::violation;
   }
 
   bool shows_row(const Ambient& ambient) const {

@@ -52,6 +52,8 @@ int guarded(const std::function<int()>& work, int died) {
   sigset_t before{};
   ::pthread_sigmask(SIG_BLOCK, &signals, &before);
   // The watched whose parents die become ours when the supervisor does.
+  int was_reaper = 0;
+  ::prctl(PR_GET_CHILD_SUBREAPER, &was_reaper, 0, 0, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const std::vector<int> ours = children_of(::getpid());
   const int child = ::fork();
@@ -74,6 +76,7 @@ int guarded(const std::function<int()>& work, int died) {
   if (child > 0 && !has_ended) {
     kill_descendants(ours);
   }
+  ::prctl(PR_SET_CHILD_SUBREAPER, was_reaper, 0, 0, 0);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return has_ended ? WEXITSTATUS(status) : died;
 }

@@ -45,9 +45,6 @@ namespace {
 /// Of a link to nowhere, the name that it would give to who makes a file through it.
 std::string through_links(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) {
-    return path;
-  }
   const auto led_to = std::filesystem::weakly_canonical(path, error);
   return error ? path : led_to.string();
 }
@@ -72,8 +69,9 @@ void NamesLedger::note_old(const std::string& path) {
 void NamesLedger::makes(int thread,
                         const std::string& path,
                         const std::function<std::string()>& maker) {
-  const std::string name = through_links(path);
-  if (is_there(name)) {
+  const auto mode = mode_of(path);
+  const std::string name = mode && S_ISLNK(*mode) ? through_links(path) : path;
+  if (mode && (name == path || is_there(name))) {
     note_old(name);
   } else if (!old_.contains(name)) {
     makers_[name] = maker();
@@ -106,8 +104,11 @@ void NamesLedger::moves(int thread,
 }
 
 void NamesLedger::removes(int thread, const std::string& path) {
-  note_old(path);
-  unsettled_[thread] = path;
+  if (makers_.contains(path)) {
+    unsettled_[thread] = path;
+  } else {
+    note_old(path);
+  }
 }
 
 std::pair<NamesLedger::Makers::iterator, NamesLedger::Makers::iterator> NamesLedger::below(

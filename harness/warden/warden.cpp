@@ -112,7 +112,6 @@ class Watch {
   /// Calls that were gone before they were received: a signal took them back, or their threads
   /// died.
   std::uint64_t gone_ = 0;
-  std::unordered_map<int, int> taken_back_;                  ///< The call of each thread that was
   std::unordered_map<int, Known> known_;                     ///< By their numbers
   std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< Of role, call and object
   Watched watched_;
@@ -291,13 +290,9 @@ std::string Watch::object_of(const Notification& call, const SyscallRow& row) {
   return is_numbered ? object.substr(0, number) : object;
 }
 
-/// A call waits no more: its thread is dead, or a signal took it back. On a kernel whose calls a
-/// signal may take back, it is made again, and is the same one.
+/// A call waits no more: its thread is dead, or a signal took it back, and it is made again.
 void Watch::note_taken_back(const Notification& call) {
-  if (!is_dead(call.thread, milliseconds(0))) {
-    ++watched_.perturbed;
-    taken_back_[call.thread] = call.number;
-  }
+  watched_.perturbed += is_dead(call.thread, milliseconds(0)) ? 0U : 1U;
 }
 
 void Watch::judge(const Notification& call) {
@@ -324,14 +319,14 @@ void Watch::judge(const Notification& call) {
   CallSeen seen{.role = who->role, .call = row.name, .object = {}};
   if (known->second.needs_object) {
     seen.object = object_of(call, row);
-    if (!notifier_->is_waiting(call.id)) {
-      note_taken_back(call);  // What was read may be of another process with this number.
-      return;
-    }
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
     seen.k = ++counts_[before * 31 + hash_of(seen.object)];
   }
   const TreeFault* const fault = striker_.next(call, seen);
+  if (fault != nullptr && !notifier_->is_waiting(call.id)) {
+    note_taken_back(call);  // What was read may be of another process with this number.
+    return;
+  }
   if (fault == nullptr || Striker::lets_be_made(*fault)) {
     note_effect(call, row, seen, *who);
   }

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/warden/self_test.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "property_tests/harness/warden/watched.hpp"
 
@@ -26,102 +27,17 @@ using testing::StartsWith;
 
 constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
 
-/// A tiny program makes one call, in a new folder with what it needs.
-class Warden : public WardenTest {
- protected:
-  Watched call(const SyscallRow& row, std::vector<TreeFault> faults) {
-    empty();
-    folder_ = std::make_unique<pretend::FreshFolder>();
-    folder_->write("there", "what is there");
-    folder_->write("file", "what is in it");
-    folder_->make_folder("folder");
-    before_ = names();
-    return must({.command = {WARDEN_CALLS, std::string(row.name), folder_->path()},
-                 .faults = std::move(faults),
-                 .takes_unlikely = true});
-  }
-  using WardenTest::empty;
-  void empty() const {
-    if (folder_) {
-      empty(*folder_);
-    }
-  }
-  void TearDown() override { empty(); }
-  std::set<std::string> names() const {
-    std::set<std::string> names;
-    for (const std::string& name : folder_->names()) {
-      names.insert(name);
-    }
-    return names;
-  }
-  static TreeFault at(const SyscallRow& row) {
-    return {.role = "root", .call = std::string(row.name), .object = "*"};
-  }
-  /// Others of the kind are made by the start of the program.
-  static TreeFault last_of(const SyscallRow& row, const Watched& clean) {
-    TreeFault fault = at(row);
-    fault.k = 0;
-    for (const CallSeen& seen : clean.calls) {
-      fault.k += seen.call == row.name ? 1U : 0U;
-    }
-    fault.last = fault.k;
-    return fault;
-  }
-
-  std::unique_ptr<pretend::FreshFolder> folder_;
-  std::set<std::string> before_;
-};
+class Warden : public WardenTest {};
 
 TEST_F(Warden, sees_each_call_that_it_knows_fails_it_and_kills_before_and_after_it) {
-  for (const SyscallRow& row : syscalls()) {
-    SCOPED_TRACE(row.name);
-    // What is frequent stops only where a fault is, which does not strike here.
-    TreeFault far = at(row);
-    far.k = far.last = 1000;
-    far.strike = Strike::kill;
-    const Watched clean = call(row, {far});
-    EXPECT_EQ(clean.root, os::ChildExit{});
-    EXPECT_EQ(clean.perturbed, 0U);
-    EXPECT_THAT(clean.struck, ElementsAre(false));
-    TreeFault fault = last_of(row, clean);
-    ASSERT_GE(fault.k, 1U);
-    const bool changes = names() != before_;
+  const SelfTest test = self_test(WARDEN_CALLS);
+  EXPECT_EQ(test.calls, syscalls().size());
+  EXPECT_THAT(test.complaints, IsEmpty());
+}
 
-    fault.strike = Strike::kill;
-    const Watched killed = call(row, {fault});
-    EXPECT_EQ(killed.root, by_sigkill);
-    EXPECT_THAT(killed.struck, ElementsAre(true));
-    EXPECT_EQ(names(), before_);
-    EXPECT_THAT(killed.leftovers, IsEmpty());
-
-    if (row.effect == Effect::ends) {
-      continue;
-    }
-    fault.strike = Strike::kill_after;
-    const Watched after = call(row, {fault});
-    EXPECT_EQ(after.root, by_sigkill);
-    EXPECT_EQ(after.perturbed, 0U);
-    EXPECT_EQ(names() != before_, changes);
-    // It would have removed what System V keeps.
-    const std::size_t kept = row.effect == Effect::makes_sysv ? 1 : clean.leftovers.size();
-    EXPECT_THAT(after.leftovers, SizeIs(kept));
-    if (row.effect == Effect::makes_sysv) {
-      remove_sysv(after.leftovers.front().path);
-    }
-
-    fault.strike = Strike::fail;
-    fault.error = EXFULL;  // None of them fails so by itself.
-    const Watched failed = call(row, {fault});
-    EXPECT_EQ(failed.root, (os::ChildExit{.code = EXFULL, .killed = false}));
-    EXPECT_THAT(failed.struck, ElementsAre(true));
-    EXPECT_EQ(names(), before_);
-    if (row.effect == Effect::makes) {
-      EXPECT_TRUE(changes);
-      EXPECT_THAT(
-          clean.leftovers,
-          ElementsAre(Field(&Leftover::maker, StartsWith("root/" + std::string(row.name) + "("))));
-    }
-  }
+TEST_F(Warden, complains_of_a_program_that_makes_no_calls) {
+  const SelfTest test = self_test("/bin/true");
+  EXPECT_THAT(test.complaints, Contains("flock: made: it was not seen"));
 }
 
 TEST_F(Warden, says_who_made_what_was_left_behind) {
