@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   BENCHMARK_CAPTURE(watched, flock_without_a_name, "flock")->UseManualTime();
-  BENCHMARK_CAPTURE(watched, unlink_whose_name_nobody_asks_for, "unlink")->UseManualTime();
+  BENCHMARK_CAPTURE(watched, unlink_of_what_is_not_there, "unlink")->UseManualTime();
   BENCHMARK_CAPTURE(watched, openat_with_a_name, "openat")->UseManualTime();
   BENCHMARK_CAPTURE(watched, openat_below_working_folder, "openat_below")->UseManualTime();
   BENCHMARK_CAPTURE(watched, mkdir_with_a_name_to_be, "mkdir")->UseManualTime();

@@ -25,6 +25,12 @@ namespace {
 /// A run that a signal has perturbed is made again so often.
 constexpr int tries_max = 3;
 
+/// Of seconds; a hundred years are for ever.
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  constexpr double seconds_max = 3e9;
+  return std::chrono::milliseconds(static_cast<long>(std::min(seconds, seconds_max) * 1000));
+}
+
 class Run {
  public:
   Run(const RunVerbOptions& options, Invocation& invocation)
@@ -64,9 +70,9 @@ class Run {
     watch_.command = options_.command;
     watch_.takes_unlikely = options_.unlikely;
     watch_.wants_calls = options_.list;
-    watch_.grace = std::chrono::milliseconds(static_cast<long>(options_.grace * 1000));
+    watch_.grace = milliseconds_of(options_.grace);
     if (options_.timeout > 0) {
-      watch_.time_limit = std::chrono::milliseconds(static_cast<long>(options_.timeout * 1000));
+      watch_.time_limit = milliseconds_of(options_.timeout);
     }
     watch_.interrupted_by = Interruption::signal;
     return read_all("--fault", options_.faults, warden::parse_tree_fault, watch_.faults) &&

@@ -121,7 +121,7 @@ std::string RunReport::verdict() const {
   if (fails_by_itself()) {
     return fmt::format("the program fails by itself, with {}", how_it_ended(watched.root));
   }
-  if (const std::string found = findings(); !found.empty()) {
+  if (std::string found = findings(); !found.empty()) {
     return found;
   }
   return all_struck() ? "clean" : "incomplete: a fault did not strike";
@@ -188,8 +188,8 @@ std::string RunReport::to_text() const {
     text += line_of(each);
   }
   for (const auto& each : watched.crashes) {
-    text += fmt::format(
-        "CRASHED        {}: signal {} ({})\n", each.role, each.signal, ::strsignal(each.signal));
+    text +=
+        fmt::format("CRASHED        {}: SIG{}\n", each.role, warden::name_of_signal(each.signal));
   }
   for (const auto& each : failures) {
     text += line_of(each);
@@ -216,6 +216,51 @@ std::string RunReport::to_text() const {
   return text + fmt::format("{} (exit {})\n", verdict(), static_cast<int>(exit()));
 }
 
+namespace {
+
+/// One object for each.
+template <typename All, typename Object>
+Json list_of(const All& all, const Object& object) {
+  Json list = Json::array();
+  for (const auto& each : all) {
+    list.push_back(object(each));
+  }
+  return list;
+}
+
+void add_findings(Json& json, const RunReport& report) {
+  const warden::Watched& watched = report.watched;
+  json["left_behind"] = list_of(report.left, [](const auto& each) -> Json {
+    return {{"path", each.path}, {"kind", each.kind}, {"maker", each.maker}};
+  });
+  json["stayed"] = list_of(watched.stayed, [](const auto& each) -> Json {
+    return {{"role", each.who.role},
+            {"title", each.who.title},
+            {"zombie", each.is_zombie},
+            {"locks", each.locks}};
+  });
+  json["hangs"] = list_of(watched.hung, [](const auto& each) -> Json {
+    return {{"role", each.role},
+            {"thread", each.waiting.thread},
+            {"call", each.waiting.call},
+            {"object", each.waiting.object},
+            {"inside", each.waiting.inside}};
+  });
+  json["crashes"] = list_of(watched.crashes, [](const auto& each) -> Json {
+    return {{"role", each.role}, {"signal", warden::name_of_signal(each.signal)}};
+  });
+  json["failures"] = list_of(report.failures, [](const auto& each) -> Json {
+    return {{"option", each.option},
+            {"command", each.command},
+            {"how", each.how},
+            {"output", each.output}};
+  });
+  json["not_seen"] = watched.blind;
+  json["unread"] = watched.unread;
+}
+
+}  // namespace
+
 std::string RunReport::to_json() const {
   Json json;
   json["exit"] = static_cast<int>(exit());
@@ -233,52 +278,16 @@ std::string RunReport::to_json() const {
                               {"struck", bool(watched.struck[at])},
                               {"reason", watched.reasons[at]}});
   }
-  json["processes"] = Json::array();
-  for (const auto& each : watched.processes) {
-    json["processes"].push_back({{"role", each.role}, {"title", each.title}});
-  }
+  json["processes"] = list_of(watched.processes, [](const auto& each) -> Json {
+    return {{"role", each.role}, {"title", each.title}};
+  });
   if (options.list) {
-    json["calls"] = Json::array();
-    for (const auto& each : watched.calls) {
-      json["calls"].push_back(
-          {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}});
-    }
+    json["calls"] = list_of(watched.calls, [](const auto& each) -> Json {
+      return {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}};
+    });
   }
   json["inherited"] = watched.inherited;
-  json["left_behind"] = Json::array();
-  for (const auto& each : left) {
-    json["left_behind"].push_back(
-        {{"path", each.path}, {"kind", each.kind}, {"maker", each.maker}});
-  }
-  json["stayed"] = Json::array();
-  for (const auto& each : watched.stayed) {
-    json["stayed"].push_back({{"role", each.who.role},
-                              {"title", each.who.title},
-                              {"zombie", each.is_zombie},
-                              {"locks", each.locks}});
-  }
-  json["hangs"] = Json::array();
-  for (const auto& [role, waiting] : watched.hung) {
-    json["hangs"].push_back({{"role", role},
-                             {"thread", waiting.thread},
-                             {"call", waiting.call},
-                             {"object", waiting.object},
-                             {"inside", waiting.inside}});
-  }
-  json["crashes"] = Json::array();
-  for (const auto& each : watched.crashes) {
-    json["crashes"].push_back(
-        {{"role", each.role}, {"signal", warden::name_of_signal(each.signal)}});
-  }
-  json["failures"] = Json::array();
-  for (const auto& each : failures) {
-    json["failures"].push_back({{"option", each.option},
-                                {"command", each.command},
-                                {"how", each.how},
-                                {"output", each.output}});
-  }
-  json["not_seen"] = watched.blind;
-  json["unread"] = watched.unread;
+  add_findings(json, *this);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -105,7 +105,7 @@ class CallTest {
     }
     const Seen killed = run_with(Strike::kill, k_);
     expect(killed, by_sigkill, "killed before it");
-    expect_change(killed, false, "killed before it");
+    expect_change(killed, /*change=*/false, "killed before it");
     if (row_.effect == Effect::ends) {
       return std::move(complaints_);
     }
@@ -114,7 +114,7 @@ class CallTest {
     expect_change(after, clean.has_changed, "killed after it");
     const Seen failed = run_with(Strike::fail, k_);
     expect(failed, {.code = unheard_of, .killed = false}, "made to fail");
-    expect_change(failed, false, "made to fail");
+    expect_change(failed, /*change=*/false, "made to fail");
     return std::move(complaints_);
   }
 

@@ -90,7 +90,12 @@ class Bounds {
 
   void operator()(const harness::RunVerbOptions& options) const {
     expect(is_time(options.grace), "a grace is a time");
-    expect_said(options.json);
+    expect(options.timeout == 0 || is_time(options.timeout), "a limit of time is one");
+    expect(options.repeat > 0, "it is run");
+    for (const std::string* said :
+         {&options.json, &options.setup, &options.check, &options.recover}) {
+      expect_said(*said);
+    }
     for (const auto* words :
          {&options.command, &options.faults, &options.allowed, &options.private_folders}) {
       std::ranges::for_each(*words, [this](const auto& word) { expect_said(word); });

@@ -85,7 +85,7 @@ answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/a
 answers(0 " in ambients, 3 random" gate --scenario tracker/loky_* --world sim --random 3)
 
 answers(2 "which program" run)
-answers(2 "it ends with none of: fail ERROR" run --fault openat -- true)
+answers(2 "it ends with none of: fail, shorten" run --fault openat -- true)
 answers(2 "/no/such: No such file or directory" run -- /no/such)
 answers(2 "the program fails by itself, with exit 3" run -- sh -c "exit 3")
 answers(0 "1 processes.*root: exit 0.*clean .exit 0." run --list -- true)
@@ -101,6 +101,32 @@ answers(1 "No space left on device.*LEFT BEHIND +/tmp/fits .file., made by root"
   run --private /tmp=64k --
   sh -c "echo x > /tmp/fits && (head -c 200000 /dev/zero > /tmp/x || rm /tmp/x)")
 answers(0 "clean .exit 0." run --private /tmp -- sh -c "test ! -e /tmp/fits")
+answers(2 "nobody could see the processes" run --private /proc -- true)
+answers(0 "clean .exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
+answers(1 "LEFT BEHIND +msg:0 .System V., made by child.1/msgget" run --private ipc --
+  sh -c "ipcmk -Q && true")
+answers(0 "unlink +always +EACCES.*disk: EDQUOT EIO" run --calls)
+answers(2 "close.*the warden does not know the call" run --fault "close fail EIO" -- true)
+answers(2 "mkdir gives no such error; with --unlikely it does.*EMLINK" run
+  --fault "mkdir fail EPIPE" -- true)
+answers(3 "DID NOT STRIKE.*mkdir" run --unlikely --fault "mkdir fail EPIPE" -- true)
+answers(2 "files=1: none of as, core" run --limit files=1 -- true)
+answers(2 "fails by itself, with exit 127" run --limit nofile=3 -- true)
+answers(0 "clean .exit 0." run --expect-exit 3 --expect-exit 4 -- sh -c "exit 4")
+answers(1 "exit 7, which was not expected" run --fault "mkdir#1 fail ENOSPC" --expect-exit 0 --
+  sh -c "mkdir /tmp/lastref_never || exit 7")
+answers(1 "CRASHED +root: SIGSEGV" run --fault "mkdir#1 fail ENOSPC" --
+  sh -c "mkdir /tmp/lastref_never || kill -SEGV $$")
+answers(1 "HANGS +root .thread [0-9]+. in .*it hangs .exit 1." run -- sh -c "kill -STOP $$")
+answers(1 "it takes too long .exit 1." run --timeout 0.01 -- sh -c "while :\; do :\; done")
+answers(2 "run: --setup exit 5: exit 5" run --setup "exit 5" -- true)
+answers(1 "FAILS +--check 'echo wrong.*exit 1.*wrong.*1 failed .exit 1." run
+  --check "echo wrong && false" -- true)
+answers(1 "STAYED +child.1 .*1 stayed .exit 1." run --grace 0.01 -- sh -c "sleep 1000 & exit 0")
+answers(0 "run 1 of 3: clean.*3 runs" run --repeat 3 -- true)
+answers(0 "clean .exit 0." run --setup "rm -f ${FOLDER}/left" --recover "rm ${FOLDER}/left" --
+  touch ${FOLDER}/left)
+answers(2 "excludes" run --calls -- true)
 answers(2 "scenario is required" replay)
 answers(2 "no scenario canary/always_fail; did you mean canary/always_fails"
   replay canary/always_fail)

@@ -12,13 +12,9 @@
 namespace lastref::harness::warden {
 namespace {
 
-using testing::Contains;
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::IsSupersetOf;
-using testing::Not;
 
 constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
 

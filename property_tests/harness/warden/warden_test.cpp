@@ -23,7 +23,6 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
-using testing::StartsWith;
 
 constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
 
