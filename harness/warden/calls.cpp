@@ -315,8 +315,25 @@ int call(const std::string& name, const std::string& folder) {
   return error == unknown ? call_of_watchers(name) : error;
 }
 
+/// Waits for ever, or nearly: in select, poll, pause, or a read of its standard input.
+int rest(const std::string& how) {
+  timeval long_time{.tv_sec = 1000, .tv_usec = 0};
+  char byte = 0;
+  if (how == "select")
+    return errno_of(::syscall(SYS_select, 0, nullptr, nullptr, nullptr, &long_time));
+  if (how == "poll")
+    return errno_of(::syscall(SYS_poll, nullptr, 0, 1'000'000));
+  if (how == "pause")
+    return errno_of(::syscall(SYS_pause));
+  if (how == "read")
+    return errno_of(::syscall(SYS_read, STDIN_FILENO, &byte, 1));
+  return unknown;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count == 3 && std::string(arguments[1]) == "rest")
+    return rest(arguments[2]);
   return count == 3 ? call(arguments[1], arguments[2]) : unknown;
 }

@@ -1,17 +1,15 @@
 // judges_test: what is said of a program that hangs, crashes, or leaves more than names behind.
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 #include <string>
 
 #include <gmock/gmock.h>
 
-#include "harness/kernel/patience.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/stillness.hpp"
 #include "harness/warden/sysv.hpp"
@@ -55,53 +53,58 @@ TEST_F(Judges, a_program_may_take_too_long) {
   EXPECT_THAT(watched.hung, Contains(Field(&Hung::role, "root")));
 }
 
-/// Of a child that does this, when it does it.
+/// Of a program that waits in this call, when it does.
 class AtRest : public testing::Test {
  protected:
+  void SetUp() override { ASSERT_EQ(::pipe(ends_), 0); }
+  void TearDown() override {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+
   /// Whether all of it waits, and for nobody else.
-  bool waits(void (*does)(int), int argument = -1, const std::set<std::string>& outside = {}) {
+  bool waits(const char* call, const std::set<std::string>& outside = {}) const {
     const int child = ::fork();
     if (child == 0) {
-      does(argument);
-      ::_exit(0);
+      ::dup2(ends_[0], STDIN_FILENO);
+      ::execl(WARDEN_CALLS, WARDEN_CALLS, "rest", call, nullptr);
+      ::_exit(1);
     }
-    while (doing_of(std::vector<os::Pid>{child}).could_go_on) {
+    while (!is_in(child, call)) {
     }
-    // It may wait for something else before it does what it is to do.
-    bool is_waiting = all_waiting({child}, outside).has_value();
-    for (int look = 0; look < 20; ++look) {
-      is_waiting = all_waiting({child}, outside).has_value();
-    }
+    const bool is_waiting = all_waiting({child}, outside).has_value();
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     return is_waiting;
   }
+  std::string its_input() const {
+    std::string text(64, ' ');
+    const std::string name = "/proc/self/fd/" + std::to_string(ends_[0]);
+    const ssize_t size = ::readlink(name.c_str(), text.data(), text.size());
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return text;
+  }
+
+ private:
+  /// Its start reads, too, but from files.
+  static bool is_in(int process, const std::string& call) {
+    const auto all = what_all_do({process});
+    return all.size() == 1 && all[0].call == call && !all[0].object.starts_with('/');
+  }
+
+  int ends_[2] = {};
 };
 
 TEST_F(AtRest, who_sleeps_or_waits_with_a_limit_goes_on) {
-  EXPECT_FALSE(waits([](int) {
-    timeval long_time{.tv_sec = 1000, .tv_usec = 0};
-    ::select(0, nullptr, nullptr, nullptr, &long_time);
-  }));
-  EXPECT_FALSE(waits([](int) { ::poll(nullptr, 0, 1'000'000); }));
-  EXPECT_FALSE(waits([](int) { ::pause(); }));
+  EXPECT_FALSE(waits("select"));
+  EXPECT_FALSE(waits("poll"));
+  EXPECT_FALSE(waits("pause"));
 }
 
 TEST_F(AtRest, who_reads_from_nobody_does_not) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  const auto reads = [](int from) {
-    char byte = 0;
-    static_cast<void>(::read(from, &byte, 1));
-  };
-  EXPECT_TRUE(waits(reads, ends[0]));
+  EXPECT_TRUE(waits("read"));
   // Others are at the other end of what it was started with.
-  const std::string name = "/proc/self/fd/" + std::to_string(ends[0]);
-  char text[64] = {};
-  ASSERT_GT(::readlink(name.c_str(), text, sizeof text - 1), 0);
-  EXPECT_FALSE(waits(reads, ends[0], {text}));
-  ::close(ends[0]);
-  ::close(ends[1]);
+  EXPECT_FALSE(waits("read", {its_input()}));
 }
 
 TEST_F(Judges, a_signal_of_a_broken_program_is_a_crash) {
