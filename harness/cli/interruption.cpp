@@ -18,6 +18,7 @@ constexpr std::array numbers = {SIGINT, SIGTERM};
 /// A handler knows nothing else.
 std::atomic<int> noted = 0;
 std::atomic<std::int64_t> noted_at = 0;  ///< Milliseconds
+std::atomic<std::int64_t> together_for = -1;
 static_assert(std::atomic<int>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
@@ -28,13 +29,11 @@ std::int64_t milliseconds_now() noexcept {
 }
 
 void note(int number) {
-  // timeout(1) sends it to us, and to our group; that is one.
-  constexpr std::int64_t together = 300;
   const std::int64_t now = milliseconds_now();
   int none = 0;
   if (noted.compare_exchange_strong(none, number)) {
     noted_at = now;
-  } else if (now - noted_at > together) {
+  } else if (now - noted_at > together_for) {
     // It is blocked while its handler runs, and strikes right after.
     ::signal(number, SIG_DFL);
     ::raise(number);
@@ -43,8 +42,9 @@ void note(int number) {
 
 }  // namespace
 
-Interruption::Interruption() noexcept {
+Interruption::Interruption(std::chrono::milliseconds together) noexcept {
   noted = 0;
+  together_for = together.count();
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;

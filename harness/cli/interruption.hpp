@@ -1,15 +1,19 @@
 // Interruption: Ctrl-C and SIGTERM, for a verb that has something to say before it ends.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace lastref::harness {
 
-/// While one lives, the first of these signals is noted, and the second ends the program at once;
-/// not what comes along with the first. One at a time.
+/// While one lives, the first of these signals is noted, and the second ends the program at once.
+/// One at a time.
 class Interruption {
  public:
-  Interruption() noexcept;
+  /// What comes within `together` of the first one is no second one: timeout(1) sends one to us,
+  /// and one to our group.
+  explicit Interruption(
+      std::chrono::milliseconds together = std::chrono::milliseconds(-1)) noexcept;
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
   ~Interruption();

@@ -44,7 +44,7 @@ class Run {
       invocation_.refuse("run: --private: " + describe(made.error()));
       return;
     }
-    const Interruption interruption;
+    const Interruption interruption(std::chrono::milliseconds(300));
     std::uint64_t perturbed_runs = 0;
     for (std::uint64_t run = 1; run <= options_.repeat; ++run) {
       auto report = judged(perturbed_runs);

@@ -149,6 +149,7 @@ std::string RunReport::command_again() const {
   }
   text += options.grace != RunVerbOptions().grace ? fmt::format(" --grace {}", options.grace) : "";
   text += options.timeout > 0 ? fmt::format(" --timeout {}", options.timeout) : "";
+  text += options.repeat > 1 ? fmt::format(" --repeat {}", options.repeat) : "";
   text += " --";
   for (const std::string& word : options.command) {
     text += " " + harness::quoted(word);

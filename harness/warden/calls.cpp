@@ -315,7 +315,8 @@ int call(const std::string& name, const std::string& folder) {
   return error == unknown ? call_of_watchers(name) : error;
 }
 
-/// Waits for ever, or nearly: in select, poll, pause, or a read of its standard input.
+/// Waits for ever, or nearly: in select, poll, pause, a read of its standard input, or of a
+/// pipe that nobody else has.
 int rest(const std::string& how) {
   timeval long_time{.tv_sec = 1000, .tv_usec = 0};
   char byte = 0;
@@ -325,6 +326,10 @@ int rest(const std::string& how) {
     return errno_of(::syscall(SYS_poll, nullptr, 0, 1'000'000));
   if (how == "pause")
     return errno_of(::syscall(SYS_pause));
+  if (how == "own pipe") {
+    std::array<int, 2> ends{};
+    return ::pipe(ends.data()) < 0 ? errno : errno_of(::syscall(SYS_read, ends[0], &byte, 1));
+  }
   if (how == "read")
     return errno_of(::syscall(SYS_read, STDIN_FILENO, &byte, 1));
   return unknown;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -53,40 +54,13 @@ std::optional<InCall> call_of(int process, int thread) {
   return call;
 }
 
-/// Whether time, or a signal that may be one of a clock, ends it.
-bool ends_by_itself(const InCall& call) {
-  const auto& a = call.arguments;
-  switch (call.number) {
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case SYS_pause:
-    case SYS_rt_sigsuspend:
-    case SYS_rt_sigtimedwait:
-      return true;
-    case SYS_poll:
-      return static_cast<int>(a[2]) >= 0;
-    case SYS_ppoll:
-      return a[2] != 0;
-    case SYS_select:
-    case SYS_pselect6:
-      return a[4] != 0;
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-      return static_cast<int>(a[3]) >= 0;
-    case SYS_epoll_pwait2:
-      return a[3] != 0;
-    case SYS_futex: {
-      const int what = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
-      return what != FUTEX_LOCK_PI && a[3] != 0;
-    }
-    case SYS_semtimedop:
-      return a[3] != 0;
-    case SYS_mq_timedsend:
-    case SYS_mq_timedreceive:
-      return a[4] != 0;
-    default:
-      return false;
-  }
+/// A lock of the threads of one process, without a limit. futex(2)
+bool waits_for_thread(const InCall& call) {
+  const int how = static_cast<int>(call.arguments[1]);
+  const int what = how & FUTEX_CMD_MASK;
+  const bool is_own = (how & FUTEX_PRIVATE_FLAG) != 0;
+  return call.number == SYS_futex && is_own &&
+         (what == FUTEX_LOCK_PI || what == FUTEX_LOCK_PI2 || call.arguments[3] == 0);
 }
 
 bool takes_descriptor(int number) {
@@ -111,69 +85,40 @@ bool takes_descriptor(int number) {
   }
 }
 
-/// It looks at many descriptors, or at none that it names.
-bool looks_at_many(int number) {
-  switch (number) {
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
+/// Whether only others of the tree can bring what the call waits for.
+bool waits_inside(const InCall& call,
+                  const std::string& object,
+                  const std::set<std::string>& outside) {
+  switch (call.number) {
+    case SYS_wait4:
+    case SYS_waitid:
       return true;
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+      return object.starts_with("pipe:") && !outside.contains(object);
     default:
-      return false;
+      return waits_for_thread(call);
   }
 }
 
-bool is_local_socket(int process, const std::string& object) {
-  const std::string inode = object.substr(8, object.size() - 9);
-  std::ifstream sockets(fmt::format("/proc/{}/net/unix", process));
-  for (std::string line; std::getline(sockets, line);) {
-    if (line.find(' ' + inode + ' ') != std::string::npos || line.ends_with(' ' + inode)) {
-      return true;
+/// Whether a clock, or others, may end what its threads wait in by a signal.
+bool hears_signals(int process) {
+  if (!line_of(fmt::format("/proc/{}/timers", process)).empty()) {
+    return true;
+  }
+  std::uint64_t all = 0;
+  for (const int signal : {SIGHUP, SIGTERM, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2}) {
+    all |= std::uint64_t{1} << static_cast<unsigned>(signal - 1);
+  }
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigCgt:")) {
+      return (std::strtoull(line.c_str() + 7, nullptr, 16) & all) != 0;
     }
   }
-  return false;
-}
-
-/// Whether somebody who is not of the tree may be at its other end.
-bool is_outside(int process, const std::string& object, const std::set<std::string>& outside) {
-  if (object.starts_with("pipe:")) {
-    return outside.contains(object);
-  }
-  if (object.starts_with("socket:")) {
-    return outside.contains(object) || !is_local_socket(process, object);
-  }
-  const bool is_clock = object.find("timerfd") != std::string::npos;
-  const bool is_told = object.find("signalfd") != std::string::npos ||
-                       object.find("inotify") != std::string::npos ||
-                       object.find("fanotify") != std::string::npos;
-  return is_clock || is_told || object.starts_with("/dev/") || object.starts_with("/proc/");
-}
-
-bool hears_from_outside(int process,
-                        const InCall& call,
-                        const std::string& object,
-                        const std::set<std::string>& outside) {
-  if (!looks_at_many(call.number)) {
-    return !object.empty() && is_outside(process, object, outside);
-  }
-  // Which of them it is: all that the process has open are possible, but for the last two, which it
-  // only writes to.
-  std::error_code error;
-  const std::string folder = fmt::format("/proc/{}/fd", process);
-  for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = each.path().filename();
-    const std::string what = descriptor_at(process, std::atoi(name.c_str()));
-    const bool is_device = what.starts_with("/dev/null") || what.starts_with("/dev/shm/") ||
-                           what.starts_with("/dev/urandom") || what.starts_with("/proc/");
-    if (name != "1" && name != "2" && !is_device && is_outside(process, what, outside)) {
-      return true;
-    }
-  }
-  return false;
+  return true;
 }
 
 std::string name_of_call(int number) {
@@ -195,6 +140,7 @@ Look look_at(int process, int thread, const std::set<std::string>& outside) {
   look.what.inside = line_of(fmt::format("/proc/{}/task/{}/wchan", process, thread));
   if (state == 'T') {
     look.what.call = "a stop";
+    look.goes_on = true;  // When who has stopped it wants that.
     return look;
   }
   const auto call = call_of(process, thread);
@@ -207,8 +153,7 @@ Look look_at(int process, int thread, const std::set<std::string>& outside) {
   if (takes_descriptor(call->number)) {
     look.what.object = descriptor_at(process, static_cast<int>(call->arguments[0]));
   }
-  look.goes_on =
-      ends_by_itself(*call) || hears_from_outside(process, *call, look.what.object, outside);
+  look.goes_on = !waits_inside(*call, look.what.object, outside) || hears_signals(process);
   return look;
 }
 

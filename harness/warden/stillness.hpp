@@ -1,9 +1,10 @@
 // Stillness: whether a process tree hangs, seen from outside. All its threads wait, each without a
-// limit, and for something that only another one of them could bring.
+// limit, and each for something that only another one of them could bring.
 //
-// Who runs, waits for the disk, sleeps, or waits with a limit, goes on without help. Who reads
-// from a terminal, from what the program was started with, or from a socket of a network hears
-// from others. proc(5): /proc/PID/task/TID/stat and syscall
+// Where that is not sure, nobody hangs: what is waited for may come from others, or from a clock.
+// It is sure of a lock of threads, of a child, and of a pipe without a name that the program made
+// itself; unless the process has a timer, or hears a signal that others may send.
+// proc(5): /proc/PID/task/TID/stat and syscall
 #pragma once
 
 #include <chrono>

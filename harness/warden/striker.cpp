@@ -22,6 +22,7 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/likely_errors.hpp"
+#include "harness/warden/names_ledger.hpp"
 #include "harness/warden/peek.hpp"
 
 namespace lastref::harness::warden {
@@ -183,14 +184,16 @@ bool Striker::fail(const TreeFault& fault, const StoppedCall& at) {
 }
 
 bool Striker::cut(const TreeFault& fault, const StoppedCall& at) {
-  if (!write_half(at.call, at.row, at.who.process)) {
+  const std::int64_t written = write_half(at.call, at.row, at.who.process);
+  if (written <= 0) {
     reason_of(fault) = "its bytes could not be written at once";
     return false;
   }
   if (fault.strike == Strike::kill_amid) {
-    kill(at.who.process);
+    kill(at.who.process);  // It never comes back from the call.
+    return true;
   }
-  return true;
+  return notifier_->give(at.call.id, written);
 }
 
 bool Striker::hold(const TreeFault& fault, const StoppedCall& at) {
@@ -251,10 +254,10 @@ void Striker::stopped(int thread) {
 }
 
 /// By us, to the open file that is theirs, too; who made the call is told how much it was.
-bool Striker::write_half(const Notification& call, const SyscallRow& row, int process) {
+std::int64_t Striker::write_half(const Notification& call, const SyscallRow& row, int process) {
   const int copy = copy_of(process, static_cast<int>(argument(call, row.descriptor)));
   if (copy < 0) {
-    return false;
+    return 0;
   }
   std::vector<char> bytes(
       std::min<std::size_t>({argument(call, row.size) / 2, free_space_of(copy), 1U << 24}));
@@ -272,7 +275,7 @@ bool Striker::write_half(const Notification& call, const SyscallRow& row, int pr
                   copy, bytes.data(), bytes.size(), static_cast<off_t>(argument(call, row.offset)));
   }
   ::close(copy);
-  return written > 0 && notifier_->give(call.id, written);
+  return written;
 }
 
 /// Instead of what has the name, if anything has.
@@ -280,6 +283,9 @@ bool Striker::plant(Deed deed, const std::string& path) {
   const std::string beside = path + ".outsider";
   struct stat status {};
   std::error_code error;
+  if (is_there(beside)) {
+    return false;  // A stranger's
+  }
   if (deed == Deed::plants_link) {
     std::filesystem::create_symlink(beside + ".nowhere", beside, error);
   } else if (!(std::ofstream(beside) << "somebody else's\n")) {

@@ -90,7 +90,8 @@ class Striker {
   bool cut(const TreeFault& fault, const StoppedCall& at);
   bool hold(const TreeFault& fault, const StoppedCall& at);
   std::string& reason_of(const TreeFault& fault);
-  bool write_half(const Notification& call, const SyscallRow& row, int process);
+  /// How much was written; 0: it could not be done at once.
+  std::int64_t write_half(const Notification& call, const SyscallRow& row, int process);
   bool plant(Deed deed, const std::string& path);
   bool outsider_does(Deed deed, const Notification& call, const std::string& object);
   void kill(int process);

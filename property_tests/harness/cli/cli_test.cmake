@@ -117,7 +117,9 @@ answers(1 "exit 7, which was not expected" run --fault "mkdir#1 fail ENOSPC" --e
   sh -c "mkdir /tmp/lastref_never || exit 7")
 answers(1 "CRASHED +root: SIGSEGV" run --fault "mkdir#1 fail ENOSPC" --
   sh -c "mkdir /tmp/lastref_never || kill -SEGV $$")
-answers(1 "HANGS +root .thread [0-9]+. in .*it hangs .exit 1." run -- sh -c "kill -STOP $$")
+get_filename_component(bin ${PROGRAM} DIRECTORY)
+answers(1 "HANGS +root .thread [0-9]+. in read.pipe.*it hangs .exit 1." run --
+  ${bin}/warden_calls rest "own pipe")
 answers(1 "it takes too long .exit 1." run --timeout 0.01 -- sh -c "while :\; do :\; done")
 answers(2 "run: --setup exit 5: exit 5" run --setup "exit 5" -- true)
 answers(1 "FAILS +--check 'echo wrong.*exit 1.*wrong.*1 failed .exit 1." run
