@@ -39,6 +39,12 @@ std::optional<std::string> link_at(const std::string& path) {
 
 }  // namespace
 
+std::int64_t read_memory(int thread, std::uint64_t address, void* into, std::size_t size) {
+  iovec here{.iov_base = into, .iov_len = size};
+  iovec there{.iov_base = std::bit_cast<void*>(address), .iov_len = size};
+  return ::process_vm_readv(thread, &here, 1, &there, 1, 0);
+}
+
 std::optional<std::string> text_at(int thread, std::uint64_t address) {
   std::string text;
   while (text.size() < PATH_MAX) {
@@ -49,9 +55,7 @@ std::optional<std::string> text_at(int thread, std::uint64_t address) {
     // Up to the end of a page: the next one may not be there.
     const std::size_t size = std::min(before == 0 ? short_text : page, page - from % page);
     text.resize(before + size);
-    iovec here{.iov_base = text.data() + before, .iov_len = size};
-    iovec there{.iov_base = std::bit_cast<void*>(from), .iov_len = size};
-    const ssize_t got = ::process_vm_readv(thread, &here, 1, &there, 1, 0);
+    const std::int64_t got = read_memory(thread, from, text.data() + before, size);
     if (got <= 0) {
       return std::nullopt;
     }
@@ -110,10 +114,10 @@ std::string root_of(int thread) {
 std::optional<std::string> text_in_address(const Notification& call, int at) {
   sockaddr_un address{};
   const std::uint64_t size = call.arguments[static_cast<std::size_t>(at) + 1];
-  iovec here{.iov_base = &address, .iov_len = std::min<std::uint64_t>(size, sizeof address - 1)};
-  iovec there{.iov_base = std::bit_cast<void*>(call.arguments[static_cast<std::size_t>(at)]),
-              .iov_len = here.iov_len};
-  const bool is_read = ::process_vm_readv(call.thread, &here, 1, &there, 1, 0) > 0;
+  const bool is_read = read_memory(call.thread,
+                                   call.arguments[static_cast<std::size_t>(at)],
+                                   &address,
+                                   std::min<std::uint64_t>(size, sizeof address - 1)) > 0;
   return is_read && address.sun_family == AF_UNIX && address.sun_path[0] != '\0'
              ? std::optional<std::string>(address.sun_path)
              : std::nullopt;
@@ -148,9 +152,7 @@ std::optional<std::string> path_at(const Notification& call, const NameAt& name,
 
 std::uint64_t word_at(int thread, std::uint64_t address) {
   std::uint64_t word = 0;
-  iovec here{.iov_base = &word, .iov_len = sizeof word};
-  iovec there{.iov_base = std::bit_cast<void*>(address), .iov_len = sizeof word};
-  return ::process_vm_readv(thread, &here, 1, &there, 1, 0) == sizeof word ? word : 0;
+  return read_memory(thread, address, &word, sizeof word) == sizeof word ? word : 0;
 }
 
 std::string descriptor_at(int thread, int descriptor) {

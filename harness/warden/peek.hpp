@@ -2,6 +2,7 @@
 // what its pointers point to at any time: a path is what was asked for, and no promise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,6 +13,9 @@
 #include "harness/warden/syscalls.hpp"
 
 namespace lastref::harness::warden {
+
+/// Copies so many bytes of a thread's memory. How many it were; -1: they cannot be read.
+std::int64_t read_memory(int thread, std::uint64_t address, void* into, std::size_t size);
 
 /// The text at this address of a thread's memory, up to a 0; none: it cannot be read.
 std::optional<std::string> text_at(int thread, std::uint64_t address);

@@ -5,7 +5,6 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <unistd.h>
 
@@ -261,12 +260,10 @@ std::int64_t Striker::write_half(const Notification& call, const SyscallRow& row
   }
   std::vector<char> bytes(
       std::min<std::size_t>({argument(call, row.size) / 2, free_space_of(copy), 1U << 24}));
-  iovec here{.iov_base = bytes.data(), .iov_len = bytes.size()};
-  iovec there{.iov_base = std::bit_cast<void*>(argument(call, row.size - 1)),
-              .iov_len = bytes.size()};
   ssize_t written = -1;
   const auto size = static_cast<ssize_t>(bytes.size());
-  if (size > 0 && ::process_vm_readv(call.thread, &here, 1, &there, 1, 0) == size &&
+  if (size > 0 &&
+      read_memory(call.thread, argument(call, row.size - 1), bytes.data(), bytes.size()) == size &&
       notifier_->is_waiting(call.id)) {
     written =
         row.offset < 0
