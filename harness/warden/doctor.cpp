@@ -75,6 +75,10 @@ bool can_mount() {
 
 }  // namespace
 
+bool watches_here() {
+  return succeeds(can_watch);
+}
+
 std::vector<Diagnosis> diagnose() {
   return {
       {.what = "seccomp user notification",
@@ -96,7 +100,7 @@ std::vector<Diagnosis> diagnose() {
        .remedy = "kernel.yama.ptrace_scope of 0 or 1; programs that are set-uid or not dumpable "
                  "stay unread"},
       {.what = "a program that is watched from its start to its end",
-       .works = succeeds(can_watch),
+       .works = watches_here(),
        .lost = "lastref run",
        .remedy = "what is missing above"},
       {.what = "a mount namespace of its own",

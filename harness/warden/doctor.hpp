@@ -16,4 +16,7 @@ struct Diagnosis {
 /// Each in a process of its own.
 std::vector<Diagnosis> diagnose();
 
+/// Only what all else is for: whether a program can be watched from its start to its end.
+bool watches_here();
+
 }  // namespace lastref::harness::warden

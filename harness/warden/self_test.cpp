@@ -182,11 +182,9 @@ std::string program_beside_us() {
 
 SelfTest self_test(std::string program) {
   SelfTest test;
-  for (const Diagnosis& each : diagnose()) {
-    if (!each.works && each.lost == "lastref run") {
-      test.impossible = "nothing can be watched here; lastref run --doctor says why";
-      return test;
-    }
+  if (!watches_here()) {
+    test.impossible = "nothing can be watched here; lastref run --doctor says why";
+    return test;
   }
   if (program.empty()) {
     program = program_beside_us();
