@@ -30,21 +30,44 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// The same by a table: what each start of the pattern matches, sign by sign of the name.
-bool matches_by_table(std::string_view pattern, std::string_view name) {
-  std::array<bool, input_size_most + 1> row{true};
+/// One sign of a pattern.
+struct Sign {
+  enum class Kind { itself, any_one, any_text } kind = Kind::itself;
+  char byte = 0;
+
+  bool fits(char other) const { return kind == Kind::any_one || byte == other; }
+};
+
+std::vector<Sign> signs_of(std::string_view pattern) {
+  std::vector<Sign> signs;
   for (std::size_t at = 0; at < pattern.size(); ++at) {
-    row[at + 1] = row[at] && pattern[at] == '*';
-  }
-  for (const char sign : name) {
-    bool before = std::exchange(row[0], false);
-    for (std::size_t at = 0; at < pattern.size(); ++at) {
-      const bool here = std::exchange(before, row[at + 1]);
-      row[at + 1] = pattern[at] == '*' ? row[at] || before
-                                       : here && (pattern[at] == '?' || pattern[at] == sign);
+    const bool escapes = pattern[at] == '\\' && at + 1 < pattern.size();
+    at += escapes ? 1 : 0;
+    Sign& sign = signs.emplace_back();
+    sign.byte = pattern[at];
+    if (!escapes && (pattern[at] == '*' || pattern[at] == '?')) {
+      sign.kind = pattern[at] == '*' ? Sign::Kind::any_text : Sign::Kind::any_one;
     }
   }
-  return row[pattern.size()];
+  return signs;
+}
+
+/// The same by a table: what each start of the pattern matches, byte by byte of the name.
+bool matches_by_table(std::string_view pattern, std::string_view name) {
+  const std::vector<Sign> signs = signs_of(pattern);
+  std::array<bool, input_size_most + 1> row{true};
+  for (std::size_t at = 0; at < signs.size(); ++at) {
+    row[at + 1] = row[at] && signs[at].kind == Sign::Kind::any_text;
+  }
+  for (const char byte : name) {
+    bool before = std::exchange(row[0], false);
+    for (std::size_t at = 0; at < signs.size(); ++at) {
+      const bool here = std::exchange(before, row[at + 1]);
+      row[at + 1] =
+          signs[at].kind == Sign::Kind::any_text ? row[at] || before : here && signs[at].fits(byte);
+    }
+  }
+  return row[signs.size()];
 }
 
 }  // namespace
