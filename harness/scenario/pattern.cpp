@@ -37,6 +37,15 @@ bool matches(std::string_view pattern, std::string_view name) noexcept {
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
+bool is_one_name(std::string_view pattern) noexcept {
+  for (std::size_t at = 0; at < pattern.size(); at += is_escape(pattern, at) ? 2U : 1U) {
+    if (pattern[at] == '*' || pattern[at] == '?') {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string pattern_of(std::string_view name) {
   std::string pattern;
   for (const char byte : name) {

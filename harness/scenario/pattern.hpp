@@ -10,6 +10,9 @@ namespace lastref::harness {
 /// what stands behind a '\', too.
 bool matches(std::string_view pattern, std::string_view name) noexcept;
 
+/// Whether it stands for one name alone.
+bool is_one_name(std::string_view pattern) noexcept;
+
 /// One that fits this name, on one line.
 std::string pattern_of(std::string_view name);
 

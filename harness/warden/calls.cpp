@@ -24,6 +24,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -119,6 +120,30 @@ int call_of_sysv(const std::string& name) {
   if (name == "msgget" && (id = ::syscall(SYS_msgget, IPC_PRIVATE, 0600)) >= 0)
     return errno_of(::msgctl(static_cast<int>(id), IPC_RMID, nullptr));
   return errno_of(id);
+}
+
+/// A lock, while other threads make and remove names.
+int flock_among_threads(const std::string& folder) {
+  std::vector<std::thread> others;
+  for (const char name : {'a', 'b', 'c'}) {
+    others.emplace_back([&folder, name] {
+      for (int round = 0; round < 100; ++round) {
+        const std::string path = folder + '/' + name;
+        ::syscall(SYS_mkdir, path.c_str(), 0700);
+        ::syscall(SYS_rmdir, path.c_str());
+      }
+    });
+  }
+  const int file = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  for (int round = 0; round < 10; ++round) {
+    ::syscall(SYS_flock, file, LOCK_EX);
+    ::syscall(SYS_flock, file, LOCK_UN);
+  }
+  for (std::thread& each : others) {
+    each.join();
+  }
+  ::close(file);
+  return 0;
 }
 
 /// Another program, from a thread that is not the first one.
@@ -309,6 +334,8 @@ int call(const std::string& name, const std::string& folder) {
     return raw(SYS_write, file, &byte, 1);
   if (name == "writev")
     return raw(SYS_writev, file, &vector, 1);
+  if (name == "flock among threads")
+    return flock_among_threads(folder);
   if (name == "execve in a thread")
     return execve_in_a_thread(folder);
   const int error = call_of_streams(name, folder);

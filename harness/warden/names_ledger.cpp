@@ -103,6 +103,10 @@ void NamesLedger::moves(int thread,
   unsettled_[thread] = from;
 }
 
+bool NamesLedger::is_own(const std::string& path) const {
+  return makers_.contains(path) || !is_there(path);
+}
+
 void NamesLedger::removes(int thread, const std::string& path) {
   if (makers_.contains(path)) {
     unsettled_[thread] = path;

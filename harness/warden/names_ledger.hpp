@@ -36,6 +36,8 @@ class NamesLedger {
              const std::function<std::string()>& mover);
   /// A call is about to remove it. If the tree did not make it, its name was there before.
   void removes(int thread, const std::string& path);
+  /// Whether nothing has this name, or something that the tree has made.
+  bool is_own(const std::string& path) const;
   /// The call of this thread is over. What it should have made and is not there, it did not make.
   void settle(int thread);
 

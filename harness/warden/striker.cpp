@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -83,10 +86,15 @@ Striker::Striker(const std::vector<TreeFault>& faults, bool takes_unlikely)
       reasons_(faults.size()) {}
 
 void Striker::clean_up() noexcept {
-  for (const Planted& each : planted_) {
+  for (const Touched& each : touched_) {
     struct stat status {};
-    if (::lstat(each.path.c_str(), &status) == 0 && status.st_dev == each.device &&
-        status.st_ino == each.inode) {
+    if (::lstat(each.path.c_str(), &status) != 0 || status.st_dev != each.device ||
+        status.st_ino != each.inode) {
+      continue;
+    }
+    if (each.rights) {
+      ::chmod(each.path.c_str(), *each.rights);
+    } else {
       ::unlink(each.path.c_str());
     }
   }
@@ -112,45 +120,72 @@ bool Striker::fits(const TreeFault& fault, const Notification& call, const CallS
   return !is_cut(fault.strike) || argument(call, syscall_numbered(call.number)->size) > 1;
 }
 
-const TreeFault* Striker::next(const Notification& call, const CallSeen& seen) {
+std::vector<std::size_t> Striker::due(const StoppedCall& at) {
   if (!held_.empty()) {
     last_call_at_ = seconds_now();
   }
-  const TreeFault* first = nullptr;
-  for (std::size_t at = 0; at < faults_.size(); ++at) {
-    const TreeFault& fault = faults_[at];
-    if (!fits(fault, call, seen)) {
+  std::vector<std::size_t> due;
+  bool is_answered = false;
+  for (std::size_t index = 0; index < faults_.size(); ++index) {
+    const TreeFault& fault = faults_[index];
+    if (!fits(fault, at.call, at.seen)) {
       continue;
     }
-    const std::uint64_t hit = ++hits_[at];
-    if (first == nullptr && hit >= fault.k && hit <= fault.last) {
-      first = &fault;
+    const std::uint64_t hit = ++hits_[index];
+    if (hit < fault.k || hit > fault.last) {
+      continue;
     }
+    const bool answers = fault.strike != Strike::outsider;
+    std::string refusal =
+        answers && is_answered ? "another fault was at the same call" : refusal_of(fault, at);
+    if (!refusal.empty()) {
+      reasons_[index] = std::move(refusal);
+      continue;
+    }
+    // Who answers comes last.
+    due.insert(answers ? due.end() : due.begin(), index);
+    is_answered = is_answered || answers;
   }
-  return first;
+  return due;
 }
 
-bool Striker::lets_be_made(const TreeFault& fault) noexcept {
-  return fault.strike != Strike::fail && fault.strike != Strike::kill &&
-         fault.strike != Strike::kill_tree;
+std::string Striker::refusal_of(const TreeFault& fault, const StoppedCall& at) const {
+  const Where where = where_is(at.seen.object);
+  if (fault.strike == Strike::fail && !takes_unlikely_ &&
+      !is_likely(at.seen.call, fault.error, where)) {
+    return fmt::format("{} gives no such error; --unlikely strikes all the same", name_of(where));
+  }
+  if (fault.strike == Strike::outsider && !at.seen.object.starts_with('/')) {
+    return "what the call is given has no name";
+  }
+  if (fault.strike == Strike::outsider && !at.is_own_name && !is_one_name(fault.object)) {
+    return fmt::format("{} was there before; give its whole name, if it may be touched",
+                       pattern_of(at.seen.object));
+  }
+  return "";
 }
 
-std::string& Striker::reason_of(const TreeFault& fault) {
-  return reasons_[static_cast<std::size_t>(&fault - faults_.data())];
+bool Striker::lets_be_made(std::size_t fault) const noexcept {
+  const Strike strike = faults_[fault].strike;
+  return strike != Strike::fail && strike != Strike::kill && strike != Strike::kill_tree;
 }
 
-bool Striker::strike(const TreeFault& fault, const StoppedCall& at) {
+bool Striker::has_stopped_somebody() const noexcept {
+  return std::ranges::any_of(held_, [](const Held& each) { return each.stopped != 0; });
+}
+
+bool Striker::strike(std::size_t fault, const StoppedCall& at) {
   const bool done = does(fault, at);
-  const auto index = static_cast<std::size_t>(&fault - faults_.data());
-  struck_[index] = struck_[index] || done;
+  struck_[fault] = struck_[fault] || done;
   // What an outsider does is no answer.
-  return done && fault.strike != Strike::outsider;
+  return done && faults_[fault].strike != Strike::outsider;
 }
 
-bool Striker::does(const TreeFault& fault, const StoppedCall& at) {
+bool Striker::does(std::size_t index, const StoppedCall& at) {
+  const TreeFault& fault = faults_[index];
   switch (fault.strike) {
     case Strike::fail:
-      return fail(fault, at);
+      return notifier_->fail(at.call.id, fault.error);
     case Strike::kill:
       kill(at.who.process);
       return true;
@@ -162,33 +197,23 @@ bool Striker::does(const TreeFault& fault, const StoppedCall& at) {
       return kill_after(at.call, at.who.process);
     case Strike::shorten:
     case Strike::kill_amid:
-      return cut(fault, at);
+      return cut(index, at);
     case Strike::pause:
     case Strike::stop:
       return hold(fault, at);
     case Strike::outsider:
-      return outsider_does(fault.deed, at.call, at.seen.object);
+      return outsider_does(index, at);
   }
   return false;
 }
 
-bool Striker::fail(const TreeFault& fault, const StoppedCall& at) {
-  const Where where = where_is(at.seen.object);
-  if (!takes_unlikely_ && !is_likely(at.seen.call, fault.error, where)) {
-    reason_of(fault) =
-        fmt::format("{} gives no such error; --unlikely strikes all the same", name_of(where));
-    return false;
-  }
-  return notifier_->fail(at.call.id, fault.error);
-}
-
-bool Striker::cut(const TreeFault& fault, const StoppedCall& at) {
+bool Striker::cut(std::size_t fault, const StoppedCall& at) {
   const std::int64_t written = write_half(at.call, at.row, at.who.process);
   if (written <= 0) {
-    reason_of(fault) = "its bytes could not be written at once";
+    reasons_[fault] = "its bytes could not be written at once";
     return false;
   }
-  if (fault.strike == Strike::kill_amid) {
+  if (faults_[fault].strike == Strike::kill_amid) {
     kill(at.who.process);  // It never comes back from the call.
     return true;
   }
@@ -281,6 +306,7 @@ bool Striker::plant(Deed deed, const std::string& path) {
   struct stat status {};
   std::error_code error;
   if (is_there(beside)) {
+    errno = EEXIST;
     return false;  // A stranger's
   }
   if (deed == Deed::plants_link) {
@@ -293,29 +319,37 @@ bool Striker::plant(Deed deed, const std::string& path) {
     ::unlink(beside.c_str());
     return false;
   }
-  planted_.push_back({.path = path, .device = status.st_dev, .inode = status.st_ino});
+  touched_.push_back({.path = path, .device = status.st_dev, .inode = status.st_ino});
   return true;
 }
 
-bool Striker::outsider_does(Deed deed, const Notification& call, const std::string& object) {
-  if (!object.starts_with('/') || !notifier_->is_waiting(call.id)) {
+bool Striker::take_rights(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || ::chmod(path.c_str(), 0) != 0) {
     return false;
   }
-  std::error_code error;
-  switch (deed) {
-    case Deed::none:
-      return false;
-    case Deed::unlinks:
-      return std::filesystem::remove(object, error);
-    case Deed::truncates:
-      return ::truncate(object.c_str(), 0) == 0;
-    case Deed::takes_rights:
-      return ::chmod(object.c_str(), 0) == 0;
-    case Deed::replaces:
-    case Deed::plants_link:
-      return plant(deed, object);
+  touched_.push_back({.path = path,
+                      .device = status.st_dev,
+                      .inode = status.st_ino,
+                      .rights = status.st_mode & 07777});
+  return true;
+}
+
+bool Striker::outsider_does(std::size_t fault, const StoppedCall& at) {
+  if (!notifier_->is_waiting(at.call.id)) {
+    return false;
   }
-  return false;
+  const std::string& path = at.seen.object;
+  const Deed deed = faults_[fault].deed;
+  errno = 0;
+  const bool done = deed == Deed::unlinks        ? ::remove(path.c_str()) == 0
+                    : deed == Deed::truncates    ? ::truncate(path.c_str(), 0) == 0
+                    : deed == Deed::takes_rights ? take_rights(path)
+                                                 : plant(deed, path);
+  if (!done) {
+    reasons_[fault] = fmt::format("{}: {}", pattern_of(path), std::strerror(errno));
+  }
+  return done;
 }
 
 void Striker::look(double now) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,7 @@ struct StoppedCall {
   const SyscallRow& row;
   const ProcessSeen& who;
   const CallSeen& seen;
+  bool is_own_name;  ///< The tree has made it, or nobody has.
 };
 
 /// Kills all that descend from this process, and who is born meanwhile; but not these, nor theirs.
@@ -48,22 +50,26 @@ class Striker {
   bool is_at(std::string_view call) const noexcept;
   bool asks_for_object(std::string_view call) const noexcept;
 
-  /// Counts the call, and says which fault strikes it; nullptr: none does.
-  const TreeFault* next(const Notification& call, const CallSeen& seen);
+  /// Counts the call, and says which faults strike it, by their places in the list: any number
+  /// that leave it without an answer, and then one that gives it.
+  std::vector<std::size_t> due(const StoppedCall& at);
   /// Whether the call is made all the same, so far as we know.
-  static bool lets_be_made(const TreeFault& fault) noexcept;
+  bool lets_be_made(std::size_t fault) const noexcept;
   /// Strikes; true if the call has its answer, or gets it later.
-  bool strike(const TreeFault& fault, const StoppedCall& at);
+  bool strike(std::size_t fault, const StoppedCall& at);
   /// A thread that dies after its call makes it anew: it had to wait, and our stop disturbed it.
   bool is_doomed(int thread) const { return doomed_.contains(thread); }
   /// A thread has stopped for its tracer, who we are if it is to die after its call.
   void stopped(int thread);
   /// Lets those go on who wait until nobody else does anything; `now` in seconds.
   void look(double now);
-  /// What an outsider has put somewhere goes, if it is still there.
+  /// What an outsider has put somewhere goes, if it is still there, and rights come back.
   void clean_up() noexcept;
 
   bool keeps_somebody() const noexcept { return !held_.empty(); }
+  /// By a signal, which takes back what the threads of the process wait in; the kernel makes such
+  /// calls again by itself.
+  bool has_stopped_somebody() const noexcept;
   bool has_killed(int process) const noexcept { return killed_.contains(process); }
   /// One a fault: whether it struck, and why it would not; empty: there was no reason.
   const std::vector<bool>& struck() const noexcept { return struck_; }
@@ -77,23 +83,26 @@ class Striker {
     double since = 0;
   };
 
-  /// What an outsider has put there. A name may be somebody else's by now.
-  struct Planted {
+  /// What an outsider has put there, or has taken the rights of. A name may be somebody else's by
+  /// now.
+  struct Touched {
     std::string path;
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
+    std::optional<std::uint32_t> rights = std::nullopt;  ///< That it had; none: it was put there.
   };
 
   bool fits(const TreeFault& fault, const Notification& call, const CallSeen& seen) const;
-  bool does(const TreeFault& fault, const StoppedCall& at);
-  bool fail(const TreeFault& fault, const StoppedCall& at);
-  bool cut(const TreeFault& fault, const StoppedCall& at);
+  /// Why this fault does not strike this call; empty: it does.
+  std::string refusal_of(const TreeFault& fault, const StoppedCall& at) const;
+  bool does(std::size_t fault, const StoppedCall& at);
+  bool cut(std::size_t fault, const StoppedCall& at);
   bool hold(const TreeFault& fault, const StoppedCall& at);
-  std::string& reason_of(const TreeFault& fault);
   /// How much was written; 0: it could not be done at once.
   std::int64_t write_half(const Notification& call, const SyscallRow& row, int process);
+  bool take_rights(const std::string& path);
   bool plant(Deed deed, const std::string& path);
-  bool outsider_does(Deed deed, const Notification& call, const std::string& object);
+  bool outsider_does(std::size_t fault, const StoppedCall& at);
   void kill(int process);
   bool kill_after(const Notification& call, int process);
 
@@ -106,7 +115,7 @@ class Striker {
   std::unordered_map<int, int> doomed_;  ///< The processes that die, by the threads that come back
   std::unordered_set<int> killed_;
   std::vector<Held> held_;
-  std::vector<Planted> planted_;
+  std::vector<Touched> touched_;
   double last_call_at_ = 0;
 };
 

@@ -162,7 +162,7 @@ void Watch::follow() {
       }
     } else if (!notifier_->has_anybody()) {
       ::poll(nullptr, 0, 1);  // They are on their way to be reaped.
-    } else if (call.error() == ENOENT) {
+    } else if (call.error() == ENOENT && !striker_.has_stopped_somebody()) {
       ++gone_;
     }
     look_around();
@@ -322,21 +322,25 @@ void Watch::judge(const Notification& call) {
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
     seen.k = ++counts_[before * 31 + hash_of(seen.object)];
   }
-  const TreeFault* const fault = striker_.next(call, seen);
-  if (fault != nullptr && !notifier_->is_waiting(call.id)) {
+  const StoppedCall stopped{.call = call,
+                            .row = row,
+                            .who = *who,
+                            .seen = seen,
+                            .is_own_name = !striker_.is_at(row.name) || names_.is_own(seen.object)};
+  const std::vector<std::size_t> faults = striker_.due(stopped);
+  if (!faults.empty() && !notifier_->is_waiting(call.id)) {
     note_taken_back(call);  // What was read may be of another process with this number.
     return;
   }
-  if (fault == nullptr || Striker::lets_be_made(*fault)) {
+  if (std::ranges::all_of(faults, [this](auto each) { return striker_.lets_be_made(each); })) {
     note_effect(call, row, seen, *who);
   }
   if (options_.wants_calls) {
     watched_.calls.push_back(seen);
   }
-  const bool answered =
-      fault != nullptr &&
-      striker_.strike(*fault, {.call = call, .row = row, .who = *who, .seen = seen});
-  if (!answered && !notifier_->let_go(call.id)) {
+  const bool is_answered =
+      std::ranges::any_of(faults, [&](std::size_t each) { return striker_.strike(each, stopped); });
+  if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);
   }
 }

@@ -173,6 +173,55 @@ TEST_F(Faults, what_an_outsider_has_planted_goes_again) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
+TEST_F(Faults, an_outsider_finds_what_was_there_before_by_its_whole_name_alone) {
+  folder.write("mine", "mine\n");
+  const std::string reads =
+      "cat " + in("mine") + " >/dev/null; : > " + in("new") + "; rm " + in("new");
+  const Watched watched = script(reads, {"openat(" + folder.path() + "/*)#1 outsider unlinks"});
+  EXPECT_THAT(watched.struck, ElementsAre(false));
+  EXPECT_THAT(watched.reasons.front(), HasSubstr("was there before"));
+  EXPECT_EQ(folder.read("mine"), "mine\n");
+  const Watched own = script(reads, {"unlinkat(" + folder.path() + "/*)#1 outsider unlinks"});
+  EXPECT_THAT(own.struck, ElementsAre(true));
+}
+
+TEST_F(Faults, an_outsider_gives_rights_back) {
+  folder.write("a", "mine\n");
+  const auto rights = std::filesystem::status(in("a")).permissions();
+  const Watched watched = script("ls -l " + in("a") + " >" + in("said") + "; cat " + in("a") +
+                                     " 2>/dev/null >&2; ls -l " + in("a") + " >>" + in("said"),
+                                 {"openat(" + in("a") + ") outsider takes_rights"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_THAT(folder.read("said"), HasSubstr("\n----------"));
+  EXPECT_EQ(std::filesystem::status(in("a")).permissions(), rights);
+}
+
+TEST_F(Faults, of_two_at_one_call_the_first_that_may_strikes) {
+  folder.write("a", "mine\n");
+  const std::string call = "openat(" + in("a") + ")";
+  const Watched watched = script("cat " + in("a") + " 2>" + in("said"),
+                                 {call + " fail EPIPE",
+                                  call + " fail EMFILE",
+                                  call + " fail ENFILE",
+                                  call + " outsider unlinks"});
+  EXPECT_THAT(watched.struck, ElementsAre(false, true, false, true));
+  EXPECT_THAT(watched.reasons[0], HasSubstr("gives no such error"));
+  EXPECT_THAT(watched.reasons[2], HasSubstr("another fault"));
+  EXPECT_THAT(folder.read("said"), HasSubstr("Too many open files"));
+  EXPECT_THAT(folder.names(), ElementsAre("said"));
+}
+
+TEST_F(Faults, who_is_stopped_with_all_its_threads_is_not_perturbed) {
+  for (int run = 0; run < 5; ++run) {
+    const Watched watched =
+        must({.command = {WARDEN_CALLS, "flock among threads", folder.path()},
+              .faults = faults({"flock#2 stop", "flock#5 stop", "flock#8 stop"})});
+    EXPECT_THAT(watched.struck, ElementsAre(true, true, true));
+    EXPECT_EQ(watched.perturbed, 0U);
+    EXPECT_EQ(watched.root, os::ChildExit{});
+  }
+}
+
 TEST_F(Faults, a_limit_is_one_of_the_program) {
   const auto limit = parse_limit("fsize=1k");
   ASSERT_TRUE(limit);
