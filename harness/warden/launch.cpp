@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -89,10 +90,7 @@ void run(const Program& program) noexcept {
 }
 
 /// In the child: takes the filter, waits until it may go, and becomes the program.
-[[noreturn]] void become(const Program& program,
-                         const Filter& filter,
-                         const std::vector<Limit>& limits,
-                         Start& start) noexcept {
+[[noreturn]] void become(const Program& program, const Filter& filter, Start& start) noexcept {
   constexpr int not_run = 127;
   // Without a supervisor each call that stops would fail, and the program would go on so.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -101,13 +99,6 @@ void run(const Program& program) noexcept {
   set(start.listener, listener);
   while (listener >= 0 && start.may_go == 0) {
     wait_while(start.may_go, 0);
-  }
-  for (const Limit& limit : limits) {
-    const rlimit both{.rlim_cur = limit.value, .rlim_max = limit.value};
-    if (::setrlimit(static_cast<__rlimit_resource>(limit.resource), &both) != 0) {
-      start.error = errno;
-      ::_exit(not_run);
-    }
   }
   if (!size_signal_was_ignored) {
     ::signal(SIGXFSZ, SIG_DFL);
@@ -119,17 +110,18 @@ void run(const Program& program) noexcept {
   ::_exit(not_run);
 }
 
+using ResourceRow = std::pair<std::string_view, __rlimit_resource>;
 constexpr std::array resources = {
-    std::pair{std::string_view("as"), RLIMIT_AS},
-    std::pair{std::string_view("core"), RLIMIT_CORE},
-    std::pair{std::string_view("cpu"), RLIMIT_CPU},
-    std::pair{std::string_view("data"), RLIMIT_DATA},
-    std::pair{std::string_view("fsize"), RLIMIT_FSIZE},
-    std::pair{std::string_view("memlock"), RLIMIT_MEMLOCK},
-    std::pair{std::string_view("msgqueue"), RLIMIT_MSGQUEUE},
-    std::pair{std::string_view("nofile"), RLIMIT_NOFILE},
-    std::pair{std::string_view("nproc"), RLIMIT_NPROC},
-    std::pair{std::string_view("stack"), RLIMIT_STACK},
+    ResourceRow{"as", RLIMIT_AS},
+    ResourceRow{"core", RLIMIT_CORE},
+    ResourceRow{"cpu", RLIMIT_CPU},
+    ResourceRow{"data", RLIMIT_DATA},
+    ResourceRow{"fsize", RLIMIT_FSIZE},
+    ResourceRow{"memlock", RLIMIT_MEMLOCK},
+    ResourceRow{"msgqueue", RLIMIT_MSGQUEUE},
+    ResourceRow{"nofile", RLIMIT_NOFILE},
+    ResourceRow{"nproc", RLIMIT_NPROC},
+    ResourceRow{"stack", RLIMIT_STACK},
 };
 
 }  // namespace
@@ -150,7 +142,7 @@ Result<Limit> parse_limit(std::string_view text) {
   const char* const end = digits.data() + digits.size();
   const auto [at, error] = std::from_chars(digits.data(), end, value);
   constexpr std::string_view letters = "kmg";
-  const std::size_t letter = at == end ? 0 : letters.find(*at) + 1;
+  const std::size_t letter = at == end ? 0 : letters.find(static_cast<char>(std::tolower(*at))) + 1;
   const int bits = 10 * static_cast<int>(letter);
   const bool is_read = error == std::errc{} && !digits.empty() &&
                        (at == end || (letter != 0 && at + 1 == end)) && value >> (63 - bits) == 0;
@@ -191,7 +183,6 @@ Status Launch::start(std::vector<std::string> command,
     become(
         {.path = program.c_str(), .words = arguments.data(), .words_for_shell = for_shell.data()},
         filter,
-        limits,
         *start_);
   }
   while (start_->listener == Start::no_listener_yet &&
@@ -206,10 +197,29 @@ Status Launch::start(std::vector<std::string> command,
     error = errno;
     ::close(process);
   }
-  if (listener_ < 0) {
+  Status started = listener_ < 0 ? failure(std::errc{error}, "watching a program") : limit(limits);
+  if (!started) {
     ::kill(root_, SIGKILL);
     ::waitpid(root_, nullptr, 0);
-    return failure(std::errc{error}, "watching a program");
+  }
+  return started;
+}
+
+Status Launch::limit(const std::vector<Limit>& limits) const {
+  for (const Limit& each : limits) {
+    const rlimit both{.rlim_cur = each.value, .rlim_max = each.value};
+    const auto resource = static_cast<__rlimit_resource>(each.resource);
+    if (::prlimit(root_, resource, &both, nullptr) != 0) {
+      const int error = errno;
+      rlimit now{};
+      ::prlimit(root_, resource, nullptr, &now);
+      return failure(
+          std::errc{error},
+          fmt::format("--limit {}={}: at most {} here",
+                      std::ranges::find(resources, resource, &ResourceRow::second)->first,
+                      each.value,
+                      now.rlim_max));
+    }
   }
   return ok();
 }

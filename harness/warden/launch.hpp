@@ -40,6 +40,8 @@ class Launch {
   int error() const noexcept;
 
  private:
+  Status limit(const std::vector<Limit>& limits) const;
+
   Start* start_;
   int root_ = -1;
   int listener_ = -1;
