@@ -137,7 +137,7 @@ class Run {
   }
 
   std::optional<RunReport> once() {
-    if (const auto failed = warden::failure_of("--setup", options_.setup)) {
+    if (const auto failed = warden::failure_of("--setup", options_.setup, Interruption::signal)) {
       invocation_.refuse(fmt::format(
           "run: {} {}: {}\n{}", failed->option, failed->command, failed->how, failed->output));
       return std::nullopt;
@@ -153,10 +153,8 @@ class Run {
                      .watched = *std::move(watched),
                      .left = {},
                      .failures = {}};
-    if (!report.watched.interrupted) {
-      note(report, warden::failure_of("--check", options_.check));
-      note(report, warden::failure_of("--recover", options_.recover));
-    }
+    note(report, "--check", options_.check);
+    note(report, "--recover", options_.recover);
     std::ranges::copy_if(
         report.watched.leftovers, std::back_inserter(report.left), [this](const auto& each) {
           // What the next start removes was not left for ever.
@@ -168,8 +166,13 @@ class Run {
     return report;
   }
 
-  static void note(RunReport& report, std::optional<warden::CommandFailure> failure) {
-    if (failure) {
+  static void note(RunReport& report, const std::string& option, const std::string& command) {
+    if (report.watched.interrupted) {
+      return;
+    }
+    auto failure = warden::failure_of(option, command, Interruption::signal);
+    report.watched.interrupted = Interruption::happened();
+    if (failure && !report.watched.interrupted) {
       report.failures.push_back(*std::move(failure));
     }
   }

@@ -1,16 +1,33 @@
 #include "harness/warden/user_command.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
-#include "harness/program/program.hpp"
+#include "harness/warden/supervisor_signals.hpp"
 
 namespace lastref::harness::warden {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds time_max{600};
+/// A command that is told to end may clean up for so long.
+constexpr std::chrono::seconds goodbye{5};
+constexpr std::chrono::milliseconds look_every{20};
 
 /// A file without a name, for what a command says: no folder of the program's is touched.
 class Log {
@@ -20,46 +37,102 @@ class Log {
   Log& operator=(const Log&) = delete;
   ~Log() { ::close(file_); }
 
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), file_); }
+  int file() const noexcept { return file_; }
   std::string text() const {
-    const off_t size = ::lseek(file_, 0, SEEK_END);
-    std::string text(static_cast<std::size_t>(std::max<off_t>(size, 0)), ' ');
-    const ssize_t got = ::pread(file_, text.data(), text.size(), 0);
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    constexpr off_t part = 1500;  // bytes, at both ends
+    const off_t size = std::max<off_t>(::lseek(file_, 0, SEEK_END), 0);
+    std::string text = bytes(0, std::min(size, part));
+    if (size > 2 * part) {
+      text += fmt::format("\n[{} bytes]\n", size - 2 * part);
+    }
+    text += bytes(std::max(part, size - part), size);
+    std::ranges::replace_if(
+        text,
+        [](char byte) {
+          const auto code = static_cast<unsigned char>(byte);
+          return (code < ' ' && byte != '\n' && byte != '\t') || code == 0x7f;
+        },
+        '?');
     return text;
   }
 
  private:
+  std::string bytes(off_t from, off_t to) const {
+    std::string text(static_cast<std::size_t>(std::max<off_t>(to - from, 0)), ' ');
+    const ssize_t got = ::pread(file_, text.data(), text.size(), from);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return text;
+  }
+
   int file_;
 };
 
-constexpr int seconds_max = 600;
+/// In the child, which leads a process group of its own, and does not outlive us.
+[[noreturn]] void become_shell(const char* command, int log) noexcept {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::execl("/bin/sh", "sh", "-c", command, nullptr);
+  constexpr int not_run = 127;
+  ::_exit(not_run);
+}
 
-std::string how_of(const Result<std::optional<int>>& code) {
-  constexpr int too_long = 124;  // timeout(1)
-  if (!code) {
-    return describe(code.error());
+/// Whether it ends before this time, and before somebody interrupts us.
+bool ends_by(int process, Clock::time_point end, const std::function<int()>& interrupted_by) {
+  pollfd item{.fd = process, .events = POLLIN, .revents = 0};
+  while (Clock::now() < end && interrupted_by() == 0) {
+    if (::poll(&item, 1, static_cast<int>(look_every.count())) > 0) {
+      return true;
+    }
   }
-  if (!*code) {
-    return "killed";
+  return false;
+}
+
+/// How it ended; empty: well.
+std::string end_of(int child, const std::function<int()>& interrupted_by) {
+  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  std::string early;
+  if (!ends_by(process, Clock::now() + time_max, interrupted_by)) {
+    early = interrupted_by() == 0 ? fmt::format("no end in {} s", time_max.count()) : "interrupted";
+    ::kill(-child, SIGTERM);
+    ends_by(process, Clock::now() + goodbye, [] { return 0; });
+    ::kill(-child, SIGKILL);
   }
-  return **code == too_long ? fmt::format("no end in {} s", seconds_max)
-                            : fmt::format("exit {}", **code);
+  ::close(process);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!early.empty()) {
+    return early;
+  }
+  if (WIFSIGNALED(status)) {
+    return "killed by SIG" + name_of_signal(WTERMSIG(status));
+  }
+  return WEXITSTATUS(status) == 0 ? "" : fmt::format("exit {}", WEXITSTATUS(status));
 }
 
 }  // namespace
 
-std::optional<CommandFailure> failure_of(const std::string& option, const std::string& command) {
+std::optional<CommandFailure> failure_of(const std::string& option,
+                                         const std::string& command,
+                                         const std::function<int()>& interrupted_by) {
   if (command.empty()) {
     return std::nullopt;
   }
   const Log log;
-  const auto code = run_command(".", command, log.path(), seconds_max);
-  if (code && *code == 0) {
+  const int child = ::fork();
+  if (child == 0) {
+    become_shell(command.c_str(), log.file());
+  }
+  std::string how = child < 0 ? std::strerror(errno) : end_of(child, interrupted_by);
+  if (how.empty()) {
     return std::nullopt;
   }
   return CommandFailure{
-      .option = option, .command = command, .how = how_of(code), .output = log.text()};
+      .option = option, .command = command, .how = std::move(how), .output = log.text()};
 }
 
 }  // namespace lastref::harness::warden
