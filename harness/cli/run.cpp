@@ -75,6 +75,11 @@ class Run {
       watch_.time_limit = milliseconds_of(options_.timeout);
     }
     watch_.interrupted_by = Interruption::signal;
+    watch_.tell_rest = [](const std::vector<warden::Hung>& all) {
+      std::cerr << lines_of("RESTS", all)
+                << "nothing has moved for 30 s; --timeout gives it an end\n"
+                << std::flush;
+    };
     return read_all("--fault", options_.faults, warden::parse_tree_fault, watch_.faults) &&
            are_likely() &&
            read_all(

@@ -20,21 +20,19 @@ std::string how_it_ended(const os::ChildExit& root) {
   return fmt::format("{} {}", root.killed ? "killed by signal" : "exit", root.code);
 }
 
-std::string line_of(const warden::Hung& each) {
-  const auto& waiting = each.waiting;
-  return fmt::format("HANGS          {} (thread {}) in {}{}{}\n",
-                     each.role,
-                     waiting.thread,
-                     waiting.call,
-                     waiting.object.empty() ? "" : "(" + waiting.object + ")",
-                     waiting.inside.empty() || waiting.inside == "0" ? "" : ", " + waiting.inside);
+std::string how_it_waits(const warden::Waiting& waiting) {
+  if (waiting.inside == "seccomp_do_user_notification") {
+    return ", which a fault holds up";
+  }
+  return waiting.inside.empty() || waiting.inside == "0" ? "" : ", " + waiting.inside;
 }
 
-std::string line_of(const warden::Stayed& each, double grace) {
-  std::string text = fmt::format("STAYED         {} ({}), {} s after the root had ended{}",
+std::string line_of(const warden::Stayed& each, double grace, bool root_ended) {
+  std::string text = fmt::format("STAYED         {} ({}), {} s after {}{}",
                                  each.who.role,
                                  each.who.title,
                                  grace,
+                                 root_ended ? "the root had ended" : "it was told to end",
                                  each.is_zombie ? ", a zombie" : "");
   for (const std::string& lock : each.locks) {
     text += ", holds a lock of " + lock;
@@ -54,6 +52,20 @@ std::string line_of(const warden::CommandFailure& each) {
 }
 
 }  // namespace
+
+std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all) {
+  std::string text;
+  for (const auto& [role, waiting] : all) {
+    text += fmt::format("{:<14} {} (thread {}) in {}{}{}\n",
+                        word,
+                        role,
+                        waiting.thread,
+                        waiting.call,
+                        waiting.object.empty() ? "" : "(" + waiting.object + ")",
+                        how_it_waits(waiting));
+  }
+  return text;
+}
 
 bool RunReport::all_struck() const {
   return std::ranges::find(watched.struck, false) == watched.struck.end();
@@ -183,11 +195,9 @@ std::string RunReport::to_text() const {
         "LEFT BEHIND    {} ({}), made by {}\n", pattern_of(each.path), each.kind, each.maker);
   }
   for (const auto& each : watched.stayed) {
-    text += line_of(each, options.grace);
+    text += line_of(each, options.grace, !watched.interrupted);
   }
-  for (const auto& each : watched.hung) {
-    text += line_of(each);
-  }
+  text += lines_of("HANGS", watched.hung);
   for (const auto& each : watched.crashes) {
     text +=
         fmt::format("CRASHED        {}: SIG{}\n", each.role, warden::name_of_signal(each.signal));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/cli/command_line.hpp"
@@ -11,6 +12,9 @@
 #include "harness/warden/warden.hpp"
 
 namespace lastref::harness {
+
+/// What threads wait in, on lines of their own behind a word.
+std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all);
 
 struct RunReport {
   const RunVerbOptions& options;

@@ -21,6 +21,8 @@ namespace {
 constexpr unsigned long set_flags = SECCOMP_IOW(4, std::uint64_t);
 constexpr std::uint64_t sync_wake_up = 1;  // 6.6
 
+constexpr unsigned x32_bit = 0x40000000;  // asm/unistd.h
+
 struct FreesFilter {
   void operator()(void* context) const noexcept { seccomp_release(context); }
 };
@@ -58,7 +60,7 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
   if (!context) {
     return failure(std::errc::not_enough_memory, "a filter");
   }
-  int error = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+  int error = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_NOTIFY);
   if (error == 0) {
     error = seccomp_rule_add(context.get(), SCMP_ACT_NOTIFY, SCMP_SYS(io_uring_setup), 0);
   }
@@ -120,8 +122,11 @@ tl::expected<Notification, int> Notifier::receive() noexcept {
   if (::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_RECV, &got) != 0) {
     return tl::unexpected(errno);
   }
-  Notification notification{
-      .id = got.id, .thread = static_cast<int>(got.pid), .number = got.data.nr};
+  Notification notification{.id = got.id,
+                            .thread = static_cast<int>(got.pid),
+                            .number = got.data.nr,
+                            .is_foreign = got.data.arch != seccomp_arch_native() ||
+                                          (static_cast<unsigned>(got.data.nr) & x32_bit) != 0};
   std::copy(std::begin(got.data.args), std::end(got.data.args), notification.arguments.begin());
   return notification;
 }

@@ -18,8 +18,7 @@ using Filter = std::vector<std::uint64_t>;
 
 /// A filter that stops these system calls of this machine's own kind, and besides them what
 /// nobody may have who is watched: io_uring_setup(2), as no filter sees its work, and seccomp(2)
-/// for a listener of its own, as the kernel has one for a process. Calls of the 32-bit kinds are
-/// not there (ENOSYS).
+/// for a listener of its own, as the kernel has one for a process; and all calls of other kinds.
 Result<Filter> filter_of(const std::set<int>& numbers);
 
 /// In the process that is to be watched, and whose children are: takes the filter, and says the
@@ -30,6 +29,8 @@ struct Notification {
   std::uint64_t id = 0;
   int thread = 0;  ///< Its number, as the supervisor sees it.
   int number = 0;  ///< of the call
+  /// Its number is one of another kind, as the 32-bit calls' are.
+  bool is_foreign = false;
   std::array<std::uint64_t, 6> arguments = {};
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -148,6 +149,12 @@ std::optional<std::string> path_at(const Notification& call, const NameAt& name,
     return std::nullopt;
   }
   return normal(*below + '/' + *text);
+}
+
+std::string without_number(const std::string& object) {
+  const std::size_t number = object.starts_with('/') ? std::string::npos : object.find(":[");
+  const bool is_numbered = number != std::string::npos && std::isdigit(object[number + 2]) != 0;
+  return is_numbered ? object.substr(0, number) : object;
 }
 
 std::uint64_t word_at(int thread, std::uint64_t address) {

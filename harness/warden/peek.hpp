@@ -20,6 +20,9 @@ std::int64_t read_memory(int thread, std::uint64_t address, void* into, std::siz
 /// The text at this address of a thread's memory, up to a 0; none: it cannot be read.
 std::optional<std::string> text_at(int thread, std::uint64_t address);
 
+/// "pipe" for "pipe:[17]": the number is another one in the next run.
+std::string without_number(const std::string& object);
+
 /// The name that a call was given, absolute, and without "." and ".."; none: it cannot be read.
 /// Whether the thread has another root than we have is asked where somebody may have.
 std::optional<std::string> path_at(const Notification& call,

@@ -4,6 +4,7 @@
 #include <seccomp.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdint>
@@ -14,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/kernel/patience.hpp"
+#include "harness/warden/locks.hpp"
 #include "harness/warden/peek.hpp"
 
 namespace lastref::harness::warden {
@@ -85,19 +88,56 @@ bool takes_descriptor(int number) {
   }
 }
 
+/// What the processes of a tree can do for each other, and who else may do something for them.
+struct Tree {
+  const std::vector<int>& processes;
+  const std::set<std::string>& outside;  ///< What it was started with
+
+  bool has(int process) const { return std::ranges::find(processes, process) != processes.end(); }
+};
+
+/// The signals of a line of /proc/PID/status, one bit each; all, if it cannot be read.
+std::uint64_t signals_of(int process, const std::string& field) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) {
+      return std::strtoull(line.c_str() + field.size(), nullptr, 16);
+    }
+  }
+  return ~std::uint64_t{0};
+}
+
+template <typename... Numbers>
+std::uint64_t signals(Numbers... numbers) {
+  return ((std::uint64_t{1} << static_cast<unsigned>(numbers - 1)) | ...);
+}
+
+/// A shell's wait for its children. sigsuspend(2)
+bool waits_for_child(int process) {
+  const std::uint64_t heard = signals_of(process, "SigCgt:");
+  const std::uint64_t child = signals(SIGCHLD);
+  return (heard & child) != 0 && (heard & ~(child | signals(SIGINT, SIGQUIT))) == 0 &&
+         !children_of(process).empty();
+}
+
 /// Whether only others of the tree can bring what the call waits for.
-bool waits_inside(const InCall& call,
-                  const std::string& object,
-                  const std::set<std::string>& outside) {
+bool waits_inside(const InCall& call, const Waiting& what, const Tree& tree) {
   switch (call.number) {
     case SYS_wait4:
     case SYS_waitid:
       return true;
+    case SYS_rt_sigsuspend:
+      return waits_for_child(what.process);
+    case SYS_flock:
+    case SYS_fcntl: {
+      const auto holder = holder_before(what.process);
+      return holder && tree.has(*holder) && !tree.outside.contains(what.object);
+    }
     case SYS_read:
     case SYS_readv:
     case SYS_write:
     case SYS_writev:
-      return object.starts_with("pipe:") && !outside.contains(object);
+      return what.object.starts_with("pipe:") && !tree.outside.contains(what.object);
     default:
       return waits_for_thread(call);
   }
@@ -105,20 +145,10 @@ bool waits_inside(const InCall& call,
 
 /// Whether a clock, or others, may end what its threads wait in by a signal.
 bool hears_signals(int process) {
-  if (!line_of(fmt::format("/proc/{}/timers", process)).empty()) {
-    return true;
-  }
-  std::uint64_t all = 0;
-  for (const int signal : {SIGHUP, SIGTERM, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2}) {
-    all |= std::uint64_t{1} << static_cast<unsigned>(signal - 1);
-  }
-  std::ifstream status(fmt::format("/proc/{}/status", process));
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("SigCgt:")) {
-      return (std::strtoull(line.c_str() + 7, nullptr, 16) & all) != 0;
-    }
-  }
-  return true;
+  const std::uint64_t of_others =
+      signals(SIGHUP, SIGTERM, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2);
+  return !line_of(fmt::format("/proc/{}/timers", process)).empty() ||
+         (signals_of(process, "SigCgt:") & of_others) != 0;
 }
 
 std::string name_of_call(int number) {
@@ -134,7 +164,7 @@ struct Look {
   bool goes_on = false;
 };
 
-Look look_at(int process, int thread, const std::set<std::string>& outside) {
+Look look_at(int process, int thread, const Tree& tree) {
   Look look{.what = {.process = process, .thread = thread, .call = {}, .object = {}, .inside = {}}};
   const char state = state_of(process, thread);
   look.what.inside = line_of(fmt::format("/proc/{}/task/{}/wchan", process, thread));
@@ -153,7 +183,7 @@ Look look_at(int process, int thread, const std::set<std::string>& outside) {
   if (takes_descriptor(call->number)) {
     look.what.object = descriptor_at(process, static_cast<int>(call->arguments[0]));
   }
-  look.goes_on = !waits_inside(*call, look.what.object, outside) || hears_signals(process);
+  look.goes_on = !waits_inside(*call, look.what, tree) || hears_signals(process);
   return look;
 }
 
@@ -181,7 +211,7 @@ std::optional<std::vector<Waiting>> all_waiting(const std::vector<int>& processe
                                                 const std::set<std::string>& outside) {
   std::vector<Waiting> all;
   const bool nobody_goes_on = of_all_threads(processes, [&](int process, int thread) {
-    Look look = look_at(process, thread, outside);
+    Look look = look_at(process, thread, {.processes = processes, .outside = outside});
     all.push_back(std::move(look.what));
     return !look.goes_on;
   });
@@ -191,21 +221,23 @@ std::optional<std::vector<Waiting>> all_waiting(const std::vector<int>& processe
 std::vector<Waiting> what_all_do(const std::vector<int>& processes) {
   std::vector<Waiting> all;
   of_all_threads(processes, [&](int process, int thread) {
-    all.push_back(look_at(process, thread, {}).what);
+    all.push_back(look_at(process, thread, {.processes = processes, .outside = {}}).what);
     return true;
   });
   return all;
 }
 
-std::optional<std::vector<Waiting>> Stillness::look(const std::vector<int>& processes,
-                                                    double seconds) {
-  auto now = all_waiting(processes, outside_);
-  if (!now || *now != before_) {
-    before_ = now.value_or(std::vector<Waiting>());
+bool nobody_runs(const std::vector<Waiting>& all) noexcept {
+  return !all.empty() && std::ranges::find(all, "none", &Waiting::call) == all.end();
+}
+
+bool Stillness::lasts(std::optional<std::vector<Waiting>> all, double seconds) {
+  if (!all || all != before_) {
+    before_ = std::move(all);
     since_ = seconds;
-    return std::nullopt;
+    return false;
   }
-  return seconds - since_ >= std::chrono::duration<double>(patience).count() ? now : std::nullopt;
+  return seconds - since_ >= patience_.count();
 }
 
 }  // namespace lastref::harness::warden

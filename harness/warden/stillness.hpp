@@ -2,8 +2,9 @@
 // limit, and each for something that only another one of them could bring.
 //
 // Where that is not sure, nobody hangs: what is waited for may come from others, or from a clock.
-// It is sure of a lock of threads, of a child, and of a pipe without a name that the program made
-// itself; unless the process has a timer, or hears a signal that others may send.
+// It is sure of a lock of threads, of a child, of a file that one of the tree has locked, and of a
+// pipe without a name that the program made itself; unless the process has a timer, or hears a
+// signal that others may send.
 // proc(5): /proc/PID/task/TID/stat and syscall
 #pragma once
 
@@ -25,31 +26,33 @@ struct Waiting {
   bool operator==(const Waiting&) const = default;
 };
 
+/// How long all threads of a tree have waited in the same way.
 class Stillness {
  public:
-  static constexpr std::chrono::seconds patience{2};
+  explicit Stillness(std::chrono::seconds patience) noexcept : patience_(patience) {}
 
-  /// What the program was started with, as "pipe:[7]": others may be at its other end.
-  void set_outside(std::set<std::string> objects) { outside_ = std::move(objects); }
-
-  /// Looks at these processes at this time. All their threads, when they have waited for so long,
-  /// and nothing has changed.
-  std::optional<std::vector<Waiting>> look(const std::vector<int>& processes, double seconds);
+  /// What all threads do at this time, or that some go on. Whether they have waited so for as long
+  /// as our patience.
+  bool lasts(std::optional<std::vector<Waiting>> all, double seconds);
   /// Something went on.
-  void renew() noexcept { before_.clear(); }
+  void renew() noexcept { before_.reset(); }
 
  private:
-  std::set<std::string> outside_;
-  std::vector<Waiting> before_;
+  std::chrono::duration<double> patience_;
+  std::optional<std::vector<Waiting>> before_;
   double since_ = 0;
 };
 
 /// What these processes' threads do now; nothing if one of them goes on without help, or
-/// hears from others.
+/// hears from others. `outside` is what the program was started with, as "pipe:[7]": others may be
+/// at its other end.
 std::optional<std::vector<Waiting>> all_waiting(const std::vector<int>& processes,
                                                 const std::set<std::string>& outside);
 
 /// The same of all of them, whatever they wait for; who runs is in no call.
 std::vector<Waiting> what_all_do(const std::vector<int>& processes);
+
+/// Whether none of them runs. Who only waits for a clock does not.
+bool nobody_runs(const std::vector<Waiting>& all) noexcept;
 
 }  // namespace lastref::harness::warden

@@ -191,7 +191,7 @@ bool Striker::does(std::size_t index, const StoppedCall& at) {
       return true;
     case Strike::kill_tree:
       killed_.insert(at.who.process);
-      kill_descendants();
+      kill_descendants(strangers_);
       return true;
     case Strike::kill_after:
       return kill_after(at.call, at.who.process);

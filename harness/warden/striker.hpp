@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "harness/warden/notifier.hpp"
@@ -45,6 +46,8 @@ class Striker {
   Striker& operator=(const Striker&) = delete;
   ~Striker() = default;
   void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
+  /// Children of ours that are not of the tree.
+  void spares(std::vector<int> strangers) { strangers_ = std::move(strangers); }
 
   /// Whether a fault is at such calls, and whether it asks what they are given.
   bool is_at(std::string_view call) const noexcept;
@@ -109,6 +112,7 @@ class Striker {
   const std::vector<TreeFault>& faults_;
   bool takes_unlikely_;
   Notifier* notifier_ = nullptr;
+  std::vector<int> strangers_;
   std::vector<std::uint64_t> hits_;  ///< Calls that each fault fits
   std::vector<bool> struck_;
   std::vector<std::string> reasons_;

@@ -117,7 +117,8 @@ std::string misfit_of(const TreeFault& fault, const SyscallRow& row) {
 Status set_call(TreeFault& fault, string_view text, string_view call) {
   const SyscallRow* const row = syscall_named(call);
   if (row == nullptr) {
-    return wrong(text, fmt::format("the warden does not know the call \"{}\"", call));
+    return wrong(
+        text, fmt::format("no fault can be at a call \"{}\"; lastref run --calls lists all", call));
   }
   if (const std::string misfit = misfit_of(fault, *row); !misfit.empty()) {
     return wrong(text, misfit);
@@ -167,6 +168,9 @@ Result<TreeFault> parse_as_strace(string_view text) {
 /// Cuts what is done off the end: "fail ENOSPC", "outsider unlinks", "kill".
 Status take_strike(TreeFault& fault, string_view text, string_view& rest) {
   string_view action = cut_behind(rest, ' ').value_or("");
+  if (rest.ends_with(" fail") || rest.ends_with(" fail_always")) {
+    LASTREF_CHECK(set_error(fault, text, action));
+  }
   if (const auto error = error_named(action)) {
     fault.error = *error;
     action = cut_behind(rest, ' ').value_or("");

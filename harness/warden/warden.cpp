@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -72,9 +71,13 @@ class Watch {
   void follow();
   void look_around();
   void look_for_hang(double now);
+  void look_for_rest(const std::vector<int>& processes, double now);
+  std::vector<Hung> told(std::vector<Waiting> waiting) const;
   void end_all_of(std::vector<Waiting> waiting);
   void note_stayed();
-  bool is_over() const { return root_ended_ && children_of(::getpid()).empty(); }
+  /// All of the tree; and nobody whom a command of the user's has left to us before.
+  std::vector<int> ours() const { return descendants(strangers_); }
+  bool is_over() const { return root_ended_ && ours().empty(); }
   bool needs_object(const SyscallRow& row) const;
   std::optional<std::string> name_at(const Notification& call, const NameAt& name);
   std::string object_of(const Notification& call, const SyscallRow& row);
@@ -101,7 +104,11 @@ class Watch {
   std::map<std::string, int> sysv_before_ = sysv_objects();
   std::map<std::string, std::string> sysv_makers_;  ///< The last call, by "shm", "sem", "msg"
   bool other_roots_ = false;                        ///< Somebody may have moved his root.
-  Stillness stillness_;
+  std::set<std::string> outside_;                   ///< What the program was started with
+  Stillness hang_{std::chrono::seconds(2)};
+  Stillness rest_{std::chrono::seconds(30)};
+  bool has_told_rest_ = false;
+  std::vector<int> strangers_ = children_of(::getpid());
   int root_ = -1;
   bool root_ended_ = false;
   double began_at_ = 0;
@@ -135,16 +142,15 @@ Status Watch::start() {
   root_ = launch_.root();
   notifier_ = std::make_unique<Notifier>(launch_.listener());
   striker_.listens_to(*notifier_);
+  striker_.spares(strangers_);
   roles_ = std::make_unique<RolesOfTree>(root_);
   const auto all = descriptors_of(root_);
-  std::set<std::string> outside;
   for (const auto& [descriptor, object] : all) {
-    outside.insert(object);
+    outside_.insert(object);
     if (descriptor > STDERR_FILENO && object != "anon_inode:seccomp notify") {
       watched_.inherited.push_back(fmt::format("{} ({})", descriptor, object));
     }
   }
-  stillness_.set_outside(std::move(outside));
   began_at_ = seconds_now();
   launch_.go();
   return ok();
@@ -194,37 +200,59 @@ void Watch::look_around() {
   if (!std::exchange(is_late_, true)) {
     note_stayed();
   }
-  kill_descendants();
+  kill_descendants(strangers_);
 }
 
 void Watch::look_for_hang(double now) {
   if (watched_.stops != stops_then_ || striker_.keeps_somebody()) {
-    stillness_.renew();
+    hang_.renew();
+    rest_.renew();
     stops_then_ = watched_.stops;
   }
   const std::chrono::duration<double> limit = options_.time_limit.value_or(milliseconds::max());
   if (!watched_.is_too_long && !root_ended_ && now - began_at_ >= limit.count()) {
     watched_.is_too_long = true;
-    end_all_of(what_all_do(descendants()));
+    end_all_of(what_all_do(ours()));
   } else if (watched_.hung.empty() && now - looked_at_ >= stillness_every) {
     looked_at_ = now;
-    if (auto waiting = stillness_.look(descendants(), now)) {
+    const std::vector<int> processes = ours();
+    auto waiting = all_waiting(processes, outside_);
+    if (hang_.lasts(waiting, now)) {
       end_all_of(*std::move(waiting));
+    } else if (!has_told_rest_) {
+      look_for_rest(processes, now);
     }
   }
 }
 
-void Watch::end_all_of(std::vector<Waiting> waiting) {
-  for (Waiting& each : waiting) {
-    std::string role = roles_->role_of(each.process);
-    watched_.hung.push_back({.role = std::move(role), .waiting = std::move(each)});
+/// Somebody else, or a clock, may help them; but whoever looks at us would like to know.
+void Watch::look_for_rest(const std::vector<int>& processes, double now) {
+  std::vector<Waiting> all = what_all_do(processes);
+  const bool rests = nobody_runs(all);
+  if (rest_.lasts(rests ? std::optional(all) : std::nullopt, now)) {
+    has_told_rest_ = true;
+    options_.tell_rest(told(std::move(all)));
   }
+}
+
+std::vector<Hung> Watch::told(std::vector<Waiting> waiting) const {
+  std::vector<Hung> all;
+  for (Waiting& each : waiting) {
+    each.object = without_number(each.object);
+    std::string role = roles_->role_of(each.process);
+    all.push_back({.role = std::move(role), .waiting = std::move(each)});
+  }
+  return all;
+}
+
+void Watch::end_all_of(std::vector<Waiting> waiting) {
+  watched_.hung = told(std::move(waiting));
   watched_.root_was_killed = !root_ended_;
-  kill_descendants();
+  kill_descendants(strangers_);
 }
 
 void Watch::note_stayed() {
-  for (const int process : descendants()) {
+  for (const int process : ours()) {
     const bool is_zombie = is_dead(process, milliseconds(0));
     const ProcessSeen* const who = roles_->of(process);
     if (who != nullptr && (!is_zombie || number_of_status(process, "PPid") != ::getpid())) {
@@ -255,6 +283,7 @@ void Watch::reap() {
       striker_.stopped(process);
     } else {
       note_end(process, status);
+      std::erase(strangers_, process);
     }
   }
   // Nobody tells how a process has ended whose parent wanted to hear of none.
@@ -282,12 +311,8 @@ std::string Watch::object_of(const Notification& call, const SyscallRow& row) {
   if (row.descriptor < 0) {
     return "";
   }
-  const std::string object = descriptor_at(
-      call.thread, static_cast<int>(call.arguments[static_cast<std::size_t>(row.descriptor)]));
-  // "pipe:[17]": the number is another one in the next run.
-  const std::size_t number = object.starts_with('/') ? std::string::npos : object.find(":[");
-  const bool is_numbered = number != std::string::npos && std::isdigit(object[number + 2]) != 0;
-  return is_numbered ? object.substr(0, number) : object;
+  const auto descriptor = call.arguments[static_cast<std::size_t>(row.descriptor)];
+  return without_number(descriptor_at(call.thread, static_cast<int>(descriptor)));
 }
 
 /// A call waits no more: its thread is dead, or a signal took it back, and it is made again.
@@ -306,7 +331,7 @@ void Watch::judge(const Notification& call) {
     return;
   }
   names_.settle(call.thread);
-  const auto known = known_.find(call.number);
+  const auto known = call.is_foreign ? known_.end() : known_.find(call.number);
   if (known == known_.end()) {
     refuse(call, *who);
     return;
@@ -389,13 +414,12 @@ void Watch::note_blind(std::string what) {
 /// What nobody may have who is watched. A kernel that has no such thing says the same.
 void Watch::refuse(const Notification& call, const ProcessSeen& who) {
   const bool is_ring = call.number == SYS_io_uring_setup;
-  note_blind(fmt::format(
-      "{} ({}) {}",
-      who.role,
-      who.title,
-      is_ring ? "asked for io_uring, whose calls nobody would see: ENOSYS"
-              : "asked to watch others by seccomp notification itself, as we do: EBUSY"));
-  notifier_->fail(call.id, is_ring ? ENOSYS : EBUSY);
+  const std::string_view what =
+      call.is_foreign ? "made a call of another kind, as 32-bit programs do: ENOSYS"
+      : is_ring       ? "asked for io_uring, whose calls nobody would see: ENOSYS"
+                      : "asked to watch others by seccomp notification itself, as we do: EBUSY";
+  note_blind(fmt::format("{} ({}) {}", who.role, who.title, what));
+  notifier_->fail(call.id, call.is_foreign || is_ring ? ENOSYS : EBUSY);
 }
 
 void Watch::note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen) {

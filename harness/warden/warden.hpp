@@ -27,6 +27,12 @@
 
 namespace lastref::harness::warden {
 
+/// A thread that waited when nobody was left who would go on, or when the time was over.
+struct Hung {
+  std::string role;
+  Waiting waiting;
+};
+
 struct WatchOptions {
   std::vector<std::string> command;  ///< Looked up as a shell does
   std::vector<TreeFault> faults = {};
@@ -41,18 +47,15 @@ struct WatchOptions {
   /// Asked now and then: the signal by which somebody wants it to end now; 0: nobody does. What a
   /// terminal has not sent to the program itself, it gets from us, and the grace to end by itself.
   std::function<int()> interrupted_by = [] { return 0; };
+  /// Told once, when all threads have waited in the same way for 30 s: it is no hang, or nobody can
+  /// be sure.
+  std::function<void(const std::vector<Hung>&)> tell_rest = [](const std::vector<Hung>&) {};
 };
 
 struct Stayed {
   ProcessSeen who;
   bool is_zombie = false;          ///< Dead, and its parent does not ask how it ended.
   std::vector<std::string> locks;  ///< What it held a lock of
-};
-
-/// A thread that waited when nobody was left who would go on, or when the time was over.
-struct Hung {
-  std::string role;
-  Waiting waiting;
 };
 
 /// A process that a signal ended as it ends a broken program, and nobody here sent it.

@@ -234,6 +234,14 @@ TEST_F(Faults, a_limit_is_one_of_the_program) {
   EXPECT_EQ(folder.read("a").size(), 1024U);
 }
 
+TEST_F(Faults, a_limit_that_may_not_be_set_says_which) {
+  const auto limit = parse_limit("nofile=4G");
+  ASSERT_TRUE(limit);
+  const auto watched = watch({.command = {"/bin/true"}, .limits = {*limit}});
+  ASSERT_FALSE(watched);
+  EXPECT_THAT(watched.error().subject, HasSubstr("--limit nofile=4294967296: at most"));
+}
+
 TEST_F(Faults, limits_that_are_none_say_so) {
   for (const char* text : {"",
                            "nofile",

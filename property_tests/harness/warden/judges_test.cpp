@@ -1,9 +1,11 @@
 // judges_test: what is said of a program that hangs, crashes, or leaves more than names behind.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <set>
 #include <string>
@@ -13,6 +15,7 @@
 #include "harness/warden/locks.hpp"
 #include "harness/warden/stillness.hpp"
 #include "harness/warden/sysv.hpp"
+#include "harness/warden/user_command.hpp"
 #include "property_tests/harness/warden/watched.hpp"
 
 namespace lastref::harness::warden {
@@ -20,10 +23,12 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 class Judges : public WardenTest {};
 
@@ -36,6 +41,26 @@ TEST_F(Judges, a_tree_whose_threads_wait_for_each_other_hangs) {
   EXPECT_EQ(watched.hung[1].waiting.call, "read");
   EXPECT_TRUE(watched.root_was_killed);
   EXPECT_FALSE(watched.is_too_long);
+}
+
+TEST_F(Judges, a_shell_that_waits_for_who_hangs_hangs) {
+  const Watched watched = script(WARDEN_CALLS " rest 'own pipe' & wait");
+  ASSERT_THAT(watched.hung, SizeIs(2));
+  EXPECT_EQ(watched.hung[0].waiting.call, "rt_sigsuspend");
+  EXPECT_EQ(watched.hung[1].waiting.object, "pipe");
+}
+
+TEST_F(Judges, two_that_wait_for_each_others_locks_hang) {
+  const pretend::FreshFolder folder;
+  const std::string locks = "cd " + folder.path() + "; : > a; : > b; ";
+  const auto holds = [](const std::string& first, const std::string& second) {
+    return "flock " + first + " sh -c ': > has_" + first + "; while ! test -e has_" + second +
+           "; do :; done; flock " + second + " true'";
+  };
+  const Watched watched = script(locks + holds("a", "b") + " & " + holds("b", "a") + "; wait");
+  EXPECT_THAT(watched.hung, Contains(Field(&Hung::waiting, Field(&Waiting::call, "flock"))));
+  EXPECT_FALSE(watched.is_too_long);
+  empty(folder);
 }
 
 TEST_F(Judges, a_program_may_take_too_long) {
@@ -99,6 +124,28 @@ TEST_F(AtRest, who_reads_from_nobody_does_not) {
   EXPECT_FALSE(waits("read", {its_input()}));
 }
 
+TEST_F(Judges, who_waits_for_a_lock_of_others_goes_on) {
+  const pretend::FreshFolder folder;
+  folder.write("lock", "");
+  const std::string lock = folder.path() + "/lock";
+  const int file = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
+  ::flock(file, LOCK_EX);
+  const int child = ::fork();
+  if (child == 0) {
+    ::execl("/usr/bin/flock", "flock", lock.c_str(), "true", nullptr);
+    ::_exit(1);
+  }
+  std::vector<Waiting> all;
+  while (all.size() != 1 || all[0].call != "flock") {
+    all = what_all_do({child});
+  }
+  EXPECT_EQ(holder_before(child), ::getpid());
+  EXPECT_FALSE(all_waiting({child}, {}));
+  ::close(file);
+  ::waitpid(child, nullptr, 0);
+  empty(folder);
+}
+
 TEST_F(Judges, a_signal_of_a_broken_program_is_a_crash) {
   const Watched watched = script("kill -SEGV $$");
   ASSERT_THAT(watched.crashes, SizeIs(1));
@@ -144,6 +191,48 @@ TEST_F(Judges, what_nobody_may_have_who_is_watched_is_told) {
     ASSERT_THAT(watched.blind, SizeIs(1)) << name;
     EXPECT_THAT(watched.blind[0], HasSubstr("root (warden_calls) asked "));
   }
+}
+
+TEST_F(Judges, calls_of_another_kind_are_told) {
+  const pretend::FreshFolder folder;
+  const Watched watched = must({.command = {WARDEN_CALLS, "a 32-bit call", folder.path()}});
+  if (!watched.crashes.empty()) {
+    GTEST_SKIP() << "this kernel has no calls of another kind";
+  }
+  EXPECT_EQ(watched.root.code, ENOSYS);
+  EXPECT_THAT(watched.blind, ElementsAre(HasSubstr("as 32-bit programs do")));
+}
+
+TEST_F(Judges, a_command_that_fails_says_how) {
+  const auto failure = [](const std::string& command) {
+    return failure_of("--check", command, [] { return 0; }).value_or(CommandFailure{});
+  };
+  EXPECT_EQ(failure("true").how, "");
+  EXPECT_EQ(failure("exit 124").how, "exit 124");
+  EXPECT_EQ(failure("kill -SEGV $$").how, "killed by SIGSEGV");
+  EXPECT_EQ(failure("printf '\\033one\\ntwo' >&2; exit 1").output, "?one\ntwo");
+  const std::string much = failure("seq 10000; exit 1").output;
+  EXPECT_THAT(much, StartsWith("1\n2\n"));
+  EXPECT_THAT(much, EndsWith("\n9999\n10000\n"));
+  EXPECT_THAT(much, HasSubstr("\n[45894 bytes]\n"));
+}
+
+TEST_F(Judges, a_command_ends_with_all_its_children_when_we_are_interrupted) {
+  const pretend::FreshFolder folder;
+  folder.write("lock", "");
+  const std::string lock = folder.path() + "/lock";
+  // Until it has begun.
+  const auto begun = [&] { return folder.names().size() > 1 ? SIGINT : 0; };
+  const auto failure = failure_of(
+      "--check",
+      "flock " + lock + " sh -c ': > " + folder.path() + "/begun; while :; do :; done' & wait",
+      begun);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->how, "interrupted");
+  const int file = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(::flock(file, LOCK_EX), 0);  // Its holder is gone.
+  ::close(file);
+  empty(folder);
 }
 
 TEST_F(Judges, descriptors_that_it_was_given_are_told) {
