@@ -222,6 +222,9 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
 void add_judges(CLI::App& verb, RunVerbOptions& options) {
   repeatable(verb.add_option("--allow", options.allowed, "Names that may stay; may be repeated"),
              "GLOB");
+  repeatable(
+      verb.add_option("--open", options.open, "Names that anybody may write to; may be repeated"),
+      "GLOB");
   verb.add_option("--check",
                   options.check,
                   "A shell's command that is run afterwards; if it fails, what it says is found")
@@ -246,6 +249,12 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
                   "Seconds that it may take. Not given: as long as one of its threads goes on, or "
                   "may hear from somebody else")
       ->check(above_zero());
+  verb.add_option("--slowdown",
+                  options.slowdown,
+                  "It may take so many times as long as a run without faults, which is made first; "
+                  "and a second at least")
+      ->check(above_zero())
+      ->excludes("--timeout");
 }
 
 CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {

@@ -92,6 +92,7 @@ struct RunVerbOptions {
   std::vector<std::string> command;
   std::vector<std::string> faults;
   std::vector<std::string> allowed;  ///< Patterns of names that may stay
+  std::vector<std::string> open;     ///< Patterns of names that anybody may write to
   std::vector<std::string> private_folders;
   std::vector<std::string> limits;
   std::vector<int> expected_exits;
@@ -102,8 +103,9 @@ struct RunVerbOptions {
   bool doctor = false;
   bool calls = false;
   bool unlikely = false;
-  double grace = 5;    ///< seconds
-  double timeout = 0;  ///< seconds; 0: none
+  double grace = 5;     ///< seconds
+  double timeout = 0;   ///< seconds; 0: none
+  double slowdown = 0;  ///< Times that a clean run takes; 0: any
   std::uint64_t repeat = 1;
   std::string json;
 };

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,9 @@ class Run {
     }
     const Interruption interruption(std::chrono::milliseconds(300));
     std::uint64_t perturbed_runs = 0;
+    if (options_.slowdown > 0 && !is_timed_clean(perturbed_runs)) {
+      return;
+    }
     for (std::uint64_t run = 1; run <= options_.repeat; ++run) {
       auto report = judged(perturbed_runs);
       if (!report) {
@@ -62,6 +66,22 @@ class Run {
   }
 
  private:
+  /// Runs it without faults, and sets its limit of time. False: it is not clean, and that was said.
+  bool is_timed_clean(std::uint64_t& perturbed_runs) {
+    const auto faults = std::exchange(watch_.faults, {});
+    const auto report = judged(perturbed_runs);
+    if (!report || report->exit() != Exit::clean) {
+      if (report) {
+        give(*report);
+      }
+      return false;
+    }
+    watch_.faults = faults;
+    watch_.time_limit = milliseconds_of(std::max(report->watched.seconds * options_.slowdown, 1.0));
+    std::cerr << fmt::format("clean: {:.3f} s\n", report->watched.seconds) << std::flush;
+    return true;
+  }
+
   bool read_options() {
     if (options_.command.empty()) {
       invocation_.refuse("run: which program? It stands behind --");
@@ -157,18 +177,24 @@ class Run {
                      .faults = watch_.faults,
                      .watched = *std::move(watched),
                      .left = {},
+                     .open = {},
                      .failures = {}};
     note(report, "--check", options_.check);
     note(report, "--recover", options_.recover);
     std::ranges::copy_if(
         report.watched.leftovers, std::back_inserter(report.left), [this](const auto& each) {
           // What the next start removes was not left for ever.
-          return warden::is_there(each.path) &&
-                 std::ranges::none_of(options_.allowed, [&](const std::string& pattern) {
-                   return matches(pattern, each.path);
-                 });
+          return warden::is_there(each.path) && !is_allowed(options_.allowed, each);
         });
+    std::ranges::copy_if(report.watched.open_to_others,
+                         std::back_inserter(report.open),
+                         [this](const auto& each) { return !is_allowed(options_.open, each); });
     return report;
+  }
+
+  static bool is_allowed(const std::vector<std::string>& patterns, const warden::Leftover& what) {
+    return std::ranges::any_of(
+        patterns, [&](const std::string& pattern) { return matches(pattern, what.path); });
   }
 
   static void note(RunReport& report, const std::string& option, const std::string& command) {

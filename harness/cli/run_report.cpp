@@ -95,6 +95,7 @@ std::string RunReport::findings() const {
     }
   };
   add(left.size(), "left behind");
+  add(open.size(), "open to others");
   add(watched.stayed.size(), "stayed");
   add(watched.crashes.size(), "crashed");
   add(failures.size(), "failed");
@@ -153,6 +154,7 @@ std::string RunReport::command_again() const {
   std::ranges::for_each(options.private_folders, std::bind_front(add, "--private"));
   std::ranges::for_each(options.limits, std::bind_front(add, "--limit"));
   std::ranges::for_each(options.allowed, std::bind_front(add, "--allow"));
+  std::ranges::for_each(options.open, std::bind_front(add, "--open"));
   add("--setup", options.setup);
   add("--check", options.check);
   add("--recover", options.recover);
@@ -161,6 +163,7 @@ std::string RunReport::command_again() const {
   }
   text += options.grace != RunVerbOptions().grace ? fmt::format(" --grace {}", options.grace) : "";
   text += options.timeout > 0 ? fmt::format(" --timeout {}", options.timeout) : "";
+  text += options.slowdown > 0 ? fmt::format(" --slowdown {}", options.slowdown) : "";
   text += options.repeat > 1 ? fmt::format(" --repeat {}", options.repeat) : "";
   text += " --";
   for (const std::string& word : options.command) {
@@ -193,6 +196,12 @@ std::string RunReport::to_text() const {
   for (const auto& each : left) {
     text += fmt::format(
         "LEFT BEHIND    {} ({}), made by {}\n", pattern_of(each.path), each.kind, each.maker);
+  }
+  for (const auto& each : open) {
+    text += fmt::format("OPEN TO OTHERS {} ({}), which anybody can write to, made by {}\n",
+                        pattern_of(each.path),
+                        each.kind,
+                        each.maker);
   }
   for (const auto& each : watched.stayed) {
     text += line_of(each, options.grace, !watched.interrupted);
@@ -241,9 +250,11 @@ Json list_of(const All& all, const Object& object) {
 
 void add_findings(Json& json, const RunReport& report) {
   const warden::Watched& watched = report.watched;
-  json["left_behind"] = list_of(report.left, [](const auto& each) -> Json {
+  const auto name = [](const warden::Leftover& each) -> Json {
     return {{"path", each.path}, {"kind", each.kind}, {"maker", each.maker}};
-  });
+  };
+  json["left_behind"] = list_of(report.left, name);
+  json["open_to_others"] = list_of(report.open, name);
   json["stayed"] = list_of(watched.stayed, [](const auto& each) -> Json {
     return {{"role", each.who.role},
             {"title", each.who.title},
@@ -281,6 +292,7 @@ std::string RunReport::to_json() const {
   json["root"] = how_it_ended(watched.root);
   json["runs"] = runs;
   json["perturbed_runs"] = perturbed_runs;
+  json["seconds"] = watched.seconds;
   json["stops"] = watched.stops;
   json["perturbed"] = watched.perturbed;
   json["faults"] = Json::array();

@@ -21,6 +21,7 @@ struct RunReport {
   const std::vector<warden::TreeFault>& faults;
   warden::Watched watched;
   std::vector<warden::Leftover> left;  ///< What may not stay
+  std::vector<warden::Leftover> open;  ///< What others may not write to
   std::vector<warden::CommandFailure> failures;
   std::uint64_t runs = 1;            ///< All that were judged
   std::uint64_t perturbed_runs = 0;  ///< And those that were not

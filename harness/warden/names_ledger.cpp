@@ -107,8 +107,27 @@ bool NamesLedger::is_own(const std::string& path) const {
   return makers_.contains(path) || !is_there(path);
 }
 
+/// In a folder that is sticky, others touch nothing but their own.
+void NamesLedger::note_rights(const std::string& path, mode_t mode) {
+  const bool is_kind =
+      S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (S_ISDIR(mode) && (mode & S_ISVTX) == 0);
+  const auto maker = makers_.find(path);
+  if (is_kind && (mode & S_IWOTH) != 0 && maker != makers_.end()) {
+    open_[path] = {.path = path, .kind = kind_of(mode), .maker = maker->second};
+  }
+}
+
+std::vector<Leftover> NamesLedger::open_to_others() const {
+  std::vector<Leftover> all;
+  for (const auto& [path, each] : open_) {
+    all.push_back(each);
+  }
+  return all;
+}
+
 void NamesLedger::removes(int thread, const std::string& path) {
   if (makers_.contains(path)) {
+    note_rights(path, mode_of(path).value_or(0));
     unsettled_[thread] = path;
   } else {
     note_old(path);
@@ -128,7 +147,8 @@ void NamesLedger::settle(int thread) {
   }
   const std::string path = std::move(at->second);
   unsettled_.erase(at);
-  if (!is_there(path)) {
+  const auto mode = mode_of(path);
+  if (!mode) {
     const auto [first, last] = below(path);
     makers_.erase(first, last);
     makers_.erase(path);
@@ -140,6 +160,7 @@ void NamesLedger::settle(int thread) {
     makers_[true_name] = std::move(maker->second);
     makers_.erase(path);
   }
+  note_rights(true_name, *mode);
 }
 
 std::vector<Leftover> NamesLedger::leftovers() {
@@ -149,6 +170,7 @@ std::vector<Leftover> NamesLedger::leftovers() {
   std::vector<Leftover> left;
   for (const auto& [path, maker] : makers_) {
     if (const auto mode = mode_of(path)) {
+      note_rights(path, *mode);
       left.push_back({.path = path, .kind = kind_of(*mode), .maker = maker});
     }
   }

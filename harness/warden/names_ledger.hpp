@@ -3,6 +3,8 @@
 // their threads come back, or in the end.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <map>
 #include <set>
@@ -43,14 +45,18 @@ class NamesLedger {
 
   /// In the order of their names.
   std::vector<Leftover> leftovers();
+  /// Of all that the tree made, what anybody could write to when it was made, removed, or left.
+  std::vector<Leftover> open_to_others() const;
 
  private:
   using Makers = std::map<std::string, std::string>;
 
   void note_old(const std::string& path);
+  void note_rights(const std::string& path, mode_t mode);
   std::pair<Makers::iterator, Makers::iterator> below(const std::string& folder);
 
   Makers makers_;
+  std::map<std::string, Leftover> open_;
   std::set<std::string> old_;             ///< Names that were there before the run
   std::map<int, std::string> unsettled_;  ///< What the call of each thread makes, or removes
 };

@@ -111,13 +111,13 @@ bool Striker::asks_for_object(std::string_view call) const noexcept {
   });
 }
 
-bool Striker::fits(const TreeFault& fault, const Notification& call, const CallSeen& seen) const {
-  if (fault.call != seen.call || !matches(fault.role, seen.role) ||
-      !matches(fault.object, seen.object)) {
+bool Striker::fits(const TreeFault& fault, const StoppedCall& at) const {
+  const bool is_who = matches(fault.role, at.seen.role) || matches(fault.role, at.who.title);
+  if (fault.call != at.seen.call || !is_who || !matches(fault.object, at.seen.object)) {
     return false;
   }
   // Of one byte there is no half.
-  return !is_cut(fault.strike) || argument(call, syscall_numbered(call.number)->size) > 1;
+  return !is_cut(fault.strike) || argument(at.call, at.row.size) > 1;
 }
 
 std::vector<std::size_t> Striker::due(const StoppedCall& at) {
@@ -128,7 +128,7 @@ std::vector<std::size_t> Striker::due(const StoppedCall& at) {
   bool is_answered = false;
   for (std::size_t index = 0; index < faults_.size(); ++index) {
     const TreeFault& fault = faults_[index];
-    if (!fits(fault, at.call, at.seen)) {
+    if (!fits(fault, at)) {
       continue;
     }
     const std::uint64_t hit = ++hits_[index];

@@ -95,7 +95,7 @@ class Striker {
     std::optional<std::uint32_t> rights = std::nullopt;  ///< That it had; none: it was put there.
   };
 
-  bool fits(const TreeFault& fault, const Notification& call, const CallSeen& seen) const;
+  bool fits(const TreeFault& fault, const StoppedCall& at) const;
   /// Why this fault does not strike this call; empty: it does.
   std::string refusal_of(const TreeFault& fault, const StoppedCall& at) const;
   bool does(std::size_t fault, const StoppedCall& at);

@@ -4,6 +4,7 @@
 //   write(/tmp/*)#2- fail EDQUOT                 each from the second on, of anybody
 //   fsync#2-4 fail EIO                           the second, third and fourth
 //   unlink#1 kill                                who is the first to make it dies before it
+//   sort/write kill                              of any process that runs sort
 //   root/rename kill_after                       it dies when it has made it, and does no more
 //   write(/tmp/*) shorten                        half of the bytes are written, and it is told so
 //   root/flock stop                              it is stopped when it has its lock
@@ -38,7 +39,7 @@ enum class Deed : std::uint8_t { none, unlinks, truncates, replaces, takes_right
 struct TreeFault {
   static constexpr std::uint64_t for_ever = std::numeric_limits<std::uint64_t>::max();
 
-  std::string role = "*";    ///< A pattern
+  std::string role = "*";    ///< A pattern of roles, or of the names of programs
   std::string call;          ///< A row of the table
   std::string object = "*";  ///< A pattern
   std::uint64_t k = 1;       ///< Of those that all this fits, from the k-th

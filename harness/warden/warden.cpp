@@ -472,7 +472,11 @@ void Watch::note_sysv() {
 void Watch::finish() {
   striker_.clean_up();
   watched_.processes = roles_->all();
+  watched_.seconds = seconds_now() - began_at_;
   watched_.leftovers = names_.leftovers();
+  if (const mode_t ours = ::umask(0); ::umask(ours), (ours & S_IWOTH) != 0) {
+    watched_.open_to_others = names_.open_to_others();
+  }
   if (!sysv_makers_.empty()) {
     note_sysv();
   }

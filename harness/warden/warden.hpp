@@ -70,6 +70,8 @@ struct Watched {
   std::vector<ProcessSeen> processes;
   std::vector<CallSeen> calls;  ///< If they were wanted
   std::vector<Leftover> leftovers;
+  /// What anybody could write to, though our umask keeps others from that.
+  std::vector<Leftover> open_to_others;
   std::vector<Stayed> stayed;          ///< Lived longer than they may, and were killed.
   std::vector<Hung> hung;              ///< Nobody would have gone on; all were killed.
   bool is_too_long = false;            ///< The time limit was over, and all were killed.
@@ -84,6 +86,7 @@ struct Watched {
   std::uint64_t perturbed = 0;
   std::uint64_t unread = 0;  ///< Names that calls were given and that nobody could read
   bool interrupted = false;
+  double seconds = 0;  ///< From its start to the end of the last of its processes
 };
 
 /// Fails if the program cannot be run, or cannot be watched here.

@@ -91,13 +91,17 @@ class Bounds {
   void operator()(const harness::RunVerbOptions& options) const {
     expect(is_time(options.grace), "a grace is a time");
     expect(options.timeout == 0 || is_time(options.timeout), "a limit of time is one");
+    expect(options.slowdown == 0 || is_time(options.slowdown), "so is a factor");
     expect(options.repeat > 0, "it is run");
     for (const std::string* said :
          {&options.json, &options.setup, &options.check, &options.recover}) {
       expect_said(*said);
     }
-    for (const auto* words :
-         {&options.command, &options.faults, &options.allowed, &options.private_folders}) {
+    for (const auto* words : {&options.command,
+                              &options.faults,
+                              &options.allowed,
+                              &options.open,
+                              &options.private_folders}) {
       std::ranges::for_each(*words, [this](const auto& word) { expect_said(word); });
     }
     expect(!options.doctor || options.command.empty(), "a doctor runs nothing");

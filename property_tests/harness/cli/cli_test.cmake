@@ -106,7 +106,7 @@ answers(0 "clean .exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
 answers(1 "LEFT BEHIND +msg:0 .System V., made by child.1/msgget" run --private ipc --
   sh -c "ipcmk -Q && true")
 answers(0 "unlink +always +EACCES.*disk: EDQUOT EIO" run --calls)
-answers(2 "close.*the warden does not know the call" run --fault "close fail EIO" -- true)
+answers(2 "no fault can be at a call .close.*--calls lists all" run --fault "close fail EIO" -- true)
 answers(2 "mkdir gives no such error; with --unlikely it does.*EMLINK" run
   --fault "mkdir fail EPIPE" -- true)
 answers(3 "DID NOT STRIKE.*mkdir" run --unlikely --fault "mkdir fail EPIPE" -- true)
@@ -121,6 +121,16 @@ get_filename_component(bin ${PROGRAM} DIRECTORY)
 answers(1 "HANGS +root .thread [0-9]+. in read.pipe.*it hangs .exit 1." run --
   ${bin}/warden_calls rest "own pipe")
 answers(1 "it takes too long .exit 1." run --timeout 0.01 -- sh -c "while :\; do :\; done")
+answers(1 "clean: [0-9.]+ s.*STRUCK.*it takes too long .exit 1." run --slowdown 2
+  --fault "mkdir fail ENOSPC" -- sh -c "mkdir ${FOLDER}/slow && rmdir ${FOLDER}/slow ||
+  while :\; do :\; done")
+answers(2 "fails by itself, with exit 3" run --slowdown 2 --fault "mkdir kill" -- sh -c "exit 3")
+answers(1 "OPEN TO OTHERS ${FOLDER}/open .file., .* made by root/openat.*1 open to others" run --
+  sh -c "umask 0\; : > ${FOLDER}/open && rm ${FOLDER}/open")
+answers(0 "clean .exit 0." run --open "*/open" -- sh -c
+  "umask 0\; : > ${FOLDER}/open && rm ${FOLDER}/open")
+answers(0 "STRUCK +rm/unlinkat.*clean .exit 0." run --fault "rm/unlinkat fail EIO" --expect-exit 1 --
+  rm -f ${FOLDER}/nothing)
 answers(2 "run: --setup exit 5: exit 5" run --setup "exit 5" -- true)
 answers(1 "FAILS +--check 'echo wrong.*exit 1.*wrong.*1 failed .exit 1." run
   --check "echo wrong && false" -- true)
