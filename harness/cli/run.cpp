@@ -16,6 +16,7 @@
 #include "harness/warden/doctor.hpp"
 #include "harness/warden/guard.hpp"
 #include "harness/warden/likely_errors.hpp"
+#include "harness/warden/points.hpp"
 #include "harness/warden/private_folders.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/user_command.hpp"
@@ -58,6 +59,9 @@ class Run {
       report->runs = run;
       report->perturbed_runs = perturbed_runs;
       if (run == options_.repeat || report->exit() != Exit::clean) {
+        if (options_.list) {
+          name_points(*report);
+        }
         give(*report);
         return;
       }
@@ -190,6 +194,15 @@ class Run {
                          std::back_inserter(report.open),
                          [this](const auto& each) { return !is_allowed(options_.open, each); });
     return report;
+  }
+
+  /// What another run calls otherwise is no name for a fault.
+  void name_points(RunReport& report) {
+    std::cerr << "once more, for names that mean the same in each run\n" << std::flush;
+    std::uint64_t perturbed = 0;
+    const auto other = report.watched.interrupted ? std::nullopt : judged(perturbed);
+    report.points =
+        points_of(report.watched.calls, other ? other->watched.calls : report.watched.calls);
   }
 
   static bool is_allowed(const std::vector<std::string>& patterns, const warden::Leftover& what) {

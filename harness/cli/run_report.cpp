@@ -178,9 +178,11 @@ std::string RunReport::to_text() const {
     for (const auto& each : watched.processes) {
       text += fmt::format("process {:<16} {}\n", each.role, each.title);
     }
-    for (const auto& each : watched.calls) {
-      text += fmt::format(
-          "call    {}/{}({})#{}\n", each.role, each.call, pattern_of(each.object), each.k);
+    for (const warden::Point& each : points.all) {
+      text += fmt::format("call    {}\n", each.to_text());
+    }
+    if (!points.difference.empty()) {
+      text += fmt::format("differs {}\n", points.difference);
     }
     for (const std::string& each : watched.inherited) {
       text += fmt::format("given   descriptor {}\n", each);
@@ -305,9 +307,10 @@ std::string RunReport::to_json() const {
     return {{"role", each.role}, {"title", each.title}};
   });
   if (options.list) {
-    json["calls"] = list_of(watched.calls, [](const auto& each) -> Json {
+    json["calls"] = list_of(points.all, [](const auto& each) -> Json {
       return {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}};
     });
+    json["difference"] = points.difference;
   }
   json["inherited"] = watched.inherited;
   add_findings(json, *this);

@@ -1,0 +1,137 @@
+#include "harness/warden/points.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "harness/scenario/pattern.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+bool is_in_word(char sign) {
+  return std::isalnum(static_cast<unsigned char>(sign)) != 0;
+}
+
+/// What fits both, in the same folder; none: they have too little in common. The words in which
+/// they differ are left out as a whole: random ones may begin alike.
+std::optional<std::string> common_pattern(const std::string& one, const std::string& other) {
+  if (one == other) {
+    return pattern_of(one);
+  }
+  const std::size_t shorter = std::min(one.size(), other.size());
+  std::size_t start = 0;
+  while (start < shorter && one[start] == other[start]) {
+    ++start;
+  }
+  while (start > 0 && is_in_word(one[start - 1])) {
+    --start;
+  }
+  std::size_t end = 0;
+  while (end < shorter - start && one[one.size() - 1 - end] == other[other.size() - 1 - end]) {
+    ++end;
+  }
+  while (end > 0 && is_in_word(one[one.size() - end])) {
+    --end;
+  }
+  if (one.substr(0, start).rfind('/') == std::string::npos || start == 1) {
+    return std::nullopt;
+  }
+  return pattern_of(one.substr(0, start)) + '*' + pattern_of(one.substr(one.size() - end));
+}
+
+/// The calls of each process, in their order.
+using CallsByRole = std::map<std::string_view, std::vector<const CallSeen*>>;
+
+CallsByRole by_role(const std::vector<CallSeen>& calls) {
+  CallsByRole all;
+  for (const CallSeen& call : calls) {
+    all[call.role].push_back(&call);
+  }
+  return all;
+}
+
+const CallSeen* call_of(const CallsByRole& calls, std::string_view role, std::size_t at) {
+  const auto its_own = calls.find(role);
+  return its_own != calls.end() && at < its_own->second.size() ? its_own->second[at] : nullptr;
+}
+
+std::string name_of(const CallSeen* call) {
+  return call == nullptr ? "none" : fmt::format("{}({})", call->call, call->object);
+}
+
+std::string difference_at(std::string_view role,
+                          std::size_t at,
+                          const CallSeen* one,
+                          const CallSeen* other) {
+  return fmt::format("call {} of {} is {} in one run, and {} in the other",
+                     at + 1,
+                     role,
+                     name_of(one),
+                     name_of(other));
+}
+
+/// A pattern may fit calls of other names, too.
+void count_again(std::vector<Point>& points, const std::vector<CallSeen>& run) {
+  for (std::size_t at = 0; at < points.size(); ++at) {
+    Point& point = points[at];
+    if (point.k != 0) {
+      continue;
+    }
+    const auto fits = [&](const CallSeen& call) {
+      return call.role == point.role && call.call == point.call &&
+             matches(point.object, call.object);
+    };
+    point.k = static_cast<std::uint64_t>(
+        std::count_if(run.begin(), run.begin() + static_cast<std::ptrdiff_t>(at) + 1, fits));
+  }
+}
+
+}  // namespace
+
+std::string Point::to_text() const {
+  return fmt::format("{}/{}({})#{}", role, call, object, k);
+}
+
+Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other) {
+  Points points;
+  const CallsByRole there = by_role(other);
+  std::map<std::string_view, std::size_t> made;  ///< So many calls of each process
+  std::set<std::string_view> differs;
+  const auto note =
+      [&](std::string_view role, std::size_t at, const CallSeen* one, const CallSeen* two) {
+        if (differs.insert(role).second && points.difference.empty()) {
+          points.difference = difference_at(role, at, one, two);
+        }
+      };
+  for (const CallSeen& call : run) {
+    const std::size_t at = made[call.role]++;
+    const CallSeen* const twin = call_of(there, call.role, at);
+    std::optional<std::string> pattern;
+    if (!differs.contains(call.role) && twin != nullptr && twin->call == call.call) {
+      pattern = common_pattern(call.object, twin->object);
+    }
+    if (!pattern) {
+      note(call.role, at, &call, twin);
+      pattern = pattern_of(call.object);
+    }
+    const bool is_exact = is_one_name(*pattern);
+    points.all.push_back({.role = call.role,
+                          .call = call.call,
+                          .object = *std::move(pattern),
+                          .k = is_exact ? call.k : 0});
+  }
+  for (const auto& [role, calls] : there) {
+    if (const CallSeen* const more = call_of(there, role, made[role])) {
+      note(role, made[role], nullptr, more);
+    }
+  }
+  count_again(points.all, run);
+  return points;
+}
+
+}  // namespace lastref::harness::warden

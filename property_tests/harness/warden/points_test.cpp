@@ -1,0 +1,100 @@
+// points_test: names of calls that mean the same in the next run of a program.
+#include "harness/warden/points.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "property_tests/harness/warden/watched.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+CallSeen call(std::string role, std::string_view name, std::string object, std::uint64_t k = 1) {
+  return {.role = std::move(role), .call = name, .object = std::move(object), .k = k};
+}
+
+std::vector<std::string> texts_of(const Points& points) {
+  std::vector<std::string> texts;
+  for (const Point& each : points.all) {
+    texts.push_back(each.to_text());
+  }
+  return texts;
+}
+
+TEST(Points, of_two_runs_that_are_alike_are_the_calls) {
+  const std::vector<CallSeen> run = {
+      call("root", "mkdir", "/a"), call("child.1", "mkdir", "/a"), call("root", "mkdir", "/a", 2)};
+  const Points points = points_of(run, run);
+  EXPECT_THAT(points.difference, IsEmpty());
+  EXPECT_THAT(texts_of(points),
+              ElementsAre("root/mkdir(/a)#1", "child.1/mkdir(/a)#1", "root/mkdir(/a)#2"));
+}
+
+TEST(Points, leave_out_the_word_in_which_the_runs_differ) {
+  const Points points = points_of({call("root", "openat", "/dev/shm/psm_ab12"),
+                                   call("root", "openat", "/tmp/a-17/x.0"),
+                                   call("root", "openat", "/dev/shm/psm_ab12", 2),
+                                   call("root", "openat", "/dev/shm/psm_ff00")},
+                                  {call("root", "openat", "/dev/shm/psm_ab99"),
+                                   call("root", "openat", "/tmp/a-18/x.0"),
+                                   call("root", "openat", "/dev/shm/psm_ab99", 2),
+                                   call("root", "openat", "/dev/shm/psm_ee00")});
+  EXPECT_THAT(points.difference, IsEmpty());
+  // Each fits the others', too.
+  EXPECT_THAT(texts_of(points),
+              ElementsAre("root/openat(/dev/shm/psm_*)#1",
+                          "root/openat(/tmp/a-*/x.0)#1",
+                          "root/openat(/dev/shm/psm_*)#2",
+                          "root/openat(/dev/shm/psm_*)#3"));
+}
+
+TEST(Points, tell_the_first_difference) {
+  const std::vector<CallSeen> run = {
+      call("root", "mkdir", "/a"), call("root", "mkdir", "/b"), call("root", "rmdir", "/b")};
+  const auto difference = [&](const std::vector<CallSeen>& other) {
+    const Points points = points_of(run, other);
+    EXPECT_THAT(points.all, SizeIs(3));
+    EXPECT_EQ(points.all[2].to_text(), "root/rmdir(/b)#1");
+    return points.difference;
+  };
+  EXPECT_EQ(difference({run[0], run[2], run[1]}),
+            "call 2 of root is mkdir(/b) in one run, and rmdir(/b) in the other");
+  EXPECT_EQ(difference({run[0], run[1]}),
+            "call 3 of root is rmdir(/b) in one run, and none in the other");
+  EXPECT_EQ(difference({run[0], run[1], run[2], run[0]}),
+            "call 4 of root is none in one run, and mkdir(/a) in the other");
+  EXPECT_EQ(difference({run[0], run[1], run[2], call("child.1", "mkdir", "/a")}),
+            "call 1 of child.1 is none in one run, and mkdir(/a) in the other");
+  EXPECT_EQ(difference({call("root", "mkdir", "/c/d"), run[1], run[2]}),
+            "call 1 of root is mkdir(/a) in one run, and mkdir(/c/d) in the other");
+}
+
+using PointsOf = WardenTest;
+
+TEST_F(PointsOf, a_random_name_strikes_in_the_next_run) {
+  const pretend::FreshFolder folder;
+  const std::string text = "cd " + folder.path() + "; f=$(mktemp t.XXXXXXXX); : > $f; rm $f";
+  const Points points = points_of(script(text).calls, script(text).calls);
+  EXPECT_THAT(points.difference, IsEmpty());
+  std::string removal;
+  for (const Point& each : points.all) {
+    removal = each.call == "unlinkat" ? each.to_text() : removal;
+  }
+  EXPECT_EQ(removal, "child.2/unlinkat(" + folder.path() + "/t.*)#1");
+  const Watched watched = script(text, {removal + " fail EPERM"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_THAT(watched.leftovers,
+              ElementsAre(Field(&Leftover::path, HasSubstr(folder.path() + "/t."))));
+  empty(folder);
+}
+
+}  // namespace
+}  // namespace lastref::harness::warden
