@@ -1,9 +1,7 @@
 #include "harness/warden/warden.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,8 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -23,13 +19,12 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/kernel/patience.hpp"
-#include "harness/scenario/pattern.hpp"
+#include "harness/warden/effects.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/peek.hpp"
 #include "harness/warden/supervisor_signals.hpp"
 #include "harness/warden/syscalls.hpp"
-#include "harness/warden/sysv.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -79,18 +74,9 @@ class Watch {
   std::vector<int> ours() const { return descendants(strangers_); }
   bool is_over() const { return root_ended_ && ours().empty(); }
   bool needs_object(const SyscallRow& row) const;
-  std::optional<std::string> name_at(const Notification& call, const NameAt& name);
-  std::string object_of(const Notification& call, const SyscallRow& row);
   void judge(const Notification& call);
-  void note_effect(const Notification& call,
-                   const SyscallRow& row,
-                   const CallSeen& seen,
-                   ProcessSeen& who);
-  void note_blind(std::string what);
   void refuse(const Notification& call, const ProcessSeen& who);
   void note_taken_back(const Notification& call);
-  void note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen);
-  void note_sysv();
   void note_end(int process, int status);
   void reap();
   void finish();
@@ -100,11 +86,8 @@ class Watch {
   std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<RolesOfTree> roles_;
   Striker striker_;
-  NamesLedger names_;
-  std::map<std::string, int> sysv_before_ = sysv_objects();
-  std::map<std::string, std::string> sysv_makers_;  ///< The last call, by "shm", "sem", "msg"
-  bool other_roots_ = false;                        ///< Somebody may have moved his root.
-  std::set<std::string> outside_;                   ///< What the program was started with
+  Effects effects_;
+  std::set<std::string> outside_;  ///< What the program was started with
   Stillness hang_{std::chrono::seconds(2)};
   Stillness rest_{std::chrono::seconds(30)};
   bool has_told_rest_ = false;
@@ -297,24 +280,6 @@ bool Watch::needs_object(const SyscallRow& row) const {
          row.effect == Effect::opens || row.effect == Effect::removes;
 }
 
-std::optional<std::string> Watch::name_at(const Notification& call, const NameAt& name) {
-  auto path = path_at(call, name, other_roots_);
-  // Of a socket's address, many have no name.
-  watched_.unread += path || name.in_address ? 0U : 1U;
-  return path;
-}
-
-std::string Watch::object_of(const Notification& call, const SyscallRow& row) {
-  if (row.first.path >= 0) {
-    return name_at(call, row.first).value_or("");
-  }
-  if (row.descriptor < 0) {
-    return "";
-  }
-  const auto descriptor = call.arguments[static_cast<std::size_t>(row.descriptor)];
-  return without_number(descriptor_at(call.thread, static_cast<int>(descriptor)));
-}
-
 /// A call waits no more: its thread is dead, or a signal took it back, and it is made again.
 void Watch::note_taken_back(const Notification& call) {
   watched_.perturbed += is_dead(call.thread, milliseconds(0)) ? 0U : 1U;
@@ -324,13 +289,13 @@ void Watch::judge(const Notification& call) {
   ProcessSeen* const who = roles_->of(call.thread);
   if (who == nullptr) {
     // It is gone, or nobody may look at it.
-    ++watched_.unread;
+    effects_.note_unread();
     if (!notifier_->let_go(call.id)) {
       note_taken_back(call);
     }
     return;
   }
-  names_.settle(call.thread);
+  effects_.settle(call.thread);
   const auto known = call.is_foreign ? known_.end() : known_.find(call.number);
   if (known == known_.end()) {
     refuse(call, *who);
@@ -343,22 +308,26 @@ void Watch::judge(const Notification& call) {
   const SyscallRow& row = *known->second.row;
   CallSeen seen{.role = who->role, .call = row.name, .object = {}};
   if (known->second.needs_object) {
-    seen.object = object_of(call, row);
+    seen.object = effects_.object_of(call, row);
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
     seen.k = ++counts_[before * 31 + hash_of(seen.object)];
   }
-  const StoppedCall stopped{.call = call,
-                            .row = row,
-                            .who = *who,
-                            .seen = seen,
-                            .is_own_name = !striker_.is_at(row.name) || names_.is_own(seen.object)};
+  const StoppedCall stopped{
+      .call = call,
+      .row = row,
+      .who = *who,
+      .seen = seen,
+      .is_own_name = !striker_.is_at(row.name) || effects_.is_own(seen.object)};
   const std::vector<std::size_t> faults = striker_.due(stopped);
   if (!faults.empty() && !notifier_->is_waiting(call.id)) {
     note_taken_back(call);  // What was read may be of another process with this number.
     return;
   }
   if (std::ranges::all_of(faults, [this](auto each) { return striker_.lets_be_made(each); })) {
-    note_effect(call, row, seen, *who);
+    if (row.effect == Effect::ends) {
+      roles_->ends(who->process);
+    }
+    effects_.note(call, row, seen, *who);
   }
   if (options_.wants_calls) {
     watched_.calls.push_back(seen);
@@ -370,47 +339,6 @@ void Watch::judge(const Notification& call) {
   }
 }
 
-/// What the call does if it succeeds.
-void Watch::note_effect(const Notification& call,
-                        const SyscallRow& row,
-                        const CallSeen& seen,
-                        ProcessSeen& who) {
-  switch (row.effect) {
-    case Effect::makes_sysv:
-      sysv_makers_[std::string(row.name.substr(0, 3))] = fmt::format("{}/{}", seen.role, row.name);
-      break;
-    case Effect::ends:
-      roles_->ends(who.process);
-      break;
-    case Effect::moves_root:
-      other_roots_ = true;
-      if (row.first.path < 0) {
-        note_blind(fmt::format("{} ({}) calls {}: names in a mount namespace of its own",
-                               who.role,
-                               who.title,
-                               row.name));
-      }
-      break;
-    case Effect::runs:
-      who.is_title_old = true;
-      if (const auto rights = lost_rights_of(call, row)) {
-        note_blind(fmt::format("{} runs {}, without its {} rights",
-                               seen.role,
-                               path_at(call, row.first, other_roots_).value_or(""),
-                               *rights));
-      }
-      break;
-    default:
-      note_names(call, row, seen);
-  }
-}
-
-void Watch::note_blind(std::string what) {
-  if (std::ranges::find(watched_.blind, what) == watched_.blind.end()) {
-    watched_.blind.push_back(std::move(what));
-  }
-}
-
 /// What nobody may have who is watched. A kernel that has no such thing says the same.
 void Watch::refuse(const Notification& call, const ProcessSeen& who) {
   const bool is_ring = call.number == SYS_io_uring_setup;
@@ -418,68 +346,18 @@ void Watch::refuse(const Notification& call, const ProcessSeen& who) {
       call.is_foreign ? "made a call of another kind, as 32-bit programs do: ENOSYS"
       : is_ring       ? "asked for io_uring, whose calls nobody would see: ENOSYS"
                       : "asked to watch others by seccomp notification itself, as we do: EBUSY";
-  note_blind(fmt::format("{} ({}) {}", who.role, who.title, what));
+  effects_.note_blind(fmt::format("{} ({}) {}", who.role, who.title, what));
   notifier_->fail(call.id, call.is_foreign || is_ring ? ENOSYS : EBUSY);
-}
-
-void Watch::note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen) {
-  const auto maker = [&] {
-    return fmt::format("{}/{}({})#{}", seen.role, seen.call, pattern_of(seen.object), seen.k);
-  };
-  const auto argument = [&](int at) { return call.arguments[static_cast<std::size_t>(at)]; };
-  if (row.effect == Effect::removes) {
-    names_.removes(call.thread, seen.object);
-    return;
-  }
-  if (row.effect == Effect::moves) {
-    // Two names that change places are both there afterwards.
-    const bool is_exchange = row.name == "renameat2" && (argument(4) & RENAME_EXCHANGE) != 0;
-    const auto to = is_exchange ? std::nullopt : name_at(call, row.second);
-    if (to) {
-      names_.moves(call.thread, seen.object, *to, maker);
-    }
-    return;
-  }
-  if (row.effect == Effect::opens) {
-    const std::uint64_t given = argument(row.flags);
-    const std::uint64_t flags = row.flags_are_far ? word_at(call.thread, given) : given;
-    if ((flags & O_CREAT) == 0 || (flags & O_TMPFILE) == O_TMPFILE) {
-      return;
-    }
-  } else if (row.effect != Effect::makes) {
-    return;
-  }
-  const auto path = row.second.path >= 0 ? name_at(call, row.second) : std::optional(seen.object);
-  if (path && !path->empty()) {
-    names_.makes(call.thread, *path, maker);
-  }
-}
-
-/// What is there now, and was not before; of what others make at the same time, the kernel says
-/// only for shared memory who has made it.
-void Watch::note_sysv() {
-  for (const auto& [name, process] : sysv_objects()) {
-    const auto maker = sysv_makers_.find(name.substr(0, 3));
-    const bool is_ours =
-        process == 0 || std::ranges::find(watched_.processes, process, &ProcessSeen::process) !=
-                            watched_.processes.end();
-    if (!sysv_before_.contains(name) && maker != sysv_makers_.end() && is_ours) {
-      watched_.leftovers.push_back({.path = name, .kind = "System V", .maker = maker->second});
-    }
-  }
 }
 
 void Watch::finish() {
   striker_.clean_up();
   watched_.processes = roles_->all();
   watched_.seconds = seconds_now() - began_at_;
-  watched_.leftovers = names_.leftovers();
-  if (const mode_t ours = ::umask(0); ::umask(ours), (ours & S_IWOTH) != 0) {
-    watched_.open_to_others = names_.open_to_others();
-  }
-  if (!sysv_makers_.empty()) {
-    note_sysv();
-  }
+  watched_.leftovers = effects_.leftovers(watched_.processes);
+  watched_.open_to_others = effects_.open_to_others();
+  watched_.blind = effects_.blind();
+  watched_.unread = effects_.unread();
   watched_.struck = striker_.struck();
   watched_.reasons = striker_.reasons();
   // Who was killed could not end its call; nobody can say of which of the dead each one was.
