@@ -1,8 +1,6 @@
 #include "harness/cli/command_line.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <sstream>
 #include <string_view>
 #include <tuple>
@@ -12,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "harness/cli/names.hpp"
+#include "harness/cli/option_kinds.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/explore/campaign.hpp"
 #include "harness/mutant/hunter.hpp"
 
@@ -25,29 +25,6 @@ constexpr std::string_view codes =
 constexpr int fd_most = 1 << 20;
 constexpr int mutants_drawn_most = 10000;
 constexpr double least_share = 0.001;
-
-/// Refuses what is no number above 0.
-CLI::Validator above_zero() {
-  return {[](const std::string& text) {
-            double number = 0;
-            const bool good =
-                CLI::detail::lexical_cast(text, number) && std::isfinite(number) && number > 0;
-            return good ? std::string() : text + " is not a number above 0";
-          },
-          "NUMBER > 0"};
-}
-
-/// Refuses what is no whole number from 0 on; the parser itself lets -1 pass for a very big one.
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            std::uint64_t number = 0;
-            const char* const end = text.data() + text.size();
-            const auto [at, error] = std::from_chars(text.data(), end, number);
-            const bool good = error == std::errc{} && at == end;
-            return good ? std::string() : text + " is not a whole number, 0 or more";
-          },
-          "NUMBER"};
-}
 
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   CLI::App* verb = app.add_subcommand(
@@ -182,107 +159,6 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   verb->add_option("--ambient", options.ambient, "In which kind of processes; the gate lists them")
       ->type_name("NAME");
   verb->add_flag("--trace", options.trace, "Print every call, and the probes that were seen");
-  return verb;
-}
-
-/// An option whose values are all taken, one each time it is given.
-CLI::Option* repeatable(CLI::Option* option, const std::string& type) {
-  return option->type_name(type)->expected(1)->take_all()->allow_extra_args(false);
-}
-
-/// What happens to the program that is run, and in what world.
-void add_world(CLI::App& verb, RunVerbOptions& options) {
-  repeatable(verb.add_option("--fault",
-                             options.faults,
-                             "A fault, as 'child.1/openat(/dev/shm/*)#3 fail ENOSPC', or as strace "
-                             "injects it; may be repeated. #3-5 are three, #3- all from there on. "
-                             "Ends: fail ERROR, shorten, kill, kill_after, kill_amid, kill_tree, "
-                             "pause, stop, outsider unlinks|truncates|replaces|takes_rights|"
-                             "plants_link"),
-             "TEXT");
-  verb.add_flag("--unlikely",
-                options.unlikely,
-                "Errors that no kernel gives for such a call, at such a place, strike as well");
-  repeatable(verb.add_option("--private",
-                             options.private_folders,
-                             "A folder that it has for itself, empty: /dev/shm; or /tmp=64k, which "
-                             "is full after so many bytes, or /tmp=64k,10 after so many names, "
-                             "too; or ipc, an IPC namespace; may be repeated"),
-             "FOLDER");
-  repeatable(verb.add_option("--limit",
-                             options.limits,
-                             "A limit of each of its processes, as nofile=64 or fsize=1m; may be "
-                             "repeated"),
-             "NAME=N");
-  verb.add_option("--setup", options.setup, "A shell's command that is run before, each time")
-      ->type_name("COMMAND");
-}
-
-/// What is expected of it.
-void add_judges(CLI::App& verb, RunVerbOptions& options) {
-  repeatable(verb.add_option("--allow", options.allowed, "Names that may stay; may be repeated"),
-             "GLOB");
-  repeatable(
-      verb.add_option("--open", options.open, "Names that anybody may write to; may be repeated"),
-      "GLOB");
-  verb.add_option("--check",
-                  options.check,
-                  "A shell's command that is run afterwards; if it fails, what it says is found")
-      ->type_name("COMMAND");
-  verb.add_option("--recover",
-                  options.recover,
-                  "A shell's command that may remove what was left behind, as a next start does")
-      ->type_name("COMMAND");
-  repeatable(verb.add_option("--expect-exit",
-                             options.expected_exits,
-                             "How it may end; may be repeated. Not given: 0, and with faults "
-                             "anything but a crash"),
-             "CODE")
-      ->check(CLI::Range(0, 255));
-  verb.add_option("--grace",
-                  options.grace,
-                  "Seconds that its other processes may live after the first one has ended")
-      ->check(above_zero())
-      ->capture_default_str();
-  verb.add_option("--timeout",
-                  options.timeout,
-                  "Seconds that it may take. Not given: as long as one of its threads goes on, or "
-                  "may hear from somebody else")
-      ->check(above_zero());
-  verb.add_option("--slowdown",
-                  options.slowdown,
-                  "It may take so many times as long as a run without faults, which is made first; "
-                  "and a second at least")
-      ->check(above_zero())
-      ->excludes("--timeout");
-}
-
-CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
-  CLI::App* verb = app.add_subcommand(
-      "run",
-      "Any program, watched from outside: which names its processes make and leave behind, with "
-      "faults at its system calls. Exit 1 if something stays, hangs, crashes, or is not as it was "
-      "asked for, 2 if the program itself fails, 3 if a fault does not strike");
-  CLI::Option* doctor = verb->add_flag(
-      "--doctor", options.doctor, "Only try what works on this machine, and say what is lost");
-  CLI::Option* calls = verb->add_flag(
-      "--calls", options.calls, "Only list the calls that faults can be at, and their errors");
-  verb->add_option("command", options.command, "The program and its arguments, behind --");
-  add_world(*verb, options);
-  add_judges(*verb, options);
-  verb->add_flag("--list", options.list, "Print its processes and every call that was seen");
-  verb->add_option("--repeat", options.repeat, "How often it is run, until something is wrong")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
-      ->capture_default_str();
-  verb->add_option("--json", options.json, "Report for programs, as JSON; - is standard output")
-      ->type_name("FILE");
-  for (CLI::Option* each : verb->get_options()) {
-    if (each != doctor && each != calls && each->get_name() != "--help") {
-      doctor->excludes(each);
-      calls->excludes(each);
-    }
-  }
-  doctor->excludes(calls);
   return verb;
 }
 
