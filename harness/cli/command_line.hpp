@@ -97,6 +97,9 @@ struct RunVerbOptions {
   std::vector<std::string> limits;
   std::vector<int> expected_exits;
   std::string setup;  ///< Commands of a shell
+  std::string ready;
+  std::string work;
+  std::uint64_t rounds = 1;  ///< of the work
   std::string check;
   std::string recover;
   bool list = false;

@@ -95,6 +95,7 @@ class Run {
     watch_.takes_unlikely = options_.unlikely;
     watch_.wants_calls = options_.list;
     watch_.grace = milliseconds_of(options_.grace);
+    watch_.server = {.ready = options_.ready, .work = options_.work, .rounds = options_.rounds};
     if (options_.timeout > 0) {
       watch_.time_limit = milliseconds_of(options_.timeout);
     }
@@ -183,6 +184,9 @@ class Run {
                      .left = {},
                      .open = {},
                      .failures = {}};
+    if (const auto& failed = report.watched.work_failure; failed && !report.has_struck()) {
+      report.failures.push_back(*failed);
+    }
     note(report, "--check", options_.check);
     note(report, "--recover", options_.recover);
     std::ranges::copy_if(

@@ -33,6 +33,26 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
       ->type_name("COMMAND");
 }
 
+/// Of a server.
+void add_work(CLI::App& verb, RunVerbOptions& options) {
+  verb.add_option("--ready",
+                  options.ready,
+                  "A shell's command that fails until the program, a server, is ready")
+      ->type_name("COMMAND");
+  CLI::Option* work =
+      verb.add_option("--work",
+                      options.work,
+                      "A shell's command that gives a server its work when it is ready. Then the "
+                      "server is told to end by SIGTERM")
+          ->type_name("COMMAND");
+  verb.add_option("--rounds",
+                  options.rounds,
+                  "How often it gets its work; from 8 on, what it has more of after each round is "
+                  "found")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
+      ->needs(work);
+}
+
 /// What is expected of it.
 void add_judges(CLI::App& verb, RunVerbOptions& options) {
   repeatable(verb.add_option("--allow", options.allowed, "Names that may stay; may be repeated"),
@@ -86,6 +106,7 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
       "--calls", options.calls, "Only list the calls that faults can be at, and their errors");
   verb->add_option("command", options.command, "The program and its arguments, behind --");
   add_world(*verb, options);
+  add_work(*verb, options);
   add_judges(*verb, options);
   verb->add_flag("--list", options.list, "Print its processes and every call that was seen");
   verb->add_option("--repeat", options.repeat, "How often it is run, until something is wrong")

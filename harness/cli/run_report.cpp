@@ -77,7 +77,9 @@ bool RunReport::has_struck() const {
 
 bool RunReport::ends_as_expected() const {
   if (options.expected_exits.empty()) {
-    return watched.root == os::ChildExit{};
+    const bool by_our_signal = watched.told_to_end && watched.root.killed &&
+                               warden::name_of_signal(watched.root.code) == "TERM";
+    return watched.root == os::ChildExit{} || by_our_signal;
   }
   return !watched.root.killed && std::ranges::find(options.expected_exits, watched.root.code) !=
                                      options.expected_exits.end();
@@ -98,6 +100,7 @@ std::string RunReport::findings() const {
   add(open.size(), "open to others");
   add(watched.stayed.size(), "stayed");
   add(watched.crashes.size(), "crashed");
+  add(watched.growing.size(), "growing");
   add(failures.size(), "failed");
   const bool is_asked = has_struck() && !options.expected_exits.empty();
   if (is_asked && !ends_as_expected() && !watched.root_was_killed) {
@@ -156,6 +159,9 @@ std::string RunReport::command_again() const {
   std::ranges::for_each(options.allowed, std::bind_front(add, "--allow"));
   std::ranges::for_each(options.open, std::bind_front(add, "--open"));
   add("--setup", options.setup);
+  add("--ready", options.ready);
+  add("--work", options.work);
+  text += options.rounds > 1 ? fmt::format(" --rounds {}", options.rounds) : "";
   add("--check", options.check);
   add("--recover", options.recover);
   for (const int code : options.expected_exits) {
@@ -206,9 +212,17 @@ std::string RunReport::to_text() const {
                         each.maker);
   }
   for (const auto& each : watched.stayed) {
-    text += line_of(each, options.grace, !watched.interrupted);
+    text += line_of(each, options.grace, !watched.interrupted && !watched.told_to_end);
   }
   text += lines_of("HANGS", watched.hung);
+  for (const auto& each : watched.growing) {
+    text += fmt::format("GROWS          {}: {} {}, and {} some rounds later, {:.2f} each round\n",
+                        each.role,
+                        each.from,
+                        each.what,
+                        each.to,
+                        each.each_round);
+  }
   for (const auto& each : watched.crashes) {
     text +=
         fmt::format("CRASHED        {}: SIG{}\n", each.role, warden::name_of_signal(each.signal));
@@ -269,6 +283,13 @@ void add_findings(Json& json, const RunReport& report) {
             {"call", each.waiting.call},
             {"object", each.waiting.object},
             {"inside", each.waiting.inside}};
+  });
+  json["grows"] = list_of(watched.growing, [](const auto& each) -> Json {
+    return {{"role", each.role},
+            {"what", each.what},
+            {"from", each.from},
+            {"to", each.to},
+            {"each_round", each.each_round}};
   });
   json["crashes"] = list_of(watched.crashes, [](const auto& each) -> Json {
     return {{"role", each.role}, {"signal", warden::name_of_signal(each.signal)}};

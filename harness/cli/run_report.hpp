@@ -29,6 +29,7 @@ struct RunReport {
   std::uint64_t perturbed_runs = 0;  ///< And those that were not
 
   Exit exit() const;
+  bool has_struck() const;
   std::string verdict() const;
   /// Lines for people; the last one is the verdict.
   std::string to_text() const;
@@ -36,7 +37,6 @@ struct RunReport {
 
  private:
   bool all_struck() const;
-  bool has_struck() const;
   bool ends_as_expected() const;
   /// Before any fault: nobody can say what one would do to it.
   bool fails_by_itself() const;

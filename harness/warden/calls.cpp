@@ -156,6 +156,45 @@ int execve_in_a_thread(const std::string& folder) {
   return errno;
 }
 
+int socket_at(const std::string& folder, bool serves) {
+  const int file = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = folder + "/socket";
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const auto* const name = static_cast<const sockaddr*>(static_cast<const void*>(&address));
+  const int done =
+      serves ? ::bind(file, name, sizeof address) : ::connect(file, name, sizeof address);
+  return done == 0 ? file : -1;
+}
+
+/// A server, up to a SIGTERM. It keeps the descriptors of who asks with a 'k'.
+int serve(const std::string& folder) {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};  // Without SA_RESTART
+  ::sigaction(SIGTERM, &action, nullptr);
+  const int file = socket_at(folder, true);
+  if (file < 0 || ::listen(file, 1) != 0) {
+    return errno;
+  }
+  for (int client = 0; (client = ::accept(file, nullptr, nullptr)) >= 0;) {
+    char byte = 0;
+    if (::read(client, &byte, 1) != 1 || ::write(client, &byte, 1) != 1) {
+      return EIO;
+    }
+    if (byte != 'k') {
+      ::close(client);
+    }
+  }
+  return ::unlink((folder + "/socket").c_str());
+}
+
+int ask(const std::string& folder, char byte) {
+  const int file = socket_at(folder, false);
+  const bool answered = ::write(file, &byte, 1) == 1 && ::read(file, &byte, 1) == 1;
+  return answered ? 0 : 1;
+}
+
 /// What nobody may have who is watched.
 int call_of_watchers(const std::string& name) {
   std::array<char, 256> none{};
@@ -344,6 +383,10 @@ int call(const std::string& name, const std::string& folder) {
     return raw(SYS_writev, file, &vector, 1);
   if (name == "flock among threads")
     return flock_among_threads(folder);
+  if (name == "serve")
+    return serve(folder);
+  if (name == "ask" || name == "ask and stay")
+    return ask(folder, name == "ask" ? 'a' : 'k');
   if (name == "execve in a thread")
     return execve_in_a_thread(folder);
   const int error = call_of_streams(name, folder);

@@ -65,6 +65,7 @@ class Watch {
   std::set<int> numbers() const;
   void follow();
   void look_around();
+  void tend(double now);
   void look_for_hang(double now);
   void look_for_rest(const std::vector<int>& processes, double now);
   std::vector<Hung> told(std::vector<Waiting> waiting) const;
@@ -82,6 +83,8 @@ class Watch {
   void finish();
 
   const WatchOptions& options_;
+  Attendant attendant_;
+  RoundsSeen rounds_;
   Launch launch_;
   std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<RolesOfTree> roles_;
@@ -121,6 +124,10 @@ Status Watch::start() {
   LASTREF_TRY(filter, filter_of(numbers()));
   // Whose parent ends becomes ours, and not a stranger's.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  if (options_.server.is_wanted()) {
+    LASTREF_CHECK(attendant_.start(options_.server));
+    strangers_.push_back(attendant_.process());
+  }
   LASTREF_CHECK(launch_.start(options_.command, filter, options_.limits));
   root_ = launch_.root();
   notifier_ = std::make_unique<Notifier>(launch_.listener());
@@ -172,6 +179,7 @@ void Watch::look_around() {
       ::kill(root_, signal);
     }
   }
+  tend(now);
   look_for_hang(now);
   if (root_ended_ && !ended_at_) {
     ended_at_ = now;
@@ -184,6 +192,21 @@ void Watch::look_around() {
     note_stayed();
   }
   kill_descendants(strangers_);
+}
+
+void Watch::tend(double now) {
+  const auto says = attendant_.is_there() ? attendant_.hear() : Attendant::Says::nothing;
+  if (says == Attendant::Says::round_is_over) {
+    for (const int process : ours()) {
+      rounds_.note(roles_->role_of(process), process);
+    }
+    rounds_.end_round();
+    attendant_.go_on();
+  } else if (says == Attendant::Says::all_is_done && !root_ended_) {
+    watched_.told_to_end = true;
+    ended_at_ = ended_at_.value_or(now);
+    ::kill(root_, SIGTERM);
+  }
 }
 
 void Watch::look_for_hang(double now) {
@@ -358,6 +381,16 @@ void Watch::finish() {
   watched_.open_to_others = effects_.open_to_others();
   watched_.blind = effects_.blind();
   watched_.unread = effects_.unread();
+  watched_.growing = rounds_.growing();
+  watched_.work_failure = attendant_.failure();
+  if (attendant_.is_there() && !attendant_.is_done()) {
+    const bool has_work = !options_.server.work.empty();
+    watched_.work_failure =
+        CommandFailure{.option = has_work ? "--work" : "--ready",
+                       .command = has_work ? options_.server.work : options_.server.ready,
+                       .how = "the program ended before all was done",
+                       .output = {}};
+  }
   watched_.struck = striker_.struck();
   watched_.reasons = striker_.reasons();
   // Who was killed could not end its call; nobody can say of which of the dead each one was.

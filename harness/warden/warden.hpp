@@ -18,12 +18,15 @@
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
 
+#include "harness/warden/attendant.hpp"
+#include "harness/warden/growth.hpp"
 #include "harness/warden/launch.hpp"
 #include "harness/warden/names_ledger.hpp"
 #include "harness/warden/roles_of_tree.hpp"
 #include "harness/warden/stillness.hpp"
 #include "harness/warden/striker.hpp"
 #include "harness/warden/tree_fault.hpp"
+#include "harness/warden/user_command.hpp"
 
 namespace lastref::harness::warden {
 
@@ -47,6 +50,8 @@ struct WatchOptions {
   /// Asked now and then: the signal by which somebody wants it to end now; 0: nobody does. What a
   /// terminal has not sent to the program itself, it gets from us, and the grace to end by itself.
   std::function<int()> interrupted_by = [] { return 0; };
+  /// If it is a server: what others ask of it. Then it is told to end, by SIGTERM.
+  ServerWork server = {};
   /// Told once, when all threads have waited in the same way for 30 s: it is no hang, or nobody can
   /// be sure.
   std::function<void(const std::vector<Hung>&)> tell_rest = [](const std::vector<Hung>&) {};
@@ -72,9 +77,12 @@ struct Watched {
   std::vector<Leftover> leftovers;
   /// What anybody could write to, though our umask keeps others from that.
   std::vector<Leftover> open_to_others;
-  std::vector<Stayed> stayed;          ///< Lived longer than they may, and were killed.
-  std::vector<Hung> hung;              ///< Nobody would have gone on; all were killed.
-  bool is_too_long = false;            ///< The time limit was over, and all were killed.
+  std::vector<Stayed> stayed;                  ///< Lived longer than they may, and were killed.
+  std::vector<Hung> hung;                      ///< Nobody would have gone on; all were killed.
+  bool is_too_long = false;                    ///< The time limit was over, and all were killed.
+  std::vector<Growth> growing;                 ///< From one round of a server's work to the next
+  std::optional<CommandFailure> work_failure;  ///< Of what gives a server its work
+  bool told_to_end = false;                    ///< A server, when its work was done or had failed
   std::vector<Crash> crashes;          ///< Of the root, and of those whose parents had ended
   std::vector<bool> struck;            ///< One a fault
   std::vector<std::string> reasons;    ///< One a fault: why it would not strike, if there was one

@@ -93,8 +93,12 @@ class Bounds {
     expect(options.timeout == 0 || is_time(options.timeout), "a limit of time is one");
     expect(options.slowdown == 0 || is_time(options.slowdown), "so is a factor");
     expect(options.repeat > 0, "it is run");
-    for (const std::string* said :
-         {&options.json, &options.setup, &options.check, &options.recover}) {
+    for (const std::string* said : {&options.json,
+                                    &options.setup,
+                                    &options.ready,
+                                    &options.work,
+                                    &options.check,
+                                    &options.recover}) {
       expect_said(*said);
     }
     for (const auto* words : {&options.command,

@@ -1,0 +1,52 @@
+#include "harness/warden/growth.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "harness/warden/peek.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+std::size_t lines_of(const std::string& path) {
+  std::ifstream file(path);
+  return static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
+}
+
+}  // namespace
+
+void RoundsSeen::note(const std::string& role, int process) {
+  sizes_[{role, "descriptors"}].push_back(descriptors_of(process).size());
+  sizes_[{role, "maps"}].push_back(lines_of(fmt::format("/proc/{}/maps", process)));
+}
+
+std::vector<Growth> RoundsSeen::growing() const {
+  std::vector<Growth> all;
+  if (rounds_ < rounds_least) {
+    return all;
+  }
+  for (const auto& [key, sizes] : sizes_) {
+    if (sizes.size() != rounds_) {
+      continue;
+    }
+    const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(rounds_ / 4);
+    const auto third = (sizes.end() - first) / 3;
+    if (*std::max_element(first, first + third) <
+        *std::min_element(sizes.end() - third, sizes.end())) {
+      all.push_back(
+          {.role = key.first,
+           .what = std::string(key.second),
+           .from = *first,
+           .to = sizes.back(),
+           .each_round = (static_cast<double>(sizes.back()) - static_cast<double>(*first)) /
+                         static_cast<double>(sizes.end() - first - 1)});
+    }
+  }
+  return all;
+}
+
+}  // namespace lastref::harness::warden
