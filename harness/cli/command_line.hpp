@@ -96,7 +96,8 @@ struct RunVerbOptions {
   std::vector<std::string> private_folders;
   std::vector<std::string> limits;
   std::vector<int> expected_exits;
-  std::string setup;  ///< Commands of a shell
+  std::vector<std::string> also;  ///< Calls to watch as well
+  std::string setup;              ///< Commands of a shell
   std::string ready;
   std::string work;
   std::uint64_t rounds = 1;  ///< of the work

@@ -65,7 +65,7 @@ class Run {
         give(*report);
         return;
       }
-      std::cerr << fmt::format("run {} of {}: clean\n", run, options_.repeat) << std::flush;
+      tell_progress(run);
     }
   }
 
@@ -86,6 +86,15 @@ class Run {
     return true;
   }
 
+  /// Once a second.
+  void tell_progress(std::uint64_t run) {
+    const auto now = std::chrono::steady_clock::now();
+    if (run == 1 || now - told_at_ >= std::chrono::seconds(1)) {
+      told_at_ = now;
+      std::cerr << fmt::format("run {} of {}: clean\n", run, options_.repeat) << std::flush;
+    }
+  }
+
   bool read_options() {
     if (options_.command.empty()) {
       invocation_.refuse("run: which program? It stands behind --");
@@ -94,6 +103,7 @@ class Run {
     watch_.command = options_.command;
     watch_.takes_unlikely = options_.unlikely;
     watch_.wants_calls = options_.list;
+    watch_.also = options_.also;
     watch_.grace = milliseconds_of(options_.grace);
     watch_.server = {.ready = options_.ready, .work = options_.work, .rounds = options_.rounds};
     if (options_.timeout > 0) {
@@ -105,6 +115,12 @@ class Run {
                 << "nothing has moved for 30 s; --timeout gives it an end\n"
                 << std::flush;
     };
+    for (const std::string& call : options_.also) {
+      if (warden::syscall_named(call) == nullptr) {
+        invocation_.refuse(fmt::format("--also: no call \"{}\"; --calls lists all", call));
+        return false;
+      }
+    }
     return read_all("--fault", options_.faults, warden::parse_tree_fault, watch_.faults) &&
            are_likely() &&
            read_all(
@@ -174,8 +190,9 @@ class Run {
     }
     auto watched = warden::watch(watch_);
     if (!watched) {
-      invocation_.refuse(
-          fmt::format("run: {}; see lastref run --doctor", describe(watched.error())));
+      const bool is_ours = watched.error().subject != watch_.command.front();
+      invocation_.refuse(fmt::format(
+          "run: {}{}", describe(watched.error()), is_ours ? "; see lastref run --doctor" : ""));
       return std::nullopt;
     }
     RunReport report{.options = options_,
@@ -192,7 +209,8 @@ class Run {
     std::ranges::copy_if(
         report.watched.leftovers, std::back_inserter(report.left), [this](const auto& each) {
           // What the next start removes was not left for ever.
-          return warden::is_there(each.path) && !is_allowed(options_.allowed, each);
+          return (options_.recover.empty() || warden::is_there(each.path)) &&
+                 !is_allowed(options_.allowed, each);
         });
     std::ranges::copy_if(report.watched.open_to_others,
                          std::back_inserter(report.open),
@@ -239,6 +257,7 @@ class Run {
   Target json_;
   warden::WatchOptions watch_;
   std::vector<warden::PrivateFolder> folders_;
+  std::chrono::steady_clock::time_point told_at_;
 };
 
 void say_what_works(Invocation& invocation) {

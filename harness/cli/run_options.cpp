@@ -15,6 +15,11 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
                              "pause, stop, outsider unlinks|truncates|replaces|takes_rights|"
                              "plants_link"),
              "TEXT");
+  repeatable(verb.add_option("--also",
+                             options.also,
+                             "A call that is watched only if it is asked for, as write; may be "
+                             "repeated"),
+             "CALL");
   verb.add_flag("--unlikely",
                 options.unlikely,
                 "Errors that no kernel gives for such a call, at such a place, strike as well");

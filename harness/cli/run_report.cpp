@@ -17,7 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string how_it_ended(const os::ChildExit& root) {
-  return fmt::format("{} {}", root.killed ? "killed by signal" : "exit", root.code);
+  return root.killed ? "SIG" + warden::name_of_signal(root.code)
+                     : fmt::format("exit {}", root.code);
 }
 
 std::string how_it_waits(const warden::Waiting& waiting) {
@@ -33,7 +34,7 @@ std::string line_of(const warden::Stayed& each, double grace, bool root_ended) {
                                  each.who.title,
                                  grace,
                                  root_ended ? "the root had ended" : "it was told to end",
-                                 each.is_zombie ? ", a zombie" : "");
+                                 each.is_zombie ? ", a zombie" : "; we have killed it");
   for (const std::string& lock : each.locks) {
     text += ", holds a lock of " + lock;
   }
@@ -56,11 +57,12 @@ std::string line_of(const warden::CommandFailure& each) {
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all) {
   std::string text;
   for (const auto& [role, waiting] : all) {
-    text += fmt::format("{:<14} {} (thread {}) in {}{}{}\n",
+    text += fmt::format("{:<14} {} (thread {}) {}{}{}{}\n",
                         word,
                         role,
                         waiting.thread,
-                        waiting.call,
+                        waiting.call == "none" ? "runs" : "in ",
+                        waiting.call == "none" ? "" : waiting.call,
                         waiting.object.empty() ? "" : "(" + waiting.object + ")",
                         how_it_waits(waiting));
   }
@@ -81,8 +83,9 @@ bool RunReport::ends_as_expected() const {
                                warden::name_of_signal(watched.root.code) == "TERM";
     return watched.root == os::ChildExit{} || by_our_signal;
   }
-  return !watched.root.killed && std::ranges::find(options.expected_exits, watched.root.code) !=
-                                     options.expected_exits.end();
+  constexpr int by_signal = 128;  // As shells tell it
+  const int code = watched.root.code + (watched.root.killed ? by_signal : 0);
+  return std::ranges::find(options.expected_exits, code) != options.expected_exits.end();
 }
 
 bool RunReport::fails_by_itself() const {
@@ -107,7 +110,7 @@ std::string RunReport::findings() const {
     text += fmt::format(
         "{}{}, which was not expected", text.empty() ? "" : ", ", how_it_ended(watched.root));
   }
-  if (!watched.hung.empty() || watched.is_too_long) {
+  if (watched.is_too_long || (!watched.hung.empty() && !watched.interrupted)) {
     text += fmt::format(
         "{}{}", text.empty() ? "" : ", ", watched.is_too_long ? "it takes too long" : "it hangs");
   }
@@ -118,11 +121,11 @@ Exit RunReport::exit() const {
   if (watched.interrupted || watched.perturbed > 0) {
     return Exit::incomplete;
   }
-  if (fails_by_itself()) {
-    return Exit::unusable;
-  }
   if (!findings().empty()) {
     return Exit::violation;
+  }
+  if (fails_by_itself()) {
+    return Exit::unusable;
   }
   return all_struck() ? Exit::clean : Exit::incomplete;
 }
@@ -134,11 +137,15 @@ std::string RunReport::verdict() const {
   if (watched.perturbed > 0) {
     return "not judged: signals took back calls that waited for us, each time";
   }
-  if (fails_by_itself()) {
-    return fmt::format("the program fails by itself, with {}", how_it_ended(watched.root));
-  }
+  const std::string failure =
+      fails_by_itself()
+          ? fmt::format("the program fails by itself, with {}", how_it_ended(watched.root))
+          : "";
   if (std::string found = findings(); !found.empty()) {
-    return found;
+    return failure.empty() ? found : found + "; " + failure;
+  }
+  if (!failure.empty()) {
+    return failure;
   }
   return all_struck() ? "clean" : "incomplete: a fault did not strike";
 }
@@ -154,6 +161,7 @@ std::string RunReport::command_again() const {
     add("--fault", warden::to_text(fault));
   }
   text += options.unlikely ? " --unlikely" : "";
+  std::ranges::for_each(options.also, std::bind_front(add, "--also"));
   std::ranges::for_each(options.private_folders, std::bind_front(add, "--private"));
   std::ranges::for_each(options.limits, std::bind_front(add, "--limit"));
   std::ranges::for_each(options.allowed, std::bind_front(add, "--allow"));
@@ -182,7 +190,7 @@ std::string RunReport::to_text() const {
   std::string text;
   if (options.list) {
     for (const auto& each : watched.processes) {
-      text += fmt::format("process {:<16} {}\n", each.role, each.title);
+      text += fmt::format("process {:<16} {:<16} {}\n", each.role, each.title, each.words);
     }
     for (const warden::Point& each : points.all) {
       text += fmt::format("call    {}\n", each.to_text());
@@ -196,10 +204,10 @@ std::string RunReport::to_text() const {
   }
   for (std::size_t at = 0; at < watched.struck.size(); ++at) {
     const std::string& reason = watched.reasons[at];
-    text += fmt::format("{} {}{}\n",
-                        watched.struck[at] ? "STRUCK        " : "DID NOT STRIKE",
-                        warden::to_text(faults[at]),
-                        watched.struck[at] || reason.empty() ? "" : ": " + reason);
+    const std::string what = warden::to_text(faults[at]);
+    text += watched.struck[at]
+                ? fmt::format("STRUCK         {}, at {}\n", what, watched.struck_at[at])
+                : fmt::format("DID NOT STRIKE {}{}\n", what, reason.empty() ? "" : ": " + reason);
   }
   for (const auto& each : left) {
     text += fmt::format(
@@ -214,7 +222,13 @@ std::string RunReport::to_text() const {
   for (const auto& each : watched.stayed) {
     text += line_of(each, options.grace, !watched.interrupted && !watched.told_to_end);
   }
-  text += lines_of("HANGS", watched.hung);
+  if (!watched.stayed.empty() && !left.empty()) {
+    text += "               who stayed may have wanted to remove it: --grace gives more time\n";
+  }
+  text += lines_of(watched.interrupted   ? "RESTED"
+                   : watched.is_too_long ? "TOO LONG"
+                                         : "HANGS",
+                   watched.hung);
   for (const auto& each : watched.growing) {
     text += fmt::format("GROWS          {}: {} {}, and {} some rounds later, {:.2f} each round\n",
                         each.role,
@@ -243,8 +257,11 @@ std::string RunReport::to_text() const {
                       watched.perturbed,
                       how_it_ended(watched.root));
   if (runs > 1 || perturbed_runs > 0) {
-    text +=
-        fmt::format("{} runs, and {} perturbed ones that were not judged\n", runs, perturbed_runs);
+    text += fmt::format(
+        "{} runs{}\n",
+        runs,
+        perturbed_runs > 0 ? fmt::format("; {} more were perturbed, and made again", perturbed_runs)
+                           : "");
   }
   if (exit() != Exit::clean) {
     text += "repeat: " + command_again() + "\n";
@@ -322,10 +339,11 @@ std::string RunReport::to_json() const {
   for (std::size_t at = 0; at < watched.struck.size(); ++at) {
     json["faults"].push_back({{"fault", warden::to_text(faults[at])},
                               {"struck", bool(watched.struck[at])},
+                              {"at", watched.struck_at[at]},
                               {"reason", watched.reasons[at]}});
   }
   json["processes"] = list_of(watched.processes, [](const auto& each) -> Json {
-    return {{"role", each.role}, {"title", each.title}};
+    return {{"role", each.role}, {"title", each.title}, {"words", each.words}};
   });
   if (options.list) {
     json["calls"] = list_of(points.all, [](const auto& each) -> Json {

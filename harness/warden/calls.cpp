@@ -1,8 +1,10 @@
 // warden_calls: makes one system call, on names in a folder, and says in its exit code how it went:
 // 0, or errno. What the call needs is there before.
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <mqueue.h>
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/ipc.h>
@@ -13,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -143,6 +146,29 @@ int flock_among_threads(const std::string& folder) {
     each.join();
   }
   ::close(file);
+  return 0;
+}
+
+/// Makes and removes a name while a clock rings. If a call was taken back, it dies by a signal some
+/// calls later.
+int unlink_while_a_clock_rings(const std::string& folder) {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};  // Without SA_RESTART
+  ::sigaction(SIGALRM, &action, nullptr);
+  constexpr timeval often{.tv_sec = 0, .tv_usec = 100};
+  const itimerval time{.it_interval = often, .it_value = often};
+  constexpr itimerval never{};
+  ::setitimer(ITIMER_REAL, &time, nullptr);
+  const std::string path = folder + "/made";
+  for (int round = 0; round < 1000; ++round) {
+    if (::syscall(SYS_mkdir, path.c_str(), 0700) != 0 || ::syscall(SYS_rmdir, path.c_str()) != 0) {
+      ::setitimer(ITIMER_REAL, &never, nullptr);
+      for (int later = 0; later < 100; ++later) {
+        ::syscall(SYS_rmdir, path.c_str());
+      }
+      ::raise(SIGUSR1);
+    }
+  }
   return 0;
 }
 
@@ -381,6 +407,11 @@ int call(const std::string& name, const std::string& folder) {
     return raw(SYS_write, file, &byte, 1);
   if (name == "writev")
     return raw(SYS_writev, file, &vector, 1);
+  if (name == "unlink while a clock rings")
+    return unlink_while_a_clock_rings(folder);
+  if (name == "leave a queue")
+    return ::mq_open(("/" + std::to_string(::getpid())).c_str(), O_CREAT | O_EXCL, 0600, nullptr) <
+           0;
   if (name == "flock among threads")
     return flock_among_threads(folder);
   if (name == "serve")
@@ -393,7 +424,7 @@ int call(const std::string& name, const std::string& folder) {
   return error == unknown ? call_of_watchers(name) : error;
 }
 
-/// Waits for ever, or nearly: in select, poll, pause, a read of its standard input, or of a
+/// Waits for ever, or nearly: in select, poll, pause, for a word that other processes may change, a read of its standard input, or of a
 /// pipe that nobody else has.
 int rest(const std::string& how) {
   timeval long_time{.tv_sec = 1000, .tv_usec = 0};
@@ -407,6 +438,10 @@ int rest(const std::string& how) {
   if (how == "own pipe") {
     std::array<int, 2> ends{};
     return ::pipe(ends.data()) < 0 ? errno : errno_of(::syscall(SYS_read, ends[0], &byte, 1));
+  }
+  if (how == "futex") {
+    void* const word = ::mmap(nullptr, sizeof(int), PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return errno_of(::syscall(SYS_futex, word, FUTEX_WAIT, 0, nullptr, nullptr, 0));
   }
   if (how == "read")
     return errno_of(::syscall(SYS_read, STDIN_FILENO, &byte, 1));

@@ -70,7 +70,8 @@ bool can_watch() {
 }
 
 bool can_mount() {
-  return make_private({{.path = "/tmp", .size = {}}}).has_value();
+  // A working folder below it would be hidden.
+  return ::chdir("/") == 0 && make_private({{.path = "/tmp", .size = {}}}).has_value();
 }
 
 }  // namespace

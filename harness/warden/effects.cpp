@@ -37,7 +37,8 @@ void Effects::note(const Notification& call,
                    ProcessSeen& who) {
   switch (row.effect) {
     case Effect::makes_sysv:
-      sysv_makers_[std::string(row.name.substr(0, 3))] = fmt::format("{}/{}", seen.role, row.name);
+      sysv_makers_[std::string(row.name.substr(0, 3))] =
+          fmt::format("{}/{}()#{}", seen.role, row.name, seen.k);
       break;
     case Effect::moves_root:
       note_new_root(row, who);

@@ -21,6 +21,8 @@ class Effects {
  public:
   /// The name that a call was given first, or what its descriptor is; empty: neither.
   std::string object_of(const Notification& call, const SyscallRow& row);
+  /// None: it cannot be read.
+  std::optional<std::string> name_at(const Notification& call, const NameAt& name);
   /// The call before this one of the thread is over.
   void settle(int thread) { names_.settle(thread); }
   /// Whether nothing has this name, or something that the tree has made.
@@ -43,7 +45,6 @@ class Effects {
   std::uint64_t unread() const noexcept { return unread_; }
 
  private:
-  std::optional<std::string> name_at(const Notification& call, const NameAt& name);
   void note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen);
   void note_new_root(const SyscallRow& row, const ProcessSeen& who);
 

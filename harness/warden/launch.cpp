@@ -197,7 +197,10 @@ Status Launch::start(std::vector<std::string> command,
     error = errno;
     ::close(process);
   }
-  Status started = listener_ < 0 ? failure(std::errc{error}, "watching a program") : limit(limits);
+  Status started =
+      listener_ < 0 ? failure(std::errc{error},
+                              error == EBUSY ? "somebody watches us already" : "watching a program")
+                    : limit(limits);
   if (!started) {
     ::kill(root_, SIGKILL);
     ::waitpid(root_, nullptr, 0);

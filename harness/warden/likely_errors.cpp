@@ -1,10 +1,12 @@
 #include "harness/warden/likely_errors.hpp"
 
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -200,7 +202,13 @@ Where where_is(const std::string& object) {
   if (object.starts_with("/memfd:")) {
     return Where::memory;
   }
-  if (!object.starts_with('/') || object.starts_with("/dev/pts/") || object == "/dev/tty") {
+  if (object.empty()) {
+    return Where::nowhere;
+  }
+  struct stat what {};
+  const bool is_file = ::stat(object.c_str(), &what) != 0 || S_ISREG(what.st_mode) ||
+                       S_ISDIR(what.st_mode) || S_ISLNK(what.st_mode);
+  if (!object.starts_with('/') || !is_file) {
     return Where::stream;
   }
   struct statfs status {};
@@ -218,6 +226,11 @@ Where where_is(const std::string& object) {
     case FUSE_SUPER_MAGIC:
     case OVERLAYFS_SUPER_MAGIC:
       return Where::network;
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+      return Where::kernel;
     default:
       return Where::disk;
   }
@@ -226,11 +239,17 @@ Where where_is(const std::string& object) {
 bool is_likely(string_view call, int error, Where where) noexcept {
   const Errors* const row = errors_of(call);
   const std::string name = oracle::name_of_error(error);
+  const bool takes_space = where != Where::stream && where != Where::kernel;
+  if (!takes_space && (error == ENOSPC || error == EDQUOT || error == EFBIG)) {
+    return false;
+  }
   if (row == nullptr || has_word(row->anywhere, name)) {
     return row != nullptr;
   }
   switch (where) {
     case Where::memory:
+    case Where::kernel:
+    case Where::nowhere:
       return false;
     case Where::disk:
       return has_word(row->disk, name);
@@ -247,8 +266,12 @@ bool is_likely(string_view call, int error) noexcept {
 }
 
 string_view name_of(Where where) noexcept {
-  constexpr std::array<string_view, 4> names = {
-      "tmpfs", "a disk's file system", "a served file system", "a pipe, socket or device"};
+  constexpr std::array<string_view, 6> names = {"tmpfs",
+                                                "a disk's file system",
+                                                "a served file system",
+                                                "a pipe, socket or device",
+                                                "a file of the kernel's",
+                                                "a call of nothing"};
   return names.at(static_cast<std::size_t>(where));
 }
 

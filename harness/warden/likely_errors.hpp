@@ -14,6 +14,8 @@ enum class Where : std::uint8_t {
   disk,     ///< Any file system that may run into a broken medium, or into quotas
   network,  ///< Served by somebody else: NFS, FUSE, overlayfs
   stream,   ///< A pipe, a socket, a terminal, a device
+  kernel,   ///< proc, sysfs and their like
+  nowhere,  ///< The call has no object.
 };
 
 /// Of the absolute name of a file, there or not; of what a descriptor is, as "pipe:[17]".

@@ -1,7 +1,10 @@
 #include "harness/warden/names_ledger.hpp"
 
+#include <fcntl.h>
+#include <mqueue.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -12,9 +15,25 @@
 namespace lastref::harness::warden {
 namespace {
 
+/// Where nobody has mounted them, message queues have no names in a file system. mq_overview(7)
+std::optional<mode_t> mode_of_queue(const std::string& name) {
+  const mqd_t queue = ::mq_open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat status {};
+  const bool is_read = queue >= 0 && ::fstat(queue, &status) == 0;
+  const bool is_hidden = queue < 0 && errno == EACCES;
+  ::mq_close(queue);
+  return is_read     ? std::optional(status.st_mode)
+         : is_hidden ? std::optional<mode_t>(S_IFREG)
+                     : std::nullopt;
+}
+
 std::optional<mode_t> mode_of(const std::string& path) {
   struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 ? std::optional(status.st_mode) : std::nullopt;
+  if (::lstat(path.c_str(), &status) == 0) {
+    return status.st_mode;
+  }
+  const std::string_view queues = "/dev/mqueue/";
+  return path.starts_with(queues) ? mode_of_queue(path.substr(queues.size() - 1)) : std::nullopt;
 }
 
 std::string kind_of(mode_t mode) {
@@ -44,9 +63,14 @@ namespace {
 
 /// Of a link to nowhere, the name that it would give to who makes a file through it.
 std::string through_links(const std::string& path) {
+  constexpr int links_max = 40;  // path_resolution(7)
+  std::filesystem::path name = path;
   std::error_code error;
-  const auto led_to = std::filesystem::weakly_canonical(path, error);
-  return error ? path : led_to.string();
+  for (int links = 0; links < links_max && std::filesystem::is_symlink(name, error); ++links) {
+    name = (name.parent_path() / std::filesystem::read_symlink(name, error)).lexically_normal();
+  }
+  const auto folder = std::filesystem::canonical(name.parent_path(), error);
+  return error ? path : (folder / name.filename()).string();
 }
 
 /// With the folder's own name: links that lead to it may be gone later.

@@ -78,7 +78,8 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
     }
   }
   if (error != 0) {
-    return failure(code_of(error), "a filter");
+    // libseccomp asks the kernel first what it can do.
+    return failure(code_of(error), "a filter: no seccomp user notification");
   }
   return exported(context);
 }
@@ -127,6 +128,8 @@ tl::expected<Notification, int> Notifier::receive() noexcept {
                             .number = got.data.nr,
                             .is_foreign = got.data.arch != seccomp_arch_native() ||
                                           (static_cast<unsigned>(got.data.nr) & x32_bit) != 0};
+  notification.gone_before = last_id_ ? got.id - *last_id_ - 1 : 0;
+  last_id_ = got.id;
   std::copy(std::begin(got.data.args), std::end(got.data.args), notification.arguments.begin());
   return notification;
 }

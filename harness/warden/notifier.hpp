@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct Notification {
   int number = 0;  ///< of the call
   /// Its number is one of another kind, as the 32-bit calls' are.
   bool is_foreign = false;
+  /// Calls that stopped between the one received before and this one, and were gone when we looked:
+  /// signals took them back, or killed who made them. The kernel numbers all calls that stop.
+  std::uint64_t gone_before = 0;
   std::array<std::uint64_t, 6> arguments = {};
 };
 
@@ -62,6 +66,7 @@ class Notifier {
   bool answer(std::uint64_t id, std::int64_t value, int error, std::uint32_t flags) noexcept;
 
   int descriptor_;
+  std::optional<std::uint64_t> last_id_;
   bool wakes_in_turn_;
 };
 

@@ -99,7 +99,9 @@ std::string as_seen_by(int thread, std::string path) {
       std::error_code error;
       const std::filesystem::path name = path;
       const auto folder = std::filesystem::canonical(name.parent_path(), error);
-      return error ? path : (folder / name.filename()).string();
+      path = error ? path : (folder / name.filename()).string();
+      // Its number is another one in the next run.
+      return path.starts_with(its_own) ? "/proc/self/" + path.substr(its_own.size()) : path;
     }
   }
   return path;
@@ -178,6 +180,16 @@ std::map<int, std::string> descriptors_of(int process) {
   return all;
 }
 
+bool stays_at_exec(int process, int descriptor) {
+  std::ifstream file(fmt::format("/proc/{}/fdinfo/{}", process, descriptor));
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("flags:")) {
+      return (std::strtoul(line.c_str() + 6, nullptr, 8) & O_CLOEXEC) == 0;
+    }
+  }
+  return false;
+}
+
 std::vector<int> descendants(const std::vector<int>& but) {
   std::vector<int> all = children_of(::getpid());
   std::erase_if(all, [&](int each) { return std::ranges::find(but, each) != but.end(); });
@@ -231,6 +243,24 @@ std::string birth_of(int process) {
     words >> word;
   }
   return word;
+}
+
+std::string words_of(int process) {
+  constexpr std::size_t size_max = 100;
+  std::ifstream file(fmt::format("/proc/{}/cmdline", process));
+  std::string words(std::istreambuf_iterator<char>(file), {});
+  while (words.ends_with('\0')) {
+    words.pop_back();
+  }
+  std::ranges::replace_if(
+      words,
+      [](char byte) { return static_cast<unsigned char>(byte) <= ' ' || byte == 0x7f; },
+      ' ');
+  if (words.size() > size_max) {
+    words.resize(size_max);
+    words.append("...");
+  }
+  return words;
 }
 
 std::string title_of(int process) {

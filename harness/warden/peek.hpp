@@ -37,6 +37,8 @@ std::string descriptor_at(int thread, int descriptor);
 
 /// All that a process has open, by number; empty: it cannot be seen.
 std::map<int, std::string> descriptors_of(int process);
+/// Whether a program that the process becomes keeps it.
+bool stays_at_exec(int process, int descriptor);
 
 /// Children of ours, theirs, and so on, in no order; without these, and theirs.
 std::vector<int> descendants(const std::vector<int>& but = {});
@@ -53,5 +55,7 @@ std::string birth_of(int process);
 
 /// The name that a process has given itself, or its program. proc(5), comm
 std::string title_of(int process);
+/// Its arguments, or the first of them, on one line.
+std::string words_of(int process);
 
 }  // namespace lastref::harness::warden

@@ -23,6 +23,7 @@ ProcessSeen& RolesOfTree::add(int process, std::string role) {
   children_.erase(process);
   all_.push_back({.role = std::move(role),
                   .title = title_of(process),
+                  .words = words_of(process),
                   .process = process,
                   .born = birth_of(process)});
   return all_.back();
@@ -76,6 +77,7 @@ ProcessSeen* RolesOfTree::of(int thread) {
   ProcessSeen& seen = all_[seen_.at(process)];
   if (std::exchange(seen.is_title_old, false)) {
     seen.title = title_of(process);
+    seen.words = words_of(process);
   }
   return &seen;
 }

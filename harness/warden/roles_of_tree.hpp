@@ -13,6 +13,7 @@ namespace lastref::harness::warden {
 struct ProcessSeen {
   std::string role;
   std::string title;  ///< When it was seen last
+  std::string words;  ///< And its arguments
   int process = 0;
   bool is_title_old = false;  ///< It may run another program by now.
   bool has_ended = false;     ///< By a call of its own

@@ -57,13 +57,30 @@ std::optional<InCall> call_of(int process, int thread) {
   return call;
 }
 
-/// A lock of the threads of one process, without a limit. futex(2)
-bool waits_for_thread(const InCall& call) {
+/// Whether a process shares this memory with nobody but who has it from the tree: it has no name,
+/// or has it no more. proc(5), maps
+bool is_without_name(int process, std::uint64_t address) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uint64_t from = 0, to = 0;
+    char dash = 0;
+    words >> std::hex >> from >> dash >> to;
+    if (address >= from && address < to) {
+      return line.ends_with(" (deleted)");
+    }
+  }
+  return false;
+}
+
+/// A lock of threads, or of processes in memory that they share, without a limit. futex(2)
+bool waits_for_thread(int process, const InCall& call) {
   const int how = static_cast<int>(call.arguments[1]);
   const int what = how & FUTEX_CMD_MASK;
   const bool is_own = (how & FUTEX_PRIVATE_FLAG) != 0;
-  return call.number == SYS_futex && is_own &&
-         (what == FUTEX_LOCK_PI || what == FUTEX_LOCK_PI2 || call.arguments[3] == 0);
+  return call.number == SYS_futex &&
+         (what == FUTEX_LOCK_PI || what == FUTEX_LOCK_PI2 || call.arguments[3] == 0) &&
+         (is_own || is_without_name(process, call.arguments[0]));
 }
 
 bool takes_descriptor(int number) {
@@ -139,7 +156,7 @@ bool waits_inside(const InCall& call, const Waiting& what, const Tree& tree) {
     case SYS_writev:
       return what.object.starts_with("pipe:") && !tree.outside.contains(what.object);
     default:
-      return waits_for_thread(call);
+      return waits_for_thread(what.process, call);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <set>
 
 #include <climits>
@@ -56,6 +57,27 @@ std::size_t free_space_of(int descriptor) {
   return ::poll(&item, 1, 0) == 1 && item.revents == POLLOUT ? PIPE_BUF : 0;
 }
 
+/// Of a call that opens or removes a name.
+bool flags_allow(int error, const StoppedCall& at) {
+  const auto is_one_of = [error](std::initializer_list<int> errors) {
+    return std::ranges::find(errors, error) != errors.end();
+  };
+  if (at.row.name == "unlinkat") {
+    const bool is_folder = (argument(at.call, 2) & AT_REMOVEDIR) != 0;
+    return is_folder ? error != EISDIR : !is_one_of({EEXIST, ENOTEMPTY});
+  }
+  if (at.row.flags < 0) {
+    return true;
+  }
+  const std::uint64_t given = argument(at.call, at.row.flags);
+  const std::uint64_t flags = at.row.flags_are_far ? word_at(at.call.thread, given) : given;
+  const bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  const bool writes = makes || (flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY;
+  return (makes || !is_one_of({EDQUOT, EEXIST, ENOSPC})) &&
+         (error != EEXIST || (flags & O_EXCL) != 0) &&
+         (writes || !is_one_of({EISDIR, EROFS, ETXTBSY}));
+}
+
 bool is_cut(Strike strike) noexcept {
   return strike == Strike::shorten || strike == Strike::kill_amid;
 }
@@ -83,6 +105,8 @@ Striker::Striker(const std::vector<TreeFault>& faults, bool takes_unlikely)
       takes_unlikely_(takes_unlikely),
       hits_(faults.size()),
       struck_(faults.size()),
+      first_struck_(faults.size()),
+      strikes_(faults.size()),
       reasons_(faults.size()) {}
 
 void Striker::clean_up() noexcept {
@@ -113,7 +137,9 @@ bool Striker::asks_for_object(std::string_view call) const noexcept {
 
 bool Striker::fits(const TreeFault& fault, const StoppedCall& at) const {
   const bool is_who = matches(fault.role, at.seen.role) || matches(fault.role, at.who.title);
-  if (fault.call != at.seen.call || !is_who || !matches(fault.object, at.seen.object)) {
+  const bool is_object = matches(fault.object, at.seen.object) ||
+                         (!at.seen.second.empty() && matches(fault.object, at.seen.second));
+  if (fault.call != at.seen.call || !is_who || !is_object) {
     return false;
   }
   // Of one byte there is no half.
@@ -155,6 +181,9 @@ std::string Striker::refusal_of(const TreeFault& fault, const StoppedCall& at) c
       !is_likely(at.seen.call, fault.error, where)) {
     return fmt::format("{} gives no such error; --unlikely strikes all the same", name_of(where));
   }
+  if (fault.strike == Strike::fail && !takes_unlikely_ && !flags_allow(fault.error, at)) {
+    return "such flags give no such error; --unlikely strikes all the same";
+  }
   if (fault.strike == Strike::outsider && !at.seen.object.starts_with('/')) {
     return "what the call is given has no name";
   }
@@ -177,8 +206,20 @@ bool Striker::has_stopped_somebody() const noexcept {
 bool Striker::strike(std::size_t fault, const StoppedCall& at) {
   const bool done = does(fault, at);
   struck_[fault] = struck_[fault] || done;
+  if (done && ++strikes_[fault] == 1) {
+    first_struck_[fault] =
+        fmt::format("{}/{}({})", at.seen.role, at.seen.call, pattern_of(at.seen.object));
+  }
   // What an outsider does is no answer.
   return done && faults_[fault].strike != Strike::outsider;
+}
+
+std::vector<std::string> Striker::struck_at() const {
+  std::vector<std::string> all = first_struck_;
+  for (std::size_t fault = 0; fault < all.size(); ++fault) {
+    all[fault] += strikes_[fault] > 1 ? fmt::format(", and {} more", strikes_[fault] - 1) : "";
+  }
+  return all;
 }
 
 bool Striker::does(std::size_t index, const StoppedCall& at) {

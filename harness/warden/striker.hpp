@@ -24,6 +24,7 @@ struct CallSeen {
   std::string_view call;
   std::string object;
   std::uint64_t k = 0;
+  std::string second = {};  ///< Its other name, if it has one, and a fault may ask for it
 };
 
 /// A call that stops, and all that is known of it.
@@ -56,6 +57,10 @@ class Striker {
   /// Counts the call, and says which faults strike it, by their places in the list: any number
   /// that leave it without an answer, and then one that gives it.
   std::vector<std::size_t> due(const StoppedCall& at);
+  /// Who does something beside the call, and gives it no answer.
+  bool is_of_outsider(std::size_t fault) const noexcept {
+    return faults_[fault].strike == Strike::outsider;
+  }
   /// Whether the call is made all the same, so far as we know.
   bool lets_be_made(std::size_t fault) const noexcept;
   /// Strikes; true if the call has its answer, or gets it later.
@@ -77,6 +82,8 @@ class Striker {
   /// One a fault: whether it struck, and why it would not; empty: there was no reason.
   const std::vector<bool>& struck() const noexcept { return struck_; }
   const std::vector<std::string>& reasons() const noexcept { return reasons_; }
+  /// The first call that each struck, as "root/mkdir(/a)#1", and how many more.
+  std::vector<std::string> struck_at() const;
 
  private:
   /// A call that waits for us, or a process that was stopped.
@@ -115,6 +122,8 @@ class Striker {
   std::vector<int> strangers_;
   std::vector<std::uint64_t> hits_;  ///< Calls that each fault fits
   std::vector<bool> struck_;
+  std::vector<std::string> first_struck_;
+  std::vector<std::uint64_t> strikes_;
   std::vector<std::string> reasons_;
   std::unordered_map<int, int> doomed_;  ///< The processes that die, by the threads that come back
   std::unordered_set<int> killed_;

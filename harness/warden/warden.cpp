@@ -68,7 +68,7 @@ class Watch {
   void tend(double now);
   void look_for_hang(double now);
   void look_for_rest(const std::vector<int>& processes, double now);
-  std::vector<Hung> told(std::vector<Waiting> waiting) const;
+  std::vector<Hung> told(std::vector<Waiting> waiting);
   void end_all_of(std::vector<Waiting> waiting);
   void note_stayed();
   /// All of the tree; and nobody whom a command of the user's has left to us before.
@@ -77,6 +77,7 @@ class Watch {
   bool needs_object(const SyscallRow& row) const;
   void judge(const Notification& call);
   void refuse(const Notification& call, const ProcessSeen& who);
+  void note_gone(std::uint64_t calls);
   void note_taken_back(const Notification& call);
   void note_end(int process, int status);
   void reap();
@@ -103,8 +104,13 @@ class Watch {
   std::optional<double> ended_at_;
   bool is_late_ = false;
   /// Calls that were gone before they were received: a signal took them back, or their threads
-  /// died.
+  /// died. First those that a later call told of, then those since the last one that was received.
   std::uint64_t gone_ = 0;
+  std::uint64_t gone_lately_ = 0;
+  /// Since then somebody was stopped by us: what that took back, the kernel makes again.
+  bool stops_take_back_ = false;
+  /// By signals of others, which may have taken back a call as well.
+  std::uint64_t ended_by_others_ = 0;
   std::unordered_map<int, Known> known_;                     ///< By their numbers
   std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< Of role, call and object
   Watched watched_;
@@ -113,7 +119,8 @@ class Watch {
 std::set<int> Watch::numbers() const {
   std::set<int> numbers;
   for (const SyscallRow& row : syscalls()) {
-    if (!row.is_frequent || striker_.is_at(row.name)) {
+    const bool is_asked = std::ranges::find(options_.also, row.name) != options_.also.end();
+    if (!row.is_frequent || is_asked || striker_.is_at(row.name)) {
       numbers.insert(row.number);
     }
   }
@@ -137,7 +144,7 @@ Status Watch::start() {
   const auto all = descriptors_of(root_);
   for (const auto& [descriptor, object] : all) {
     outside_.insert(object);
-    if (descriptor > STDERR_FILENO && object != "anon_inode:seccomp notify") {
+    if (descriptor > STDERR_FILENO && stays_at_exec(root_, descriptor)) {
       watched_.inherited.push_back(fmt::format("{} ({})", descriptor, object));
     }
   }
@@ -152,14 +159,15 @@ void Watch::follow() {
     const auto call = notifier_->receive();
     if (call) {
       ++watched_.stops;
+      note_gone(call->gone_before);
       judge(*call);
       if (watched_.stops % look_every_stops != 0) {
         continue;
       }
     } else if (!notifier_->has_anybody()) {
       ::poll(nullptr, 0, 1);  // They are on their way to be reaped.
-    } else if (call.error() == ENOENT && !striker_.has_stopped_somebody()) {
-      ++gone_;
+    } else if (call.error() == ENOENT) {
+      ++gone_lately_;
     }
     look_around();
   }
@@ -170,10 +178,12 @@ void Watch::look_around() {
   reap();
   roles_->forget_the_gone();
   if (striker_.keeps_somebody()) {
+    stops_take_back_ = stops_take_back_ || striker_.has_stopped_somebody();
     striker_.look(now);
   }
   if (const int signal = options_.interrupted_by(); signal != 0 && !watched_.interrupted) {
     watched_.interrupted = true;
+    watched_.hung = told(what_all_do(ours()));
     ended_at_ = ended_at_.value_or(now);
     if (signal != SIGINT && !root_ended_) {
       ::kill(root_, signal);
@@ -241,12 +251,12 @@ void Watch::look_for_rest(const std::vector<int>& processes, double now) {
   }
 }
 
-std::vector<Hung> Watch::told(std::vector<Waiting> waiting) const {
+std::vector<Hung> Watch::told(std::vector<Waiting> waiting) {
   std::vector<Hung> all;
   for (Waiting& each : waiting) {
     each.object = without_number(each.object);
-    std::string role = roles_->role_of(each.process);
-    all.push_back({.role = std::move(role), .waiting = std::move(each)});
+    const ProcessSeen* const who = roles_->of(each.process);
+    all.push_back({.role = who == nullptr ? "a process" : who->role, .waiting = std::move(each)});
   }
   return all;
 }
@@ -269,6 +279,9 @@ void Watch::note_stayed() {
 
 void Watch::note_end(int process, int status) {
   const bool by_signal = WIFSIGNALED(status);
+  if (by_signal && WTERMSIG(status) != SIGKILL && !striker_.has_killed(process)) {
+    ++ended_by_others_;
+  }
   if (by_signal && is_crash(WTERMSIG(status)) && !striker_.has_killed(process)) {
     watched_.crashes.push_back({.role = roles_->role_of(process), .signal = WTERMSIG(status)});
   }
@@ -300,7 +313,16 @@ void Watch::reap() {
 bool Watch::needs_object(const SyscallRow& row) const {
   return options_.wants_calls || striker_.asks_for_object(row.name) ||
          row.effect == Effect::makes || row.effect == Effect::moves ||
-         row.effect == Effect::opens || row.effect == Effect::removes;
+         row.effect == Effect::opens || row.effect == Effect::removes ||
+         row.effect == Effect::makes_sysv;
+}
+
+/// So many calls were gone between the last one that was received and this one.
+void Watch::note_gone(std::uint64_t calls) {
+  const bool is_stopping = striker_.has_stopped_somebody();
+  gone_ += stops_take_back_ || is_stopping ? 0 : calls;
+  gone_lately_ = 0;
+  stops_take_back_ = is_stopping;
 }
 
 /// A call waits no more: its thread is dead, or a signal took it back, and it is made again.
@@ -335,6 +357,9 @@ void Watch::judge(const Notification& call) {
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
     seen.k = ++counts_[before * 31 + hash_of(seen.object)];
   }
+  if (row.second.path >= 0 && striker_.is_at(row.name)) {
+    seen.second = effects_.name_at(call, row.second).value_or("");
+  }
   const StoppedCall stopped{
       .call = call,
       .row = row,
@@ -346,7 +371,11 @@ void Watch::judge(const Notification& call) {
     note_taken_back(call);  // What was read may be of another process with this number.
     return;
   }
-  if (std::ranges::all_of(faults, [this](auto each) { return striker_.lets_be_made(each); })) {
+  // Outsiders come first, and what they do is no answer.
+  const auto answer = std::ranges::find_if(
+      faults, [&](std::size_t each) { return !striker_.is_of_outsider(each); });
+  std::for_each(faults.begin(), answer, [&](auto each) { striker_.strike(each, stopped); });
+  if (answer == faults.end() || striker_.lets_be_made(*answer)) {
     if (row.effect == Effect::ends) {
       roles_->ends(who->process);
     }
@@ -355,8 +384,7 @@ void Watch::judge(const Notification& call) {
   if (options_.wants_calls) {
     watched_.calls.push_back(seen);
   }
-  const bool is_answered =
-      std::ranges::any_of(faults, [&](std::size_t each) { return striker_.strike(each, stopped); });
+  const bool is_answered = answer != faults.end() && striker_.strike(*answer, stopped);
   if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);
   }
@@ -393,10 +421,13 @@ void Watch::finish() {
   }
   watched_.struck = striker_.struck();
   watched_.reasons = striker_.reasons();
+  watched_.struck_at = striker_.struck_at();
   // Who was killed could not end its call; nobody can say of which of the dead each one was.
   const auto killed = static_cast<std::uint64_t>(
       std::ranges::count(watched_.processes, false, &ProcessSeen::has_ended));
-  watched_.perturbed += gone_ > killed ? gone_ - killed : 0;
+  const std::uint64_t excused = killed - std::min(killed, ended_by_others_);
+  const std::uint64_t gone = gone_ + (stops_take_back_ ? 0 : gone_lately_);
+  watched_.perturbed += gone - std::min(gone, excused);
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ struct WatchOptions {
   bool takes_unlikely = false;
   std::vector<Limit> limits = {};
   bool wants_calls = false;
+  std::vector<std::string> also = {};  ///< Calls that are watched, frequent or not
   /// What is left of the tree may live so long after its root.
   std::chrono::milliseconds grace{5000};
   /// All of it may take so long.
@@ -78,13 +79,14 @@ struct Watched {
   /// What anybody could write to, though our umask keeps others from that.
   std::vector<Leftover> open_to_others;
   std::vector<Stayed> stayed;                  ///< Lived longer than they may, and were killed.
-  std::vector<Hung> hung;                      ///< Nobody would have gone on; all were killed.
+  std::vector<Hung> hung;                      ///< Nobody would have gone on, or they were to end.
   bool is_too_long = false;                    ///< The time limit was over, and all were killed.
   std::vector<Growth> growing;                 ///< From one round of a server's work to the next
   std::optional<CommandFailure> work_failure;  ///< Of what gives a server its work
   bool told_to_end = false;                    ///< A server, when its work was done or had failed
   std::vector<Crash> crashes;          ///< Of the root, and of those whose parents had ended
   std::vector<bool> struck;            ///< One a fault
+  std::vector<std::string> struck_at;  ///< One a fault: the first call that it struck
   std::vector<std::string> reasons;    ///< One a fault: why it would not strike, if there was one
   std::vector<std::string> blind;      ///< What was done that we cannot see, or have refused
   std::vector<std::string> inherited;  ///< Descriptors besides 0, 1 and 2 that it was started with

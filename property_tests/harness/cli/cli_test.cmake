@@ -86,6 +86,11 @@ answers(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/a
 answers(0 " in ambients, 3 random" gate --scenario tracker/loky_* --world sim --random 3)
 
 answers(2 "which program" run)
+answers(2 "no call .nowhere" run --also nowhere -- true)
+answers(0 "call +root/write.*1.*clean" run --also write --list -- echo)
+answers(0 "clean .exit 0." run --expect-exit 143 -- sh -c "kill -TERM $$")
+answers(1 "LEFT BEHIND.*1 left behind; the program fails by itself, with exit 3 .exit 1." run
+  --check "rm ${FOLDER}/left" -- sh -c ": > ${FOLDER}/left\; exit 3")
 answers(2 "it ends with none of: fail, shorten" run --fault openat -- true)
 answers(2 "/no/such: No such file or directory" run -- /no/such)
 answers(2 "the program fails by itself, with exit 3" run -- sh -c "exit 3")

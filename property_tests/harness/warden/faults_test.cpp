@@ -15,6 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
 
@@ -113,6 +114,39 @@ TEST_F(Faults, that_no_kernel_gives_do_not_strike) {
   EXPECT_THAT(asked.struck, ElementsAre(true));
 }
 
+TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
+  folder.write("a", "bytes");
+  const auto strikes = [&](const std::string& text, const std::string& fault) {
+    const Watched watched = script(text, {fault});
+    return bool(watched.struck.at(0));
+  };
+  const std::string opens = "openat(" + in("a") + ")";
+  EXPECT_FALSE(strikes("cat " + in("a") + ">/dev/null", opens + " fail ENOSPC"));
+  EXPECT_FALSE(strikes("cat " + in("a") + ">/dev/null", opens + " fail EROFS"));
+  EXPECT_TRUE(strikes(": >>" + in("a"), opens + " fail ENOSPC"));
+  EXPECT_FALSE(strikes(": >" + in("a"), opens + " fail EEXIST"));
+  EXPECT_TRUE(strikes("set -C; : >" + in("b"), "openat(" + in("b") + ") fail EEXIST"));
+  EXPECT_FALSE(strikes("rm " + in("a"), "unlinkat(" + in("a") + ") fail ENOTEMPTY"));
+  EXPECT_FALSE(strikes("echo >/dev/null", "write(/dev/null) fail ENOSPC"));
+  EXPECT_FALSE(strikes("cat /proc/version >/dev/null", "openat(/proc/version) fail EDQUOT"));
+}
+
+TEST_F(Faults, find_a_call_by_its_second_name_and_by_its_own_process) {
+  folder.write("a", "bytes");
+  const Watched link = script("ln " + in("a") + ' ' + in("b"), {"linkat(" + in("b") + ") kill"});
+  EXPECT_THAT(link.struck, ElementsAre(true));
+  EXPECT_THAT(link.struck_at, ElementsAre("child.1/linkat(" + in("a") + ")"));
+  const Watched own =
+      script("cat /proc/self/status >/dev/null", {"openat(/proc/self/status) fail EMFILE"});
+  EXPECT_THAT(own.struck, ElementsAre(true));
+}
+
+TEST_F(Faults, tell_how_often_they_struck) {
+  const Watched watched =
+      script("mkdir " + in("a") + ' ' + in("b") + ' ' + in("c"), {"mkdir#2- fail EACCES"});
+  EXPECT_THAT(watched.struck_at, ElementsAre("child.1/mkdir(" + in("b") + "), and 1 more"));
+}
+
 TEST_F(Faults, each_call_has_its_errors) {
   for (const SyscallRow& row : syscalls()) {
     const std::string errors = likely_errors_of(row.name);
@@ -183,6 +217,13 @@ TEST_F(Faults, an_outsider_finds_what_was_there_before_by_its_whole_name_alone) 
   EXPECT_EQ(folder.read("mine"), "mine\n");
   const Watched own = script(reads, {"unlinkat(" + folder.path() + "/*)#1 outsider unlinks"});
   EXPECT_THAT(own.struck, ElementsAre(true));
+}
+
+TEST_F(Faults, what_is_made_through_an_outsiders_link_is_told) {
+  const Watched watched = script("cd " + folder.path() + "; : > a; : > a; rm a",
+                                 {"openat(" + in("a") + ")#2 outsider plants_link"});
+  ASSERT_THAT(watched.leftovers, SizeIs(1));
+  EXPECT_EQ(watched.leftovers[0].path, in("a.outsider.nowhere"));
 }
 
 TEST_F(Faults, an_outsider_gives_rights_back) {

@@ -1,5 +1,6 @@
 // judges_test: what is said of a program that hangs, crashes, or leaves more than names behind.
 #include <fcntl.h>
+#include <mqueue.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ using testing::EndsWith;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -118,6 +120,10 @@ TEST_F(AtRest, who_sleeps_or_waits_with_a_limit_goes_on) {
   EXPECT_FALSE(waits("pause"));
 }
 
+TEST_F(AtRest, who_waits_for_a_word_that_only_its_children_share_does_not) {
+  EXPECT_TRUE(waits("futex"));
+}
+
 TEST_F(AtRest, who_reads_from_nobody_does_not) {
   EXPECT_TRUE(waits("read"));
   // Others are at the other end of what it was started with.
@@ -172,6 +178,32 @@ TEST_F(Judges, what_outlives_the_program_tells_its_locks) {
   EXPECT_THAT(watched->stayed, Contains(Field(&Stayed::locks, ElementsAre(lock))));
   EXPECT_THAT(watched->stayed, Contains(Field(&Stayed::locks, IsEmpty())));
   empty(folder);
+}
+
+TEST_F(Judges, who_dies_as_a_call_was_taken_back_is_perturbed) {
+  const pretend::FreshFolder folder;
+  constexpr int tries = 100;
+  int taken_back = 0;
+  for (int run = 0; run < tries && taken_back < 3; ++run) {
+    const Watched watched =
+        must({.command = {WARDEN_CALLS, "unlink while a clock rings", folder.path()}});
+    if (watched.root.killed) {
+      ++taken_back;
+      EXPECT_GT(watched.perturbed, 0U);
+    }
+    empty(folder);
+  }
+  EXPECT_GT(taken_back, 0);
+}
+
+TEST_F(Judges, a_message_queue_is_left_behind) {
+  const Watched watched = must({.command = {WARDEN_CALLS, "leave a queue", "/"}});
+  ASSERT_THAT(watched.leftovers, SizeIs(1));
+  const std::string path = watched.leftovers[0].path;
+  EXPECT_THAT(watched.leftovers[0].maker, StartsWith("root/mq_open(" + path));
+  EXPECT_TRUE(is_there(path));
+  EXPECT_EQ(::mq_unlink(path.substr(path.rfind('/')).c_str()), 0);
+  EXPECT_FALSE(is_there(path));
 }
 
 TEST_F(Judges, objects_of_system_v_are_left_behind) {
@@ -237,9 +269,12 @@ TEST_F(Judges, a_command_ends_with_all_its_children_when_we_are_interrupted) {
 
 TEST_F(Judges, descriptors_that_it_was_given_are_told) {
   const int given = ::open("/dev/null", O_RDONLY);
+  const int kept = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const Watched watched = script("exit 0");
   EXPECT_THAT(watched.inherited, Contains(std::to_string(given) + " (/dev/null)"));
+  EXPECT_THAT(watched.inherited, Not(Contains(std::to_string(kept) + " (/dev/null)")));
   ::close(given);
+  ::close(kept);
 }
 
 }  // namespace
