@@ -27,6 +27,7 @@ class Effects {
   void settle(int thread) { names_.settle(thread); }
   /// Whether nothing has this name, or something that the tree has made.
   bool is_own(const std::string& path) const { return names_.is_own(path); }
+  const NamesLedger& names() const noexcept { return names_; }
   /// The call is about to be made.
   void note(const Notification& call,
             const SyscallRow& row,

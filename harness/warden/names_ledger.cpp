@@ -191,10 +191,16 @@ std::vector<Leftover> NamesLedger::leftovers() {
   while (!unsettled_.empty()) {
     settle(unsettled_.begin()->first);
   }
+  for (const auto& [path, maker] : makers_) {
+    note_rights(path, mode_of(path).value_or(0));
+  }
+  return there();
+}
+
+std::vector<Leftover> NamesLedger::there() const {
   std::vector<Leftover> left;
   for (const auto& [path, maker] : makers_) {
     if (const auto mode = mode_of(path)) {
-      note_rights(path, *mode);
       left.push_back({.path = path, .kind = kind_of(*mode), .maker = maker});
     }
   }

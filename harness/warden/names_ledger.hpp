@@ -43,7 +43,10 @@ class NamesLedger {
   /// The call of this thread is over. What it should have made and is not there, it did not make.
   void settle(int thread);
 
-  /// In the order of their names.
+  /// What the tree has made and is there now, whatever calls are under way; in the order of their
+  /// names.
+  std::vector<Leftover> there() const;
+  /// The same, when all calls are over.
   std::vector<Leftover> leftovers();
   /// Of all that the tree made, what anybody could write to when it was made, removed, or left.
   std::vector<Leftover> open_to_others() const;

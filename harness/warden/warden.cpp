@@ -76,6 +76,8 @@ class Watch {
   bool is_over() const { return root_ended_ && ours().empty(); }
   bool needs_object(const SyscallRow& row) const;
   void judge(const Notification& call);
+  void let_kept_go();
+  void go_on(const Notification& call, const CallSeen& seen, ProcessSeen* who);
   void refuse(const Notification& call, const ProcessSeen& who);
   void note_gone(std::uint64_t calls);
   void note_taken_back(const Notification& call);
@@ -91,6 +93,7 @@ class Watch {
   std::unique_ptr<RolesOfTree> roles_;
   Striker striker_;
   Effects effects_;
+  KeptCalls kept_{options_.may_be_made};
   std::set<std::string> outside_;  ///< What the program was started with
   Stillness hang_{std::chrono::seconds(2)};
   Stillness rest_{std::chrono::seconds(30)};
@@ -161,7 +164,7 @@ void Watch::follow() {
       ++watched_.stops;
       note_gone(call->gone_before);
       judge(*call);
-      if (watched_.stops % look_every_stops != 0) {
+      if (kept_.empty() && watched_.stops % look_every_stops != 0) {
         continue;
       }
     } else if (!notifier_->has_anybody()) {
@@ -181,6 +184,7 @@ void Watch::look_around() {
     stops_take_back_ = stops_take_back_ || striker_.has_stopped_somebody();
     striker_.look(now);
   }
+  let_kept_go();
   if (const int signal = options_.interrupted_by(); signal != 0 && !watched_.interrupted) {
     watched_.interrupted = true;
     watched_.hung = told(what_all_do(ours()));
@@ -220,7 +224,7 @@ void Watch::tend(double now) {
 }
 
 void Watch::look_for_hang(double now) {
-  if (watched_.stops != stops_then_ || striker_.keeps_somebody()) {
+  if (watched_.stops != stops_then_ || striker_.keeps_somebody() || !kept_.empty()) {
     hang_.renew();
     rest_.renew();
     stops_then_ = watched_.stops;
@@ -311,7 +315,7 @@ void Watch::reap() {
 
 /// Where nobody asks for its name, it is not read.
 bool Watch::needs_object(const SyscallRow& row) const {
-  return options_.wants_calls || striker_.asks_for_object(row.name) ||
+  return options_.wants_calls || options_.may_be_made || striker_.asks_for_object(row.name) ||
          row.effect == Effect::makes || row.effect == Effect::moves ||
          row.effect == Effect::opens || row.effect == Effect::removes ||
          row.effect == Effect::makes_sysv;
@@ -360,6 +364,23 @@ void Watch::judge(const Notification& call) {
   if (row.second.path >= 0 && striker_.is_at(row.name)) {
     seen.second = effects_.name_at(call, row.second).value_or("");
   }
+  if (!kept_.keep({.call = call, .seen = seen}, *who, effects_.names())) {
+    go_on(call, seen, who);
+  }
+}
+
+void Watch::let_kept_go() {
+  while (const auto kept = kept_.next(*roles_, *notifier_, effects_.names())) {
+    go_on(kept->call, kept->seen, roles_->of(kept->call.thread));
+  }
+}
+
+void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* who) {
+  if (who == nullptr) {
+    note_taken_back(call);
+    return;
+  }
+  const SyscallRow& row = *syscall_numbered(call.number);
   const StoppedCall stopped{
       .call = call,
       .row = row,

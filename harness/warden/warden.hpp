@@ -20,6 +20,7 @@
 
 #include "harness/warden/attendant.hpp"
 #include "harness/warden/growth.hpp"
+#include "harness/warden/kept_calls.hpp"
 #include "harness/warden/launch.hpp"
 #include "harness/warden/names_ledger.hpp"
 #include "harness/warden/roles_of_tree.hpp"
@@ -44,6 +45,8 @@ struct WatchOptions {
   std::vector<Limit> limits = {};
   bool wants_calls = false;
   std::vector<std::string> also = {};  ///< Calls that are watched, frequent or not
+  /// Keeps calls from being made, as long as it likes; none: no call.
+  MayBeMade may_be_made = {};
   /// What is left of the tree may live so long after its root.
   std::chrono::milliseconds grace{5000};
   /// All of it may take so long.

@@ -105,6 +105,24 @@ TEST_F(Warden, ends_who_outlives_the_root_for_too_long) {
   EXPECT_FALSE(watched->stayed.front().is_zombie);
 }
 
+TEST_F(Warden, keeps_a_call_while_others_go_on) {
+  const pretend::FreshFolder folder;
+  int asked = 0;
+  const auto second_is_there = [&](const Moment& moment) {
+    return moment.call.object != folder.path("first") ||
+           (++asked > 1 && folder.exists("second") && moment.names.there().size() == 1);
+  };
+  const Watched watched = must({.command = {"/bin/sh",
+                                            "-c",
+                                            "(: > " + folder.path("first") + ") & (: > " +
+                                                folder.path("second") + ") & wait"},
+                                .may_be_made = second_is_there});
+  EXPECT_EQ(watched.root, os::ChildExit{});
+  EXPECT_THAT(watched.hung, IsEmpty());
+  EXPECT_THAT(watched.leftovers, SizeIs(2));
+  empty(folder);
+}
+
 TEST_F(Warden, kills_a_whole_tree) {
   const Watched watched =
       script("sleep 1000 & /bin/true; wait", {"child.2/execve(*/true)#1 kill_tree"});

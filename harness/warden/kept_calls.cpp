@@ -1,0 +1,33 @@
+#include "harness/warden/kept_calls.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastref::harness::warden {
+
+bool KeptCalls::keep(const KeptCall& each, const ProcessSeen& who, const NamesLedger& names) {
+  const bool waits =
+      may_be_made_ && !may_be_made_({.call = each.seen, .process = who.process, .names = names});
+  if (waits) {
+    kept_.push_back(each);
+  }
+  return waits;
+}
+
+std::optional<KeptCall> KeptCalls::next(RolesOfTree& roles,
+                                        const Notifier& notifier,
+                                        const NamesLedger& names) {
+  const auto found = std::ranges::find_if(kept_, [&](const KeptCall& each) {
+    const ProcessSeen* const who = roles.of(each.call.thread);
+    return who == nullptr || !notifier.is_waiting(each.call.id) ||
+           may_be_made_({.call = each.seen, .process = who->process, .names = names});
+  });
+  if (found == kept_.end()) {
+    return std::nullopt;
+  }
+  KeptCall call = std::move(*found);
+  kept_.erase(found);
+  return call;
+}
+
+}  // namespace lastref::harness::warden
