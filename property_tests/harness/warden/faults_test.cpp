@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
+constexpr os::ChildExit end_by_sigkill = {.code = SIGKILL, .killed = true};
 
 class Faults : public WardenTest {
  protected:
@@ -46,7 +46,7 @@ TEST_F(Faults, half_of_a_write_to_a_pipe_is_written_and_told) {
 TEST_F(Faults, a_process_dies_amid_a_write) {
   const Watched watched =
       script("printf 1234567890 >" + in("a"), {"root/write(" + in("a") + ") kill_amid"});
-  EXPECT_EQ(watched.root, by_sigkill);
+  EXPECT_EQ(watched.root, end_by_sigkill);
   EXPECT_TRUE(watched.root_was_killed);
   EXPECT_EQ(folder.read("a"), "12345");
 }
@@ -72,7 +72,7 @@ TEST_F(Faults, a_process_dies_after_a_thread_of_it_became_another_program) {
   const Watched watched = must({.command = {WARDEN_CALLS, "execve in a thread", folder.path()},
                                 .faults = faults({"execve(*/touch)#1 kill_after"})});
   EXPECT_THAT(watched.struck, ElementsAre(true));
-  EXPECT_EQ(watched.root, by_sigkill);
+  EXPECT_EQ(watched.root, end_by_sigkill);
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
