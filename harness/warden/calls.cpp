@@ -424,8 +424,8 @@ int call(const std::string& name, const std::string& folder) {
   return error == unknown ? call_of_watchers(name) : error;
 }
 
-/// Waits for ever, or nearly: in select, poll, pause, for a word that other processes may change, a read of its standard input, or of a
-/// pipe that nobody else has.
+/// Waits for ever, or nearly: in select, poll, pause, for a word that only its children share, in a
+/// read of its standard input, or of a pipe that nobody else has.
 int rest(const std::string& how) {
   timeval long_time{.tv_sec = 1000, .tv_usec = 0};
   char byte = 0;

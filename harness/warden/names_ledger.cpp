@@ -132,7 +132,7 @@ bool NamesLedger::is_own(const std::string& path) const {
 }
 
 /// In a folder that is sticky, others touch nothing but their own.
-void NamesLedger::note_rights(const std::string& path, mode_t mode) {
+void NamesLedger::note_rights(const std::string& path, std::uint32_t mode) {
   const bool is_kind =
       S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (S_ISDIR(mode) && (mode & S_ISVTX) == 0);
   const auto maker = makers_.find(path);

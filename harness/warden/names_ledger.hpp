@@ -3,8 +3,7 @@
 // their threads come back, or in the end.
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -55,7 +54,7 @@ class NamesLedger {
   using Makers = std::map<std::string, std::string>;
 
   void note_old(const std::string& path);
-  void note_rights(const std::string& path, mode_t mode);
+  void note_rights(const std::string& path, std::uint32_t mode);
   std::pair<Makers::iterator, Makers::iterator> below(const std::string& folder);
 
   Makers makers_;

@@ -105,7 +105,7 @@ class Bounds {
                               &options.faults,
                               &options.allowed,
                               &options.open,
-          &options.also,
+                              &options.also,
                               &options.private_folders}) {
       std::ranges::for_each(*words, [this](const auto& word) { expect_said(word); });
     }

@@ -112,7 +112,8 @@ answers(0 "clean .exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
 answers(1 "LEFT BEHIND +msg:0 .System V., made by child.1/msgget" run --private ipc --
   sh -c "ipcmk -Q && true")
 answers(0 "unlink +always +EACCES.*disk: EDQUOT EIO" run --calls)
-answers(2 "no fault can be at a call .close.*--calls lists all" run --fault "close fail EIO" -- true)
+answers(2 "no fault can be at a call .close.*--calls lists all" run
+  --fault "close fail EIO" -- true)
 answers(2 "mkdir gives no such error; with --unlikely it does.*EMLINK" run
   --fault "mkdir fail EPIPE" -- true)
 answers(3 "DID NOT STRIKE.*mkdir" run --unlikely --fault "mkdir fail EPIPE" -- true)
@@ -135,7 +136,8 @@ answers(1 "OPEN TO OTHERS ${FOLDER}/open .file., .* made by root/openat.*1 open 
   sh -c "umask 0\; : > ${FOLDER}/open && rm ${FOLDER}/open")
 answers(0 "clean .exit 0." run --open "*/open" -- sh -c
   "umask 0\; : > ${FOLDER}/open && rm ${FOLDER}/open")
-answers(0 "STRUCK +rm/unlinkat.*clean .exit 0." run --fault "rm/unlinkat fail EIO" --expect-exit 1 --
+answers(0 "STRUCK +rm/unlinkat.*clean .exit 0." run --fault "rm/unlinkat fail EIO" --expect-exit 1
+  --
   rm -f ${FOLDER}/nothing)
 answers(2 "run: --setup exit 5: exit 5" run --setup "exit 5" -- true)
 answers(1 "FAILS +--check 'echo wrong.*exit 1.*wrong.*1 failed .exit 1." run
