@@ -42,10 +42,12 @@ class Run {
     if (!read_options()) {
       return;
     }
-    if (const Status made = warden::make_private(folders_); !made) {
-      invocation_.refuse("run: --private: " + describe(made.error()));
+    auto hidden = warden::make_private(folders_);
+    if (!hidden) {
+      invocation_.refuse("run: --private: " + describe(hidden.error()));
       return;
     }
+    hidden_ = *std::move(hidden);
     const Interruption interruption(std::chrono::milliseconds(300));
     std::uint64_t perturbed_runs = 0;
     if (options_.slowdown > 0 && !is_timed_clean(perturbed_runs)) {
@@ -200,7 +202,8 @@ class Run {
                      .watched = *std::move(watched),
                      .left = {},
                      .open = {},
-                     .failures = {}};
+                     .failures = {},
+                     .hidden = hidden_};
     if (const auto& failed = report.watched.work_failure; failed && !report.has_struck()) {
       report.failures.push_back(*failed);
     }
@@ -257,6 +260,7 @@ class Run {
   Target json_;
   warden::WatchOptions watch_;
   std::vector<warden::PrivateFolder> folders_;
+  std::vector<warden::HiddenNames> hidden_;
   std::chrono::steady_clock::time_point told_at_;
 };
 

@@ -244,6 +244,10 @@ std::string RunReport::to_text() const {
   for (const auto& each : failures) {
     text += line_of(each);
   }
+  for (const auto& each : hidden) {
+    text += fmt::format(
+        "HIDDEN         {} names in {}, which it could not see there\n", each.count, each.folder);
+  }
   for (const std::string& each : watched.blind) {
     text += fmt::format("NOT SEEN       {}\n", each);
   }
@@ -316,6 +320,9 @@ void add_findings(Json& json, const RunReport& report) {
             {"command", each.command},
             {"how", each.how},
             {"output", each.output}};
+  });
+  json["hidden"] = list_of(report.hidden, [](const auto& each) -> Json {
+    return {{"folder", each.folder}, {"names", each.count}};
   });
   json["not_seen"] = watched.blind;
   json["unread"] = watched.unread;

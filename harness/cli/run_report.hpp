@@ -9,6 +9,7 @@
 #include "harness/cli/command_line.hpp"
 #include "harness/report/report.hpp"
 #include "harness/warden/points.hpp"
+#include "harness/warden/private_folders.hpp"
 #include "harness/warden/user_command.hpp"
 #include "harness/warden/warden.hpp"
 
@@ -24,6 +25,7 @@ struct RunReport {
   std::vector<warden::Leftover> left;  ///< What may not stay
   std::vector<warden::Leftover> open;  ///< What others may not write to
   std::vector<warden::CommandFailure> failures;
+  std::vector<warden::HiddenNames> hidden = {};
   warden::Points points = {};        ///< If they were asked for
   std::uint64_t runs = 1;            ///< All that were judged
   std::uint64_t perturbed_runs = 0;  ///< And those that were not

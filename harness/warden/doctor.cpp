@@ -74,6 +74,11 @@ bool can_mount() {
   return ::chdir("/") == 0 && make_private({{.path = "/tmp", .size = {}}}).has_value();
 }
 
+bool can_lay_over() {
+  return ::chdir("/") == 0 &&
+         make_private({{.path = "/usr", .size = {}, .is_overlay = true}}).has_value();
+}
+
 }  // namespace
 
 bool watches_here() {
@@ -108,6 +113,10 @@ std::vector<Diagnosis> diagnose() {
        .works = succeeds(can_mount),
        .lost = "--private",
        .remedy = "user.max_user_namespaces above 0, or root"},
+      {.what = "an overlay of its own",
+       .works = succeeds(can_lay_over),
+       .lost = "--private FOLDER=overlay",
+       .remedy = "overlayfs in the kernel; Linux 5.11, or root"},
   };
 }
 

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -46,6 +49,43 @@ bool enter_namespaces(int kinds) {
          write_text("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
 }
 
+/// Where nobody sees it, and only for as long as something is mounted from it.
+Result<std::string> scratch_folder() {
+  std::string path = (std::filesystem::temp_directory_path() / "lastref_XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr ||
+      ::mount("private", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") != 0) {
+    return failure(std::errc{errno}, path);
+  }
+  return path;
+}
+
+/// What is in the folder stays to be seen; what changes is kept in memory, and gone afterwards.
+/// overlayfs of the kernel's documentation
+Status lay_over(const std::string& path) {
+  LASTREF_TRY(scratch, scratch_folder());
+  const std::string upper = scratch + "/upper";
+  const std::string work = scratch + "/work";
+  struct stat status {};
+  Status done = ok();
+  const std::string folders = fmt::format("lowerdir={},upperdir={},workdir={}", path, upper, work);
+  if (::stat(path.c_str(), &status) != 0 || ::mkdir(upper.c_str(), 0700) != 0 ||
+      ::mkdir(work.c_str(), 0700) != 0 || ::chmod(upper.c_str(), status.st_mode) != 0 ||
+      // Who is root of a user namespace alone may not set the attributes of the other kind.
+      (::mount("overlay", path.c_str(), "overlay", 0, folders.c_str()) != 0 &&
+       ::mount("overlay", path.c_str(), "overlay", 0, (folders + ",userxattr").c_str()) != 0)) {
+    done = failure(std::errc{errno}, path + "=overlay");
+  }
+  ::umount2(scratch.c_str(), MNT_DETACH);
+  ::rmdir(scratch.c_str());
+  return done;
+}
+
+std::size_t names_in(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::directory_iterator names(folder, error);
+  return error ? 0 : static_cast<std::size_t>(std::distance(begin(names), end(names)));
+}
+
 std::string options_of(const PrivateFolder& folder) {
   std::string options = "mode=1777";
   options += folder.size.empty() ? "" : ",size=" + folder.size;
@@ -66,9 +106,18 @@ Result<PrivateFolder> parse_private_folder(std::string_view text) {
     const std::size_t comma = limits.find(',');
     folder.size = limits.substr(0, comma);
     folder.inodes = comma == std::string_view::npos ? "" : limits.substr(comma + 1);
-    if (!is_size(folder.size) || (comma != std::string_view::npos && !is_size(folder.inodes))) {
+    folder.is_overlay = limits == "overlay";
+    if (folder.is_overlay && folder.path.find_first_of(",:\\") != std::string::npos) {
       return failure(std::errc::invalid_argument,
-                     fmt::format("{}: behind = stand bytes, as 64k, or bytes,inodes", text));
+                     fmt::format("{}: an overlay's name has no comma, colon or backslash", text));
+    }
+    if (folder.is_overlay) {
+      folder.size.clear();
+    } else if (!is_size(folder.size) ||
+               (comma != std::string_view::npos && !is_size(folder.inodes))) {
+      return failure(
+          std::errc::invalid_argument,
+          fmt::format("{}: behind = stand bytes, as 64k, or bytes,inodes, or overlay", text));
     }
   }
   if (folder.path == "/proc" || folder.path.starts_with("/proc/") || folder.path == "/") {
@@ -81,9 +130,10 @@ Result<PrivateFolder> parse_private_folder(std::string_view text) {
   return folder;
 }
 
-Status make_private(const std::vector<PrivateFolder>& folders) {
+Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& folders) {
+  std::vector<HiddenNames> hidden;
   if (folders.empty()) {
-    return ok();
+    return hidden;
   }
   const bool has_ipc = std::ranges::find(folders, ipc, &PrivateFolder::path) != folders.end();
   const int kinds = CLONE_NEWNS | (has_ipc ? CLONE_NEWIPC : 0);
@@ -96,6 +146,13 @@ Status make_private(const std::vector<PrivateFolder>& folders) {
   std::error_code error;
   const auto working_folder = std::filesystem::current_path(error);
   for (const PrivateFolder& folder : folders) {
+    if (folder.is_overlay) {
+      LASTREF_CHECK(lay_over(folder.path));
+      continue;
+    }
+    if (const std::size_t count = names_in(folder.path); count > 0) {
+      hidden.push_back({.folder = folder.path, .count = count});
+    }
     if (folder.path != ipc && ::mount("private",
                                       folder.path.c_str(),
                                       "tmpfs",
@@ -110,7 +167,7 @@ Status make_private(const std::vector<PrivateFolder>& folders) {
     return failure(std::errc::invalid_argument,
                    "the working folder is below it: " + working_folder.string());
   }
-  return ok();
+  return hidden;
 }
 
 }  // namespace lastref::harness::warden

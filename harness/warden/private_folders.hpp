@@ -2,6 +2,7 @@
 // what they leave there is nobody else's, and a small one is really full.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,14 +15,22 @@ struct PrivateFolder {
   std::string path;         ///< "ipc": no folder, but System V's objects and message queues
   std::string size;         ///< bytes, as tmpfs takes it: "64k"; empty: no limit of its own
   std::string inodes = {};  ///< The same for names
+  /// What is in it stays to be seen, and no change lasts.
+  bool is_overlay = false;
   bool operator==(const PrivateFolder&) const = default;
 };
 
-/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; or of "ipc".
+/// Names of others that are in a folder, and cannot be seen there now.
+struct HiddenNames {
+  std::string folder;
+  std::size_t count = 0;
+};
+
+/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; "/home=overlay"; or of "ipc".
 Result<PrivateFolder> parse_private_folder(std::string_view text);
 
 /// Mounts them for this process and all that it starts from here on, in a mount namespace of its
 /// own; who is not root becomes root of a user namespace for that, with the same rights as before.
-Status make_private(const std::vector<PrivateFolder>& folders);
+Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& folders);
 
 }  // namespace lastref::harness::warden

@@ -107,6 +107,21 @@ answers(1 "No space left on device.*LEFT BEHIND +/tmp/fits .file., made by root"
   run --private /tmp=64k --
   sh -c "echo x > /tmp/fits && (head -c 200000 /dev/zero > /tmp/x || rm /tmp/x)")
 answers(0 "clean .exit 0." run --private /tmp -- sh -c "test ! -e /tmp/fits")
+file(MAKE_DIRECTORY ${FOLDER}/base)
+file(WRITE ${FOLDER}/base/there "was there")
+execute_process(COMMAND ${PROGRAM} run --doctor OUTPUT_VARIABLE doctor)
+if(doctor MATCHES "works +an overlay")
+  answers(0 "clean .exit 0." run --private ${FOLDER}/base=overlay -- sh -c
+    "grep -q was ${FOLDER}/base/there && rm ${FOLDER}/base/there && mkdir ${FOLDER}/base/x &&
+    rmdir ${FOLDER}/base/x")
+  answers(1 "LEFT BEHIND +${FOLDER}/base/new .*1 left behind" run --private ${FOLDER}/base=overlay --
+    sh -c ": > ${FOLDER}/base/new")
+  if(EXISTS ${FOLDER}/base/new OR NOT EXISTS ${FOLDER}/base/there)
+    message(SEND_ERROR "an overlay has let a change through")
+  endif()
+endif()
+answers(0 "HIDDEN +1 names in ${FOLDER}/base" run --private ${FOLDER}/base -- true)
+answers(2 "has no comma" run --private /a,b=overlay -- true)
 answers(2 "nobody could see the processes" run --private /proc -- true)
 answers(0 "clean .exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
 answers(1 "LEFT BEHIND +msg:0 .System V., made by child.1/msgget" run --private ipc --
