@@ -301,6 +301,12 @@ int call(const std::string& name, const std::string& folder) {
     return raw(SYS_faccessat2, below, "there", R_OK, 0);
   if (name == "fcntl")
     return raw(SYS_fcntl, file, F_GETFD);
+  if (name == "vfork") {
+    const pid_t child = ::vfork();
+    if (child == 0)
+      ::_exit(0);
+    return errno_of_birth(child);
+  }
   if (name == "fork")
     return errno_of_birth(::syscall(SYS_fork));
   if (name == "fstat")

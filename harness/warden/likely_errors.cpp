@@ -171,6 +171,7 @@ constexpr std::array table = {
            "ESTALE"},
     Errors{"unshare", {"EINVAL ENOMEM ENOSPC EPERM EUSERS"}},
     Errors{"utimensat", {look_errors, change_errors}, "EIO", "ESTALE"},
+    Errors{"vfork", {fork_errors}},
     Errors{"write", {put_errors}, "EDQUOT EIO", "EINTR ESTALE", put_in_stream_errors},
     Errors{"writev", {put_errors}, "EDQUOT EIO", "EINTR ESTALE", put_in_stream_errors},
 };

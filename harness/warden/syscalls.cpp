@@ -172,6 +172,7 @@ constexpr std::array rows = {
     SyscallRow{.name = "unshare", .number = SYS_unshare, .effect = Effect::moves_root},
     SyscallRow{
         .name = "utimensat", .number = SYS_utimensat, .first = path_at(1, 0), .is_frequent = true},
+    SyscallRow{.name = "vfork", .number = SYS_vfork, .is_frequent = true},
     SyscallRow{
         .name = "write", .number = SYS_write, .descriptor = 0, .size = 2, .is_frequent = true},
     SyscallRow{.name = "writev", .number = SYS_writev, .descriptor = 0, .is_frequent = true},

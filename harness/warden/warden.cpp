@@ -364,7 +364,7 @@ void Watch::judge(const Notification& call) {
   if (row.second.path >= 0 && striker_.is_at(row.name)) {
     seen.second = effects_.name_at(call, row.second).value_or("");
   }
-  if (!kept_.keep({.call = call, .seen = seen}, *who, effects_.names())) {
+  if (!options_.may_be_made || !kept_.keep({.call = call, .seen = seen}, *who, effects_.names())) {
     go_on(call, seen, who);
   }
 }
