@@ -27,7 +27,7 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
                              options.private_folders,
                              "A folder that it has for itself, empty: /dev/shm; or /tmp=64k, which "
                              "is full after so many bytes, or /tmp=64k,10 after so many names, "
-                             "too; or /home/me=overlay, with what is in it, where no change "
+                             "too; or /srv/data=overlay, with what is in it, where no change "
                              "lasts; or ipc, an IPC namespace; may be repeated"),
              "FOLDER");
   repeatable(verb.add_option("--limit",

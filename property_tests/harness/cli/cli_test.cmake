@@ -114,8 +114,8 @@ if(doctor MATCHES "works +an overlay")
   answers(0 "clean .exit 0." run --private ${FOLDER}/base=overlay -- sh -c
     "grep -q was ${FOLDER}/base/there && rm ${FOLDER}/base/there && mkdir ${FOLDER}/base/x &&
     rmdir ${FOLDER}/base/x")
-  answers(1 "LEFT BEHIND +${FOLDER}/base/new .*1 left behind" run --private ${FOLDER}/base=overlay --
-    sh -c ": > ${FOLDER}/base/new")
+  answers(1 "LEFT BEHIND +${FOLDER}/base/new .*1 left behind" run
+    --private ${FOLDER}/base=overlay -- sh -c ": > ${FOLDER}/base/new")
   if(EXISTS ${FOLDER}/base/new OR NOT EXISTS ${FOLDER}/base/there)
     message(SEND_ERROR "an overlay has let a change through")
   endif()
