@@ -137,10 +137,9 @@ std::string RunReport::verdict() const {
   if (watched.perturbed > 0) {
     return "not judged: signals took back calls that waited for us, each time";
   }
-  const std::string failure =
-      fails_by_itself()
-          ? fmt::format("the program fails by itself, with {}", how_it_ended(watched.root))
-          : "";
+  std::string failure = fails_by_itself() ? fmt::format("the program fails by itself, with {}",
+                                                        how_it_ended(watched.root))
+                                          : "";
   if (std::string found = findings(); !found.empty()) {
     return failure.empty() ? found : found + "; " + failure;
   }
@@ -186,22 +185,25 @@ std::string RunReport::command_again() const {
   return text;
 }
 
-std::string RunReport::to_text() const {
+std::string RunReport::list_text() const {
   std::string text;
-  if (options.list) {
-    for (const auto& each : watched.processes) {
-      text += fmt::format("process {:<16} {:<16} {}\n", each.role, each.title, each.words);
-    }
-    for (const warden::Point& each : points.all) {
-      text += fmt::format("call    {}\n", each.to_text());
-    }
-    if (!points.difference.empty()) {
-      text += fmt::format("differs {}\n", points.difference);
-    }
-    for (const std::string& each : watched.inherited) {
-      text += fmt::format("given   descriptor {}\n", each);
-    }
+  for (const auto& each : watched.processes) {
+    text += fmt::format("process {:<16} {:<16} {}\n", each.role, each.title, each.words);
   }
+  for (const warden::Point& each : points.all) {
+    text += fmt::format("call    {}\n", each.to_text());
+  }
+  if (!points.difference.empty()) {
+    text += fmt::format("differs {}\n", points.difference);
+  }
+  for (const std::string& each : watched.inherited) {
+    text += fmt::format("given   descriptor {}\n", each);
+  }
+  return text;
+}
+
+std::string RunReport::faults_text() const {
+  std::string text;
   for (std::size_t at = 0; at < watched.struck.size(); ++at) {
     const std::string& reason = watched.reasons[at];
     const std::string what = warden::to_text(faults[at]);
@@ -209,6 +211,11 @@ std::string RunReport::to_text() const {
                 ? fmt::format("STRUCK         {}, at {}\n", what, watched.struck_at[at])
                 : fmt::format("DID NOT STRIKE {}{}\n", what, reason.empty() ? "" : ": " + reason);
   }
+  return text;
+}
+
+std::string RunReport::findings_text() const {
+  std::string text;
   for (const auto& each : left) {
     text += fmt::format(
         "LEFT BEHIND    {} ({}), made by {}\n", pattern_of(each.path), each.kind, each.maker);
@@ -244,6 +251,11 @@ std::string RunReport::to_text() const {
   for (const auto& each : failures) {
     text += line_of(each);
   }
+  return text;
+}
+
+std::string RunReport::unseen_text() const {
+  std::string text;
   for (const auto& each : hidden) {
     text += fmt::format(
         "HIDDEN         {} names in {}, which it could not see there\n", each.count, each.folder);
@@ -255,6 +267,12 @@ std::string RunReport::to_text() const {
     text += fmt::format("NOT SEEN       {} names that calls were given could not be read\n",
                         watched.unread);
   }
+  return text;
+}
+
+std::string RunReport::to_text() const {
+  std::string text = options.list ? list_text() : "";
+  text += faults_text() + findings_text() + unseen_text();
   text += fmt::format("{} processes, {} calls stopped for a look, {} of them perturbed; root: {}\n",
                       watched.processes.size(),
                       watched.stops,

@@ -45,6 +45,10 @@ struct RunReport {
   /// "2 left behind, 1 stayed"; empty: nothing is wrong.
   std::string findings() const;
   std::string command_again() const;
+  std::string list_text() const;
+  std::string faults_text() const;
+  std::string findings_text() const;
+  std::string unseen_text() const;
 };
 
 }  // namespace lastref::harness

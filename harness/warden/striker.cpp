@@ -388,7 +388,7 @@ bool Striker::outsider_does(std::size_t fault, const StoppedCall& at) {
                     : deed == Deed::takes_rights ? take_rights(path)
                                                  : plant(deed, path);
   if (!done) {
-    reasons_[fault] = fmt::format("{}: {}", pattern_of(path), std::strerror(errno));
+    reasons_[fault] = fmt::format("{}: {}", pattern_of(path), ::strerrordesc_np(errno));
   }
   return done;
 }

@@ -105,7 +105,7 @@ class Striker {
   bool fits(const TreeFault& fault, const StoppedCall& at) const;
   /// Why this fault does not strike this call; empty: it does.
   std::string refusal_of(const TreeFault& fault, const StoppedCall& at) const;
-  bool does(std::size_t fault, const StoppedCall& at);
+  bool does(std::size_t index, const StoppedCall& at);
   bool cut(std::size_t fault, const StoppedCall& at);
   bool hold(const TreeFault& fault, const StoppedCall& at);
   /// How much was written; 0: it could not be done at once.

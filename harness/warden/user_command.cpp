@@ -127,7 +127,7 @@ std::optional<CommandFailure> failure_of(const std::string& option,
   if (child == 0) {
     become_shell(command.c_str(), log.file());
   }
-  std::string how = child < 0 ? std::strerror(errno) : end_of(child, interrupted_by);
+  std::string how = child < 0 ? ::strerrordesc_np(errno) : end_of(child, interrupted_by);
   if (how.empty()) {
     return std::nullopt;
   }
