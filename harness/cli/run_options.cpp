@@ -76,8 +76,8 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
       ->type_name("COMMAND");
   repeatable(verb.add_option("--expect-exit",
                              options.expected_exits,
-                             "How it may end; may be repeated. Not given: 0, and with faults "
-                             "anything but a crash"),
+                             "How it may end, 128+N by signal N; may be repeated. Not given: "
+                             "0, and with faults anything but a crash"),
              "CODE")
       ->check(CLI::Range(0, 255));
   verb.add_option("--grace",

@@ -32,6 +32,7 @@ struct RunReport {
 
   Exit exit() const;
   bool has_struck() const;
+  bool ends_as_expected() const;
   std::string verdict() const;
   /// Lines for people; the last one is the verdict.
   std::string to_text() const;
@@ -39,7 +40,6 @@ struct RunReport {
 
  private:
   bool all_struck() const;
-  bool ends_as_expected() const;
   /// Before any fault: nobody can say what one would do to it.
   bool fails_by_itself() const;
   /// "2 left behind, 1 stayed"; empty: nothing is wrong.

@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds ready_within{60};
 constexpr int ask_every = 50;  // milliseconds
 
+constexpr char ready_byte = 'y';
 constexpr char round_byte = 'r';
 constexpr char done_byte = 'd';
 /// Then come the four texts of a failure, each behind a 0.
@@ -90,6 +91,9 @@ std::optional<CommandFailure> failure_to_get_ready(const std::string& ready, con
 
 void attend(const ServerWork& work, const Line& line) {
   auto failure = failure_to_get_ready(work.ready, line);
+  if (!failure) {
+    line.tell(std::string(1, ready_byte));
+  }
   for (std::uint64_t round = 0; !failure && !work.work.empty() && round < work.rounds; ++round) {
     failure = line.failure_of_command("--work", work.work);
     if (!failure) {
@@ -142,6 +146,10 @@ Attendant::Says Attendant::hear() {
     return Says::nothing;
   }
   const std::string_view message(bytes.data(), static_cast<std::size_t>(got));
+  if (message.starts_with(ready_byte)) {
+    is_ready_ = true;
+    return Says::nothing;
+  }
   if (message.starts_with(round_byte)) {
     return Says::round_is_over;
   }

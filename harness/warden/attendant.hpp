@@ -38,6 +38,8 @@ class Attendant {
   Status start(const ServerWork& work);
   bool is_there() const noexcept { return process_ > 0; }
   int process() const noexcept { return process_; }
+  /// Whether the server was ready; false: it has not got so far.
+  bool is_ready() const noexcept { return is_ready_; }
   bool is_done() const noexcept { return is_done_; }
   /// Does not wait.
   Says hear();
@@ -48,6 +50,7 @@ class Attendant {
  private:
   int process_ = -1;
   int socket_ = -1;
+  bool is_ready_ = false;
   bool is_done_ = false;
   std::optional<CommandFailure> failure_;
 };

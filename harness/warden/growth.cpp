@@ -21,6 +21,7 @@ std::size_t lines_of(const std::string& path) {
 
 void RoundsSeen::note(const std::string& role, int process) {
   sizes_[{role, "descriptors"}].push_back(descriptors_of(process).size());
+  sizes_[{role, "threads"}].push_back(threads_of(process).size());
   sizes_[{role, "maps"}].push_back(lines_of(fmt::format("/proc/{}/maps", process)));
 }
 
@@ -35,8 +36,9 @@ std::vector<Growth> RoundsSeen::growing() const {
     }
     const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(rounds_ / 4);
     const auto third = (sizes.end() - first) / 3;
-    if (*std::max_element(first, first + third) <
-        *std::min_element(sizes.end() - third, sizes.end())) {
+    const auto [low, high] = std::minmax_element(first + third, sizes.end() - third);
+    if (*std::max_element(first, first + third) < *low &&
+        *high < *std::min_element(sizes.end() - third, sizes.end())) {
       all.push_back(
           {.role = key.first,
            .what = std::string(key.second),

@@ -12,7 +12,7 @@ namespace lastref::harness::warden {
 
 struct Growth {
   std::string role;
-  std::string what;      ///< "descriptors", "maps"
+  std::string what;      ///< "descriptors", "maps", "threads"; "processes" of the whole tree
   std::size_t from = 0;  ///< Of them after the first round that counts
   std::size_t to = 0;    ///< and after the last one
   double each_round = 0;
@@ -26,8 +26,10 @@ class RoundsSeen {
 
   /// What a process has when a round is over.
   void note(const std::string& role, int process);
-  /// What grew in all processes that were there from the first round to the last: the last third of
-  /// its figures are all above the first third. Nothing of fewer rounds than `rounds_least`.
+  /// How many processes the tree has then, dead ones that nobody asked for among them.
+  void note_tree(std::size_t processes) { sizes_[{"all", "processes"}].push_back(processes); }
+  /// What grew in all processes that were there from the first round to the last: each third of its
+  /// figures is above the one before. Nothing of fewer rounds than `rounds_least`.
   std::vector<Growth> growing() const;
   void end_round() noexcept { ++rounds_; }
 

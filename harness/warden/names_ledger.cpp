@@ -113,6 +113,7 @@ void NamesLedger::moves(int thread,
   note_old(from);
   note_old(to);
   const auto maker = makers_.find(from);
+  const bool was_old = maker == makers_.end() || moved_old_.contains(from);
   const std::string made = maker == makers_.end() ? mover() : maker->second;
   // What is below a folder moves along.
   Makers moved;
@@ -124,11 +125,33 @@ void NamesLedger::moves(int thread,
   if (!old_.contains(to)) {
     makers_[to] = made;
   }
+  moved_old_.erase(to);
+  if (was_old) {
+    moved_old_.insert(to);
+  }
   unsettled_[thread] = from;
 }
 
 bool NamesLedger::is_own(const std::string& path) const {
-  return makers_.contains(path) || !is_there(path);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    return true;
+  }
+  const bool has_other_names = !S_ISDIR(status.st_mode) && status.st_nlink > 1;
+  return makers_.contains(path) && !moved_old_.contains(path) && !S_ISLNK(status.st_mode) &&
+         !has_other_names;
+}
+
+/// Whether others get through all folders above it.
+bool is_reachable(const std::string& path) {
+  const std::filesystem::path name = path;
+  for (auto folder = name.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if ((mode_of(folder.string()).value_or(0) & S_IXOTH) == 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// In a folder that is sticky, others touch nothing but their own.
@@ -136,7 +159,7 @@ void NamesLedger::note_rights(const std::string& path, std::uint32_t mode) {
   const bool is_kind =
       S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (S_ISDIR(mode) && (mode & S_ISVTX) == 0);
   const auto maker = makers_.find(path);
-  if (is_kind && (mode & S_IWOTH) != 0 && maker != makers_.end()) {
+  if (is_kind && (mode & S_IWOTH) != 0 && is_reachable(path) && maker != makers_.end()) {
     open_[path] = {.path = path, .kind = kind_of(mode), .maker = maker->second};
   }
 }

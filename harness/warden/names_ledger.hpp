@@ -37,7 +37,8 @@ class NamesLedger {
              const std::function<std::string()>& mover);
   /// A call is about to remove it. If the tree did not make it, its name was there before.
   void removes(int thread, const std::string& path);
-  /// Whether nothing has this name, or something that the tree has made.
+  /// Whether nothing has this name, or something that the tree has made, and that has no other
+  /// name: a link may lead to what was there before.
   bool is_own(const std::string& path) const;
   /// The call of this thread is over. What it should have made and is not there, it did not make.
   void settle(int thread);
@@ -59,6 +60,7 @@ class NamesLedger {
 
   Makers makers_;
   std::map<std::string, Leftover> open_;
+  std::set<std::string> moved_old_;       ///< New names of what was there before
   std::set<std::string> old_;             ///< Names that were there before the run
   std::map<int, std::string> unsettled_;  ///< What the call of each thread makes, or removes
 };

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 
@@ -20,6 +22,8 @@ namespace {
 /// Newer than the headers of Linux 6.1. linux/seccomp.h
 constexpr unsigned long set_flags = SECCOMP_IOW(4, std::uint64_t);
 constexpr std::uint64_t sync_wake_up = 1;  // 6.6
+
+constexpr std::array clocks = {SYS_alarm, SYS_setitimer};
 
 constexpr unsigned x32_bit = 0x40000000;  // asm/unistd.h
 
@@ -64,6 +68,9 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
   if (error == 0) {
     error = seccomp_rule_add(context.get(), SCMP_ACT_NOTIFY, SCMP_SYS(io_uring_setup), 0);
   }
+  for (const int clock : clocks) {
+    error = error == 0 ? seccomp_rule_add(context.get(), SCMP_ACT_NOTIFY, clock, 0) : error;
+  }
   if (error == 0) {
     constexpr std::uint64_t wants_listener = SECCOMP_FILTER_FLAG_NEW_LISTENER;
     error = seccomp_rule_add(context.get(),
@@ -82,6 +89,10 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
     return failure(code_of(error), "a filter: no seccomp user notification");
   }
   return exported(context);
+}
+
+bool is_clock(int number) noexcept {
+  return std::ranges::find(clocks, number) != clocks.end();
 }
 
 int take_filter(const Filter& filter) noexcept {

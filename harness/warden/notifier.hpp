@@ -19,8 +19,12 @@ using Filter = std::vector<std::uint64_t>;
 
 /// A filter that stops these system calls of this machine's own kind, and besides them what
 /// nobody may have who is watched: io_uring_setup(2), as no filter sees its work, and seccomp(2)
-/// for a listener of its own, as the kernel has one for a process; and all calls of other kinds.
+/// for a listener of its own, as the kernel has one for a process; all calls of other kinds; and
+/// those that set a clock which nobody sees from outside.
 Result<Filter> filter_of(const std::set<int>& numbers);
+
+/// Whether the call sets a clock whose signal may wake a process, and which proc(5) does not show.
+bool is_clock(int number) noexcept;
 
 /// In the process that is to be watched, and whose children are: takes the filter, and says the
 /// descriptor of the listener, or -1 and errno. Safe between fork and exec.

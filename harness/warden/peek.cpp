@@ -180,6 +180,16 @@ std::map<int, std::string> descriptors_of(int process) {
   return all;
 }
 
+std::vector<int> threads_of(int process) {
+  std::vector<int> all;
+  std::error_code error;
+  const std::string folder = fmt::format("/proc/{}/task", process);
+  for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
+    all.push_back(std::atoi(each.path().filename().c_str()));
+  }
+  return all;
+}
+
 bool stays_at_exec(int process, int descriptor) {
   std::ifstream file(fmt::format("/proc/{}/fdinfo/{}", process, descriptor));
   for (std::string line; std::getline(file, line);) {

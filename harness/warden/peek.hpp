@@ -37,6 +37,8 @@ std::string descriptor_at(int thread, int descriptor);
 
 /// All that a process has open, by number; empty: it cannot be seen.
 std::map<int, std::string> descriptors_of(int process);
+/// Its threads; none: it is dead.
+std::vector<int> threads_of(int process);
 /// Whether a program that the process becomes keeps it.
 bool stays_at_exec(int process, int descriptor);
 

@@ -104,6 +104,14 @@ std::vector<ProcessSeen> RolesOfTree::all() const {
   return {all_.begin(), all_.end()};
 }
 
+std::set<int> RolesOfTree::ever() const {
+  std::set<int> all;
+  for (const ProcessSeen& each : all_) {
+    all.insert(each.process);
+  }
+  return all;
+}
+
 std::string RolesOfTree::role_of(int process) const {
   const auto at = seen_.find(process);
   return at == seen_.end() ? "a process" : all_[at->second].role;

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class RolesOfTree {
 
   /// In the order in which they were first seen.
   std::vector<ProcessSeen> all() const;
+  /// The numbers that its processes have, or had.
+  std::set<int> ever() const;
   /// Of who lives; "a process" if it was never seen.
   std::string role_of(int process) const;
 

@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <seccomp.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -57,17 +58,32 @@ std::optional<InCall> call_of(int process, int thread) {
   return call;
 }
 
-/// Whether a process shares this memory with nobody but who has it from the tree: it has no name,
-/// or has it no more. proc(5), maps
-bool is_without_name(int process, std::uint64_t address) {
+/// Whether this file of shared memory has a name now, under which others may open it.
+bool has_name(std::uint64_t inode) {
+  std::error_code error;
+  for (const auto& each : std::filesystem::directory_iterator("/dev/shm", error)) {
+    struct stat status {};
+    if (::lstat(each.path().c_str(), &status) == 0 && status.st_ino == inode) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether nobody has this memory of a process who has it not from the tree: it is not shared, or
+/// has no name. proc(5), maps
+bool is_memory_inside(int process, std::uint64_t address) {
   std::ifstream maps(fmt::format("/proc/{}/maps", process));
   for (std::string line; std::getline(maps, line);) {
     std::istringstream words(line);
-    std::uint64_t from = 0, to = 0;
+    std::uint64_t from = 0, to = 0, inode = 0;
     char dash = 0;
-    words >> std::hex >> from >> dash >> to;
+    std::string rights, offset, device, path;
+    words >> std::hex >> from >> dash >> to >> rights >> offset >> device >> std::dec >> inode >>
+        path;
     if (address >= from && address < to) {
-      return line.ends_with(" (deleted)");
+      const bool is_gone = path.starts_with("/dev/") && line.ends_with(" (deleted)");
+      return rights.ends_with('p') || (is_gone && !has_name(inode));
     }
   }
   return false;
@@ -80,7 +96,7 @@ bool waits_for_thread(int process, const InCall& call) {
   const bool is_own = (how & FUTEX_PRIVATE_FLAG) != 0;
   return call.number == SYS_futex &&
          (what == FUTEX_LOCK_PI || what == FUTEX_LOCK_PI2 || call.arguments[3] == 0) &&
-         (is_own || is_without_name(process, call.arguments[0]));
+         (is_own || is_memory_inside(process, call.arguments[0]));
 }
 
 bool takes_descriptor(int number) {
@@ -104,14 +120,6 @@ bool takes_descriptor(int number) {
       return false;
   }
 }
-
-/// What the processes of a tree can do for each other, and who else may do something for them.
-struct Tree {
-  const std::vector<int>& processes;
-  const std::set<std::string>& outside;  ///< What it was started with
-
-  bool has(int process) const { return std::ranges::find(processes, process) != processes.end(); }
-};
 
 /// The signals of a line of /proc/PID/status, one bit each; all, if it cannot be read.
 std::uint64_t signals_of(int process, const std::string& field) {
@@ -148,7 +156,7 @@ bool waits_inside(const InCall& call, const Waiting& what, const Tree& tree) {
     case SYS_flock:
     case SYS_fcntl: {
       const auto holder = holder_before(what.process);
-      return holder && tree.has(*holder) && !tree.outside.contains(what.object);
+      return holder && tree.ever.contains(*holder) && !tree.outside.contains(what.object);
     }
     case SYS_read:
     case SYS_readv:
@@ -200,7 +208,8 @@ Look look_at(int process, int thread, const Tree& tree) {
   if (takes_descriptor(call->number)) {
     look.what.object = descriptor_at(process, static_cast<int>(call->arguments[0]));
   }
-  look.goes_on = !waits_inside(*call, look.what, tree) || hears_signals(process);
+  look.goes_on = !waits_inside(*call, look.what, tree) || tree.clocks.contains(process) ||
+                 hears_signals(process);
   return look;
 }
 
@@ -208,10 +217,7 @@ Look look_at(int process, int thread, const Tree& tree) {
 template <typename Says>
 bool of_all_threads(const std::vector<int>& processes, const Says& says) {
   for (const int process : processes) {
-    std::error_code error;
-    const std::string folder = fmt::format("/proc/{}/task", process);
-    for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
-      const int thread = std::atoi(each.path().filename().c_str());
+    for (const int thread : threads_of(process)) {
       const char state = state_of(process, thread);
       const bool is_dead = state == 'Z' || state == 'X' || state == ' ';
       if (!is_dead && !says(process, thread)) {
@@ -224,11 +230,10 @@ bool of_all_threads(const std::vector<int>& processes, const Says& says) {
 
 }  // namespace
 
-std::optional<std::vector<Waiting>> all_waiting(const std::vector<int>& processes,
-                                                const std::set<std::string>& outside) {
+std::optional<std::vector<Waiting>> all_waiting(const Tree& tree) {
   std::vector<Waiting> all;
-  const bool nobody_goes_on = of_all_threads(processes, [&](int process, int thread) {
-    Look look = look_at(process, thread, {.processes = processes, .outside = outside});
+  const bool nobody_goes_on = of_all_threads(tree.processes, [&](int process, int thread) {
+    Look look = look_at(process, thread, tree);
     all.push_back(std::move(look.what));
     return !look.goes_on;
   });
@@ -238,7 +243,7 @@ std::optional<std::vector<Waiting>> all_waiting(const std::vector<int>& processe
 std::vector<Waiting> what_all_do(const std::vector<int>& processes) {
   std::vector<Waiting> all;
   of_all_threads(processes, [&](int process, int thread) {
-    all.push_back(look_at(process, thread, {.processes = processes, .outside = {}}).what);
+    all.push_back(look_at(process, thread, {.processes = processes}).what);
     return true;
   });
   return all;

@@ -43,11 +43,17 @@ class Stillness {
   double since_ = 0;
 };
 
-/// What these processes' threads do now; nothing if one of them goes on without help, or
-/// hears from others. `outside` is what the program was started with, as "pipe:[7]": others may be
-/// at its other end.
-std::optional<std::vector<Waiting>> all_waiting(const std::vector<int>& processes,
-                                                const std::set<std::string>& outside);
+/// What is known of a tree.
+struct Tree {
+  std::vector<int> processes;
+  /// What the program was started with, as "pipe:[7]": others may be at its other end.
+  std::set<std::string> outside = {};
+  std::set<int> clocks = {};  ///< Processes that a clock may wake which nobody sees
+  std::set<int> ever = {};    ///< All that were of it, dead ones too
+};
+
+/// What all its threads do now; nothing if one of them goes on without help, or hears from others.
+std::optional<std::vector<Waiting>> all_waiting(const Tree& tree);
 
 /// The same of all of them, whatever they wait for; who runs is in no call.
 std::vector<Waiting> what_all_do(const std::vector<int>& processes);

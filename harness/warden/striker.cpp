@@ -109,30 +109,27 @@ Striker::Striker(const std::vector<TreeFault>& faults, bool takes_unlikely)
       strikes_(faults.size()),
       reasons_(faults.size()) {}
 
+Striker::~Striker() {
+  for (const Locked& each : locked_) {
+    ::close(each.file);
+  }
+}
+
 void Striker::clean_up() noexcept {
   for (const Touched& each : touched_) {
     struct stat status {};
-    if (::lstat(each.path.c_str(), &status) != 0 || status.st_dev != each.device ||
-        status.st_ino != each.inode) {
-      continue;
-    }
-    if (each.rights) {
-      ::chmod(each.path.c_str(), *each.rights);
-    } else {
+    if (::lstat(each.path.c_str(), &status) == 0 && status.st_dev == each.device &&
+        status.st_ino == each.inode) {
       ::unlink(each.path.c_str());
     }
+  }
+  for (const Locked& each : locked_) {
+    ::chmod(fmt::format("/proc/self/fd/{}", each.file).c_str(), each.rights);
   }
 }
 
 bool Striker::is_at(std::string_view call) const noexcept {
   return std::ranges::find(faults_, call, &TreeFault::call) != faults_.end();
-}
-
-bool Striker::asks_for_object(std::string_view call) const noexcept {
-  return std::ranges::any_of(faults_, [&](const TreeFault& fault) {
-    const bool knows_place = fault.strike == Strike::fail || fault.strike == Strike::outsider;
-    return fault.call == call && (fault.object != "*" || knows_place);
-  });
 }
 
 bool Striker::fits(const TreeFault& fault, const StoppedCall& at) const {
@@ -188,10 +185,16 @@ std::string Striker::refusal_of(const TreeFault& fault, const StoppedCall& at) c
     return "what the call is given has no name";
   }
   if (fault.strike == Strike::outsider && !at.is_own_name && !is_one_name(fault.object)) {
-    return fmt::format("{} was there before; give its whole name, if it may be touched",
+    return fmt::format("{} was there before, or may be; give its whole name, if it may be touched",
                        pattern_of(at.seen.object));
   }
   return "";
+}
+
+bool Striker::kills(std::size_t fault) const noexcept {
+  const Strike strike = faults_[fault].strike;
+  return strike == Strike::kill || strike == Strike::kill_after || strike == Strike::kill_amid ||
+         strike == Strike::kill_tree;
 }
 
 bool Striker::lets_be_made(std::size_t fault) const noexcept {
@@ -365,14 +368,15 @@ bool Striker::plant(Deed deed, const std::string& path) {
 }
 
 bool Striker::take_rights(const std::string& path) {
+  const int file = ::open(path.c_str(), O_PATH | O_CLOEXEC);
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || ::chmod(path.c_str(), 0) != 0) {
+  if (file < 0 || ::fstat(file, &status) != 0 || ::chmod(path.c_str(), 0) != 0) {
+    const int error = errno;
+    ::close(file);
+    errno = error;
     return false;
   }
-  touched_.push_back({.path = path,
-                      .device = status.st_dev,
-                      .inode = status.st_ino,
-                      .rights = status.st_mode & 07777});
+  locked_.push_back({.file = file, .rights = status.st_mode & 07777});
   return true;
 }
 

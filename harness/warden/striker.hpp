@@ -45,14 +45,13 @@ class Striker {
   Striker(const std::vector<TreeFault>& faults, bool takes_unlikely);
   Striker(const Striker&) = delete;
   Striker& operator=(const Striker&) = delete;
-  ~Striker() = default;
+  ~Striker();
   void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
   /// Children of ours that are not of the tree.
   void spares(std::vector<int> strangers) { strangers_ = std::move(strangers); }
 
-  /// Whether a fault is at such calls, and whether it asks what they are given.
+  /// Whether a fault is at such calls.
   bool is_at(std::string_view call) const noexcept;
-  bool asks_for_object(std::string_view call) const noexcept;
 
   /// Counts the call, and says which faults strike it, by their places in the list: any number
   /// that leave it without an answer, and then one that gives it.
@@ -61,6 +60,8 @@ class Striker {
   bool is_of_outsider(std::size_t fault) const noexcept {
     return faults_[fault].strike == Strike::outsider;
   }
+  /// Whether the process dies of it.
+  bool kills(std::size_t fault) const noexcept;
   /// Whether the call is made all the same, so far as we know.
   bool lets_be_made(std::size_t fault) const noexcept;
   /// Strikes; true if the call has its answer, or gets it later.
@@ -93,13 +94,17 @@ class Striker {
     double since = 0;
   };
 
-  /// What an outsider has put there, or has taken the rights of. A name may be somebody else's by
-  /// now.
+  /// What an outsider has put there. A name may be somebody else's by now.
   struct Touched {
     std::string path;
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    std::optional<std::uint32_t> rights = std::nullopt;  ///< That it had; none: it was put there.
+  };
+
+  /// What an outsider has taken the rights of, whatever it is called by now.
+  struct Locked {
+    int file = -1;
+    std::uint32_t rights = 0;
   };
 
   bool fits(const TreeFault& fault, const StoppedCall& at) const;
@@ -129,6 +134,7 @@ class Striker {
   std::unordered_set<int> killed_;
   std::vector<Held> held_;
   std::vector<Touched> touched_;
+  std::vector<Locked> locked_;
   double last_call_at_ = 0;
 };
 

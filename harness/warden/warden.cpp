@@ -70,10 +70,16 @@ class Watch {
   void look_for_rest(const std::vector<int>& processes, double now);
   std::vector<Hung> told(std::vector<Waiting> waiting);
   void end_all_of(std::vector<Waiting> waiting);
+  void kill_all();
   void note_stayed();
   /// All of the tree; and nobody whom a command of the user's has left to us before.
   std::vector<int> ours() const { return descendants(strangers_); }
-  bool is_over() const { return root_ended_ && ours().empty(); }
+  bool is_over() const { return root_ended_ && ours().empty() && !waits_for_work(); }
+  /// Whether somebody still gives it work, though the root has ended: others of it may do it. Who
+  /// does so may end a little later than all of them.
+  bool waits_for_work() const {
+    return attendant_.is_there() && !attendant_.is_done() && !is_late_;
+  }
   bool needs_object(const SyscallRow& row) const;
   void judge(const Notification& call);
   void let_kept_go();
@@ -95,6 +101,7 @@ class Watch {
   Effects effects_;
   KeptCalls kept_{options_.may_be_made};
   std::set<std::string> outside_;  ///< What the program was started with
+  std::set<int> clocks_;           ///< Who may have set one that nobody sees from outside
   Stillness hang_{std::chrono::seconds(2)};
   Stillness rest_{std::chrono::seconds(30)};
   bool has_told_rest_ = false;
@@ -112,8 +119,9 @@ class Watch {
   std::uint64_t gone_lately_ = 0;
   /// Since then somebody was stopped by us: what that took back, the kernel makes again.
   bool stops_take_back_ = false;
-  /// By signals of others, which may have taken back a call as well.
-  std::uint64_t ended_by_others_ = 0;
+  /// So many threads were killed by us, each of which may have waited in a call.
+  std::uint64_t killed_threads_ = 0;
+  bool has_killed_all_ = false;
   std::unordered_map<int, Known> known_;                     ///< By their numbers
   std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< Of role, call and object
   Watched watched_;
@@ -195,7 +203,7 @@ void Watch::look_around() {
   }
   tend(now);
   look_for_hang(now);
-  if (root_ended_ && !ended_at_) {
+  if (root_ended_ && !ended_at_ && (!waits_for_work() || ours().empty())) {
     ended_at_ = now;
   }
   const std::chrono::duration<double> grace = options_.grace;
@@ -205,6 +213,11 @@ void Watch::look_around() {
   if (!std::exchange(is_late_, true)) {
     note_stayed();
   }
+  kill_all();
+}
+
+void Watch::kill_all() {
+  has_killed_all_ = true;
   kill_descendants(strangers_);
 }
 
@@ -214,17 +227,21 @@ void Watch::tend(double now) {
     for (const int process : ours()) {
       rounds_.note(roles_->role_of(process), process);
     }
+    rounds_.note_tree(ours().size());
     rounds_.end_round();
     attendant_.go_on();
-  } else if (says == Attendant::Says::all_is_done && !root_ended_) {
-    watched_.told_to_end = true;
+  } else if (says == Attendant::Says::all_is_done) {
+    const std::vector<int> left = root_ended_ ? ours() : std::vector{root_};
+    watched_.told_to_end = !left.empty();
     ended_at_ = ended_at_.value_or(now);
-    ::kill(root_, SIGTERM);
+    std::ranges::for_each(left, [](int process) { ::kill(process, SIGTERM); });
   }
 }
 
 void Watch::look_for_hang(double now) {
-  if (watched_.stops != stops_then_ || striker_.keeps_somebody() || !kept_.empty()) {
+  // Who gives it work may be who it waits for.
+  const bool has_work = attendant_.is_there() && !attendant_.is_done();
+  if (watched_.stops != stops_then_ || striker_.keeps_somebody() || !kept_.empty() || has_work) {
     hang_.renew();
     rest_.renew();
     stops_then_ = watched_.stops;
@@ -236,7 +253,8 @@ void Watch::look_for_hang(double now) {
   } else if (watched_.hung.empty() && now - looked_at_ >= stillness_every) {
     looked_at_ = now;
     const std::vector<int> processes = ours();
-    auto waiting = all_waiting(processes, outside_);
+    auto waiting = all_waiting(
+        {.processes = processes, .outside = outside_, .clocks = clocks_, .ever = roles_->ever()});
     if (hang_.lasts(waiting, now)) {
       end_all_of(*std::move(waiting));
     } else if (!has_told_rest_) {
@@ -268,7 +286,7 @@ std::vector<Hung> Watch::told(std::vector<Waiting> waiting) {
 void Watch::end_all_of(std::vector<Waiting> waiting) {
   watched_.hung = told(std::move(waiting));
   watched_.root_was_killed = !root_ended_;
-  kill_descendants(strangers_);
+  kill_all();
 }
 
 void Watch::note_stayed() {
@@ -283,9 +301,6 @@ void Watch::note_stayed() {
 
 void Watch::note_end(int process, int status) {
   const bool by_signal = WIFSIGNALED(status);
-  if (by_signal && WTERMSIG(status) != SIGKILL && !striker_.has_killed(process)) {
-    ++ended_by_others_;
-  }
   if (by_signal && is_crash(WTERMSIG(status)) && !striker_.has_killed(process)) {
     watched_.crashes.push_back({.role = roles_->role_of(process), .signal = WTERMSIG(status)});
   }
@@ -315,7 +330,7 @@ void Watch::reap() {
 
 /// Where nobody asks for its name, it is not read.
 bool Watch::needs_object(const SyscallRow& row) const {
-  return options_.wants_calls || options_.may_be_made || striker_.asks_for_object(row.name) ||
+  return options_.wants_calls || options_.may_be_made || striker_.is_at(row.name) ||
          row.effect == Effect::makes || row.effect == Effect::moves ||
          row.effect == Effect::opens || row.effect == Effect::removes ||
          row.effect == Effect::makes_sysv;
@@ -324,7 +339,7 @@ bool Watch::needs_object(const SyscallRow& row) const {
 /// So many calls were gone between the last one that was received and this one.
 void Watch::note_gone(std::uint64_t calls) {
   const bool is_stopping = striker_.has_stopped_somebody();
-  gone_ += stops_take_back_ || is_stopping ? 0 : calls;
+  gone_ += stops_take_back_ || is_stopping || has_killed_all_ ? 0 : calls;
   gone_lately_ = 0;
   stops_take_back_ = is_stopping;
 }
@@ -346,6 +361,11 @@ void Watch::judge(const Notification& call) {
   }
   effects_.settle(call.thread);
   const auto known = call.is_foreign ? known_.end() : known_.find(call.number);
+  if (known == known_.end() && !call.is_foreign && is_clock(call.number)) {
+    clocks_.insert(who->process);
+    notifier_->let_go(call.id);
+    return;
+  }
   if (known == known_.end()) {
     refuse(call, *who);
     return;
@@ -405,6 +425,9 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   if (options_.wants_calls) {
     watched_.calls.push_back(seen);
   }
+  if (answer != faults.end() && striker_.kills(*answer)) {
+    killed_threads_ += threads_of(who->process).size();
+  }
   const bool is_answered = answer != faults.end() && striker_.strike(*answer, stopped);
   if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);
@@ -432,8 +455,9 @@ void Watch::finish() {
   watched_.unread = effects_.unread();
   watched_.growing = rounds_.growing();
   watched_.work_failure = attendant_.failure();
-  if (attendant_.is_there() && !attendant_.is_done()) {
-    const bool has_work = !options_.server.work.empty();
+  const bool was_cut = watched_.interrupted || watched_.is_too_long;
+  if (attendant_.is_there() && !attendant_.is_done() && !was_cut) {
+    const bool has_work = attendant_.is_ready() && !options_.server.work.empty();
     watched_.work_failure =
         CommandFailure{.option = has_work ? "--work" : "--ready",
                        .command = has_work ? options_.server.work : options_.server.ready,
@@ -444,11 +468,8 @@ void Watch::finish() {
   watched_.reasons = striker_.reasons();
   watched_.struck_at = striker_.struck_at();
   // Who was killed could not end its call; nobody can say of which of the dead each one was.
-  const auto killed = static_cast<std::uint64_t>(
-      std::ranges::count(watched_.processes, false, &ProcessSeen::has_ended));
-  const std::uint64_t excused = killed - std::min(killed, ended_by_others_);
-  const std::uint64_t gone = gone_ + (stops_take_back_ ? 0 : gone_lately_);
-  watched_.perturbed += gone - std::min(gone, excused);
+  const std::uint64_t gone = gone_ + (stops_take_back_ || has_killed_all_ ? 0 : gone_lately_);
+  watched_.perturbed += gone - std::min(gone, killed_threads_);
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ answers(0 " in ambients, 3 random" gate --scenario tracker/loky_* --world sim --
 answers(2 "which program" run)
 answers(2 "no call .nowhere" run --also nowhere -- true)
 answers(0 "call +root/write.*1.*clean" run --also write --list -- echo)
+answers(0 "clean .exit 0." run --expect-exit 139 -- sh -c "kill -SEGV $$")
 answers(0 "clean .exit 0." run --expect-exit 143 -- sh -c "kill -TERM $$")
 answers(1 "LEFT BEHIND.*1 left behind; the program fails by itself, with exit 3 .exit 1." run
   --check "rm ${FOLDER}/left" -- sh -c ": > ${FOLDER}/left\; exit 3")

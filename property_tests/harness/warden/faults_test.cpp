@@ -226,6 +226,32 @@ TEST_F(Faults, what_is_made_through_an_outsiders_link_is_told) {
   EXPECT_EQ(watched.leftovers[0].path, in("a.outsider.nowhere"));
 }
 
+TEST_F(Faults, a_new_name_of_what_was_there_before_keeps_it_from_outsiders) {
+  folder.write("old", "mine\n");
+  for (const char* const way : {"ln -s old new", "ln old new", "mv old new"}) {
+    const Watched watched =
+        script("cd " + folder.path() + "; " + way + "; cat new >/dev/null; mv new old",
+               {"cat/openat(*/new) outsider truncates"});
+    EXPECT_THAT(watched.struck, ElementsAre(false)) << way;
+    EXPECT_THAT(watched.reasons.front(), HasSubstr("was there before")) << way;
+    if (way != std::string("ln -s old new")) {
+      EXPECT_EQ(folder.read("old"), "mine\n") << way;
+    }
+    std::filesystem::remove(in("new"));
+    std::filesystem::remove(in("old"));
+    folder.write("old", "mine\n");
+  }
+}
+
+TEST_F(Faults, rights_come_back_to_what_has_another_name_by_now) {
+  folder.write("a", "mine\n");
+  const auto rights = std::filesystem::status(in("a")).permissions();
+  const Watched watched = script("cd " + folder.path() + "; cat a 2>/dev/null >&2; mv a b",
+                                 {"cat/openat(" + in("a") + ") outsider takes_rights"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(std::filesystem::status(in("b")).permissions(), rights);
+}
+
 TEST_F(Faults, an_outsider_gives_rights_back) {
   folder.write("a", "mine\n");
   const auto rights = std::filesystem::status(in("a")).permissions();

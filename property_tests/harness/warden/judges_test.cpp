@@ -82,7 +82,9 @@ class AtRest : public testing::Test {
   }
 
   /// Whether all of it waits, and for nobody else.
-  bool waits(const char* call, const std::set<std::string>& outside = {}) const {
+  bool waits(const char* call,
+             const std::set<std::string>& outside = {},
+             bool has_clock = false) const {
     const int child = ::fork();
     if (child == 0) {
       ::dup2(ends_[0], STDIN_FILENO);
@@ -91,7 +93,10 @@ class AtRest : public testing::Test {
     }
     while (!is_in(child, call)) {
     }
-    const bool is_waiting = all_waiting({child}, outside).has_value();
+    const bool is_waiting = all_waiting({.processes = {child},
+                                         .outside = outside,
+                                         .clocks = has_clock ? std::set{child} : std::set<int>()})
+                                .has_value();
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     return is_waiting;
@@ -128,6 +133,27 @@ TEST_F(AtRest, who_reads_from_nobody_does_not) {
   EXPECT_TRUE(waits("read"));
   // Others are at the other end of what it was started with.
   EXPECT_FALSE(waits("read", {its_input()}));
+  EXPECT_FALSE(waits("read", {}, true));
+}
+
+TEST_F(Judges, who_waits_for_a_lock_of_one_that_is_gone_hangs) {
+  const pretend::FreshFolder folder;
+  // The descriptor with the lock is the shell's, and the kernel knows who took it by its number.
+  const Watched watched = script("cd " + folder.path() + "; exec 9>a; flock 9; flock a true; true");
+  EXPECT_THAT(watched.hung, Contains(Field(&Hung::waiting, Field(&Waiting::call, "flock"))));
+  EXPECT_FALSE(watched.is_too_long);
+  empty(folder);
+}
+
+TEST_F(Judges, what_others_cannot_reach_is_not_open_to_them) {
+  const pretend::FreshFolder folder;
+  const auto opened = [&](const std::string& rights) {
+    return script("cd " + folder.path() + "; umask 0; chmod 755 .; mkdir -m " + rights +
+                  " f; : > f/a; rm f/a; rmdir f")
+        .open_to_others;
+  };
+  EXPECT_THAT(opened("700"), IsEmpty());
+  EXPECT_THAT(opened("755"), ElementsAre(Field(&Leftover::path, folder.path() + "/f/a")));
 }
 
 TEST_F(Judges, who_waits_for_a_lock_of_others_goes_on) {
@@ -146,7 +172,7 @@ TEST_F(Judges, who_waits_for_a_lock_of_others_goes_on) {
     all = what_all_do({child});
   }
   EXPECT_EQ(holder_before(child), ::getpid());
-  EXPECT_FALSE(all_waiting({child}, {}));
+  EXPECT_FALSE(all_waiting({.processes = {child}}));
   ::close(file);
   ::waitpid(child, nullptr, 0);
   empty(folder);

@@ -102,6 +102,7 @@ TEST(Growing, is_what_has_more_in_the_end_than_in_the_beginning) {
   EXPECT_EQ(growing[0].each_round, 1);
   // A cache that fills
   EXPECT_THAT(growing_with(rounds / 4, rounds), IsEmpty());
+  EXPECT_THAT(growing_with(rounds / 2, rounds), IsEmpty());
   EXPECT_THAT(growing_with(RoundsSeen::rounds_least - 1, RoundsSeen::rounds_least - 1), IsEmpty());
 }
 
