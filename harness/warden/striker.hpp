@@ -60,8 +60,11 @@ class Striker {
   bool is_of_outsider(std::size_t fault) const noexcept {
     return faults_[fault].strike == Strike::outsider;
   }
-  /// Whether the process dies of it.
+  /// Whether the process dies of it, or all of them.
   bool kills(std::size_t fault) const noexcept;
+  bool kills_all(std::size_t fault) const noexcept {
+    return faults_[fault].strike == Strike::kill_tree;
+  }
   /// Whether the call is made all the same, so far as we know.
   bool lets_be_made(std::size_t fault) const noexcept;
   /// Strikes; true if the call has its answer, or gets it later.

@@ -344,9 +344,11 @@ void Watch::note_gone(std::uint64_t calls) {
   stops_take_back_ = is_stopping;
 }
 
-/// A call waits no more: its thread is dead, or a signal took it back, and it is made again.
+/// A call waits no more: its thread is dead or dies, or a signal took it back, and it is made again.
 void Watch::note_taken_back(const Notification& call) {
-  watched_.perturbed += is_dead(call.thread, milliseconds(0)) ? 0U : 1U;
+  const bool is_dying = has_killed_all_ || is_dead(call.thread, milliseconds(0)) ||
+                        striker_.has_killed(number_of_status(call.thread, "Tgid"));
+  watched_.perturbed += is_dying ? 0U : 1U;
 }
 
 void Watch::judge(const Notification& call) {
@@ -427,6 +429,7 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   }
   if (answer != faults.end() && striker_.kills(*answer)) {
     killed_threads_ += threads_of(who->process).size();
+    has_killed_all_ = has_killed_all_ || striker_.kills_all(*answer);
   }
   const bool is_answered = answer != faults.end() && striker_.strike(*answer, stopped);
   if (!is_answered && !notifier_->let_go(call.id)) {

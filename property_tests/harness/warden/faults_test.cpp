@@ -289,6 +289,18 @@ TEST_F(Faults, who_is_stopped_with_all_its_threads_is_not_perturbed) {
   }
 }
 
+TEST_F(Faults, who_dies_with_the_tree_is_not_perturbed) {
+  const std::string makes = "while mkdir $n; do rmdir $n; done & ";
+  for (int run = 0; run < 20; ++run) {
+    const Watched watched = script(
+        "cd " + folder.path() + "; n=a; " + makes + "n=b; " + makes + "n=c; mkdir c; rmdir c; wait",
+        {"mkdir(*/c) kill_tree"});
+    EXPECT_THAT(watched.struck, ElementsAre(true));
+    EXPECT_EQ(watched.perturbed, 0U);
+    empty(folder);
+  }
+}
+
 TEST_F(Faults, a_limit_is_one_of_the_program) {
   const auto limit = parse_limit("fsize=1k");
   ASSERT_TRUE(limit);
