@@ -344,7 +344,7 @@ void Watch::note_gone(std::uint64_t calls) {
   stops_take_back_ = is_stopping;
 }
 
-/// A call waits no more: its thread is dead or dies, or a signal took it back, and it is made again.
+/// A call waits no more: its thread is dead or dies, or a signal took it back, and it comes again.
 void Watch::note_taken_back(const Notification& call) {
   const bool is_dying = has_killed_all_ || is_dead(call.thread, milliseconds(0)) ||
                         striker_.has_killed(number_of_status(call.thread, "Tgid"));
