@@ -291,10 +291,10 @@ TEST_F(Faults, who_is_stopped_with_all_its_threads_is_not_perturbed) {
 
 TEST_F(Faults, who_dies_with_the_tree_is_not_perturbed) {
   const std::string makes = "while mkdir $n; do rmdir $n; done & ";
+  const std::string text =
+      "cd " + folder.path() + "; n=a; " + makes + "n=b; " + makes + "n=c; mkdir c; rmdir c; wait";
   for (int run = 0; run < 20; ++run) {
-    const Watched watched = script(
-        "cd " + folder.path() + "; n=a; " + makes + "n=b; " + makes + "n=c; mkdir c; rmdir c; wait",
-        {"mkdir(*/c) kill_tree"});
+    const Watched watched = script(text, {"mkdir(*/c) kill_tree"});
     EXPECT_THAT(watched.struck, ElementsAre(true));
     EXPECT_EQ(watched.perturbed, 0U);
     empty(folder);
