@@ -84,8 +84,7 @@ void Effects::note_names(const Notification& call, const SyscallRow& row, const 
     return;
   }
   if (row.effect == Effect::opens) {
-    const std::uint64_t given = argument(row.flags);
-    const std::uint64_t flags = row.flags_are_far ? word_at(call.thread, given) : given;
+    const std::uint64_t flags = open_flags_of(call, row);
     if ((flags & O_CREAT) == 0 || (flags & O_TMPFILE) == O_TMPFILE) {
       return;
     }

@@ -180,6 +180,11 @@ std::map<int, std::string> descriptors_of(int process) {
   return all;
 }
 
+std::uint64_t open_flags_of(const Notification& call, const SyscallRow& row) {
+  const std::uint64_t given = call.arguments[static_cast<std::size_t>(row.flags)];
+  return row.flags_are_far ? word_at(call.thread, given) : given;
+}
+
 std::vector<int> threads_of(int process) {
   std::vector<int> all;
   std::error_code error;

@@ -37,6 +37,9 @@ std::string descriptor_at(int thread, int descriptor);
 
 /// All that a process has open, by number; empty: it cannot be seen.
 std::map<int, std::string> descriptors_of(int process);
+/// What a call that opens a name is to do with it. open(2)
+std::uint64_t open_flags_of(const Notification& call, const SyscallRow& row);
+
 /// Its threads; none: it is dead.
 std::vector<int> threads_of(int process);
 /// Whether a program that the process becomes keeps it.

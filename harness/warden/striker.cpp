@@ -69,8 +69,7 @@ bool flags_allow(int error, const StoppedCall& at) {
   if (at.row.flags < 0) {
     return true;
   }
-  const std::uint64_t given = argument(at.call, at.row.flags);
-  const std::uint64_t flags = at.row.flags_are_far ? word_at(at.call.thread, given) : given;
+  const std::uint64_t flags = open_flags_of(at.call, at.row);
   const bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   const bool writes = makes || (flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY;
   return (makes || !is_one_of({EDQUOT, EEXIST, ENOSPC})) &&
@@ -173,13 +172,14 @@ std::vector<std::size_t> Striker::due(const StoppedCall& at) {
 }
 
 std::string Striker::refusal_of(const TreeFault& fault, const StoppedCall& at) const {
-  const Where where = where_is(at.seen.object);
-  if (fault.strike == Strike::fail && !takes_unlikely_ &&
-      !is_likely(at.seen.call, fault.error, where)) {
-    return fmt::format("{} gives no such error; --unlikely strikes all the same", name_of(where));
-  }
-  if (fault.strike == Strike::fail && !takes_unlikely_ && !flags_allow(fault.error, at)) {
-    return "such flags give no such error; --unlikely strikes all the same";
+  if (fault.strike == Strike::fail && !takes_unlikely_) {
+    const Where where = where_is(at.seen.object);
+    if (!is_likely(at.seen.call, fault.error, where)) {
+      return fmt::format("{} gives no such error; --unlikely strikes all the same", name_of(where));
+    }
+    return flags_allow(fault.error, at)
+               ? ""
+               : "such flags give no such error; --unlikely strikes all the same";
   }
   if (fault.strike == Strike::outsider && !at.seen.object.starts_with('/')) {
     return "what the call is given has no name";
