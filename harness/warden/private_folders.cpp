@@ -139,9 +139,9 @@ Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& 
   const int kinds = CLONE_NEWNS | (has_ipc ? CLONE_NEWIPC : 0);
   if (!enter_namespaces(kinds) ||
       ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return failure(std::errc{errno},
-                   errno == ENOSPC ? "a namespace: user.max_user_namespaces are there already"
-                                   : "a namespace");
+    return failure(
+        std::errc{errno},
+        errno == ENOSPC ? "a namespace: user.max_user_namespaces allows no more" : "a namespace");
   }
   std::error_code error;
   const auto working_folder = std::filesystem::current_path(error);

@@ -32,7 +32,12 @@ constexpr std::chrono::milliseconds look_every{20};
 /// A file without a name, for what a command says: no folder of the program's is touched.
 class Log {
  public:
-  Log() noexcept : file_(::memfd_create("log", MFD_CLOEXEC)) {}
+  /// Above what the shell's standard descriptors will be, which may be closed in us.
+  Log() noexcept {
+    const int file = ::memfd_create("log", MFD_CLOEXEC);
+    file_ = ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(file);
+  }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   ~Log() { ::close(file_); }
@@ -64,7 +69,7 @@ class Log {
     return text;
   }
 
-  int file_;
+  int file_ = -1;
 };
 
 /// In the child, which leads a process group of its own, and does not outlive us.

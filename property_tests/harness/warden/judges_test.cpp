@@ -275,6 +275,20 @@ TEST_F(Judges, a_command_that_fails_says_how) {
   EXPECT_THAT(much, HasSubstr("\n[45894 bytes]\n"));
 }
 
+TEST_F(Judges, a_command_is_heard_by_who_has_no_standard_descriptors) {
+  const int child = ::fork();
+  if (child == 0) {
+    ::close(STDIN_FILENO);
+    ::close(STDOUT_FILENO);
+    ::close(STDERR_FILENO);
+    const auto failure = failure_of("--check", "echo said; exit 1", [] { return 0; });
+    ::_exit(failure && failure->output == "said\n" ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(Judges, a_command_ends_with_all_its_children_when_we_are_interrupted) {
   const pretend::FreshFolder folder;
   folder.write("lock", "");
