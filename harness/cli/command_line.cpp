@@ -258,6 +258,15 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   return verb;
 }
 
+CLI::App* add_perf(CLI::App& app, PerfOptions& options) {
+  CLI::App* verb =
+      app.add_subcommand("perf", "Whether something has become slower; perf --help says more");
+  verb->set_help_flag();  // Its own program answers.
+  verb->prefix_command();
+  verb->parse_complete_callback([&options, verb] { options.words = verb->remaining(); });
+  return verb;
+}
+
 const CLI::App* verb_of(const CLI::App& app, std::string_view name) {
   const auto found =
       app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
@@ -342,6 +351,7 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->offer(add_tracker);
   grammar_->offer(add_mutants);
   grammar_->offer(add_bench);
+  grammar_->offer(add_perf);
 }
 
 CommandLine::~CommandLine() = default;

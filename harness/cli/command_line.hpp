@@ -78,6 +78,11 @@ struct MutantsOptions {
   bool check = false;
 };
 
+/// Of a program beside this one, which knows what its words mean.
+struct PerfOptions {
+  std::vector<std::string> words;
+};
+
 struct ReplayOptions {
   std::string name;
   std::vector<std::string> faults;
@@ -137,6 +142,7 @@ using Command = std::variant<BenchOptions,
                              GateOptions,
                              ListOptions,
                              MutantsOptions,
+                             PerfOptions,
                              ReplayOptions,
                              RunVerbOptions,
                              StressVerbOptions,

@@ -28,6 +28,7 @@ void run(const ExploreOptions& options, Invocation& invocation);
 void run(const GateOptions& options, Invocation& invocation);
 void run(const ListOptions& options, Invocation& invocation);
 void run(const MutantsOptions& options, Invocation& invocation);
+void run(const PerfOptions& options, Invocation& invocation);
 void run(const ReplayOptions& options, Invocation& invocation);
 void run(const RunVerbOptions& options, Invocation& invocation);
 void run(const StressVerbOptions& options, Invocation& invocation);

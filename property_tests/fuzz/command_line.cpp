@@ -81,6 +81,11 @@ class Bounds {
     expect(!options.list || !options.check, "a list and a check exclude each other");
   }
 
+  /// Its own program reads them.
+  void operator()(const harness::PerfOptions& options) const {
+    std::ranges::for_each(options.words, [this](const auto& word) { expect_said(word); });
+  }
+
   void operator()(const harness::ReplayOptions& options) const {
     expect_said(options.name);
     std::ranges::for_each(options.faults, [this](const auto& fault) { expect_said(fault); });

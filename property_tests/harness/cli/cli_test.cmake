@@ -42,6 +42,16 @@ set(PROGRAM ${program})
 answers(2 "no verb gaet; did you mean gate" gaet)
 answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
 
+# A program of its own, which trees with sanitizers do not have.
+cmake_path(GET PROGRAM PARENT_PATH beside)
+if(EXISTS ${beside}/lastref_perf)
+  answers(2 "no verb record_all; perf --help lists them" perf record_all)
+  answers(0 "Linux [0-9]" perf machine)
+  answers(0 "machine +What times" perf --help)
+else()
+  answers(2 "lastref_perf is not built" perf machine)
+endif()
+
 # One row for each kind of answer; the fuzz target command_line has the other bad numbers.
 answers(0 "5000 +without --budget" gate --help)
 answers(2 "soon is not a number above 0" gate --budget soon)

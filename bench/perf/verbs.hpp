@@ -1,0 +1,20 @@
+// Verbs of lastref_perf: what it does when it is told to. One file each, with its options.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/report/report.hpp"
+
+namespace lastref::perf {
+
+/// What the command line asked for; it answers with an exit code of every verb.
+using Chosen = std::function<harness::Exit()>;
+
+/// Adds a verb, which becomes the chosen one when it is named.
+using AddVerb = void (*)(CLI::App& app, Chosen& chosen);
+
+void add_machine(CLI::App& app, Chosen& chosen);
+
+}  // namespace lastref::perf

@@ -1,0 +1,11 @@
+// perf: compares and remembers speed; a program of its own beside this one.
+#include "harness/cli/beside.hpp"
+#include "harness/cli/verbs.hpp"
+
+namespace lastref::harness {
+
+void run(const PerfOptions& options, Invocation& invocation) {
+  run_beside("perf", "lastref_perf", options.words, invocation);
+}
+
+}  // namespace lastref::harness
