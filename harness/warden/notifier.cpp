@@ -25,6 +25,9 @@ constexpr std::uint64_t sync_wake_up = 1;  // 6.6
 
 constexpr std::array clocks = {SYS_alarm, SYS_setitimer};
 
+/// This machine's own. The library tells it by a call each time.
+const std::uint32_t own_kind = seccomp_arch_native();
+
 constexpr unsigned x32_bit = 0x40000000;  // asm/unistd.h
 
 struct FreesFilter {
@@ -137,7 +140,7 @@ tl::expected<Notification, int> Notifier::receive() noexcept {
   Notification notification{.id = got.id,
                             .thread = static_cast<int>(got.pid),
                             .number = got.data.nr,
-                            .is_foreign = got.data.arch != seccomp_arch_native() ||
+                            .is_foreign = got.data.arch != own_kind ||
                                           (static_cast<unsigned>(got.data.nr) & x32_bit) != 0};
   notification.gone_before = last_id_ ? got.id - *last_id_ - 1 : 0;
   last_id_ = got.id;

@@ -48,21 +48,22 @@ std::int64_t read_memory(int thread, std::uint64_t address, void* into, std::siz
 
 std::optional<std::string> text_at(int thread, std::uint64_t address) {
   std::string text;
+  // To fill this array first would cost as much as to read it.
+  std::array<char, page> part;
   while (text.size() < PATH_MAX) {
     // Few names are longer, and what is copied behind their ends is waste.
     constexpr std::size_t short_text = 256;
-    const std::size_t before = text.size();
-    const std::uint64_t from = address + before;
+    const std::uint64_t from = address + text.size();
     // Up to the end of a page: the next one may not be there.
-    const std::size_t size = std::min(before == 0 ? short_text : page, page - from % page);
-    text.resize(before + size);
-    const std::int64_t got = read_memory(thread, from, text.data() + before, size);
+    const std::size_t size = std::min(text.empty() ? short_text : page, page - from % page);
+    const std::int64_t got = read_memory(thread, from, part.data(), size);
     if (got <= 0) {
       return std::nullopt;
     }
-    text.resize(before + static_cast<std::size_t>(got));
-    if (const std::size_t end = text.find('\0', before); end != std::string::npos) {
-      text.resize(end);
+    const std::string_view read(part.data(), static_cast<std::size_t>(got));
+    const std::size_t end = read.find('\0');
+    text.append(read.substr(0, end));
+    if (end != std::string_view::npos) {
       return text;
     }
   }
@@ -71,8 +72,22 @@ std::optional<std::string> text_at(int thread, std::uint64_t address) {
 
 namespace {
 
+/// Whether some "/" is followed by ".", by another one, or by nothing.
+bool is_normal(std::string_view path) noexcept {
+  for (std::size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1)) {
+    const char next = at + 1 < path.size() ? path[at + 1] : '/';
+    if (next == '.' || next == '/') {
+      return path == "/";
+    }
+  }
+  return true;
+}
+
 /// Without ".", "..", and a "/" too many; most have none of them.
 std::string normal(std::string path) {
+  if (is_normal(path)) {
+    return path;
+  }
   if (path.find("/..") != std::string::npos) {
     // What is above a link is not what stands in front of it.
     std::error_code error;
@@ -82,13 +97,14 @@ std::string normal(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) {
     path.pop_back();
   }
-  const bool is_normal =
-      path.find("/.") == std::string::npos && path.find("//") == std::string::npos;
-  return is_normal ? std::move(path) : std::filesystem::path(path).lexically_normal().string();
+  return std::filesystem::path(path).lexically_normal().string();
 }
 
 /// Where a thread sees itself, and not us.
 std::string as_seen_by(int thread, std::string path) {
+  if (!path.starts_with("/proc/") && !path.starts_with("/dev/fd/")) {
+    return path;
+  }
   const std::string its_own = fmt::format("/proc/{}/", thread);
   for (const std::string_view start :
        {"/proc/self/task/", "/proc/self/", "/proc/thread-self/", "/dev/fd/"}) {
@@ -139,7 +155,10 @@ std::optional<std::string> path_at(const Notification& call, const NameAt& name,
     return "/dev/mqueue/" + *text;
   }
   if (text->starts_with('/')) {
-    return as_seen_by(call.thread, normal((other_roots ? root_of(call.thread) : "") + *text));
+    if (other_roots) {
+      text->insert(0, root_of(call.thread));
+    }
+    return as_seen_by(call.thread, normal(*std::move(text)));
   }
   const int folder = name.folder < 0
                          ? AT_FDCWD

@@ -191,8 +191,16 @@ const SyscallRow* syscall_named(std::string_view name) noexcept {
 }
 
 const SyscallRow* syscall_numbered(int number) noexcept {
-  const auto found = std::ranges::find(rows, number, &SyscallRow::number);
-  return found == rows.end() ? nullptr : &*found;
+  constexpr std::size_t numbers_end = 512;  // asm/unistd_64.h
+  static const auto by_number = [] {
+    std::array<const SyscallRow*, numbers_end> all{};
+    for (const SyscallRow& row : rows) {
+      all.at(static_cast<std::size_t>(row.number)) = &row;
+    }
+    return all;
+  }();
+  const auto at = static_cast<std::size_t>(number);
+  return at < by_number.size() ? by_number[at] : nullptr;
 }
 
 std::optional<int> error_named(std::string_view name) noexcept {
