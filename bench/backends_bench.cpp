@@ -23,6 +23,7 @@
 
 #include "bench/comparison.hpp"
 #include "bench/other_process.hpp"
+#include "bench/processors.hpp"
 #include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
@@ -35,6 +36,7 @@ using lastref::Result;
 using lastref::Value;
 using lastref::bench::compare;
 using lastref::bench::Measure;
+using lastref::bench::on_one_processor;
 using lastref::bench::OtherProcess;
 using lastref::bench::Others;
 using lastref::bench::seconds;
@@ -219,6 +221,20 @@ BENCHMARK_CAPTURE(a_warm_call_of_two_tasks, processes, BackendKind::processes)
     ->UseManualTime();
 BENCHMARK_CAPTURE(a_warm_call_of_two_tasks, threads, BackendKind::threads)->Arg(2)->UseManualTime();
 BENCHMARK(a_worker_is_killed)->UseManualTime();
+
+/// In processes that share a processor with their caller.
+template <void (*of)(benchmark::State&, BackendKind)>
+void of_processes(benchmark::State& state) {
+  of(state, BackendKind::processes);
+}
+BENCHMARK_CAPTURE(on_one_processor, one_task_a_message, of_processes<one_task_a_message>)
+    ->Arg(10'000)
+    ->UseManualTime();
+BENCHMARK_CAPTURE(on_one_processor, a_warm_call, of_processes<a_warm_call_of_two_tasks>)
+    ->Arg(2)
+    ->UseManualTime();
+BENCHMARK_CAPTURE(on_one_processor, start_up, of_processes<start_up>)->UseManualTime();
+BENCHMARK_CAPTURE(on_one_processor, a_worker_is_killed, a_worker_is_killed)->UseManualTime();
 
 }  // namespace
 

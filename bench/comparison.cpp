@@ -40,6 +40,7 @@ double compare(benchmark::State& state, const Measure& ours, const Others& other
     }
   }
   const double median = all_ours.median();
+  state.counters["spread"] = all_ours.spread();
   std::string missing;
   for (auto& [name, times] : all) {
     if (const double median_of_other = times.median(); median_of_other > 0) {

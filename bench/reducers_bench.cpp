@@ -120,6 +120,7 @@ void dump_of_a_new_array(benchmark::State& state) {
     state.SetIterationTime(spent);
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
+  state.counters["spread"] = dumps.spread();
   state.counters["over_write"] = dumps.median() / writes.median();
   state.counters["over_memcpy"] = dumps.median() / copies.median();
 }
@@ -165,6 +166,7 @@ void load(benchmark::State& state) {
     loads.add(spent);
     state.SetIterationTime(spent);
   }
+  state.counters["spread"] = loads.spread();
   state.counters["over_open_mmap"] = loads.median() / maps.median();
 }
 BENCHMARK(load)->Arg(mega)->Arg(100 * mega)->UseManualTime();

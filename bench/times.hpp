@@ -19,13 +19,18 @@ class Times {
  public:
   void add(double each) { all_.push_back(each); }
   /// 0 of none.
-  double median() {
-    const auto middle = all_.begin() + static_cast<std::ptrdiff_t>(all_.size() / 2);
-    std::nth_element(all_.begin(), middle, all_.end());
-    return all_.empty() ? 0 : *middle;
-  }
+  double median() { return at(1, 2); }
+  /// How far the middle half of them reaches, as a part of the median; 0 of none.
+  double spread() { return all_.empty() ? 0 : (at(3, 4) - at(1, 4)) / median(); }
 
  private:
+  /// Below it lie so many parts of so many.
+  double at(std::size_t part, std::size_t parts) {
+    const auto nth = all_.begin() + static_cast<std::ptrdiff_t>(all_.size() * part / parts);
+    std::nth_element(all_.begin(), nth, all_.end());
+    return all_.empty() ? 0 : *nth;
+  }
+
   std::vector<double> all_;
 };
 

@@ -12,11 +12,13 @@
 
 #include <benchmark/benchmark.h>
 
+#include "bench/processors.hpp"
 #include "bench/tree.hpp"
 
 namespace {
 
 using lastref::Resource;
+using lastref::bench::on_one_processor;
 using lastref::bench::Tree;
 
 constexpr std::size_t message_size =
@@ -88,9 +90,12 @@ void tracker_hold_and_release(benchmark::State& state) {
   }
   // What was sent and not dealt with would be speed on credit.
   static_cast<void>(tree.client().probe());
+  static_cast<void>(tree.client().release(name));
   state.SetItemsProcessed(2 * state.iterations());
 }
 BENCHMARK(tracker_hold_and_release)->UseRealTime();
+BENCHMARK_CAPTURE(on_one_processor, tracker_hold_and_release, tracker_hold_and_release)
+    ->UseRealTime();
 
 void tracker_register_and_release(benchmark::State& state) {
   Tree tree;
@@ -105,6 +110,8 @@ void tracker_register_and_release(benchmark::State& state) {
   state.SetItemsProcessed(2 * state.iterations());
 }
 BENCHMARK(tracker_register_and_release)->UseRealTime();
+BENCHMARK_CAPTURE(on_one_processor, tracker_register_and_release, tracker_register_and_release)
+    ->UseRealTime();
 
 void release_until_the_file_is_gone(benchmark::State& state) {
   Tree tree;

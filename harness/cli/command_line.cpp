@@ -254,7 +254,10 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
       "bench", "Measure the library beside the limits of the machine, and its peers");
   verb->add_option("--json", options.json, "Google Benchmark's report for programs, as JSON")
       ->type_name("FILE");
-  verb->add_option("--filter", options.filter, "Only benchmarks that match")->type_name("REGEX");
+  CLI::Option* filter = verb->add_option("--filter", options.filter, "Only benchmarks that match")
+                            ->type_name("REGEX");
+  verb->add_flag("--quick", options.quick, "Under a minute: none of the largest sizes, and seldom")
+      ->excludes(filter);
   return verb;
 }
 

@@ -18,6 +18,7 @@ namespace lastref::harness {
 struct BenchOptions {
   std::string json;
   std::string filter;
+  bool quick = false;
 };
 
 struct ExploreOptions {

@@ -42,6 +42,8 @@ set(PROGRAM ${program})
 answers(2 "no verb gaet; did you mean gate" gaet)
 answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
 
+answers(2 "--filter excludes --quick" bench --quick --filter put)
+
 # A program of its own, which trees with sanitizers do not have.
 cmake_path(GET PROGRAM PARENT_PATH beside)
 if(EXISTS ${beside}/lastref_perf)
