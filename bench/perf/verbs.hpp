@@ -16,5 +16,6 @@ using Chosen = std::function<harness::Exit()>;
 using AddVerb = void (*)(CLI::App& app, Chosen& chosen);
 
 void add_machine(CLI::App& app, Chosen& chosen);
+void add_profile(CLI::App& app, Chosen& chosen);
 
 }  // namespace lastref::perf

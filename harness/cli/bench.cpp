@@ -29,6 +29,10 @@ std::vector<std::string> arguments_of(const BenchOptions& options) {
 }  // namespace
 
 void run(const BenchOptions& options, Invocation& invocation) {
+  if (!options.profile.empty()) {
+    run_beside("bench", "lastref_perf", {"profile", "--bench", options.profile}, invocation);
+    return;
+  }
   run_beside("bench", "lastref_bench", arguments_of(options), invocation);
 }
 

@@ -258,6 +258,10 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
                             ->type_name("REGEX");
   verb->add_flag("--quick", options.quick, "Under a minute: none of the largest sizes, and seldom")
       ->excludes(filter);
+  verb->add_option(
+          "--profile", options.profile, "Where the time of this benchmark goes, and nothing else")
+      ->type_name("NAME")
+      ->excludes(filter);
   return verb;
 }
 

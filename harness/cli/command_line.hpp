@@ -18,6 +18,7 @@ namespace lastref::harness {
 struct BenchOptions {
   std::string json;
   std::string filter;
+  std::string profile;  ///< Name of a benchmark
   bool quick = false;
 };
 

@@ -38,6 +38,7 @@ class Bounds {
   void operator()(const harness::BenchOptions& options) const {
     expect_said(options.json);
     expect_said(options.filter);
+    expect_said(options.profile);
   }
 
   void operator()(const harness::ExploreOptions& options) const {

@@ -1,0 +1,292 @@
+#include "bench/perf/profile/perf_events.hpp"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace lastref::perf {
+namespace {
+
+constexpr std::size_t page = 4096;                   // bytes
+constexpr std::size_t ring = std::size_t{1} << 22U;  // bytes; a power of two of pages
+
+/// Reads the fields of a record, one after the other.
+class Fields {
+ public:
+  explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  template <typename Number>
+  Number next() {
+    Number number{};
+    if (bytes_.size() >= sizeof number) {
+      std::memcpy(&number, bytes_.data(), sizeof number);
+      bytes_ = bytes_.subspan(sizeof number);
+    }
+    return number;
+  }
+  /// Up to a 0.
+  std::string text() const {
+    const auto end = std::ranges::find(bytes_, std::byte{0});
+    std::string all;
+    std::transform(bytes_.begin(), end, std::back_inserter(all), [](std::byte each) {
+      return static_cast<char>(each);
+    });
+    return all;
+  }
+  std::size_t left() const noexcept { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+/// What stands at the end of each record but a tick: who, and when.
+struct Trailer {
+  int process = 0;
+  int thread = 0;
+  std::uint64_t at = 0;
+};
+
+Trailer trailer_of(std::span<const std::byte> body) {
+  constexpr std::size_t size = 16;
+  Fields fields(body.size() < size ? body : body.last(size));
+  Trailer trailer;
+  trailer.process = fields.next<int>();
+  trailer.thread = fields.next<int>();
+  trailer.at = fields.next<std::uint64_t>();
+  return trailer;
+}
+
+Tick tick_of(Fields fields, bool in_kernel) {
+  Tick tick;
+  tick.in_kernel = in_kernel;
+  tick.address = fields.next<std::uint64_t>();
+  tick.process = fields.next<int>();
+  static_cast<void>(fields.next<int>());            // thread
+  static_cast<void>(fields.next<std::uint64_t>());  // when
+  const auto count = std::min<std::uint64_t>(fields.next<std::uint64_t>(), fields.left() / 8);
+  for (std::uint64_t at = 0; at < count; ++at) {
+    const auto address = fields.next<std::uint64_t>();
+    if (address < PERF_CONTEXT_MAX) {  // Above it are marks of where a part begins.
+      tick.callers.push_back(address);
+    }
+  }
+  return tick;
+}
+
+Mapped mapped_of(Fields fields) {
+  Mapped mapped;
+  mapped.process = fields.next<int>();
+  static_cast<void>(fields.next<int>());  // thread
+  mapped.address = fields.next<std::uint64_t>();
+  mapped.size = fields.next<std::uint64_t>();
+  mapped.offset = fields.next<std::uint64_t>();
+  mapped.file = fields.text();
+  return mapped;
+}
+
+std::optional<PerfRecord> record_of(const perf_event_header& header,
+                                    std::span<const std::byte> body) {
+  Fields fields(body);
+  const Trailer who = trailer_of(body);
+  switch (header.type) {
+    case PERF_RECORD_SAMPLE:
+      return tick_of(fields,
+                     (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL);
+    case PERF_RECORD_SWITCH:
+      return Turn{.process = who.process,
+                  .thread = who.thread,
+                  .at = who.at,
+                  .comes = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0,
+                  .could_go_on = (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0};
+    case PERF_RECORD_MMAP:
+      return mapped_of(fields);
+    case PERF_RECORD_COMM: {
+      static_cast<void>(fields.next<std::uint64_t>());  // process, thread
+      return Named{.process = who.process,
+                   .thread = who.thread,
+                   .at = who.at,
+                   .name = fields.text(),
+                   .is_new_program = (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0};
+    }
+    case PERF_RECORD_FORK: {
+      Begun begun;
+      begun.process = fields.next<int>();
+      begun.parent = fields.next<int>();
+      begun.thread = fields.next<int>();
+      begun.at = who.at;
+      return begun;
+    }
+    case PERF_RECORD_LOST:
+      static_cast<void>(fields.next<std::uint64_t>());  // which event
+      return Lost{.count = fields.next<std::uint64_t>()};
+    default:
+      return std::nullopt;
+  }
+}
+
+perf_event_attr what_is_told(unsigned frequency) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  attributes.freq = 1;
+  attributes.sample_freq = frequency;
+  attributes.sample_type =
+      PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+  attributes.disabled = 1;
+  attributes.enable_on_exec = 1;
+  attributes.inherit = 1;
+  attributes.exclude_callchain_user = 1;
+  attributes.mmap = 1;
+  attributes.comm = 1;
+  attributes.comm_exec = 1;
+  attributes.task = 1;
+  attributes.context_switch = 1;
+  attributes.sample_id_all = 1;
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = ring / 4;
+  return attributes;
+}
+
+/// What one processor tells.
+class Ring {
+ public:
+  Ring() = default;
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+  ~Ring() {
+    if (page_ != nullptr) {
+      ::munmap(page_, page + ring);
+    }
+    ::close(descriptor_);
+  }
+
+  Status open(int process, int processor, const perf_event_attr& attributes) {
+    descriptor_ = static_cast<int>(
+        ::syscall(SYS_perf_event_open, &attributes, process, processor, -1, PERF_FLAG_FD_CLOEXEC));
+    if (descriptor_ < 0) {
+      return failure(std::errc{errno}, "perf_event_open");
+    }
+    void* const mapped =
+        ::mmap(nullptr, page + ring, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    if (mapped == MAP_FAILED) {
+      return failure(std::errc{errno}, "the records of perf_event_open");
+    }
+    page_ = static_cast<perf_event_mmap_page*>(mapped);
+    return ok();
+  }
+
+  int descriptor() const noexcept { return descriptor_; }
+
+  void read(const std::function<void(const PerfRecord&)>& take) {
+    const std::uint64_t head = std::atomic_ref(page_->data_head).load(std::memory_order_acquire);
+    std::uint64_t tail = page_->data_tail;
+    std::vector<std::byte> bytes;
+    while (tail < head) {
+      perf_event_header header{};
+      copy(tail, &header, sizeof header);
+      if (header.size < sizeof header) {
+        break;  // The kernel writes no such record.
+      }
+      bytes.resize(header.size - sizeof header);
+      copy(tail + sizeof header, bytes.data(), bytes.size());
+      if (const auto record = record_of(header, bytes)) {
+        take(*record);
+      }
+      tail += header.size;
+    }
+    std::atomic_ref(page_->data_tail).store(tail, std::memory_order_release);
+  }
+
+ private:
+  /// A record may go on at the beginning.
+  void copy(std::uint64_t from, void* into, std::size_t size) const {
+    const auto* const data = std::bit_cast<const std::byte*>(page_) + page;
+    const std::size_t at = from % ring;
+    const std::size_t first = std::min(size, ring - at);
+    std::memcpy(into, data + at, first);
+    std::memcpy(static_cast<std::byte*>(into) + first, data, size - first);
+  }
+
+  int descriptor_ = -1;
+  perf_event_mmap_page* page_ = nullptr;
+};
+
+/// Becomes the command when nobody can write into the pipe any more.
+int start(const std::vector<std::string>& command, const std::array<int, 2>& go) {
+  const int child = ::fork();
+  if (child != 0) {
+    return child;
+  }
+  ::close(go[1]);
+  char byte = 0;
+  static_cast<void>(!::read(go[0], &byte, 1));
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  std::vector<char*> words;
+  std::ranges::transform(command, std::back_inserter(words), [](const std::string& word) {
+    return const_cast<char*>(word.c_str());
+  });
+  words.push_back(nullptr);
+  ::execvp(words.front(), words.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Result<int> run_under_perf_events(const std::vector<std::string>& command,
+                                  unsigned frequency,
+                                  const std::function<void(const PerfRecord&)>& take) {
+  std::array<int, 2> go{};
+  if (::pipe2(go.data(), O_CLOEXEC) != 0) {
+    return failure(std::errc{errno}, "a pipe");
+  }
+  const int child = start(command, go);
+  const perf_event_attr attributes = what_is_told(frequency);
+  std::vector<std::unique_ptr<Ring>> rings;
+  std::vector<pollfd> items;
+  Status status = ok();
+  for (int processor = 0; status && processor < ::get_nprocs_conf(); ++processor) {
+    auto opened = std::make_unique<Ring>();
+    status = opened->open(child, processor, attributes);
+    if (status) {
+      items.push_back({.fd = opened->descriptor(), .events = POLLIN, .revents = 0});
+      rings.push_back(std::move(opened));
+    }
+  }
+  ::close(go[0]);
+  if (!status) {
+    ::kill(child, SIGKILL);
+  }
+  ::close(go[1]);
+  int ended = 0;
+  int how = 0;
+  while (ended == 0) {
+    constexpr int look_every = 50;  // ms
+    ::poll(items.data(), items.size(), look_every);
+    ended = ::waitpid(child, &how, WNOHANG);
+    for (const auto& each : rings) {
+      each->read(take);
+    }
+  }
+  LASTREF_CHECK(status);
+  return how;
+}
+
+}  // namespace lastref::perf

@@ -1,0 +1,184 @@
+#include "bench/perf/profile/shares.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace lastref::perf {
+namespace {
+
+template <typename... Each>
+struct Overloaded : Each... {
+  using Each::operator()...;
+};
+template <typename... Each>
+Overloaded(Each...) -> Overloaded<Each...>;
+
+bool is_any(std::string_view name, std::initializer_list<std::string_view> known) {
+  return std::ranges::find(known, name) != known.end();
+}
+
+/// "pwrite64" for __x64_sys_pwrite64, and for what stands in its place when that has nothing left
+/// to do but to go there.
+std::string call_of(std::string_view name) {
+  for (const std::string_view start : {"__x64_sys_", "__sys_", "ksys_"}) {
+    if (name.starts_with(start)) {
+      name.remove_prefix(start.size());
+      return std::string(name.substr(0, name.find('.')));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(Spent spent) noexcept {
+  switch (spent) {
+    case Spent::own:
+      return "own code";
+    case Spent::copies:
+      return "copies";
+    case Spent::page_faults:
+      return "page faults";
+    case Spent::system_calls:
+      return "system calls";
+    case Spent::interrupts:
+      return "interrupts";
+  }
+  return {};
+}
+
+bool is_copying(std::string_view function) noexcept {
+  return function.find("memcpy") != std::string_view::npos ||
+         function.find("memmove") != std::string_view::npos ||
+         function.find("memset") != std::string_view::npos || function.starts_with("copy_user_") ||
+         function.starts_with("rep_movs_") || function.starts_with("rep_stos_") ||
+         function.starts_with("clear_page") || function.starts_with("copy_page") ||
+         is_any(function, {"_copy_to_iter", "_copy_from_iter", "_copy_to_user", "_copy_from_user"});
+}
+
+InKernel in_kernel(const std::vector<std::string_view>& names) {
+  InKernel what;
+  bool is_fault = false;
+  for (const std::string_view name : names) {
+    is_fault = is_fault || is_any(name, {"exc_page_fault", "asm_exc_page_fault"});
+    if (what.call.empty()) {
+      what.call = call_of(name);
+    }
+  }
+  const bool in_call = !what.call.empty() || std::ranges::any_of(names, [](std::string_view name) {
+    return is_any(name, {"do_syscall_64", "entry_SYSCALL_64_after_hwframe", "x64_sys_call"});
+  });
+  // A page that is cleared when it is first touched is part of the fault.
+  if (is_fault) {
+    what.spent = Spent::page_faults;
+  } else if (!names.empty() && is_copying(names.front())) {
+    what.spent = Spent::copies;
+  } else if (in_call) {
+    what.spent = Spent::system_calls;
+  }
+  return what;
+}
+
+ProcessShares& Account::of(int process) {
+  const auto [at, is_new] = at_.try_emplace(process, all_.size());
+  if (is_new) {
+    all_.push_back({.name = "", .process = process, .calls = {}, .functions = {}});
+  }
+  return all_[at->second];
+}
+
+void Account::take(const PerfRecord& record) {
+  std::visit(Overloaded{
+                 [this](const Tick& tick) { take_tick(tick); },
+                 [this](const Turn& turn) { turns_.push_back(turn); },
+                 [this](const Mapped& mapped) { mapped_[mapped.process].push_back(mapped); },
+                 [this](const Named& named) {
+                   if (named.is_new_program) {
+                     mapped_[named.process].clear();
+                     turns_.push_back({.process = named.process,
+                                       .thread = named.thread,
+                                       .at = named.at,
+                                       .comes = true,
+                                       .could_go_on = true});
+                   }
+                   if (named.process == named.thread) {
+                     of(named.process).name = named.name;
+                   }
+                 },
+                 [this](const Begun& begun) {
+                   if (begun.process != begun.parent) {
+                     ProcessShares& parent = of(begun.parent);
+                     std::string name = parent.name;
+                     of(begun.process).name = std::move(name);
+                     mapped_[begun.process] = mapped_[begun.parent];
+                   }
+                   turns_.push_back({.process = begun.process,
+                                     .thread = begun.thread,
+                                     .at = begun.at,
+                                     .comes = false,
+                                     .could_go_on = true});
+                 },
+                 [this](const Lost& lost) { lost_ += lost.count; },
+             },
+             record);
+}
+
+void Account::take_tick(const Tick& tick) {
+  ProcessShares& who = of(tick.process);
+  ++who.ticks;
+  if (tick.in_kernel) {
+    std::vector<std::string_view> names{kernel_.at(tick.address)};
+    for (const std::uint64_t each : tick.callers) {
+      names.push_back(kernel_.at(each));
+    }
+    const InKernel what = in_kernel(names);
+    ++who.spent[static_cast<std::size_t>(what.spent)];
+    if (!what.call.empty()) {
+      ++who.calls[what.call];
+    }
+    return;
+  }
+  std::string_view name;
+  for (const Mapped& mapped : mapped_[tick.process]) {
+    if (tick.address >= mapped.address && tick.address - mapped.address < mapped.size) {
+      const auto [file, is_new] = files_.try_emplace(mapped.file);
+      if (is_new) {
+        file->second = symbols_of_file(mapped.file);
+      }
+      name = file->second.at(tick.address - mapped.address + mapped.offset);
+    }
+  }
+  const Spent spent = is_copying(name) ? Spent::copies : Spent::own;
+  ++who.spent[static_cast<std::size_t>(spent)];
+  ++who.functions[name.empty() ? "?" : std::string(name)];
+}
+
+/// Turns of one thread are told by each processor that it was on.
+void Account::note_time() {
+  std::ranges::stable_sort(turns_, {}, &Turn::at);
+  std::map<int, Turn> last;
+  for (const Turn& turn : turns_) {
+    const auto known = last.find(turn.thread);
+    if (known != last.end()) {
+      const Turn& before = known->second;
+      ProcessShares& who = of(before.process);
+      const double seconds = static_cast<double>(turn.at - before.at) / 1e9;
+      who.wake_ups += turn.comes && !before.comes && !before.could_go_on ? 1U : 0U;
+      (before.comes ? who.runs : before.could_go_on ? who.ready : who.waits) += seconds;
+    }
+    if (turn.process > 0) {
+      last[turn.thread] = turn;
+    } else {
+      last.erase(turn.thread);
+    }
+  }
+  turns_.clear();
+}
+
+std::vector<ProcessShares> Account::shares() {
+  note_time();
+  return all_;
+}
+
+}  // namespace lastref::perf
