@@ -48,6 +48,9 @@ class Run {
       return;
     }
     hidden_ = *std::move(hidden);
+    watch_.has_own_pids =
+        std::ranges::find(folders_, warden::own_pids, &warden::PrivateFolder::path) !=
+        folders_.end();
     const Interruption interruption(std::chrono::milliseconds(300));
     std::uint64_t perturbed_runs = 0;
     if (options_.slowdown > 0 && !is_timed_clean(perturbed_runs)) {

@@ -28,7 +28,8 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
                              "A folder that it has for itself, empty: /dev/shm; or /tmp=64k, which "
                              "is full after so many bytes, or /tmp=64k,10 after so many names, "
                              "too; or /srv/data=overlay, with what is in it, where no change "
-                             "lasts; or ipc, an IPC namespace; may be repeated"),
+                             "lasts; or ipc, an IPC namespace; or pid, a pid namespace with "
+                             "its /proc; may be repeated"),
              "FOLDER");
   repeatable(verb.add_option("--limit",
                              options.limits,

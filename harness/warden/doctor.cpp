@@ -79,6 +79,19 @@ bool can_lay_over() {
          make_private({{.path = "/usr", .size = {}, .is_overlay = true}}).has_value();
 }
 
+bool can_have_own_ipc() {
+  return ::chdir("/") == 0 && make_private({{.path = "ipc", .size = {}}}).has_value();
+}
+
+bool can_have_own_pids() {
+  if (::chdir("/") != 0 || !make_private({{.path = std::string(own_pids), .size = {}}})) {
+    return false;
+  }
+  const auto watched =
+      watch({.command = {"/bin/sh", "-c", "test $$ = 2 && test -e /proc/2"}, .has_own_pids = true});
+  return watched && watched->root == os::ChildExit{};
+}
+
 }  // namespace
 
 bool watches_here() {
@@ -117,6 +130,15 @@ std::vector<Diagnosis> diagnose() {
        .works = succeeds(can_lay_over),
        .lost = "--private FOLDER=overlay",
        .remedy = "overlayfs in the kernel; Linux 5.11, or root"},
+      {.what = "an IPC namespace of its own",
+       .works = succeeds(can_have_own_ipc),
+       .lost = "--private ipc",
+       .remedy = "user.max_ipc_namespaces above 0; user.max_user_namespaces, too, or root"},
+      {.what = "a pid namespace of its own, with its /proc",
+       .works = succeeds(can_have_own_pids),
+       .lost = "--private pid",
+       .remedy = "user.max_pid_namespaces above 0; user.max_user_namespaces, too, or root; a /proc "
+                 "of which nothing is covered, as containers do it"},
   };
 }
 

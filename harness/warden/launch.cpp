@@ -166,7 +166,8 @@ Launch::~Launch() {
 
 Status Launch::start(std::vector<std::string> command,
                      const Filter& filter,
-                     const std::vector<Limit>& limits) {
+                     const std::vector<Limit>& limits,
+                     bool has_own_pids) {
   std::vector<char*> arguments;
   std::ranges::transform(
       command, std::back_inserter(arguments), [](auto& word) { return word.data(); });
@@ -175,9 +176,9 @@ Status Launch::start(std::vector<std::string> command,
   std::string shell = "/bin/sh";
   std::vector<char*> for_shell = {shell.data(), program.data()};
   for_shell.insert(for_shell.end(), arguments.begin() + 1, arguments.end());
-  root_ = ::fork();
+  root_ = has_own_pids ? keeper_.fork() : ::fork();
   if (root_ < 0) {
-    return failure(std::errc{errno}, "a process");
+    return failure(std::errc{errno}, has_own_pids ? "a pid namespace with a /proc" : "a process");
   }
   if (root_ == 0) {
     become(

@@ -6,6 +6,7 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/warden/keeper.hpp"
 #include "harness/warden/notifier.hpp"
 
 namespace lastref::harness::warden {
@@ -32,8 +33,11 @@ class Launch {
   /// calls.
   Status start(std::vector<std::string> command,
                const Filter& filter,
-               const std::vector<Limit>& limits);
+               const std::vector<Limit>& limits,
+               bool has_own_pids = false);
   int root() const noexcept { return root_; }
+  /// Of its own pid namespace, if it has one.
+  const Keeper& keeper() const noexcept { return keeper_; }
   int listener() const noexcept { return listener_; }
   void go() noexcept;
   /// Why it could not become the program, known when it has ended; 0: it could.
@@ -43,6 +47,7 @@ class Launch {
   Status limit(const std::vector<Limit>& limits) const;
 
   Start* start_;
+  Keeper keeper_;
   int root_ = -1;
   int listener_ = -1;
 };

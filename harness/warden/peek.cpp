@@ -224,9 +224,15 @@ bool stays_at_exec(int process, int descriptor) {
   return false;
 }
 
-std::vector<int> descendants(const std::vector<int>& but) {
+std::vector<int> descendants(const Strangers& strangers) {
   std::vector<int> all = children_of(::getpid());
-  std::erase_if(all, [&](int each) { return std::ranges::find(but, each) != but.end(); });
+  std::erase_if(all, [&](int each) {
+    return each == strangers.keeper ||
+           std::ranges::find(strangers.all, each) != strangers.all.end();
+  });
+  if (strangers.keeper > 0) {
+    std::ranges::copy(children_of(strangers.keeper), std::back_inserter(all));
+  }
   for (std::size_t at = 0; at < all.size(); ++at) {
     std::ranges::copy(children_of(all[at]), std::back_inserter(all));
   }

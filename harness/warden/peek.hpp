@@ -45,8 +45,14 @@ std::vector<int> threads_of(int process);
 /// Whether a program that the process becomes keeps it.
 bool stays_at_exec(int process, int descriptor);
 
-/// Children of ours, theirs, and so on, in no order; without these, and theirs.
-std::vector<int> descendants(const std::vector<int>& but = {});
+/// Children of ours that are not of a tree.
+struct Strangers {
+  std::vector<int> all = {};  ///< And theirs are not, either.
+  int keeper = -1;            ///< Of a namespace; but its children are.
+};
+
+/// Children of ours, theirs, and so on, in no order; without strangers.
+std::vector<int> descendants(const Strangers& strangers = {});
 
 /// "set-uid", "set-gid": what a program gives to who runs it, and does not under a filter; none: it
 /// gives nothing. seccomp(2), PR_SET_NO_NEW_PRIVS

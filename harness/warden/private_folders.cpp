@@ -20,6 +20,10 @@ namespace {
 
 constexpr std::string_view ipc = "ipc";
 
+bool is_folder(std::string_view path) {
+  return path != ipc && path != own_pids;
+}
+
 /// "64k": digits, and a letter that tmpfs knows.
 bool is_size(std::string_view text) {
   const std::string_view letters = "kKmMgG";
@@ -96,8 +100,8 @@ std::string options_of(const PrivateFolder& folder) {
 }  // namespace
 
 Result<PrivateFolder> parse_private_folder(std::string_view text) {
-  if (text == ipc) {
-    return PrivateFolder{.path = std::string(ipc), .size = {}};
+  if (!is_folder(text)) {
+    return PrivateFolder{.path = std::string(text), .size = {}};
   }
   const std::size_t mark = text.rfind('=');
   PrivateFolder folder{.path = std::string(text.substr(0, mark)), .size = {}};
@@ -153,11 +157,11 @@ Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& 
     if (const std::size_t count = names_in(folder.path); count > 0) {
       hidden.push_back({.folder = folder.path, .count = count});
     }
-    if (folder.path != ipc && ::mount("private",
-                                      folder.path.c_str(),
-                                      "tmpfs",
-                                      MS_NOSUID | MS_NODEV,
-                                      options_of(folder).c_str()) != 0) {
+    if (is_folder(folder.path) && ::mount("private",
+                                          folder.path.c_str(),
+                                          "tmpfs",
+                                          MS_NOSUID | MS_NODEV,
+                                          options_of(folder).c_str()) != 0) {
       return failure(std::errc{errno}, folder.path);
     }
   }

@@ -11,8 +11,12 @@
 
 namespace lastref::harness::warden {
 
+inline constexpr std::string_view own_pids = "pid";
+
 struct PrivateFolder {
-  std::string path;         ///< "ipc": no folder, but System V's objects and message queues
+  /// "ipc": no folder, but System V's objects and message queues; "pid": neither, but numbers of
+  /// processes, whose namespace they get from who starts them.
+  std::string path;
   std::string size;         ///< bytes, as tmpfs takes it: "64k"; empty: no limit of its own
   std::string inodes = {};  ///< The same for names
   /// What is in it stays to be seen, and no change lasts.
@@ -26,7 +30,8 @@ struct HiddenNames {
   std::size_t count = 0;
 };
 
-/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; "/home=overlay"; or of "ipc".
+/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; "/home=overlay"; or of "ipc",
+/// "pid".
 Result<PrivateFolder> parse_private_folder(std::string_view text);
 
 /// Mounts them for this process and all that it starts from here on, in a mount namespace of its

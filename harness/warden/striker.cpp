@@ -83,13 +83,13 @@ bool is_cut(Strike strike) noexcept {
 
 }  // namespace
 
-void kill_descendants(const std::vector<int>& but) {
+void kill_descendants(const Strangers& strangers) {
   // Each of them may just have had another one.
   constexpr int passes_max = 1000;
   std::set<int> killed;
   for (int pass = 0; pass < passes_max; ++pass) {
     const std::size_t before = killed.size();
-    for (const int process : descendants(but)) {
+    for (const int process : descendants(strangers)) {
       ::kill(process, SIGKILL);
       killed.insert(process);
     }

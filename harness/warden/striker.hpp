@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/warden/notifier.hpp"
+#include "harness/warden/peek.hpp"
 #include "harness/warden/roles_of_tree.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/tree_fault.hpp"
@@ -36,8 +37,8 @@ struct StoppedCall {
   bool is_own_name;  ///< The tree has made it, or nobody has.
 };
 
-/// Kills all that descend from this process, and who is born meanwhile; but not these, nor theirs.
-void kill_descendants(const std::vector<int>& but = {});
+/// Kills all that descend from this process, and who is born meanwhile; but no strangers.
+void kill_descendants(const Strangers& strangers = {});
 
 class Striker {
  public:
@@ -48,7 +49,7 @@ class Striker {
   ~Striker();
   void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
   /// Children of ours that are not of the tree.
-  void spares(std::vector<int> strangers) { strangers_ = std::move(strangers); }
+  void spares(Strangers strangers) { strangers_ = std::move(strangers); }
 
   /// Whether a fault is at such calls.
   bool is_at(std::string_view call) const noexcept;
@@ -127,7 +128,7 @@ class Striker {
   const std::vector<TreeFault>& faults_;
   bool takes_unlikely_;
   Notifier* notifier_ = nullptr;
-  std::vector<int> strangers_;
+  Strangers strangers_;
   std::vector<std::uint64_t> hits_;  ///< Calls that each fault fits
   std::vector<bool> struck_;
   std::vector<std::string> first_struck_;

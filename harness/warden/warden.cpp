@@ -105,7 +105,7 @@ class Watch {
   Stillness hang_{std::chrono::seconds(2)};
   Stillness rest_{std::chrono::seconds(30)};
   bool has_told_rest_ = false;
-  std::vector<int> strangers_ = children_of(::getpid());
+  Strangers strangers_{.all = children_of(::getpid())};
   int root_ = -1;
   bool root_ended_ = false;
   double began_at_ = 0;
@@ -144,10 +144,11 @@ Status Watch::start() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   if (options_.server.is_wanted()) {
     LASTREF_CHECK(attendant_.start(options_.server));
-    strangers_.push_back(attendant_.process());
+    strangers_.all.push_back(attendant_.process());
   }
-  LASTREF_CHECK(launch_.start(options_.command, filter, options_.limits));
+  LASTREF_CHECK(launch_.start(options_.command, filter, options_.limits, options_.has_own_pids));
   root_ = launch_.root();
+  strangers_.keeper = launch_.keeper().process();
   notifier_ = std::make_unique<Notifier>(launch_.listener());
   striker_.listens_to(*notifier_);
   striker_.spares(strangers_);
@@ -293,7 +294,10 @@ void Watch::note_stayed() {
   for (const int process : ours()) {
     const bool is_zombie = is_dead(process, milliseconds(0));
     const ProcessSeen* const who = roles_->of(process);
-    if (who != nullptr && (!is_zombie || number_of_status(process, "PPid") != ::getpid())) {
+    // Who is an orphan as well is reaped at once.
+    const int parent = number_of_status(process, "PPid");
+    const bool is_orphan = parent == ::getpid() || parent == strangers_.keeper;
+    if (who != nullptr && (!is_zombie || !is_orphan)) {
       watched_.stayed.push_back({.who = *who, .is_zombie = is_zombie, .locks = locks_of(process)});
     }
   }
@@ -321,11 +325,14 @@ void Watch::reap() {
       striker_.stopped(process);
     } else {
       note_end(process, status);
-      std::erase(strangers_, process);
+      std::erase(strangers_.all, process);
     }
   }
   // Nobody tells how a process has ended whose parent wanted to hear of none.
   root_ended_ = root_ended_ || (process < 0 && errno == ECHILD);
+  while (const auto end = launch_.keeper().hear()) {
+    note_end(end->process, end->status);
+  }
 }
 
 /// Where nobody asks for its name, it is not read.
@@ -449,6 +456,7 @@ void Watch::refuse(const Notification& call, const ProcessSeen& who) {
 }
 
 void Watch::finish() {
+  reap();  // Who was the last to die in a namespace may not have been heard of.
   striker_.clean_up();
   watched_.processes = roles_->all();
   watched_.seconds = seconds_now() - began_at_;

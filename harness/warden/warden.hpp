@@ -43,6 +43,8 @@ struct WatchOptions {
   /// Errors that no kernel gives at such a place strike, too.
   bool takes_unlikely = false;
   std::vector<Limit> limits = {};
+  /// In a pid namespace: its processes have other numbers for each other than for us.
+  bool has_own_pids = false;
   bool wants_calls = false;
   std::vector<std::string> also = {};  ///< Calls that are watched, frequent or not
   /// Keeps calls from being made, as long as it likes; none: no call.

@@ -1,0 +1,188 @@
+#include "harness/warden/keeper.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <new>
+
+#include <lastref/error.hpp>
+
+#include "harness/kernel/patience.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+/// What the processes of a birth tell each other.
+struct Birth {
+  std::atomic<bool> is_ready = false;  ///< The keeper has done what it has to, or could not.
+  std::atomic<int> error = 0;
+  std::atomic<int> keeper = -1;
+  std::atomic<int> child = -1;
+};
+
+/// A child of our parent's: so the supervisor hears how it ends. clone(2), CLONE_PARENT
+int fork_beside() noexcept {
+  return static_cast<int>(::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
+}
+
+/// The message with the dead one's number, which the kernel translates for who reads it. unix(7)
+union Envelope {
+  cmsghdr header;
+  std::array<char, CMSG_SPACE(sizeof(ucred))> bytes;
+};
+
+msghdr message_of(iovec& content, Envelope& envelope) noexcept {
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = &envelope;
+  message.msg_controllen = sizeof envelope;
+  return message;
+}
+
+void tell(int socket, const siginfo_t& ended) noexcept {
+  constexpr int dumped = 0x80;  // wait(2), WCOREDUMP
+  int status = ended.si_code == CLD_EXITED   ? ended.si_status << 8
+               : ended.si_code == CLD_DUMPED ? ended.si_status | dumped
+                                             : ended.si_status;
+  iovec content{.iov_base = &status, .iov_len = sizeof status};
+  Envelope envelope{};
+  const msghdr message = message_of(content, envelope);
+  envelope.header = {
+      .cmsg_len = CMSG_LEN(sizeof(ucred)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_CREDENTIALS};
+  const ucred who{.pid = ended.si_pid, .uid = ::getuid(), .gid = ::getgid()};
+  std::memcpy(CMSG_DATA(&envelope.header), &who, sizeof who);
+  ::sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+/// In the first process. Nobody can send it anything: all signals wait, but those that nobody can
+/// block, and these come from outside alone.
+[[noreturn]] void keep(int socket, Birth& birth) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t all{};
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  ::signal(SIGCHLD, SIG_DFL);
+  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
+    birth.error = errno;
+  }
+  birth.is_ready = true;
+  sigset_t child{};
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  for (;;) {
+    ::sigwaitinfo(&child, nullptr);
+    siginfo_t ended{};
+    while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           ended.si_pid != 0) {
+      tell(socket, ended);  // While it still has its number
+      ::waitid(P_PID, static_cast<id_t>(ended.si_pid), &ended, WEXITED | __WALL);
+      ended = {};
+    }
+  }
+}
+
+/// In a process between: it is not in the namespace that it makes, but its children are. The first
+/// is the keeper. True: this is the second.
+bool bear(int socket, Birth& birth) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // /proc is mounted for them alone.
+  const int keeper = ::unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? fork_beside() : -1;
+  if (keeper < 0) {
+    birth.error = errno;
+    return false;
+  }
+  if (keeper == 0) {
+    keep(socket, birth);
+  }
+  birth.keeper = keeper;
+  while (!birth.is_ready && !is_dead(keeper, std::chrono::milliseconds(0))) {
+    ::sched_yield();
+  }
+  if (birth.error != 0 || !birth.is_ready) {
+    return false;
+  }
+  const int child = fork_beside();
+  if (child == 0) {
+    return true;
+  }
+  birth.error = child < 0 ? errno : 0;
+  birth.child = child;
+  return false;
+}
+
+}  // namespace
+
+Keeper::~Keeper() {
+  if (process_ > 0) {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  ::close(socket_);
+}
+
+int Keeper::fork() noexcept {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return -1;
+  }
+  void* const shared =
+      ::mmap(nullptr, sizeof(Birth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  LASTREF_ASSERT(shared != MAP_FAILED);
+  Birth* const birth = new (shared) Birth;
+  constexpr int yes = 1;
+  ::setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+  const int between = ::fork();
+  if (between == 0) {
+    if (bear(ends[1], *birth)) {
+      return 0;
+    }
+    ::_exit(0);
+  }
+  if (between < 0) {
+    birth->error = errno;
+  }
+  while (between > 0 && ::waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::close(ends[1]);
+  socket_ = ends[0];
+  process_ = birth->keeper;
+  const int child = birth->child;
+  const int error = birth->error;
+  ::munmap(shared, sizeof(Birth));
+  errno = error == 0 ? ECHILD : error;
+  return child;
+}
+
+std::optional<Keeper::End> Keeper::hear() const noexcept {
+  End end;
+  iovec content{.iov_base = &end.status, .iov_len = sizeof end.status};
+  Envelope envelope{};
+  msghdr message = message_of(content, envelope);
+  if (socket_ < 0 || ::recvmsg(socket_, &message, MSG_DONTWAIT) != sizeof end.status) {
+    return std::nullopt;
+  }
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_CREDENTIALS) {
+    return std::nullopt;
+  }
+  ucred who{};
+  std::memcpy(&who, CMSG_DATA(header), sizeof who);
+  end.process = who.pid;
+  return end;
+}
+
+}  // namespace lastref::harness::warden
