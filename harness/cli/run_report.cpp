@@ -267,6 +267,12 @@ std::string RunReport::unseen_text() const {
     text += fmt::format("NOT SEEN       {} names that calls were given could not be read\n",
                         watched.unread);
   }
+  if (watched.processor) {
+    text += fmt::format(
+        "ONE PROCESSOR  number {}, for the program and for us: this kernel has no "
+        "turns (Linux 6.6)\n",
+        *watched.processor);
+  }
   return text;
 }
 
@@ -377,6 +383,7 @@ std::string RunReport::to_json() const {
     json["difference"] = points.difference;
   }
   json["inherited"] = watched.inherited;
+  json["only_processor"] = watched.processor ? Json(*watched.processor) : Json();
   add_findings(json, *this);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

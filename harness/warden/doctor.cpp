@@ -111,8 +111,9 @@ std::vector<Diagnosis> diagnose() {
        .remedy = "Linux 5.19"},
       {.what = "turns on one processor (SYNC_WAKE_UP)",
        .works = succeeds(wakes_in_turn),
-       .lost = "a call that stops costs several times as much",
-       .remedy = "Linux 6.6, or taskset(1) to one processor"},
+       .lost = "all processors but one, which the program then shares with us: a call that stops "
+               "would cost several times as much",
+       .remedy = "Linux 6.6"},
       {.what = "reading the memory of a child",
        .works = succeeds(can_read_a_child),
        .lost = "names of files are not known",

@@ -120,8 +120,9 @@ int take_filter(const Filter& filter) noexcept {
   return take_in_any_way();
 }
 
-Notifier::Notifier(int descriptor) noexcept
-    : descriptor_(descriptor), wakes_in_turn_(::ioctl(descriptor_, set_flags, sync_wake_up) == 0) {}
+Notifier::Notifier(int descriptor, bool may_wake_in_turn) noexcept
+    : descriptor_(descriptor),
+      wakes_in_turn_(may_wake_in_turn && ::ioctl(descriptor_, set_flags, sync_wake_up) == 0) {}
 
 Notifier::~Notifier() {
   ::close(descriptor_);

@@ -45,7 +45,8 @@ struct Notification {
 /// The listener. One thread at a time uses it.
 class Notifier {
  public:
-  explicit Notifier(int descriptor) noexcept;
+  /// Unless it may, it does not run by turns, as no kernel before 6.6 does it.
+  explicit Notifier(int descriptor, bool may_wake_in_turn = true) noexcept;
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
   ~Notifier();

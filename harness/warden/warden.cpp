@@ -22,6 +22,7 @@
 #include "harness/warden/effects.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/notifier.hpp"
+#include "harness/warden/one_processor.hpp"
 #include "harness/warden/peek.hpp"
 #include "harness/warden/supervisor_signals.hpp"
 #include "harness/warden/syscalls.hpp"
@@ -95,6 +96,7 @@ class Watch {
   Attendant attendant_;
   RoundsSeen rounds_;
   Launch launch_;
+  OneProcessor processor_;
   std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<RolesOfTree> roles_;
   Striker striker_;
@@ -149,7 +151,10 @@ Status Watch::start() {
   LASTREF_CHECK(launch_.start(options_.command, filter, options_.limits, options_.has_own_pids));
   root_ = launch_.root();
   strangers_.keeper = launch_.keeper().process();
-  notifier_ = std::make_unique<Notifier>(launch_.listener());
+  notifier_ = std::make_unique<Notifier>(launch_.listener(), options_.may_wake_in_turn);
+  if (!notifier_->wakes_in_turn()) {
+    watched_.processor = processor_.share_with(root_);
+  }
   striker_.listens_to(*notifier_);
   striker_.spares(strangers_);
   roles_ = std::make_unique<RolesOfTree>(root_);

@@ -45,6 +45,8 @@ struct WatchOptions {
   std::vector<Limit> limits = {};
   /// In a pid namespace: its processes have other numbers for each other than for us.
   bool has_own_pids = false;
+  /// Takes the kernel's turns on one processor. False: as if it had none
+  bool may_wake_in_turn = true;
   bool wants_calls = false;
   std::vector<std::string> also = {};  ///< Calls that are watched, frequent or not
   /// Keeps calls from being made, as long as it likes; none: no call.
@@ -95,7 +97,9 @@ struct Watched {
   std::vector<std::string> reasons;    ///< One a fault: why it would not strike, if there was one
   std::vector<std::string> blind;      ///< What was done that we cannot see, or have refused
   std::vector<std::string> inherited;  ///< Descriptors besides 0, 1 and 2 that it was started with
-  std::uint64_t stops = 0;             ///< Calls that stopped for the warden
+  /// That all of it had to share with us, as this kernel has no turns; none: it was left alone.
+  std::optional<int> processor = {};
+  std::uint64_t stops = 0;  ///< Calls that stopped for the warden
   /// Those that a signal took back while they waited. A signal may do what it does not do to a
   /// program that nobody watches, so such a run says nothing.
   std::uint64_t perturbed = 0;

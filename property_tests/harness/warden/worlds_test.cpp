@@ -1,4 +1,6 @@
 // worlds_test: programs in a world of their own, and what is said of them all the same.
+#include <sched.h>
+
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -15,6 +17,29 @@ using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
+
+class OneProcessor : public WardenTest {};
+
+TEST_F(OneProcessor, is_shared_and_told_where_the_kernel_has_no_turns) {
+  cpu_set_t before{};
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  const pretend::FreshFolder folder;
+  const auto run = [&](bool may_wake_in_turn) {
+    return must({.command = {"/bin/sh", "-c", "(nproc) > " + folder.path("said")},
+                 .may_wake_in_turn = may_wake_in_turn});
+  };
+  const Watched alone = run(false);
+  EXPECT_EQ(folder.read("said"), "1\n");
+  ASSERT_TRUE(alone.processor);
+  EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(*alone.processor), &before));
+  cpu_set_t after{};
+  ASSERT_EQ(::sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  if (!run(true).processor) {
+    EXPECT_EQ(folder.read("said"), std::to_string(CPU_COUNT(&before)) + "\n");
+  }
+  empty(folder);
+}
 
 /// In a pid namespace.
 class OwnPids : public WardenTest {
