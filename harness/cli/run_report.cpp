@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/explore/plans.hpp"
+#include "harness/oracle/error_names.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/supervisor_signals.hpp"
 #include "harness/warden/tree_fault.hpp"
@@ -260,6 +261,9 @@ std::string RunReport::unseen_text() const {
     text += fmt::format(
         "HIDDEN         {} names in {}, which it could not see there\n", each.count, each.folder);
   }
+  for (const auto& each : watched.refused) {
+    text += fmt::format("REFUSED        {}\n", warden::to_text(each));
+  }
   for (const std::string& each : watched.blind) {
     text += fmt::format("NOT SEEN       {}\n", each);
   }
@@ -349,6 +353,13 @@ void add_findings(Json& json, const RunReport& report) {
     return {{"folder", each.folder}, {"names", each.count}};
   });
   json["not_seen"] = watched.blind;
+  json["refused"] = list_of(watched.refused, [](const auto& each) -> Json {
+    return {{"role", each.role},
+            {"title", each.title},
+            {"executable", each.executable},
+            {"call", each.call},
+            {"error", oracle::name_of_error(each.error)}};
+  });
   json["unread"] = watched.unread;
 }
 

@@ -33,7 +33,7 @@ class Effects {
             const SyscallRow& row,
             const CallSeen& seen,
             ProcessSeen& who);
-  /// Something was done that we cannot see, or have refused.
+  /// Something was done that we cannot see.
   void note_blind(std::string what);
   /// A name could not be read.
   void note_unread() noexcept { ++unread_; }

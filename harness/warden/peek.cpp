@@ -303,6 +303,10 @@ std::string words_of(int process) {
   return words;
 }
 
+std::string executable_of(int process) {
+  return link_at(fmt::format("/proc/{}/exe", process)).value_or("");
+}
+
 std::string title_of(int process) {
   std::ifstream comm(fmt::format("/proc/{}/comm", process));
   std::string title;

@@ -66,6 +66,8 @@ std::string birth_of(int process);
 
 /// The name that a process has given itself, or its program. proc(5), comm
 std::string title_of(int process);
+/// The file that it runs; empty: nobody may see that, or it is gone.
+std::string executable_of(int process);
 /// Its arguments, or the first of them, on one line.
 std::string words_of(int process);
 

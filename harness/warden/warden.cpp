@@ -449,15 +449,12 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   }
 }
 
-/// What nobody may have who is watched. A kernel that has no such thing says the same.
 void Watch::refuse(const Notification& call, const ProcessSeen& who) {
-  const bool is_ring = call.number == SYS_io_uring_setup;
-  const std::string_view what =
-      call.is_foreign ? "made a call of another kind, as 32-bit programs do: ENOSYS"
-      : is_ring       ? "asked for io_uring, whose calls nobody would see: ENOSYS"
-                      : "asked to watch others by seccomp notification itself, as we do: EBUSY";
-  effects_.note_blind(fmt::format("{} ({}) {}", who.role, who.title, what));
-  notifier_->fail(call.id, call.is_foreign || is_ring ? ENOSYS : EBUSY);
+  Refusal refusal = refusal_of(call, who);
+  notifier_->fail(call.id, refusal.error);
+  if (std::ranges::find(watched_.refused, refusal) == watched_.refused.end()) {
+    watched_.refused.push_back(std::move(refusal));
+  }
 }
 
 void Watch::finish() {

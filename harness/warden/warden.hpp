@@ -23,6 +23,7 @@
 #include "harness/warden/kept_calls.hpp"
 #include "harness/warden/launch.hpp"
 #include "harness/warden/names_ledger.hpp"
+#include "harness/warden/refusal.hpp"
 #include "harness/warden/roles_of_tree.hpp"
 #include "harness/warden/stillness.hpp"
 #include "harness/warden/striker.hpp"
@@ -95,7 +96,8 @@ struct Watched {
   std::vector<bool> struck;            ///< One a fault
   std::vector<std::string> struck_at;  ///< One a fault: the first call that it struck
   std::vector<std::string> reasons;    ///< One a fault: why it would not strike, if there was one
-  std::vector<std::string> blind;      ///< What was done that we cannot see, or have refused
+  std::vector<std::string> blind;      ///< What was done that we cannot see
+  std::vector<Refusal> refused = {};   ///< Who asked for what we had to refuse
   std::vector<std::string> inherited;  ///< Descriptors besides 0, 1 and 2 that it was started with
   /// That all of it had to share with us, as this kernel has no turns; none: it was left alone.
   std::optional<int> processor = {};

@@ -141,6 +141,11 @@ if(doctor MATCHES "works +a pid namespace")
 endif()
 answers(0 "HIDDEN +1 names in ${FOLDER}/base" run --private ${FOLDER}/base -- true)
 answers(2 "has no comma" run --private /a,b=overlay -- true)
+get_filename_component(programs ${PROGRAM} DIRECTORY)
+answers(2 "REFUSED +root .warden_calls, /.*/warden_calls. makes seccomp, .*: EBUSY"
+  run -- ${programs}/warden_calls seccomp /)
+answers(2 "executable.: ./.*/warden_calls.,.*call.: .seccomp.,.*error.: .EBUSY."
+  run --json - -- ${programs}/warden_calls seccomp /)
 answers(2 "nobody could see the processes" run --private /proc -- true)
 answers(0 "clean .exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
 answers(1 "LEFT BEHIND +msg:0 .System V., made by child.1/msgget" run --private ipc --

@@ -246,9 +246,20 @@ TEST_F(Judges, objects_of_system_v_are_left_behind) {
 TEST_F(Judges, what_nobody_may_have_who_is_watched_is_told) {
   for (const char* const name : {"io_uring_setup", "seccomp"}) {
     const Watched watched = must({.command = {WARDEN_CALLS, name, "/"}});
-    ASSERT_THAT(watched.blind, SizeIs(1)) << name;
-    EXPECT_THAT(watched.blind[0], HasSubstr("root (warden_calls) asked "));
+    ASSERT_THAT(watched.refused, SizeIs(1)) << name;
+    EXPECT_EQ(watched.refused[0].call, name);
+    EXPECT_EQ(watched.refused[0].error, watched.root.code);
   }
+}
+
+TEST_F(Judges, who_watches_others_itself_is_told_by_its_role_and_its_program) {
+  const Watched watched = script("for n in 1 2; do " WARDEN_CALLS " seccomp /; done; exit 0");
+  ASSERT_THAT(watched.refused, SizeIs(2));
+  EXPECT_EQ(watched.refused[1].role, "child.2");
+  EXPECT_EQ(watched.refused[1].error, EBUSY);
+  EXPECT_EQ(to_text(watched.refused[0]),
+            "child.1 (warden_calls, " WARDEN_CALLS
+            ") makes seccomp, to watch others by user notification itself, as we do: EBUSY");
 }
 
 TEST_F(Judges, calls_of_another_kind_are_told) {
@@ -258,7 +269,8 @@ TEST_F(Judges, calls_of_another_kind_are_told) {
     GTEST_SKIP() << "this kernel has no calls of another kind";
   }
   EXPECT_EQ(watched.root.code, ENOSYS);
-  EXPECT_THAT(watched.blind, ElementsAre(HasSubstr("as 32-bit programs do")));
+  ASSERT_THAT(watched.refused, SizeIs(1));
+  EXPECT_THAT(to_text(watched.refused[0]), HasSubstr("makes call 20, which is of another kind"));
 }
 
 TEST_F(Judges, a_command_that_fails_says_how) {

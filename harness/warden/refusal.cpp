@@ -1,0 +1,43 @@
+#include "harness/warden/refusal.hpp"
+
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "harness/oracle/error_names.hpp"
+#include "harness/warden/peek.hpp"
+
+namespace lastref::harness::warden {
+
+Refusal refusal_of(const Notification& call, const ProcessSeen& who) {
+  Refusal refusal{.role = who.role,
+                  .title = who.title,
+                  .executable = executable_of(who.process),
+                  .call = fmt::format("call {}", call.number),
+                  .why = "which is of another kind, as of 32-bit programs",
+                  .error = ENOSYS};
+  if (call.is_foreign) {
+    return refusal;
+  }
+  const bool is_ring = call.number == SYS_io_uring_setup;
+  refusal.call = is_ring ? "io_uring_setup" : "seccomp";
+  refusal.why = is_ring ? "whose calls nobody would see"
+                        : "to watch others by user notification itself, as we do";
+  refusal.error = is_ring ? ENOSYS : EBUSY;
+  return refusal;
+}
+
+std::string to_text(const Refusal& refusal) {
+  return fmt::format("{} ({}{}{}) makes {}, {}: {}",
+                     refusal.role,
+                     refusal.title,
+                     refusal.executable.empty() ? "" : ", ",
+                     refusal.executable,
+                     refusal.call,
+                     refusal.why,
+                     oracle::name_of_error(refusal.error));
+}
+
+}  // namespace lastref::harness::warden
