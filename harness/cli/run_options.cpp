@@ -13,7 +13,7 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
                              "injects it; may be repeated. #3-5 are three, #3- all from there on. "
                              "Ends: fail ERROR, shorten, kill, kill_after, kill_amid, kill_tree, "
                              "pause, stop, outsider unlinks|truncates|replaces|takes_rights|"
-                             "plants_link"),
+                             "plants_link|closes_folder"),
              "TEXT");
   repeatable(verb.add_option("--also",
                              options.also,

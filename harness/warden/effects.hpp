@@ -2,6 +2,7 @@
 // do that nobody can see from outside.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,6 +28,9 @@ class Effects {
   void settle(int thread) { names_.settle(thread); }
   /// Whether nothing has this name, or something that the tree has made.
   bool is_own(const std::string& path) const { return names_.is_own(path); }
+  bool is_own_folder_of(const std::string& path) const {
+    return names_.is_own(path.substr(0, std::min(path.rfind('/'), path.size())));
+  }
   const NamesLedger& names() const noexcept { return names_; }
   /// The call is about to be made.
   void note(const Notification& call,

@@ -53,6 +53,13 @@ std::string kind_of(mode_t mode) {
   }
 }
 
+/// Whether we may not see if it is there. Nor may the program, with the same rights, do anything to
+/// it then.
+bool is_hidden(const std::string& path) {
+  struct stat status {};
+  return path.starts_with('/') && ::lstat(path.c_str(), &status) != 0 && errno == EACCES;
+}
+
 }  // namespace
 
 bool is_there(const std::string& path) {
@@ -94,6 +101,9 @@ void NamesLedger::makes(int thread,
                         const std::string& path,
                         const std::function<std::string()>& maker) {
   const auto mode = mode_of(path);
+  if (!mode && is_hidden(path)) {
+    return;
+  }
   const std::string name = mode && S_ISLNK(*mode) ? through_links(path) : path;
   if (mode && (name == path || is_there(name))) {
     note_old(name);
@@ -195,6 +205,9 @@ void NamesLedger::settle(int thread) {
   const std::string path = std::move(at->second);
   unsettled_.erase(at);
   const auto mode = mode_of(path);
+  if (!mode && is_hidden(path)) {
+    return;
+  }
   if (!mode) {
     const auto [first, last] = below(path);
     makers_.erase(first, last);

@@ -255,6 +255,18 @@ std::optional<std::string> lost_rights_of(const Notification& call, const Syscal
                                                                          : std::nullopt;
 }
 
+bool ignores_rights(int process) {
+  constexpr std::uint64_t of_files = 0b110;  // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  const std::string start = "CapEff:";
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(start)) {
+      return (std::strtoull(line.c_str() + start.size(), nullptr, 16) & of_files) != 0;
+    }
+  }
+  return false;
+}
+
 int number_of_status(int process, const std::string& field) {
   std::ifstream status(fmt::format("/proc/{}/status", process));
   const std::string start = field + ":";

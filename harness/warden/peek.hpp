@@ -58,6 +58,9 @@ std::vector<int> descendants(const Strangers& strangers = {});
 /// gives nothing. seccomp(2), PR_SET_NO_NEW_PRIVS
 std::optional<std::string> lost_rights_of(const Notification& call, const SyscallRow& row);
 
+/// Whether it may look into, and write to, what its rights keep others from. capabilities(7)
+bool ignores_rights(int process);
+
 /// A field of /proc/PID/status, as "Tgid"; -1: there is no such process any more.
 int number_of_status(int process, const std::string& field);
 

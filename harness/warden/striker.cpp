@@ -77,6 +77,11 @@ bool flags_allow(int error, const StoppedCall& at) {
          (writes || !is_one_of({EISDIR, EROFS, ETXTBSY}));
 }
 
+/// Up to its last "/"; of a pattern, too.
+std::string_view folder_of(std::string_view name) {
+  return name.substr(0, std::min(name.rfind('/'), name.size()));
+}
+
 bool is_cut(Strike strike) noexcept {
   return strike == Strike::shorten || strike == Strike::kill_amid;
 }
@@ -125,6 +130,10 @@ void Striker::clean_up() noexcept {
   for (const Locked& each : locked_) {
     ::chmod(fmt::format("/proc/self/fd/{}", each.file).c_str(), each.rights);
   }
+}
+
+bool Striker::may_close() const noexcept {
+  return std::ranges::find(faults_, Deed::closes_folder, &TreeFault::deed) != faults_.end();
 }
 
 bool Striker::is_at(std::string_view call) const noexcept {
@@ -184,6 +193,15 @@ std::string Striker::refusal_of(const TreeFault& fault, const StoppedCall& at) c
   if (fault.strike == Strike::outsider && !at.seen.object.starts_with('/')) {
     return "what the call is given has no name";
   }
+  if (fault.deed == Deed::closes_folder) {
+    const std::string_view pattern = folder_of(fault.object);
+    const std::string_view folder = folder_of(at.seen.object);
+    const bool is_named = is_one_name(pattern) && matches(pattern, folder);
+    return at.is_own_folder || is_named
+               ? ""
+               : fmt::format("{} was there before; give its whole name, if it may be closed",
+                             pattern_of(folder));
+  }
   if (fault.strike == Strike::outsider && !at.is_own_name && !is_one_name(fault.object)) {
     return fmt::format("{} was there before, or may be; give its whole name, if it may be touched",
                        pattern_of(at.seen.object));
@@ -212,6 +230,9 @@ bool Striker::strike(std::size_t fault, const StoppedCall& at) {
   if (done && ++strikes_[fault] == 1) {
     first_struck_[fault] =
         fmt::format("{}/{}({})", at.seen.role, at.seen.call, pattern_of(at.seen.object));
+    if (faults_[fault].deed == Deed::closes_folder && ignores_rights(at.who.process)) {
+      first_struck_[fault] += ", by EACCES from us, as its process may ignore rights";
+    }
   }
   // What an outsider does is no answer.
   return done && faults_[fault].strike != Strike::outsider;
@@ -380,6 +401,26 @@ bool Striker::take_rights(const std::string& path) {
   return true;
 }
 
+/// Rights do not keep out who may ignore them: he gets his errors from us, and others keep theirs.
+bool Striker::close_folder(const StoppedCall& at) {
+  const std::string folder(folder_of(at.seen.object));
+  const bool is_closed = ignores_rights(at.who.process) ? is_there(folder) : take_rights(folder);
+  if (is_closed) {
+    closed_.push_back(folder);
+  }
+  return is_closed;
+}
+
+bool Striker::keeps_out(const StoppedCall& at) {
+  const auto is_below = [&](const std::string& folder) {
+    const auto is_in = [&](const std::string& name) { return name.starts_with(folder + '/'); };
+    const bool opens_it = at.row.flags >= 0 && at.seen.object == folder;
+    return at.row.first.path >= 0 && (opens_it || is_in(at.seen.object) || is_in(at.seen.second));
+  };
+  return std::ranges::any_of(closed_, is_below) && ignores_rights(at.who.process) &&
+         notifier_->fail(at.call.id, EACCES);
+}
+
 bool Striker::outsider_does(std::size_t fault, const StoppedCall& at) {
   if (!notifier_->is_waiting(at.call.id)) {
     return false;
@@ -387,10 +428,11 @@ bool Striker::outsider_does(std::size_t fault, const StoppedCall& at) {
   const std::string& path = at.seen.object;
   const Deed deed = faults_[fault].deed;
   errno = 0;
-  const bool done = deed == Deed::unlinks        ? ::remove(path.c_str()) == 0
-                    : deed == Deed::truncates    ? ::truncate(path.c_str(), 0) == 0
-                    : deed == Deed::takes_rights ? take_rights(path)
-                                                 : plant(deed, path);
+  const bool done = deed == Deed::unlinks         ? ::remove(path.c_str()) == 0
+                    : deed == Deed::truncates     ? ::truncate(path.c_str(), 0) == 0
+                    : deed == Deed::takes_rights  ? take_rights(path)
+                    : deed == Deed::closes_folder ? close_folder(at)
+                                                  : plant(deed, path);
   if (!done) {
     reasons_[fault] = fmt::format("{}: {}", pattern_of(path), ::strerrordesc_np(errno));
   }

@@ -34,7 +34,8 @@ struct StoppedCall {
   const SyscallRow& row;
   const ProcessSeen& who;
   const CallSeen& seen;
-  bool is_own_name;  ///< The tree has made it, or nobody has.
+  bool is_own_name;    ///< The tree has made it, or nobody has.
+  bool is_own_folder;  ///< The same of the folder that it is in
 };
 
 /// Kills all that descend from this process, and who is born meanwhile; but no strangers.
@@ -50,6 +51,11 @@ class Striker {
   void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
   /// Children of ours that are not of the tree.
   void spares(Strangers strangers) { strangers_ = std::move(strangers); }
+
+  /// Whether one of them closes a folder, which any call may then be about.
+  bool may_close() const noexcept;
+  /// Fails a call that a closed folder would fail, if its process had not the right to ignore that.
+  bool keeps_out(const StoppedCall& at);
 
   /// Whether a fault is at such calls.
   bool is_at(std::string_view call) const noexcept;
@@ -121,6 +127,7 @@ class Striker {
   std::int64_t write_half(const Notification& call, const SyscallRow& row, int process);
   bool take_rights(const std::string& path);
   bool plant(Deed deed, const std::string& path);
+  bool close_folder(const StoppedCall& at);
   bool outsider_does(std::size_t fault, const StoppedCall& at);
   void kill(int process);
   bool kill_after(const Notification& call, int process);
@@ -139,6 +146,7 @@ class Striker {
   std::vector<Held> held_;
   std::vector<Touched> touched_;
   std::vector<Locked> locked_;
+  std::vector<std::string> closed_;  ///< Folders
   double last_call_at_ = 0;
 };
 

@@ -34,6 +34,7 @@ constexpr std::array deeds = {
     std::pair{Deed::replaces, string_view("replaces")},
     std::pair{Deed::takes_rights, string_view("takes_rights")},
     std::pair{Deed::plants_link, string_view("plants_link")},
+    std::pair{Deed::closes_folder, string_view("closes_folder")},
 };
 
 template <typename Kind, std::size_t n>

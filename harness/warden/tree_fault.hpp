@@ -9,6 +9,7 @@
 //   write(/tmp/*) shorten                        half of the bytes are written, and it is told so
 //   root/flock stop                              it is stopped when it has its lock
 //   openat(/dev/shm/a) outsider unlinks          somebody else removes the name just before
+//   openat(/dev/shm/b) outsider closes_folder    from there on nobody gets into /dev/shm
 //   openat:error=ENOSPC:when=3                   as strace(1) spells it
 #pragma once
 
@@ -34,7 +35,15 @@ enum class Strike : std::uint8_t {
 };
 
 /// What somebody who is not of the tree does to the name that the call was given, just before it.
-enum class Deed : std::uint8_t { none, unlinks, truncates, replaces, takes_rights, plants_link };
+enum class Deed : std::uint8_t {
+  none,
+  unlinks,
+  truncates,
+  replaces,
+  takes_rights,
+  plants_link,
+  closes_folder,  ///< That the name is in, until the end of the run
+};
 
 struct TreeFault {
   static constexpr std::uint64_t for_ever = std::numeric_limits<std::uint64_t>::max();

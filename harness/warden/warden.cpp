@@ -343,7 +343,7 @@ void Watch::reap() {
 /// Where nobody asks for its name, it is not read.
 bool Watch::needs_object(const SyscallRow& row) const {
   return options_.wants_calls || options_.may_be_made || striker_.is_at(row.name) ||
-         row.effect == Effect::makes || row.effect == Effect::moves ||
+         striker_.may_close() || row.effect == Effect::makes || row.effect == Effect::moves ||
          row.effect == Effect::opens || row.effect == Effect::removes ||
          row.effect == Effect::makes_sysv;
 }
@@ -395,7 +395,7 @@ void Watch::judge(const Notification& call) {
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
     seen.k = ++counts_[before * 31 + hash_of(seen.object)];
   }
-  if (row.second.path >= 0 && striker_.is_at(row.name)) {
+  if (row.second.path >= 0 && (striker_.is_at(row.name) || striker_.may_close())) {
     seen.second = effects_.name_at(call, row.second).value_or("");
   }
   if (!options_.may_be_made || !kept_.keep({.call = call, .seen = seen}, *who, effects_.names())) {
@@ -420,7 +420,8 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
       .row = row,
       .who = *who,
       .seen = seen,
-      .is_own_name = !striker_.is_at(row.name) || effects_.is_own(seen.object)};
+      .is_own_name = !striker_.is_at(row.name) || effects_.is_own(seen.object),
+      .is_own_folder = !striker_.is_at(row.name) || effects_.is_own_folder_of(seen.object)};
   const std::vector<std::size_t> faults = striker_.due(stopped);
   if (!faults.empty() && !notifier_->is_waiting(call.id)) {
     note_taken_back(call);  // What was read may be of another process with this number.
@@ -430,7 +431,8 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   const auto answer = std::ranges::find_if(
       faults, [&](std::size_t each) { return !striker_.is_of_outsider(each); });
   std::for_each(faults.begin(), answer, [&](auto each) { striker_.strike(each, stopped); });
-  if (answer == faults.end() || striker_.lets_be_made(*answer)) {
+  const bool is_kept_out = answer == faults.end() && striker_.keeps_out(stopped);
+  if (!is_kept_out && (answer == faults.end() || striker_.lets_be_made(*answer))) {
     if (row.effect == Effect::ends) {
       roles_->ends(who->process);
     }
@@ -443,7 +445,8 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
     killed_threads_ += threads_of(who->process).size();
     has_killed_all_ = has_killed_all_ || striker_.kills_all(*answer);
   }
-  const bool is_answered = answer != faults.end() && striker_.strike(*answer, stopped);
+  const bool is_answered =
+      is_kept_out || (answer != faults.end() && striker_.strike(*answer, stopped));
   if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);
   }

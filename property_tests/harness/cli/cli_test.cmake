@@ -141,6 +141,9 @@ if(doctor MATCHES "works +a pid namespace")
 endif()
 answers(0 "HIDDEN +1 names in ${FOLDER}/base" run --private ${FOLDER}/base -- true)
 answers(2 "has no comma" run --private /a,b=overlay -- true)
+answers(0 "STRUCK .*closes_folder, at child.1/openat./dev/shm/b.*clean .exit 0." run
+  --private /dev/shm --fault "openat(/dev/shm/b) outsider closes_folder" --allow "/dev/shm/a" --
+  sh -c ": > /dev/shm/a\; (: > /dev/shm/b)\; (: > /dev/shm/c)\; exit 0")
 get_filename_component(programs ${PROGRAM} DIRECTORY)
 answers(2 "REFUSED +root .warden_calls, /.*/warden_calls. makes seccomp, .*: EBUSY"
   run -- ${programs}/warden_calls seccomp /)

@@ -263,6 +263,54 @@ TEST_F(Faults, an_outsider_gives_rights_back) {
   EXPECT_EQ(std::filesystem::status(in("a")).permissions(), rights);
 }
 
+/// As a user whom rights keep out.
+std::string as_user() {
+  return ::geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+}
+
+TEST_F(Faults, an_outsider_closes_a_folder_until_the_end) {
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  const Watched watched =
+      must({.command = {"/bin/sh",
+                        "-c",
+                        "cd " + folder.path() + "; exec " + as_user() +
+                            "sh -c 'mkdir d; : > d/a; touch d/b; touch d/c; test -e d/a || : > "
+                            "closed; rm d/a; : > open'"},
+            .faults = faults({"touch/openat(" + in("d/b") + ") outsider closes_folder"})});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_THAT(watched.struck_at, ElementsAre(testing::EndsWith("/openat(" + in("d/b") + ")")));
+  EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("d", "d/a", "closed", "open"));
+  EXPECT_EQ(std::filesystem::status(in("d")).permissions() & std::filesystem::perms::owner_all,
+            std::filesystem::perms::owner_all);
+  EXPECT_THAT(watched.leftovers, SizeIs(4));
+}
+
+TEST_F(Faults, who_may_ignore_rights_is_kept_out_of_a_closed_folder_by_us) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs CAP_DAC_OVERRIDE";
+  }
+  const Watched watched =
+      script("cd " + folder.path() +
+                 "; mkdir d; : > d/a; touch d/b; touch d/c; ls d; mv d/a a; touch b; mv b d/e; "
+                 "rm d/a; test -e b",
+             {"touch/openat(" + in("d/b") + ") outsider closes_folder"});
+  EXPECT_THAT(watched.struck_at, ElementsAre(HasSubstr("by EACCES from us")));
+  EXPECT_EQ(watched.root, os::ChildExit{});
+  EXPECT_THAT(watched.leftovers, SizeIs(3));
+  EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("d", "d/a", "b"));
+}
+
+TEST_F(Faults, a_folder_that_was_there_is_closed_by_its_whole_name_alone) {
+  const auto strikes = [&](const std::string& object) {
+    const Watched watched =
+        script("touch " + in("a"), {"touch/openat(" + object + ") outsider closes_folder"});
+    return bool(watched.struck.at(0));
+  };
+  EXPECT_FALSE(strikes("*/a"));
+  EXPECT_TRUE(is_there(in("a")));
+  EXPECT_TRUE(strikes(in("*")));
+}
+
 TEST_F(Faults, of_two_at_one_call_the_first_that_may_strikes) {
   folder.write("a", "mine\n");
   const std::string call = "openat(" + in("a") + ")";

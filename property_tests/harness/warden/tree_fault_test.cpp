@@ -145,8 +145,12 @@ RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
   if (fault.strike == Strike::fail) {
     fault.error = *rc::gen::element(EIO, ENOSPC, EINTR, EACCES);
   } else if (fault.strike == Strike::outsider) {
-    fault.deed = *rc::gen::element(
-        Deed::unlinks, Deed::truncates, Deed::replaces, Deed::takes_rights, Deed::plants_link);
+    fault.deed = *rc::gen::element(Deed::unlinks,
+                                   Deed::truncates,
+                                   Deed::replaces,
+                                   Deed::takes_rights,
+                                   Deed::plants_link,
+                                   Deed::closes_folder);
   }
   const auto parsed = parse_tree_fault(to_text(fault));
   if (!parsed) {
