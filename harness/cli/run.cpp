@@ -42,12 +42,12 @@ class Run {
     if (!read_options()) {
       return;
     }
-    auto hidden = warden::make_private(folders_);
-    if (!hidden) {
-      invocation_.refuse("run: --private: " + describe(hidden.error()));
+    auto world = warden::make_private(folders_);
+    if (!world) {
+      invocation_.refuse("run: --private: " + describe(world.error()));
       return;
     }
-    hidden_ = *std::move(hidden);
+    world_ = *std::move(world);
     watch_.has_own_pids =
         std::ranges::find(folders_, warden::own_pids, &warden::PrivateFolder::path) !=
         folders_.end();
@@ -78,7 +78,7 @@ class Run {
   /// Runs it without faults, and sets its limit of time. False: it is not clean, and that was said.
   bool is_timed_clean(std::uint64_t& perturbed_runs) {
     const auto faults = std::exchange(watch_.faults, {});
-    const auto report = judged(perturbed_runs);
+    auto report = judged(perturbed_runs);
     if (!report || report->exit() != Exit::clean) {
       if (report) {
         give(*report);
@@ -213,7 +213,7 @@ class Run {
                      .left = {},
                      .open = {},
                      .failures = {},
-                     .hidden = hidden_};
+                     .hidden = world_.hidden};
     // Whoever expects a death does not call it a crash.
     if (report.watched.root.killed && !options_.expected_exits.empty() &&
         report.ends_as_expected()) {
@@ -261,7 +261,10 @@ class Run {
     }
   }
 
-  void give(const RunReport& report) {
+  void give(RunReport& report) {
+    for (const warden::Overlay& each : world_.overlays) {
+      each.list(report.not_lasting);
+    }
     invocation_.end(report.exit());
     // Standard output is the program's.
     std::cerr << report.to_text() << std::flush;
@@ -275,7 +278,7 @@ class Run {
   Target json_;
   warden::WatchOptions watch_;
   std::vector<warden::PrivateFolder> folders_;
-  std::vector<warden::HiddenNames> hidden_;
+  warden::PrivateWorld world_;
   std::chrono::steady_clock::time_point told_at_;
 };
 

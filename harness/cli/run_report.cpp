@@ -261,6 +261,12 @@ std::string RunReport::unseen_text() const {
     text += fmt::format(
         "HIDDEN         {} names in {}, which it could not see there\n", each.count, each.folder);
   }
+  for (const auto& each : not_lasting.first) {
+    text += fmt::format("DOES NOT LAST  {}, {}\n", pattern_of(each.path), each.what);
+  }
+  if (not_lasting.more > 0) {
+    text += fmt::format("DOES NOT LAST  ... and {} more\n", not_lasting.more);
+  }
   for (const auto& each : watched.refused) {
     text += fmt::format("REFUSED        {}\n", warden::to_text(each));
   }
@@ -352,6 +358,10 @@ void add_findings(Json& json, const RunReport& report) {
   json["hidden"] = list_of(report.hidden, [](const auto& each) -> Json {
     return {{"folder", each.folder}, {"names", each.count}};
   });
+  json["not_lasting"] = list_of(report.not_lasting.first, [](const auto& each) -> Json {
+    return {{"path", each.path}, {"what", each.what}};
+  });
+  json["not_lasting_more"] = report.not_lasting.more;
   json["not_seen"] = watched.blind;
   json["refused"] = list_of(watched.refused, [](const auto& each) -> Json {
     return {{"role", each.role},

@@ -26,6 +26,8 @@ struct RunReport {
   std::vector<warden::Leftover> open;  ///< What others may not write to
   std::vector<warden::CommandFailure> failures;
   std::vector<warden::HiddenNames> hidden = {};
+  /// In overlays, by all that was run in this world so far
+  warden::Changes not_lasting = {};
   warden::Points points = {};        ///< If they were asked for
   std::uint64_t runs = 1;            ///< All that were judged
   std::uint64_t perturbed_runs = 0;  ///< And those that were not

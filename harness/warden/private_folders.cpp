@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -51,37 +50,6 @@ bool enter_namespaces(int kinds) {
   return ::unshare(CLONE_NEWUSER | kinds) == 0 && write_text("/proc/self/setgroups", "deny") &&
          write_text("/proc/self/uid_map", fmt::format("{} {} 1", user, user)) &&
          write_text("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
-}
-
-/// Where nobody sees it, and only for as long as something is mounted from it.
-Result<std::string> scratch_folder() {
-  std::string path = (std::filesystem::temp_directory_path() / "lastref_XXXXXX").string();
-  if (::mkdtemp(path.data()) == nullptr ||
-      ::mount("private", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") != 0) {
-    return failure(std::errc{errno}, path);
-  }
-  return path;
-}
-
-/// What is in the folder stays to be seen; what changes is kept in memory, and gone afterwards.
-/// overlayfs of the kernel's documentation
-Status lay_over(const std::string& path) {
-  LASTREF_TRY(scratch, scratch_folder());
-  const std::string upper = scratch + "/upper";
-  const std::string work = scratch + "/work";
-  struct stat status {};
-  Status done = ok();
-  const std::string folders = fmt::format("lowerdir={},upperdir={},workdir={}", path, upper, work);
-  if (::stat(path.c_str(), &status) != 0 || ::mkdir(upper.c_str(), 0700) != 0 ||
-      ::mkdir(work.c_str(), 0700) != 0 || ::chmod(upper.c_str(), status.st_mode) != 0 ||
-      // Who is root of a user namespace alone may not set the attributes of the other kind.
-      (::mount("overlay", path.c_str(), "overlay", 0, folders.c_str()) != 0 &&
-       ::mount("overlay", path.c_str(), "overlay", 0, (folders + ",userxattr").c_str()) != 0)) {
-    done = failure(std::errc{errno}, path + "=overlay");
-  }
-  ::umount2(scratch.c_str(), MNT_DETACH);
-  ::rmdir(scratch.c_str());
-  return done;
 }
 
 std::size_t names_in(const std::string& folder) {
@@ -134,10 +102,10 @@ Result<PrivateFolder> parse_private_folder(std::string_view text) {
   return folder;
 }
 
-Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& folders) {
-  std::vector<HiddenNames> hidden;
+Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders) {
+  PrivateWorld world;
   if (folders.empty()) {
-    return hidden;
+    return world;
   }
   const bool has_ipc = std::ranges::find(folders, ipc, &PrivateFolder::path) != folders.end();
   const int kinds = CLONE_NEWNS | (has_ipc ? CLONE_NEWIPC : 0);
@@ -151,11 +119,12 @@ Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& 
   const auto working_folder = std::filesystem::current_path(error);
   for (const PrivateFolder& folder : folders) {
     if (folder.is_overlay) {
-      LASTREF_CHECK(lay_over(folder.path));
+      LASTREF_TRY(overlay, Overlay::over(folder.path));
+      world.overlays.push_back(std::move(overlay));
       continue;
     }
     if (const std::size_t count = names_in(folder.path); count > 0) {
-      hidden.push_back({.folder = folder.path, .count = count});
+      world.hidden.push_back({.folder = folder.path, .count = count});
     }
     if (is_folder(folder.path) && ::mount("private",
                                           folder.path.c_str(),
@@ -171,7 +140,7 @@ Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& 
     return failure(std::errc::invalid_argument,
                    "the working folder is below it: " + working_folder.string());
   }
-  return hidden;
+  return world;
 }
 
 }  // namespace lastref::harness::warden

@@ -9,6 +9,8 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/warden/overlay.hpp"
+
 namespace lastref::harness::warden {
 
 inline constexpr std::string_view own_pids = "pid";
@@ -30,12 +32,17 @@ struct HiddenNames {
   std::size_t count = 0;
 };
 
+struct PrivateWorld {
+  std::vector<HiddenNames> hidden = {};
+  std::vector<Overlay> overlays = {};
+};
+
 /// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; "/home=overlay"; or of "ipc",
 /// "pid".
 Result<PrivateFolder> parse_private_folder(std::string_view text);
 
 /// Mounts them for this process and all that it starts from here on, in a mount namespace of its
 /// own; who is not root becomes root of a user namespace for that, with the same rights as before.
-Result<std::vector<HiddenNames>> make_private(const std::vector<PrivateFolder>& folders);
+Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders);
 
 }  // namespace lastref::harness::warden

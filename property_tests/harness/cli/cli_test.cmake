@@ -130,6 +130,29 @@ if(doctor MATCHES "works +an overlay")
   answers(0 "clean .exit 0." run --private ${FOLDER}/base=overlay -- sh -c
     "grep -q was ${FOLDER}/base/there && rm ${FOLDER}/base/there && mkdir ${FOLDER}/base/x &&
     rmdir ${FOLDER}/base/x")
+  file(MAKE_DIRECTORY ${FOLDER}/lower/gone)
+  file(WRITE ${FOLDER}/lower/kept "kept")
+  file(WRITE ${FOLDER}/lower/gone/below "gone")
+  file(WRITE ${FOLDER}/lower/d/old "old")
+  set(changes "echo >> kept\; rm -r gone\; mkdir made\; : > made/a\; : > d/b\; rm -r d\; mkdir d")
+  set(lasts "DOES NOT LAST +${FOLDER}/lower")
+  set(removed "${lasts}/d/old, removed\n${lasts}/gone, removed\n")
+  set(made "${lasts}/kept, changed\n${lasts}/made, made\n${lasts}/made/a, made\n")
+  answers(0 "${removed}${made}[0-9] processes"
+    run --allow "*" --private ${FOLDER}/lower=overlay -- sh -c "cd lower\; ${changes}")
+  answers(0 "not_lasting.: .[^]]*kept.,\n +.what.: .changed.[^]]*],\n +.not_lasting_more.: 0"
+    run --allow "*" --json - --private ${FOLDER}/lower=overlay -- sh -c "cd lower\; ${changes}")
+  answers(0 "DOES NOT LAST +... and 3 more\n"
+    run --allow "*" --private ${FOLDER}/lower=overlay -- sh -c "cd lower && touch \$(seq 53)")
+  # Where its own scratch folder is made, too.
+  file(MAKE_DIRECTORY ${FOLDER}/tmp)
+  set(ENV{TMPDIR} ${FOLDER}/tmp)
+  answers(0 "[0-9] processes[^\n]*\nclean" run --private ${FOLDER}/tmp=overlay -- true)
+  unset(ENV{TMPDIR})
+  file(GLOB scratch ${FOLDER}/tmp/*)
+  if(scratch)
+    message(SEND_ERROR "an overlay over its scratch folder leaves ${scratch}")
+  endif()
   answers(1 "LEFT BEHIND +${FOLDER}/base/new .*1 left behind" run
     --private ${FOLDER}/base=overlay -- sh -c ": > ${FOLDER}/base/new")
   if(EXISTS ${FOLDER}/base/new OR NOT EXISTS ${FOLDER}/base/there)
