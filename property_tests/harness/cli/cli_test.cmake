@@ -144,6 +144,15 @@ if(doctor MATCHES "works +an overlay")
     run --allow "*" --json - --private ${FOLDER}/lower=overlay -- sh -c "cd lower\; ${changes}")
   answers(0 "DOES NOT LAST +... and 3 more\n"
     run --allow "*" --private ${FOLDER}/lower=overlay -- sh -c "cd lower && touch \$(seq 53)")
+  # Who is root of a user namespace alone, where he may make one.
+  set(PROGRAM setpriv --reuid=65534 --regid=65534 --clear-groups ${program})
+  execute_process(COMMAND chown -R 65534:65534 ${FOLDER}/lower RESULT_VARIABLE owned ERROR_QUIET)
+  execute_process(COMMAND ${PROGRAM} run --doctor OUTPUT_VARIABLE as_user ERROR_QUIET)
+  if(owned EQUAL 0 AND as_user MATCHES "works +an overlay")
+    answers(0 "${removed}"
+      run --private ${FOLDER}/lower=overlay -- sh -c "cd lower\; rm -r gone\; rm -r d\; mkdir d")
+  endif()
+  set(PROGRAM ${program})
   # Where its own scratch folder is made, too.
   file(MAKE_DIRECTORY ${FOLDER}/tmp)
   set(ENV{TMPDIR} ${FOLDER}/tmp)
