@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,51 @@ std::optional<std::string> common_pattern(const std::string& one, const std::str
   }
   return pattern_of(one.substr(0, start)) + '*' + pattern_of(one.substr(one.size() - end));
 }
+
+/// What the names of one run are called in another one. Where the runs do not go the same way, one
+/// that only this run has is taken for the most alike that only the other has, at the same call.
+class Likeness {
+ public:
+  Likeness(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other) {
+    std::set<std::string_view> here;
+    for (const CallSeen& call : run) {
+      here.insert(call.object);
+    }
+    for (const CallSeen& call : other) {
+      there_.insert(call.object);
+      if (!here.contains(call.object)) {
+        only_there_[call.call].insert(call.object);
+      }
+    }
+  }
+
+  void learn(const std::string& name, const std::string& pattern) { known_[name] = pattern; }
+
+  std::string pattern_for(const CallSeen& call) {
+    if (const auto known = known_.find(call.object); known != known_.end()) {
+      return known->second;
+    }
+    std::string best;
+    if (!there_.contains(call.object)) {
+      for (const std::string& each : only_there_[call.call]) {
+        std::string pattern = common_pattern(call.object, each).value_or("");
+        if (pattern.size() > best.size()) {
+          best = std::move(pattern);
+        }
+      }
+    }
+    if (best.empty()) {
+      return pattern_of(call.object);
+    }
+    learn(call.object, best);
+    return best;
+  }
+
+ private:
+  std::set<std::string_view> there_;
+  std::map<std::string_view, std::set<std::string>> only_there_;  ///< By their calls
+  std::map<std::string, std::string> known_;
+};
 
 /// The calls of each process, in their order.
 using CallsByRole = std::map<std::string_view, std::vector<const CallSeen*>>;
@@ -100,6 +146,7 @@ std::string Point::to_text() const {
 Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other) {
   Points points;
   const CallsByRole there = by_role(other);
+  Likeness likeness(run, other);
   std::map<std::string_view, std::size_t> made;  ///< So many calls of each process
   std::set<std::string_view> differs;
   const auto note =
@@ -115,9 +162,11 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
     if (!differs.contains(call.role) && twin != nullptr && twin->call == call.call) {
       pattern = common_pattern(call.object, twin->object);
     }
-    if (!pattern) {
+    if (pattern) {
+      likeness.learn(call.object, *pattern);
+    } else {
       note(call.role, at, &call, twin);
-      pattern = pattern_of(call.object);
+      pattern = likeness.pattern_for(call);
     }
     const bool is_exact = is_one_name(*pattern);
     points.all.push_back({.role = call.role,

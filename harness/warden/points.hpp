@@ -28,7 +28,7 @@ struct Points {
 };
 
 /// Of the calls of one run, beside those of another run of the same program. A part of a name that
-/// is another one there is any text here; behind a difference, each process has its own names.
+/// is another one there is any text here; behind a difference, too, so far as names are alike.
 Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other);
 
 }  // namespace lastref::harness::warden

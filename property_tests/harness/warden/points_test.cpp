@@ -77,6 +77,27 @@ TEST(Points, tell_the_first_difference) {
             "call 1 of root is mkdir(/a) in one run, and mkdir(/c/d) in the other");
 }
 
+TEST(Points, leave_out_words_behind_a_difference_too) {
+  const Points points = points_of({call("root", "openat", "/t/psm_ab12"),
+                                   call("root", "mkdir", "/t/more"),
+                                   call("root", "unlink", "/t/psm_ab12"),
+                                   call("root", "mkdir", "/t/pool-17/a"),
+                                   call("root", "mkdir", "/t/kept")},
+                                  {call("root", "openat", "/t/psm_ff99"),
+                                   call("root", "unlink", "/t/psm_ff99"),
+                                   call("root", "mkdir", "/t/pool-18/a"),
+                                   call("root", "mkdir", "/t/b"),
+                                   call("root", "mkdir", "/t/kept")});
+  EXPECT_EQ(points.difference,
+            "call 2 of root is mkdir(/t/more) in one run, and unlink(/t/psm_ff99) in the other");
+  EXPECT_THAT(texts_of(points),
+              ElementsAre("root/openat(/t/psm_*)#1",
+                          testing::_,
+                          "root/unlink(/t/psm_*)#1",
+                          "root/mkdir(/t/pool-*/a)#1",
+                          "root/mkdir(/t/kept)#1"));
+}
+
 using PointsOf = WardenTest;
 
 TEST_F(PointsOf, a_random_name_strikes_in_the_next_run) {
