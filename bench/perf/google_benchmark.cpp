@@ -1,0 +1,257 @@
+#include "bench/perf/google_benchmark.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lastref::perf {
+namespace {
+
+using Json = nlohmann::json;
+using Why = UnreadableRun::Why;
+
+tl::unexpected<UnreadableRun> unreadable(Why why, std::string where) {
+  return tl::unexpected<UnreadableRun>({.why = why, .where = std::move(where)});
+}
+
+bool is_of_a_word(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+}
+
+/// The text with null for each bare NaN and Infinity, of either sign; strings stay.
+std::string without_bare_words(std::string_view text) {
+  constexpr std::array<std::string_view, 4> words = {"NaN", "-NaN", "Infinity", "-Infinity"};
+  std::string clean;
+  clean.reserve(text.size());
+  bool is_in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view rest = text.substr(at);
+    if (is_in_string && rest.front() == '\\') {
+      clean += rest.substr(0, 2);
+      ++at;
+      continue;
+    }
+    is_in_string ^= rest.front() == '"';
+    const auto is_here = [&](std::string_view word) {
+      return rest.starts_with(word) &&
+             (rest.size() == word.size() || !is_of_a_word(rest[word.size()]));
+    };
+    const auto* const word = std::ranges::find_if(words, is_here);
+    if (!is_in_string && word != words.end()) {
+      clean += "null";
+      at += word->size() - 1;
+    } else {
+      clean += rest.front();
+    }
+  }
+  return clean;
+}
+
+std::string word_in(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// How many seconds it is; Google Benchmark has these four.
+std::optional<double> seconds_of_unit(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> units = {
+      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
+  const auto* const found = std::ranges::find(units, unit, &decltype(units)::value_type::first);
+  return found == units.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// What every row has, of whatever kind; all other numbers are counters.
+bool is_counter(std::string_view key) {
+  constexpr std::array<std::string_view, 8> known = {"family_index",
+                                                     "per_family_instance_index",
+                                                     "repetitions",
+                                                     "repetition_index",
+                                                     "threads",
+                                                     "iterations",
+                                                     "real_time",
+                                                     "cpu_time"};
+  return std::ranges::find(known, key) == known.end();
+}
+
+std::string error_in(const Json& row) {
+  const auto is_set = [&](const char* key) {
+    const auto found = row.find(key);
+    return found != row.end() && found->is_boolean() && found->get<bool>();
+  };
+  if (is_set("error_occurred")) {
+    const std::string message = word_in(row, "error_message");
+    return message.empty() ? "no reason told" : message;
+  }
+  if (is_set("skipped")) {  // Since Google Benchmark 1.8.
+    const std::string message = word_in(row, "skip_message");
+    return message.empty() ? "skipped" : message;
+  }
+  return {};
+}
+
+std::optional<double> time_in(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  if (found == row.end() || !found->is_number()) {
+    return std::nullopt;
+  }
+  const auto time = found->get<double>();
+  return std::isfinite(time) && time >= 0 ? std::optional(time) : std::nullopt;
+}
+
+/// Reads rows into a run.
+class Reader {
+ public:
+  tl::expected<void, UnreadableRun> read(const Json& row) {
+    const std::string name = name_of(row);
+    if (name.empty()) {
+      return unreadable(Why::not_a_benchmark, fmt::format("row {}", rows_ + 1));
+    }
+    ++rows_;
+    if (word_in(row, "run_type") == "aggregate") {
+      return {};
+    }
+    MeasuredBenchmark& benchmark = benchmark_of(name);
+    if (std::string error = error_in(row); !error.empty()) {
+      benchmark.error = std::move(error);
+      return {};
+    }
+    const std::string unit = row.contains("time_unit") ? word_in(row, "time_unit") : "ns";
+    const std::optional<double> scale = seconds_of_unit(unit);
+    if (!scale) {
+      return unreadable(Why::unknown_unit, fmt::format("{}: \"{}\"", name, unit));
+    }
+    const std::optional<double> wall = time_in(row, "real_time");
+    const std::optional<double> processor = time_in(row, "cpu_time");
+    if (!wall || !processor) {
+      return unreadable(Why::no_time, name);
+    }
+    benchmark.wall_seconds.push_back(*wall * *scale);
+    benchmark.processor_seconds.push_back(*processor * *scale);
+    const auto iterations = row.find("iterations");
+    benchmark.iterations.push_back(iterations != row.end() && iterations->is_number_unsigned()
+                                       ? iterations->get<std::uint64_t>()
+                                       : 0);
+    benchmark.label = word_in(row, "label");
+    read_counters(row, benchmark);
+    return {};
+  }
+
+  bool has_aggregates_alone() const noexcept { return rows_ > 0 && run_.benchmarks.empty(); }
+  BenchmarkRun& run() noexcept { return run_; }
+
+ private:
+  /// A repetition of old versions has no run_name, and is called as all are.
+  static std::string name_of(const Json& row) {
+    if (!row.is_object()) {
+      return {};
+    }
+    const std::string name = word_in(row, "run_name");
+    return name.empty() ? word_in(row, "name") : name;
+  }
+
+  MeasuredBenchmark& benchmark_of(const std::string& name) {
+    const auto [found, is_new] = places_.try_emplace(name, run_.benchmarks.size());
+    if (is_new) {
+      run_.benchmarks.emplace_back().name = name;
+    }
+    return run_.benchmarks[found->second];
+  }
+
+  static void read_counters(const Json& row, MeasuredBenchmark& benchmark) {
+    for (const auto& [key, value] : row.items()) {
+      if (value.is_number() && is_counter(key)) {
+        benchmark.counters[key].push_back(value.get<double>());
+      }
+    }
+  }
+
+  BenchmarkRun run_;
+  std::map<std::string, std::size_t> places_;
+  std::size_t rows_ = 0;
+};
+
+std::map<std::string, std::string> context_in(const Json& run) {
+  std::map<std::string, std::string> context;
+  if (const auto found = run.find("context"); found != run.end() && found->is_object()) {
+    for (const auto& [key, value] : found->items()) {
+      // Bytes that are no UTF-8 have been refused before.
+      context[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+  }
+  return context;
+}
+
+}  // namespace
+
+std::string describe(const UnreadableRun& unreadable) {
+  const auto& where = unreadable.where;
+  switch (unreadable.why) {
+    case Why::no_file:
+      return where + " cannot be read";
+    case Why::not_json:
+      return "not the JSON of Google Benchmark: " + where;
+    case Why::not_a_run:
+      return "not the JSON of Google Benchmark: there is no list of benchmarks";
+    case Why::not_a_benchmark:
+      return where + " of the benchmarks has no name";
+    case Why::no_time:
+      return where + " has no time, or one that cannot be";
+    case Why::unknown_unit:
+      return "a unit of time that is not known, of " + where;
+    case Why::aggregates_only:
+      return "only aggregates: run it without --benchmark_report_aggregates_only";
+  }
+  return where;
+}
+
+tl::expected<BenchmarkRun, UnreadableRun> parse_run(std::string_view text) {
+  Json all;
+  try {
+    all = Json::parse(without_bare_words(text));
+  } catch (const Json::exception& error) {
+    return unreadable(Why::not_json, error.what());
+  }
+  const auto rows = all.is_object() ? all.find("benchmarks") : all.end();
+  if (!all.is_object() || rows == all.end() || !rows->is_array()) {
+    return unreadable(Why::not_a_run, {});
+  }
+  Reader reader;
+  for (const Json& row : *rows) {
+    if (const auto is_read = reader.read(row); !is_read) {
+      return tl::unexpected<UnreadableRun>(is_read.error());
+    }
+  }
+  if (reader.has_aggregates_alone()) {
+    return unreadable(Why::aggregates_only, {});
+  }
+  reader.run().context = context_in(all);
+  return std::move(reader.run());
+}
+
+tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::error_code error;
+  if (!file || !std::filesystem::is_regular_file(path, error)) {
+    return unreadable(Why::no_file, path.string());
+  }
+  return parse_run(text);
+}
+
+bool wall_time_counts(std::string_view name) {
+  return name.find("/real_time") != std::string_view::npos ||
+         name.find("/manual_time") != std::string_view::npos;
+}
+
+const std::vector<double>& seconds_that_count(const MeasuredBenchmark& benchmark) {
+  return wall_time_counts(benchmark.name) ? benchmark.wall_seconds : benchmark.processor_seconds;
+}
+
+}  // namespace lastref::perf

@@ -1,0 +1,168 @@
+// The reader of Google Benchmark's JSON: what it makes of a run, and that no text is too much.
+#include "bench/perf/google_benchmark.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+namespace lastref::perf {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Why = UnreadableRun::Why;
+
+std::string run_of(const std::string& rows) {
+  return R"({"context": {"host_name": "here", "num_cpus": 2, "load_avg": [1, 2]},
+             "benchmarks": [)" +
+         rows + "]}";
+}
+
+/// As Google Benchmark 1.7 prints it.
+constexpr const char* three_rows = R"(
+    {"name": "put/100/real_time", "run_name": "put/100/real_time", "run_type": "iteration",
+     "repetitions": 2, "repetition_index": 0, "threads": 1, "iterations": 700,
+     "real_time": 2.5e+00, "cpu_time": 1.5e+00, "time_unit": "us",
+     "items_per_second": 4.0e+05, "worst": NaN, "label": "NaN \" -Infinity"},
+    {"name": "put/100/real_time", "run_name": "put/100/real_time", "run_type": "iteration",
+     "repetitions": 2, "repetition_index": 1, "threads": 1, "iterations": 800,
+     "real_time": 3.5, "cpu_time": 1.25, "time_unit": "us",
+     "items_per_second": 3.0e+05, "worst": -Infinity},
+    {"name": "put/100/real_time_mean", "run_name": "put/100/real_time", "run_type": "aggregate",
+     "aggregate_name": "mean", "iterations": 2, "real_time": 3, "cpu_time": 1, "time_unit": "us"})";
+
+TEST(GoogleBenchmark, repetitions_are_put_together_and_aggregates_left_out) {
+  const auto run = parse_run(run_of(three_rows));
+  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_EQ(run->benchmarks.size(), 1U);
+  const MeasuredBenchmark& put = run->benchmarks.front();
+  EXPECT_EQ(put.name, "put/100/real_time");
+  EXPECT_THAT(put.wall_seconds, ElementsAre(DoubleNear(2.5e-6, 1e-15), DoubleNear(3.5e-6, 1e-15)));
+  EXPECT_THAT(put.processor_seconds,
+              ElementsAre(DoubleNear(1.5e-6, 1e-15), DoubleNear(1.25e-6, 1e-15)));
+  EXPECT_THAT(put.iterations, ElementsAre(700, 800));
+  EXPECT_THAT(put.counters.at("items_per_second"), ElementsAre(4e5, 3e5));
+  EXPECT_EQ(put.counters.size(), 1U);
+  EXPECT_EQ(put.error, "");
+}
+
+TEST(GoogleBenchmark, words_in_strings_stay_what_they_are) {
+  const auto run = parse_run(run_of(R"({"name": "NaN", "label": "NaN \" -Infinity", "real_time": 1,
+                                        "cpu_time": 1, "time_unit": "ns"})"));
+  ASSERT_TRUE(run) << describe(run.error());
+  EXPECT_EQ(run->benchmarks.front().name, "NaN");
+  EXPECT_EQ(run->benchmarks.front().label, "NaN \" -Infinity");
+}
+
+TEST(GoogleBenchmark, the_context_is_words) {
+  const auto run = parse_run(run_of(""));
+  ASSERT_TRUE(run) << describe(run.error());
+  EXPECT_TRUE(run->benchmarks.empty());
+  EXPECT_EQ(run->context.at("host_name"), "here");
+  EXPECT_EQ(run->context.at("num_cpus"), "2");
+  EXPECT_EQ(run->context.at("load_avg"), "[1,2]");
+}
+
+TEST(GoogleBenchmark, one_that_could_not_run_says_why) {
+  const auto run = parse_run(run_of(R"({"name": "load", "run_name": "load", "run_type": "iteration",
+      "error_occurred": true, "error_message": "no space", "real_time": 0, "cpu_time": 0})"));
+  ASSERT_TRUE(run) << describe(run.error());
+  EXPECT_EQ(run->benchmarks.front().error, "no space");
+  EXPECT_TRUE(run->benchmarks.front().wall_seconds.empty());
+}
+
+TEST(GoogleBenchmark, the_clock_that_counts_is_in_the_name) {
+  EXPECT_TRUE(wall_time_counts("put/real_time"));
+  EXPECT_TRUE(wall_time_counts("put/bytes:100/manual_time"));
+  EXPECT_TRUE(wall_time_counts("put/process_time/real_time"));
+  EXPECT_TRUE(wall_time_counts("put/real_time/threads:2"));
+  EXPECT_FALSE(wall_time_counts("put/process_time"));
+  EXPECT_FALSE(wall_time_counts("put"));
+}
+
+struct Bad {
+  const char* what;
+  std::string text;
+  Why why;
+
+  friend void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.what; }
+};
+
+const Bad bad_texts[] = {
+    {"nothing", "", Why::not_json},
+    {"cut_off", run_of(three_rows).substr(0, 300), Why::not_json},
+    {"a_bare_word", run_of("NaNa"), Why::not_json},
+    {"bytes_that_are_no_text", run_of("{\"name\": \"\xff\"}"), Why::not_json},
+    {"a_list", "[]", Why::not_a_run},
+    {"no_benchmarks", "{}", Why::not_a_run},
+    {"benchmarks_that_are_none", R"({"benchmarks": {}})", Why::not_a_run},
+    {"a_number_for_a_row", run_of("1"), Why::not_a_benchmark},
+    {"no_name", run_of(R"({"real_time": 1, "cpu_time": 1})"), Why::not_a_benchmark},
+    {"no_time", run_of(R"({"name": "a", "cpu_time": 1})"), Why::no_time},
+    {"a_time_below_zero", run_of(R"({"name": "a", "cpu_time": 1, "real_time": -1})"), Why::no_time},
+    {"a_time_that_is_none",
+     run_of(R"({"name": "a", "cpu_time": 1, "real_time": NaN})"),
+     Why::no_time},
+    {"a_time_in_words", run_of(R"({"name": "a", "cpu_time": "1", "real_time": 1})"), Why::no_time},
+    {"a_strange_unit",
+     run_of(R"({"name": "a", "cpu_time": 1, "real_time": 1, "time_unit": "days"})"),
+     Why::unknown_unit},
+    {"a_unit_that_is_no_word",
+     run_of(R"({"name": "a", "cpu_time": 1, "real_time": 1, "time_unit": 3})"),
+     Why::unknown_unit},
+    {"aggregates",
+     run_of(R"({"name": "a_mean", "run_name": "a", "run_type": "aggregate"})"),
+     Why::aggregates_only},
+};
+
+class UnreadableTest : public testing::TestWithParam<Bad> {};
+
+TEST_P(UnreadableTest, is_refused_for_its_reason) {
+  const auto run = parse_run(GetParam().text);
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().why, GetParam().why) << describe(run.error());
+  EXPECT_NE(describe(run.error()), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Texts, UnreadableTest, testing::ValuesIn(bad_texts), [](const auto& row) {
+  return std::string(row.param.what);
+});
+
+TEST(GoogleBenchmark, a_file_that_is_not_there_is_named) {
+  const auto run = read_run("no/such/file.json");
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().why, Why::no_file);
+  EXPECT_THAT(describe(run.error()), HasSubstr("no/such/file.json"));
+}
+
+RC_GTEST_PROP(GoogleBenchmarkProperties,
+              a_text_with_anything_changed_is_read_or_refused,
+              (std::size_t place, std::vector<char> instead)) {
+  std::string text = run_of(three_rows);
+  place %= text.size();
+  text.replace(
+      place, std::min(instead.size(), text.size() - place), instead.data(), instead.size());
+  const auto run = parse_run(text);
+  if (!run) {
+    RC_ASSERT(!describe(run.error()).empty());
+    return;
+  }
+  for (const MeasuredBenchmark& benchmark : run->benchmarks) {
+    RC_ASSERT(!benchmark.name.empty());
+    RC_ASSERT(benchmark.wall_seconds.size() == benchmark.processor_seconds.size());
+    RC_ASSERT(benchmark.wall_seconds.size() == benchmark.iterations.size());
+  }
+}
+
+RC_GTEST_PROP(GoogleBenchmarkProperties, no_depth_is_too_much, ()) {
+  const auto depth = *rc::gen::inRange<std::size_t>(0, 200'000);
+  RC_ASSERT(!parse_run(std::string(depth, '[')));
+}
+
+}  // namespace
+}  // namespace lastref::perf
