@@ -13,7 +13,8 @@ std::vector<std::string> arguments_of(const BenchOptions& options) {
   if (options.quick) {
     // The smaller sizes go the same way.
     arguments.emplace_back(
-        "--benchmark_filter=-/1000000000/|/100000000/|bytes:(4096|1048576)/|dead_process/200000");
+        "--benchmark_filter=-/1000000000/|/100000000/|bytes:(4096|1048576)/|dead_process/200000|"
+        "scaling/");
     arguments.emplace_back("--benchmark_min_time=0.005");
   }
   if (!options.filter.empty()) {

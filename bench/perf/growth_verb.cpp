@@ -1,0 +1,127 @@
+// growth: exponents of how times grow with sizes, of our benchmarks or of anybody's.
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/perf/scaling.hpp"
+#include "bench/perf/verbs.hpp"
+#include "harness/program/program.hpp"
+
+namespace lastref::perf {
+namespace {
+
+using harness::Exit;
+
+struct GrowthOptions {
+  std::string json = {};
+  double limit = 0;  ///< 0: none
+  double seconds = 0.05;
+};
+
+std::string time_of(double seconds) {
+  return seconds >= 1      ? fmt::format("{:.3g} s", seconds)
+         : seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3)
+         : seconds >= 1e-6 ? fmt::format("{:.3g} us", seconds * 1e6)
+                           : fmt::format("{:.3g} ns", seconds * 1e9);
+}
+
+void print(const Scaling& scaling) {
+  fmt::print("{}: exponent {:.2f}, of the last step {:.2f}\n",
+             scaling.name,
+             scaling.exponent,
+             scaling.last);
+  for (const SizedTime& each : scaling.times) {
+    fmt::print("  {:>10.0f} {:<10} {:>10}   {:>10} each\n",
+               each.size,
+               scaling.unit,
+               time_of(each.seconds),
+               time_of(each.seconds / each.size));
+  }
+}
+
+/// Our own benchmarks of this kind, into a file.
+Result<std::string> measure(double seconds) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  const auto folder = std::filesystem::temp_directory_path() / "lastref-growth-XXXXXX";
+  std::string path = folder.string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    return failure(std::errc{errno}, path);
+  }
+  const std::string file = path + "/run.json";
+  LASTREF_TRY(code,
+              harness::run_program(self.parent_path() / "lastref_bench",
+                                   {"--benchmark_filter=^scaling/",
+                                    fmt::format("--benchmark_min_time={}", seconds),
+                                    "--benchmark_out=" + file,
+                                    "--benchmark_out_format=json"}));
+  if (code != 0) {
+    std::filesystem::remove_all(path);
+    return failure(std::errc::operation_canceled, "lastref_bench");
+  }
+  return file;
+}
+
+Exit tell(const BenchmarkRun& run, double limit) {
+  const std::vector<Scaling> all = scalings_of(run);
+  if (all.empty()) {
+    std::cerr << "lastref perf: no benchmark has two sizes\n";
+    return Exit::unusable;
+  }
+  std::ranges::for_each(all, [](const Scaling& each) { print(each); });
+  Exit exit = Exit::clean;
+  for (const Scaling& each : all) {
+    if (limit > 0 && each.last > limit) {
+      fmt::print("GROWS {}: {:.2f} is above {:.2f}\n", each.name, each.last, limit);
+      exit = Exit::violation;
+    }
+  }
+  return exit;
+}
+
+Exit growth(const GrowthOptions& options) {
+  std::string file = options.json;
+  if (file.empty()) {
+    const Result<std::string> measured = measure(options.seconds);
+    if (!measured) {
+      std::cerr << "lastref perf: " << describe(measured.error()) << '\n';
+      return Exit::unusable;
+    }
+    file = *measured;
+  }
+  const auto run = read_run(file);
+  if (options.json.empty()) {
+    std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+  }
+  if (!run) {
+    std::cerr << "lastref perf: " << describe(run.error()) << '\n';
+    return Exit::unusable;
+  }
+  return tell(*run, options.limit);
+}
+
+}  // namespace
+
+void add_growth(CLI::App& app, Chosen& chosen) {
+  static GrowthOptions options;
+  CLI::App* verb = app.add_subcommand(
+      "growth", "How times grow with sizes: exponents. Exit 1 if one is above the limit");
+  verb->add_option("--json",
+                   options.json,
+                   "Google Benchmark's report, with names as put/slots:1000. Not given: our own "
+                   "benchmarks are run")
+      ->type_name("FILE");
+  verb->add_option("--limit", options.limit, "The largest exponent between the two largest sizes")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", options.seconds, "How long each size is measured, at least")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->callback([&chosen] { chosen = [] { return growth(options); }; });
+}
+
+}  // namespace lastref::perf
