@@ -37,6 +37,7 @@
 #include "bench/comparison.hpp"
 #include "bench/in_step.hpp"
 #include "bench/other_process.hpp"
+#include "bench/peers.hpp"
 #include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
@@ -57,6 +58,7 @@ using lastref::bench::seconds;
 using lastref::bench::ShmFolder;
 using lastref::bench::Slots;
 using lastref::bench::Tree;
+using lastref::bench::with_peers;
 
 template <typename Keeper>
 using Deed = bool (Keeper::*)(Slots);
@@ -86,6 +88,9 @@ class CountingInterceptor final : public lastref::harness::Interceptor {
 /// What cache_peers.py says; seconds are for `scale` times as much as it was asked for.
 Measure asks_python(const std::string& question, double scale = 1) {
   return [question, scale]() -> std::optional<double> {
+    if (!with_peers()) {
+      return std::nullopt;
+    }
     static OtherProcess python({LASTREF_PYTHON, LASTREF_CACHE_PEERS});
     const auto answer = python.ask(question);
     return answer && *answer != "none"
@@ -231,9 +236,10 @@ struct Filled {
         ours(fixture.our_cache(folder)),
         plain(folder, fixture.load()),
         lmdb(folder, fixture.load()),
-        is_filled(fixture.fill(ours, &OurCache::put_all, our_get) &&
-                  fixture.fill(plain, &PlainFile::put_all, &PlainFile::read_mapped) &&
-                  fixture.fill(lmdb, &Lmdb::put_in_batches, &Lmdb::read_views)) {}
+        is_filled(
+            fixture.fill(ours, &OurCache::put_all, our_get) &&
+            (!with_peers() || (fixture.fill(plain, &PlainFile::put_all, &PlainFile::read_mapped) &&
+                               fixture.fill(lmdb, &Lmdb::put_in_batches, &Lmdb::read_views)))) {}
 
   Fixture& fixture;
   ShmFolder folder;

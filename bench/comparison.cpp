@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/peers.hpp"
 #include "bench/times.hpp"
 
 namespace lastref::bench {
@@ -34,6 +35,9 @@ double compare(benchmark::State& state, const Measure& ours, const Others& other
     }
     state.SetIterationTime(*spent);
     all_ours.add(*spent);
+    if (!with_peers()) {
+      continue;
+    }
     measure_each(others.always, all);
     if (iterations++ % every == 0) {
       measure_each(others.seldom, all);

@@ -21,7 +21,8 @@ struct Others {
 
 /// All iterations of a row with manual time, and a counter for each of the others: the ratio of
 /// its median to ours; and `spread`, how far the middle half of ours reaches, as a
-/// part of their median. The label names those of whom nothing was to be had.
+/// part of their median. The label names those of whom nothing was to be had. None of
+/// the others without peers.
 ///
 /// @return         our median; 0, and the row says so, if ours could not be done.
 double compare(benchmark::State& state, const Measure& ours, const Others& others);

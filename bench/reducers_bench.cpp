@@ -19,6 +19,7 @@
 
 #include <lastref/reducers.hpp>
 
+#include "bench/peers.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
 
@@ -28,6 +29,7 @@ using lastref::Array;
 using lastref::bench::seconds;
 using lastref::bench::Times;
 using lastref::bench::Tree;
+using lastref::bench::with_peers;
 
 constexpr std::int64_t mega = 1'000'000;
 
@@ -104,11 +106,13 @@ void dump_of_a_new_array(benchmark::State& state) {
   Times writes;
   Times copies;
   for (auto _ : state) {
-    copies.add(seconds([&] {
-      std::memcpy(copy->bytes().data(), memory->bytes().data(), copy->bytes().size());
-      benchmark::ClobberMemory();
-    }));
-    writes.add(one_write(memory));
+    if (with_peers()) {
+      copies.add(seconds([&] {
+        std::memcpy(copy->bytes().data(), memory->bytes().data(), copy->bytes().size());
+        benchmark::ClobberMemory();
+      }));
+      writes.add(one_write(memory));
+    }
     const Array array = array_over(memory);
     std::optional<lastref::Sent> sent;
     const double spent = seconds([&] { sent = pair.reducer.reduce(array).value(); });
@@ -121,8 +125,10 @@ void dump_of_a_new_array(benchmark::State& state) {
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
   state.counters["spread"] = dumps.spread();
-  state.counters["over_write"] = dumps.median() / writes.median();
-  state.counters["over_memcpy"] = dumps.median() / copies.median();
+  if (with_peers()) {
+    state.counters["over_write"] = dumps.median() / writes.median();
+    state.counters["over_memcpy"] = dumps.median() / copies.median();
+  }
 }
 BENCHMARK(dump_of_a_new_array)->Arg(mega)->Arg(100 * mega)->Arg(1000 * mega)->UseManualTime();
 
@@ -155,19 +161,23 @@ void load(benchmark::State& state) {
   Times loads;
   Times maps;
   for (auto _ : state) {
-    maps.add(seconds([&] {
-      const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-      void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-      ::close(fd);
-      ::munmap(mapped, size);
-    }));
+    if (with_peers()) {
+      maps.add(seconds([&] {
+        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+        ::close(fd);
+        ::munmap(mapped, size);
+      }));
+    }
     const double spent =
         seconds([&] { benchmark::DoNotOptimize(pair.receiver.rebuild(sent.reduction)); });
     loads.add(spent);
     state.SetIterationTime(spent);
   }
   state.counters["spread"] = loads.spread();
-  state.counters["over_open_mmap"] = loads.median() / maps.median();
+  if (with_peers()) {
+    state.counters["over_open_mmap"] = loads.median() / maps.median();
+  }
 }
 BENCHMARK(load)->Arg(mega)->Arg(100 * mega)->UseManualTime();
 
@@ -202,6 +212,10 @@ std::string output_of(const std::vector<std::string>& arguments) {
 /// Medians that Python measured: a new array (the time of the row), a known one, a load.
 void joblib_reducer(benchmark::State& state) {
   const std::string repeats = state.range(0) > 100 * mega ? "3" : "7";
+  if (!with_peers()) {
+    state.SkipWithError("it is a peer");
+    return;
+  }
   for (auto _ : state) {
     const auto told = nlohmann::json::parse(
         output_of(
