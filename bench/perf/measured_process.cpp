@@ -1,0 +1,214 @@
+#include "bench/perf/measured_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace lastref::perf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Why = FailedProcess::Why;
+
+/// Where the child has its standard three, and its folder.
+class FileActions {
+ public:
+  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+
+  void open(int fd, const std::string& path, int flags) {
+    constexpr mode_t mode = 0600;
+    ::posix_spawn_file_actions_addopen(&actions_, fd, path.c_str(), flags, mode);
+  }
+  void copy(int from, int to) { ::posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  void enter(const std::string& folder) {
+    ::posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
+  }
+  const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+/// A list as execve(2) wants it. The words have to outlive it.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> environment_with(
+    const std::vector<std::pair<std::string, std::string>>& more) {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const auto is_ours = [&](const auto& each) {
+      return text.starts_with(each.first) && text.substr(each.first.size()).starts_with('=');
+    };
+    if (std::ranges::none_of(more, is_ours)) {
+      all.emplace_back(text);
+    }
+  }
+  for (const auto& [name, value] : more) {
+    all.push_back(fmt::format("{}={}", name, value));
+  }
+  return all;
+}
+
+std::string last_line_of(const std::filesystem::path& log) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(log, error)) {
+    return {};
+  }
+  std::ifstream file(log);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    last = line.empty() ? last : line;
+  }
+  return last;
+}
+
+double seconds_in(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+/// Waits for its end without reaping it. False if it did not end in time.
+bool ends_within(pid_t process, std::chrono::seconds patience) {
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+  if (fd < 0) {
+    return true;  // An old kernel has no patience.
+  }
+  const auto until = Clock::now() + patience;
+  int ready = 0;
+  do {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
+    ready = ::poll(&item, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
+  } while (ready < 0 && errno == EINTR);
+  ::close(fd);
+  return ready != 0;
+}
+
+tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options,
+                                                   const std::filesystem::path& output) {
+  std::vector<std::string> words = options.words;
+  std::vector<std::string> variables = environment_with(options.environment);
+  FileActions actions;
+  actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
+  actions.open(STDERR_FILENO, options.log.string(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+  if (output.empty()) {
+    actions.copy(STDERR_FILENO, STDOUT_FILENO);
+  } else {
+    actions.open(STDOUT_FILENO, output.string(), O_WRONLY | O_CREAT | O_TRUNC);
+  }
+  if (!options.folder.empty()) {
+    actions.enter(options.folder.string());
+  }
+  FailedProcess failed{.program = words.front()};
+  pid_t process = 0;
+  const auto began = Clock::now();
+  failed.code = ::posix_spawnp(&process,
+                               words.front().c_str(),
+                               actions.get(),
+                               nullptr,
+                               pointers_to(words).data(),
+                               pointers_to(variables).data());
+  if (failed.code != 0) {
+    return tl::unexpected<FailedProcess>(std::move(failed));
+  }
+  const bool is_in_time = ends_within(process, options.patience);
+  if (!is_in_time) {
+    ::kill(process, SIGKILL);
+  }
+  int status = 0;
+  rusage usage{};
+  while (::wait4(process, &status, 0, &usage) < 0) {
+    if (errno != EINTR) {
+      failed.code = errno;
+      return tl::unexpected<FailedProcess>(std::move(failed));
+    }
+  }
+  const ProcessTimes times{
+      .wall_seconds = std::chrono::duration<double>(Clock::now() - began).count(),
+      .processor_seconds = seconds_in(usage.ru_utime) + seconds_in(usage.ru_stime)};
+  if (is_in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    return times;
+  }
+  failed.why = !is_in_time ? Why::too_slow : WIFEXITED(status) ? Why::exit_code : Why::killed;
+  failed.code = !is_in_time         ? static_cast<int>(options.patience.count())
+                : WIFEXITED(status) ? WEXITSTATUS(status)
+                                    : WTERMSIG(status);
+  failed.said = last_line_of(options.log);
+  return tl::unexpected<FailedProcess>(std::move(failed));
+}
+
+}  // namespace
+
+std::string describe(const FailedProcess& failed) {
+  std::string said = failed.said.empty() ? "" : ": " + failed.said;
+  switch (failed.why) {
+    case Why::not_started:
+      return fmt::format(
+          "{} cannot be started: {}", failed.program, std::generic_category().message(failed.code));
+    case Why::exit_code:
+      return fmt::format("{} ended with exit code {}{}", failed.program, failed.code, said);
+    case Why::killed:
+      return fmt::format("{} was killed by signal {}{}", failed.program, failed.code, said);
+    case Why::too_slow:
+      return fmt::format("{} did not end within {} s{}", failed.program, failed.code, said);
+  }
+  return said;
+}
+
+tl::expected<ProcessTimes, FailedProcess> run_measured(const ProcessOptions& options) {
+  return run_with(options, {});
+}
+
+tl::expected<std::string, FailedProcess> output_of(ProcessOptions options) {
+  const ScratchFolder scratch;
+  const std::filesystem::path output = scratch.path() / "output";
+  if (options.log == "/dev/null") {
+    options.log = scratch.path() / "log";
+  }
+  if (auto times = run_with(options, output); !times) {
+    return tl::unexpected<FailedProcess>(std::move(times.error()));
+  }
+  std::ifstream file(output, std::ios::binary);
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+ScratchFolder::ScratchFolder() {
+  std::string name = std::filesystem::temp_directory_path() / "lastref-perf-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw std::filesystem::filesystem_error(
+        "no folder for what is measured", name, std::error_code(errno, std::generic_category()));
+  }
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace lastref::perf
