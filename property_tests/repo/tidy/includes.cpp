@@ -124,8 +124,8 @@ constexpr std::array doors = {
 constexpr std::string_view at_libfiu = "harness/instrument/instrumented_os.cpp";
 
 /// Libraries whose headers end in .h, as the kernel's do.
-constexpr std::array<std::string_view, 7> not_the_kernel = {
-    "cxxabi.h", "gtest/", "gmock/", "rapidcheck", "benchmark/", "fmt/", "sanitizer/"};
+constexpr std::array<std::string_view, 8> not_the_kernel = {
+    "cxxabi.h", "gtest/", "gmock/", "rapidcheck", "benchmark/", "fmt/", "sanitizer/", "libalglib/"};
 
 /// A header inside a room that others may see, and where: the harness asks the tracker what it has
 /// counted without becoming a client of it, and keeps a process's actions for its end as KernelOs

@@ -1,0 +1,231 @@
+// statistics: known values, another library's, and what has to hold of any samples.
+#include "bench/perf/statistics.hpp"
+
+#include <libalglib/statistics.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+namespace lastref::perf {
+namespace {
+
+using testing::DoubleEq;
+using testing::ElementsAre;
+
+std::vector<double> normal_values(std::size_t count, double mean, double deviation, unsigned seed) {
+  std::mt19937_64 chance(seed);
+  std::normal_distribution<double> law(mean, deviation);
+  std::vector<double> values(count);
+  std::ranges::generate(values, [&] { return law(chance); });
+  return values;
+}
+
+TEST(SignedRank, counts_signs) {
+  EXPECT_DOUBLE_EQ(signed_rank_p(std::vector<double>{}), 1);
+  EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{0.0, 0.0}), 1);
+  EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{1.0, 2.0, 3.0, 4.0, 5.0}), 2.0 / 32);
+  EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{-1.0, 2.0, 3.0, 4.0, 5.0}), 4.0 / 32);
+  EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{-3.0, 2.0, 1.0, 4.0, 5.0}), 10.0 / 32);
+  // Two that are equal share ranks 1 and 2.
+  EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{-1.0, 1.0, 3.0}), 6.0 / 8);
+}
+
+TEST(SignedRank, goes_where_libraries_stop) {
+  std::vector<double> differences(100);
+  std::iota(differences.begin(), differences.end(), 1.0);
+  EXPECT_NEAR(signed_rank_p(differences) / std::ldexp(2, -100), 1, 1e-9);
+  EXPECT_DOUBLE_EQ(least_signed_rank_p(100), std::ldexp(2, -100));
+}
+
+TEST(SignedRank, agrees_with_alglib) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const std::vector<double> differences = normal_values(10 + seed, 0.2, 1, seed);
+    alglib::real_1d_array same;
+    same.setcontent(static_cast<alglib::ae_int_t>(differences.size()), differences.data());
+    double both = 0;
+    double left = 0;
+    double right = 0;
+    alglib::wilcoxonsignedranktest(same, same.length(), 0, both, left, right);
+    EXPECT_NEAR(signed_rank_p(differences), both, 0.01 + 0.05 * both) << seed;
+  }
+}
+
+TEST(SignedRank, is_the_same_on_either_side_of_where_it_is_counted) {
+  const std::vector<double> values = normal_values(exact_max + 1, 0.12, 1, 5);
+  const double counted = signed_rank_p(std::span(values).first(exact_max));
+  const double approximate = signed_rank_p(values);
+  EXPECT_NEAR(std::log(approximate / counted), 0, 0.35) << counted << ' ' << approximate;
+}
+
+RC_GTEST_PROP(SignedRankProperties, sides_are_alike, (std::vector<double> values)) {
+  std::vector<double> negated = values;
+  std::ranges::transform(values, negated.begin(), std::negate<>());
+  const double p = signed_rank_p(values);
+  RC_ASSERT(p == signed_rank_p(negated));
+  RC_ASSERT(p > 0);
+  RC_ASSERT(p <= 1);
+  RC_ASSERT(p >= least_signed_rank_p(values.size()) * (1 - 1e-9));
+}
+
+TEST(SignedRank, is_right_as_often_as_it_says) {
+  std::mt19937_64 chance(7);
+  std::cauchy_distribution<double> wild;
+  constexpr std::size_t trials = 20'000;
+  std::size_t rejected = 0;
+  for (std::size_t trial = 0; trial < trials; ++trial) {
+    std::vector<double> differences(12);
+    std::ranges::generate(differences, [&] { return wild(chance); });
+    rejected += signed_rank_p(differences) <= 0.05 ? 1U : 0U;
+  }
+  EXPECT_LE(static_cast<double>(rejected) / trials, 0.055);
+  EXPECT_GE(static_cast<double>(rejected) / trials, 0.035);
+}
+
+TEST(Centre, rejects_outside_of_its_interval_and_not_inside) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const std::vector<double> values = normal_values(15, 1, 2, seed);
+    const Estimate centre = centre_of(values, 0.99);
+    const auto p_at = [&](double where) {
+      std::vector<double> moved = values;
+      std::ranges::for_each(moved, [&](double& each) { each -= where; });
+      return signed_rank_p(moved);
+    };
+    EXPECT_TRUE(centre.interval.contains(centre.middle));
+    EXPECT_GT(p_at(centre.interval.low + 1e-9), 0.01);
+    EXPECT_GT(p_at(centre.interval.high - 1e-9), 0.01);
+    EXPECT_LE(p_at(centre.interval.low - 1e-9), 0.01);
+    EXPECT_LE(p_at(centre.interval.high + 1e-9), 0.01);
+  }
+}
+
+TEST(Centre, has_no_bounds_where_there_are_too_few) {
+  const Estimate centre = centre_of(std::vector{1.0, 2.0, 4.0}, 0.95);
+  EXPECT_DOUBLE_EQ(centre.middle, 2.25);
+  EXPECT_TRUE(std::isinf(centre.interval.low));
+  EXPECT_TRUE(std::isinf(centre.interval.high));
+}
+
+/// How often the interval has the truth, of noise that is as likely on either side.
+template <typename MakeInterval>
+double covered(std::size_t trials, MakeInterval interval_of, double truth) {
+  std::mt19937_64 chance(3);
+  std::size_t covered = 0;
+  for (std::size_t trial = 0; trial < trials; ++trial) {
+    covered += interval_of(chance).contains(truth) ? 1U : 0U;
+  }
+  return static_cast<double>(covered) / static_cast<double>(trials);
+}
+
+TEST(Centre, covers_the_truth_as_often_as_it_says) {
+  const double rate = covered(
+      4000,
+      [](std::mt19937_64& chance) {
+        std::student_t_distribution<double> noise(2);
+        std::vector<double> values(20);
+        std::ranges::generate(values, [&] { return 0.1 + noise(chance); });
+        return centre_of(values, 0.95).interval;
+      },
+      0.1);
+  EXPECT_GE(rate, 0.94);
+}
+
+TEST(RatioOfMedians, covers_the_truth) {
+  std::uint64_t seed = 0;
+  const double rate = covered(
+      200,
+      [&](std::mt19937_64& chance) {
+        std::lognormal_distribution<double> noise(0, 0.1);
+        std::vector<double> a(20);
+        std::vector<double> b(20);
+        std::ranges::generate(a, [&] { return noise(chance); });
+        std::ranges::generate(b, [&] { return 1.2 * noise(chance); });
+        return ratio_of_medians(a, b, 0.95, ++seed).interval;
+      },
+      1.2);
+  EXPECT_GE(rate, 0.93);
+}
+
+TEST(RatioOfMedians, is_of_the_medians_and_the_same_for_the_same_seed) {
+  const std::vector<double> a = {1, 2, 3, 100};
+  const std::vector<double> b = {5, 5, 5};
+  const Estimate one = ratio_of_medians(a, b, 0.95, 1);
+  const Estimate again = ratio_of_medians(a, b, 0.95, 1);
+  EXPECT_DOUBLE_EQ(one.middle, 2);
+  EXPECT_DOUBLE_EQ(one.interval.low, again.interval.low);
+  EXPECT_DOUBLE_EQ(one.interval.high, again.interval.high);
+}
+
+TEST(RankSum, counts_places) {
+  EXPECT_DOUBLE_EQ(rank_sum_p(std::vector{1.0, 2.0, 3.0}, std::vector{4.0, 5.0, 6.0}), 2.0 / 20);
+  EXPECT_DOUBLE_EQ(rank_sum_p(std::vector{1.0, 2.0, 4.0}, std::vector{3.0, 5.0, 6.0}), 4.0 / 20);
+  EXPECT_DOUBLE_EQ(rank_sum_p(std::vector{1.0, 1.0}, std::vector{1.0, 1.0}), 1);
+  EXPECT_DOUBLE_EQ(rank_sum_p(std::vector<double>{}, std::vector{1.0}), 1);
+  EXPECT_DOUBLE_EQ(least_rank_sum_p(3, 3), 2.0 / 20);
+}
+
+TEST(RankSum, agrees_with_alglib) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const std::vector<double> a = normal_values(8 + seed, 0, 1, seed);
+    const std::vector<double> b = normal_values(6 + seed, 0.5, 1, seed + 1000);
+    alglib::real_1d_array same_a;
+    alglib::real_1d_array same_b;
+    same_a.setcontent(static_cast<alglib::ae_int_t>(a.size()), a.data());
+    same_b.setcontent(static_cast<alglib::ae_int_t>(b.size()), b.data());
+    double both = 0;
+    double left = 0;
+    double right = 0;
+    alglib::mannwhitneyutest(same_a, same_a.length(), same_b, same_b.length(), both, left, right);
+    // What is above a half, ALGLIB 3.19 calls a half.
+    EXPECT_NEAR(std::min(rank_sum_p(a, b), 0.5), both, 0.01 + 0.05 * both) << seed;
+  }
+}
+
+TEST(Holm, corrects_as_in_the_book) {
+  EXPECT_THAT(holm(std::vector{0.01, 0.04, 0.03, 0.005}),
+              ElementsAre(DoubleEq(0.03), DoubleEq(0.06), DoubleEq(0.06), DoubleEq(0.02)));
+  EXPECT_TRUE(holm(std::vector<double>{}).empty());
+}
+
+RC_GTEST_PROP(HolmProperties, believes_no_more_than_without_and_no_less_than_bonferroni, ()) {
+  const auto thousandths = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1001));
+  std::vector<double> each_p;
+  for (const int each : thousandths) {
+    each_p.push_back(each / 1000.0);
+  }
+  const std::vector<double> corrected = holm(each_p);
+  RC_ASSERT(corrected.size() == each_p.size());
+  for (std::size_t at = 0; at < each_p.size(); ++at) {
+    RC_ASSERT(corrected[at] >= each_p[at]);
+    RC_ASSERT(corrected[at] <=
+              std::min(1.0, each_p[at] * static_cast<double>(each_p.size())) + 1e-12);
+    for (std::size_t other = 0; other < each_p.size(); ++other) {
+      const bool keeps_order = each_p[at] > each_p[other] || corrected[at] <= corrected[other];
+      RC_ASSERT(keeps_order);
+    }
+  }
+}
+
+TEST(Rate, is_bounded_as_in_tables) {
+  EXPECT_NEAR(rate_at_most(0, 200, 0.95), 1 - std::pow(0.05, 1 / 200.0), 1e-9);
+  EXPECT_NEAR(rate_at_most(3, 20, 0.95), 0.3437, 1e-4);
+  EXPECT_DOUBLE_EQ(rate_at_most(5, 5, 0.95), 1);
+  EXPECT_DOUBLE_EQ(rate_at_most(0, 0, 0.95), 1);
+}
+
+TEST(Rate, gives_the_chance_of_so_many_events) {
+  EXPECT_DOUBLE_EQ(chance_of_at_least(0, 5, 0.1), 1);
+  EXPECT_NEAR(chance_of_at_least(1, 5, 0.1), 1 - std::pow(0.9, 5), 1e-12);
+  EXPECT_NEAR(chance_of_at_least(5, 5, 0.1), 1e-5, 1e-12);
+  EXPECT_DOUBLE_EQ(chance_of_at_least(6, 5, 0.1), 0);
+}
+
+}  // namespace
+}  // namespace lastref::perf
