@@ -15,6 +15,7 @@ using Chosen = std::function<harness::Exit()>;
 /// Adds a verb, which becomes the chosen one when it is named.
 using AddVerb = void (*)(CLI::App& app, Chosen& chosen);
 
+void add_compare(CLI::App& app, Chosen& chosen);
 void add_growth(CLI::App& app, Chosen& chosen);
 void add_machine(CLI::App& app, Chosen& chosen);
 void add_profile(CLI::App& app, Chosen& chosen);

@@ -1,0 +1,57 @@
+// compare: two builds, two files or two commands, side by side.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "bench/perf/paired_runs.hpp"
+#include "bench/perf/sides.hpp"
+#include "harness/report/report.hpp"
+
+namespace lastref::perf {
+
+struct CompareOptions {
+  std::string a;
+  std::string b;
+  /// Run in folder A and in folder B, or with {} replaced by A and by B; empty: benchmarks.
+  std::vector<std::string> command = {};
+  std::string bench = ".";  ///< a regular expression of benchmarks
+  Rules rules = {};
+  double seconds_at_least = 0.005;         ///< of each process
+  std::optional<double> budget = {};       ///< seconds, for all that is measured
+  std::optional<std::uint64_t> seed = {};  ///< one that nobody has had, if there is none
+  SideOptions sides = {};
+  std::string json = {};  ///< a file
+  bool with_peers = false;
+};
+
+struct Comparison {
+  std::string a;  ///< names for people
+  std::string b;
+  bool has_pairs = true;
+  Rules rules = {};
+  std::uint64_t seed = 0;
+  std::vector<ComparedRow> rows = {};
+  std::vector<std::string> only_in_a = {};
+  std::vector<std::string> only_in_b = {};
+};
+
+/// Compares; progress goes to standard error. Fails with a line for people if it cannot begin.
+tl::expected<Comparison, std::string> compare(CompareOptions options);
+
+/// A regression beyond the tolerance decides; then what could not be told.
+harness::Exit exit_of(const Comparison& comparison);
+
+/// A table, what it comes to, and how to repeat it if something is not as it should be.
+std::string text_of(const Comparison& comparison, const CompareOptions& options);
+std::string to_json(const Comparison& comparison);
+
+/// The command that measures the rows again that are slower beyond the tolerance, or could not be
+/// told.
+std::string command_for(const Comparison& comparison, const CompareOptions& options);
+
+}  // namespace lastref::perf

@@ -1,0 +1,182 @@
+#include "bench/perf/sides.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "bench/perf/machine.hpp"
+#include "bench/perf/measured_process.hpp"
+
+namespace lastref::perf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds patience_for_git{120};
+constexpr std::chrono::seconds patience_for_builds{7200};
+constexpr std::size_t letters_of_a_commit = 12;
+
+tl::unexpected<std::string> no(std::string why) {
+  return tl::unexpected<std::string>(std::move(why));
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// One line that git says, in the working folder.
+tl::expected<std::string, std::string> git_says(std::vector<std::string> words) {
+  words.insert(words.begin(), "git");
+  auto said = output_of({.words = std::move(words), .patience = patience_for_git});
+  if (!said) {
+    return no(describe(said.error()));
+  }
+  said->erase(std::min(said->find('\n'), said->size()));
+  return *std::move(said);
+}
+
+/// Held while worktrees are made and built; others wait for it.
+class LockOnWorktrees {
+ public:
+  explicit LockOnWorktrees(const fs::path& path)
+      : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
+  LockOnWorktrees(const LockOnWorktrees&) = delete;
+  LockOnWorktrees& operator=(const LockOnWorktrees&) = delete;
+  ~LockOnWorktrees() { ::close(fd_); }
+
+  bool take_if_free() const { return ::flock(fd_, LOCK_EX | LOCK_NB) == 0; }
+  bool take() const { return ::flock(fd_, LOCK_EX) == 0; }
+
+ private:
+  int fd_;
+};
+
+tl::expected<FoundSide, std::string> find_revision(const std::string& word) {
+  // A word that begins with a dash would be an option of git's.
+  const auto commit =
+      git_says({"rev-parse", "--verify", "--quiet", "--end-of-options", word + "^{commit}"});
+  if (!commit) {
+    return no(fmt::format("{} is no file, no folder and no git revision", word));
+  }
+  const auto repository = git_says({"rev-parse", "--show-toplevel"});
+  if (!repository) {
+    return no(repository.error());
+  }
+  const std::string shorter = commit->substr(0, letters_of_a_commit);
+  return FoundSide{.kind = SideKind::revision,
+                   .word = word,
+                   .name = word == shorter ? word : fmt::format("{} ({})", word, shorter),
+                   .folder = fs::path(*repository) / "build/perf" / shorter};
+}
+
+tl::expected<void, std::string> make_worktree(const FoundSide& side) {
+  std::error_code error;
+  if (fs::exists(side.folder / ".git", error)) {
+    return {};
+  }
+  // What was removed by hand is known to git still, and in its way.
+  static_cast<void>(git_says({"worktree", "prune"}));
+  const auto made = git_says({"worktree",
+                              "add",
+                              "--detach",
+                              "--quiet",
+                              side.folder.string(),
+                              side.folder.filename().string()});
+  return made ? tl::expected<void, std::string>() : no("no worktree: " + made.error());
+}
+
+}  // namespace
+
+// With the flags of everybody's builds, so that ccache knows what was compiled before.
+std::string default_build() {
+  return fmt::format(
+      "for linker in mold lld gold bfd; do command -v ld.$linker >/dev/null && break; done; "
+      "cmake --preset ci -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=$linker && "
+      "ninja -C build/ci -j{} lastref_bench lastref_program",
+      std::max(this_machine().cores, 1U));
+}
+
+tl::expected<fs::path, std::string> program_in(const fs::path& folder, const SideOptions& options) {
+  const std::array<fs::path, 3> places = {
+      options.program, "bin/lastref_bench", "build/ci/bin/lastref_bench"};
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (!place.empty() && fs::is_regular_file(folder / place, error)) {
+      return fs::absolute(folder / place);
+    }
+  }
+  return no(fmt::format("there is no {} in {}",
+                        options.program.empty() ? "bin/lastref_bench" : options.program.string(),
+                        folder.string()));
+}
+
+tl::expected<FoundSide, std::string> find_side(const std::string& word,
+                                               const SideOptions& options) {
+  std::error_code error;
+  const fs::path path = word;
+  if (fs::is_directory(path, error)) {
+    FoundSide side{.word = word, .name = word, .folder = fs::absolute(path).lexically_normal()};
+    if (const auto program = program_in(path, options)) {
+      side.program = *program;
+    }
+    return side;
+  }
+  if (fs::exists(path, error)) {
+    const bool is_program = ::access(path.c_str(), X_OK) == 0;
+    return FoundSide{.kind = is_program ? SideKind::program : SideKind::file,
+                     .word = word,
+                     .name = word,
+                     .program = fs::absolute(path)};
+  }
+  return find_revision(word);
+}
+
+tl::expected<void, std::string> build_side(const FoundSide& side,
+                                           const SideOptions& options,
+                                           const std::function<void(const std::string&)>& tell) {
+  if (side.kind != SideKind::revision) {
+    return {};
+  }
+  const std::string build = options.build.empty() ? default_build() : options.build;
+  const fs::path beside = side.folder.parent_path();
+  const fs::path stamp = beside / (side.folder.filename().string() + ".built");
+  const fs::path log = beside / (side.folder.filename().string() + ".log");
+  std::error_code error;
+  fs::create_directories(beside, error);
+  const LockOnWorktrees lock(beside / "lock");
+  if (!lock.take_if_free()) {
+    tell("waiting for another build in " + beside.string());
+    if (!lock.take()) {
+      return no("no lock on " + beside.string());
+    }
+  }
+  if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
+    return {};
+  }
+  if (const auto made = make_worktree(side); !made) {
+    return made;
+  }
+  tell(fmt::format("building {}; {} says how far it is", side.name, log.string()));
+  const auto built = run_measured({.words = {"sh", "-c", build},
+                                   .folder = side.folder,
+                                   .log = log,
+                                   .patience = patience_for_builds});
+  if (!built) {
+    return no(fmt::format(
+        "{} cannot be built: {}; see {}", side.name, describe(built.error()), log.string()));
+  }
+  tell(fmt::format("built {} in {:.0f} s", side.name, built->wall_seconds));
+  std::ofstream(stamp, std::ios::binary | std::ios::trunc) << build;
+  return {};
+}
+
+}  // namespace lastref::perf
