@@ -244,6 +244,7 @@ int main(int argc, char** argv) {
   if (const auto code = lastref::run_if_spawned(os, *functions(), arguments)) {
     return *code;
   }
+  lastref::bench::slowness();  // It ends us here if it makes no sense.
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
     return 1;

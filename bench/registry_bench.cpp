@@ -7,6 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "bench/slowed_os.hpp"
 #include "impl/tracker/registry.hpp"
 
 namespace lastref::tracker {
@@ -28,11 +29,13 @@ void registry_hold_and_release(benchmark::State& state) {
     registry.add(1, resource);
   }
   std::size_t next = 0;
+  const bench::Slowness& slow = bench::slowness();
   for ([[maybe_unused]] auto iteration : state) {
     const Resource& resource = resources[next];
     registry.add(2, resource);
     benchmark::DoNotOptimize(registry.release(2, resource));
     next = (next + 1) % resources.size();
+    bench::spin_in_body(slow);
   }
   state.SetComplexityN(state.range(0));
   state.SetItemsProcessed(state.iterations() * 2);
@@ -41,6 +44,7 @@ BENCHMARK(registry_hold_and_release)->RangeMultiplier(8)->Range(8, 8 << 12)->Com
 
 /// The death of a process that held everything alone: grows with what it held.
 void registry_drop(benchmark::State& state) {
+  const bench::Slowness& slow = bench::slowness();
   const std::vector<Resource> resources = names(static_cast<std::size_t>(state.range(0)));
   for ([[maybe_unused]] auto iteration : state) {
     state.PauseTiming();
@@ -51,6 +55,7 @@ void registry_drop(benchmark::State& state) {
     state.ResumeTiming();
     benchmark::DoNotOptimize(registry.drop(1));
     benchmark::DoNotOptimize(registry.take_doomed(registry.now()));
+    bench::spin_in_body(slow);
   }
   state.SetComplexityN(state.range(0));
   state.SetItemsProcessed(state.iterations() * state.range(0));

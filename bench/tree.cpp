@@ -18,10 +18,12 @@ std::string beside_us(const std::string& name) {
 }  // namespace
 
 Tree::Tree(const std::string& program)
-    : os_({.program = program.empty() ? beside_us("lastref") : program}) {
+    : kernel_({.program = program.empty() ? beside_us("lastref") : program}),
+      slowed_(slowness().is_asked_for() ? std::make_unique<SlowedOs>(kernel_, slowness())
+                                        : nullptr) {
   std::array<char, 32> name{"/tmp/lastref-bench-XXXXXX"};
   folder_ = ::mkdtemp(name.data());
-  client_ = tracker::Client::lead(os_, {.runtime_folder = folder_});
+  client_ = tracker::Client::lead(os(), {.runtime_folder = folder_});
 }
 
 Tree::~Tree() {
@@ -31,7 +33,7 @@ Tree::~Tree() {
 }
 
 Session Tree::session() {
-  return {.os = &os_, .references = references_of(client_), .tree = [client = client_] {
+  return {.os = &os(), .references = references_of(client_), .tree = [client = client_] {
             return client->tree();
           }};
 }

@@ -10,6 +10,8 @@
 #include <lastref/task.hpp>
 #include <lastref/tracker_client.hpp>
 
+#include "bench/slowed_os.hpp"
+
 namespace lastref::bench {
 
 /// A tree of one process, in a runtime folder of its own.
@@ -28,14 +30,16 @@ class Tree {
     }
     return true;
   }
-  os::Os& os() noexcept { return os_; }
+  /// The kernel, or one that is slowed, if somebody asks for it.
+  os::Os& os() noexcept { return slowed_ ? static_cast<os::Os&>(*slowed_) : kernel_; }
   Session session();
   tracker::Client& client() noexcept { return *client_; }
   const std::shared_ptr<tracker::Client>& shared_client() const noexcept { return client_; }
   Resource file(const std::string& name) const { return {ResourceType::file, folder_ + name}; }
 
  private:
-  os::KernelOs os_;
+  os::KernelOs kernel_;
+  std::unique_ptr<SlowedOs> slowed_;
   std::string folder_;
   std::shared_ptr<tracker::Client> client_;
 };
