@@ -19,5 +19,6 @@ void add_compare(CLI::App& app, Chosen& chosen);
 void add_growth(CLI::App& app, Chosen& chosen);
 void add_machine(CLI::App& app, Chosen& chosen);
 void add_profile(CLI::App& app, Chosen& chosen);
+void add_self_test(CLI::App& app, Chosen& chosen);
 
 }  // namespace lastref::perf

@@ -107,6 +107,7 @@ if(EXISTS ${beside}/lastref_perf)
   answers(1 "wall time +slower, beyond 5 %.*again: .*perf compare 9 3000000 --seed 7 -- seq '{}'"
     perf compare 9 3000000 --seed 7 -- seq {})
   answers(2 "a.json is no folder to run a command in" perf compare a.json . -- true)
+  answers(0 "A against A|How often compare is wrong" perf self-test --help)
 else()
   answers(2 "lastref_perf is not built" perf machine)
 endif()

@@ -1,0 +1,333 @@
+#include "bench/perf/self_test.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bench/perf/measured_process.hpp"
+#include "bench/perf/paired_runs.hpp"
+#include "bench/perf/slowable.hpp"
+
+namespace lastref::perf {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// Quick ones: of arithmetic alone, and of messages, files and maps.
+constexpr std::array<const char*, 5> subjects = {"registry_drop/512",
+                                                 "registry_hold_and_release/512",
+                                                 "reduce_a_known_array/1000000/real_time",
+                                                 "tracker_hold_and_release/real_time",
+                                                 "load/1000000/manual_time"};
+
+/// How long it may take and what it tries.
+struct Size {
+  std::size_t equals;
+  std::size_t tenths;
+  std::size_t hundredths;
+  double seconds;
+  std::size_t pairs_to_listen;
+  std::size_t pairs_to_calibrate;
+};
+constexpr Size whole = {.equals = 200,
+                        .tenths = 100,
+                        .hundredths = 50,
+                        .seconds = 570,
+                        .pairs_to_listen = 16,
+                        .pairs_to_calibrate = 30};
+constexpr Size quick = {.equals = 40,
+                        .tenths = 20,
+                        .hundredths = 0,
+                        .seconds = 52,
+                        .pairs_to_listen = 8,
+                        .pairs_to_calibrate = 10};
+
+constexpr double tenth = 0.1;
+constexpr double hundredths = 0.03;
+/// What 3 % are told with: they would be the same within 5 %.
+constexpr double narrow_tolerance = 0.01;
+
+/// A benchmark whose place is known.
+struct Subject {
+  Slowable benchmark;
+  SlowPlace place;
+  double seconds_a_trial = 0;  ///< as far as its noise and its speed say
+};
+
+/// So many pairs of one trial have to be, if pairs differ by so much: until the interval of equals,
+/// of 2.6 standard errors to either side, lies within the tolerance.
+double pairs_a_trial(double spread, const Rules& rules) {
+  constexpr double errors = 2.6;
+  const double wanted = std::pow(errors * spread / std::log(1 + rules.tolerance), 2);
+  return std::max(wanted, static_cast<double>(looks_of(rules).front()));
+}
+
+class SelfTest {
+ public:
+  explicit SelfTest(const SelfTestOptions& options)
+      : options_(options), size_(options.is_quick ? quick : whole), chance_(options.seed) {
+    report_.is_quick = options.is_quick;
+    report_.equals_wanted = size_.equals;
+    report_.tenths.slower = tenth;
+    report_.hundredths.slower = hundredths;
+    if (options.is_quick) {
+      report_.rules.alpha = 1e-8;
+      report_.rules.coverage = 0.999;
+    }
+  }
+
+  tl::expected<SelfTestReport, std::string> run() {
+    for (const char* const name : subjects) {
+      if (const auto heard = prepare(name); !heard) {
+        return tl::unexpected<std::string>(std::string(name) + ": " + heard.error());
+      }
+      // Arithmetic and calls; the rest of the time is for trials.
+      if (options_.is_quick &&
+          (ready_.size() == 3 || (seconds() > size_.seconds / 3 && !ready_.empty()))) {
+        break;
+      }
+    }
+    leave_out_what_is_slow();
+    while (!ready_.empty() && seconds() < size_.seconds && run_one_of_each()) {
+    }
+    report_.seconds = seconds();
+    return std::move(report_);
+  }
+
+ private:
+  double seconds() const {
+    return std::chrono::duration<double>(SteadyClock::now() - began_).count();
+  }
+
+  tl::expected<void, std::string> prepare(const char* name) {
+    Slowable benchmark({.program = options_.program,
+                        .environment = {{without_peers, "1"}},
+                        .scratch = scratch_.path()},
+                       name);
+    HeardNoise heard{.benchmark = name};
+    const double began = seconds();
+    const auto spread = benchmark.listen(size_.pairs_to_listen, spread_max());
+    if (!spread) {
+      return tl::unexpected<std::string>(spread.error());
+    }
+    if (!*spread) {
+      heard.why = fmt::format("too loud: pairs differ by more than {:.0f} %", spread_max() * 100);
+    } else {
+      heard.spread = **spread;
+      const double a_trial = (seconds() - began) / static_cast<double>(size_.pairs_to_listen) *
+                             pairs_a_trial(heard.spread, report_.rules);
+      heard.is_by_processor = benchmark.clock() == Clock::processor;
+      const auto place = benchmark.find_place(size_.pairs_to_calibrate, chance_);
+      if (!place) {
+        return tl::unexpected<std::string>(place.error());
+      }
+      if (*place) {
+        heard.place = (*place)->name;
+        ready_.push_back(
+            {.benchmark = std::move(benchmark), .place = **place, .seconds_a_trial = a_trial});
+      } else {
+        heard.why = "no place of it makes it slower";
+      }
+    }
+    options_.tell(fmt::format("{}: {}",
+                              name,
+                              heard.why.empty()
+                                  ? fmt::format("pairs differ by {:.1f} %", heard.spread * 100)
+                                  : heard.why));
+    report_.noise.push_back(std::move(heard));
+    return {};
+  }
+
+  /// What there is no time to try as often as is wanted: all but the quickest, if need be.
+  void leave_out_what_is_slow() {
+    std::ranges::sort(ready_, {}, &Subject::seconds_a_trial);
+    const double trials = static_cast<double>(size_.equals + size_.tenths + 2 * size_.hundredths);
+    const double most = 2 * (size_.seconds - seconds()) / trials;
+    while (ready_.size() > 1 && ready_.back().seconds_a_trial > most) {
+      for (HeardNoise& heard : report_.noise) {
+        if (heard.benchmark == ready_.back().benchmark.name()) {
+          heard.why = fmt::format("a trial takes {:.0f} s", ready_.back().seconds_a_trial);
+        }
+      }
+      ready_.pop_back();
+    }
+  }
+
+  /// So that a tenth is 10 standard errors of all pairs that there may be: it will be told long
+  /// before these are spent, though the noise doubles.
+  double spread_max() const {
+    constexpr double errors = 10;
+    return std::log(1 + tenth) * std::sqrt(static_cast<double>(report_.rules.pairs_max)) / errors;
+  }
+
+  /// As many of each kind as keeps the numbers in proportion. False: there is no more to do.
+  bool run_one_of_each() {
+    const double part =
+        static_cast<double>(report_.equals.count + 1) / static_cast<double>(size_.equals);
+    bool is_any_left = false;
+    const auto run_up_to = [&](Trials& trials, std::size_t wanted, double tolerance) {
+      while (trials.count < wanted && seconds() < size_.seconds &&
+             static_cast<double>(trials.count) < part * static_cast<double>(wanted)) {
+        run_trial(trials, tolerance);
+      }
+      is_any_left = is_any_left || trials.count < wanted;
+    };
+    run_up_to(report_.equals, size_.equals, Rules().tolerance);
+    run_up_to(report_.tenths, size_.tenths, Rules().tolerance);
+    run_up_to(report_.hundredths, size_.hundredths, narrow_tolerance);
+    return is_any_left;
+  }
+
+  void run_trial(Trials& trials, double tolerance) {
+    const Subject& subject = ready_[trials.count % ready_.size()];
+    Rules rules = report_.rules;
+    rules.tolerance = tolerance;
+    const auto rows = run_in_pairs({{.name = subject.benchmark.name(), .rows = {"time"}}},
+                                   subject.benchmark.measure(subject.place, trials.slower),
+                                   {.rules = rules, .seed = chance_(), .is_over = [this] {
+                                      return seconds() >= size_.seconds;
+                                    }});
+    const Judgement& judgement = rows.front().judgement;
+    if (seconds() >= size_.seconds && judgement.verdict == Verdict::cannot_tell) {
+      return;  // Cut short: it says nothing.
+    }
+    trials.add(judgement);
+    options_.tell(fmt::format("{} {:g} % slower: {} ({:.3f}, {} pairs); {} equals, {:.0f} s",
+                              subject.benchmark.name(),
+                              trials.slower * 100,
+                              name_of(judgement.verdict),
+                              judgement.ratio,
+                              judgement.pairs,
+                              report_.equals.count,
+                              seconds()));
+  }
+
+  const SelfTestOptions& options_;
+  Size size_;
+  std::mt19937_64 chance_;
+  ScratchFolder scratch_;
+  SelfTestReport report_;
+  std::vector<Subject> ready_;
+  SteadyClock::time_point began_ = SteadyClock::now();
+};
+
+std::string line_of(const Trials& trials) {
+  if (trials.count == 0) {
+    return {};
+  }
+  return fmt::format(
+      "{:4} trials of B {:g} % slower: {} found, {} called the same, {} called faster, {} could "
+      "not "
+      "be told; {:.0f} pairs each\n",
+      trials.count,
+      trials.slower * 100,
+      trials.said_slower,
+      trials.said_same,
+      trials.said_faster,
+      trials.not_told,
+      trials.pairs / static_cast<double>(trials.count));
+}
+
+bool is_found_in(const Trials& trials, double part) {
+  return static_cast<double>(trials.said_slower) >= part * static_cast<double>(trials.count);
+}
+
+}  // namespace
+
+void Trials::add(const Judgement& judgement) {
+  ++count;
+  pairs += static_cast<double>(judgement.pairs);
+  switch (judgement.verdict) {
+    case Verdict::slower:
+      ++said_slower;
+      break;
+    case Verdict::faster:
+      ++said_faster;
+      break;
+    case Verdict::same:
+      ++said_same;
+      break;
+    case Verdict::cannot_tell:
+      ++not_told;
+      break;
+  }
+}
+
+tl::expected<SelfTestReport, std::string> self_test(const SelfTestOptions& options) {
+  return SelfTest(options).run();
+}
+
+harness::Exit exit_of(const SelfTestReport& report) {
+  const Trials& tenths = report.tenths;
+  if (report.equals.said_slower + report.equals.said_faster + tenths.said_faster +
+          report.hundredths.said_faster >
+      0) {
+    return harness::Exit::violation;
+  }
+  if (report.is_quick) {
+    if (tenths.said_same > 0) {
+      return harness::Exit::violation;
+    }
+    return tenths.said_slower > 0 && tenths.not_told == 0 && report.equals.count > 0
+               ? harness::Exit::clean
+               : harness::Exit::incomplete;
+  }
+  constexpr double of_tenths = 0.99;
+  constexpr double of_hundredths = 0.9;
+  if (!is_found_in(tenths, of_tenths) || !is_found_in(report.hundredths, of_hundredths)) {
+    return tenths.not_told + report.hundredths.not_told > 0 ? harness::Exit::incomplete
+                                                            : harness::Exit::violation;
+  }
+  return report.equals.count < report.equals_wanted ? harness::Exit::incomplete
+                                                    : harness::Exit::clean;
+}
+
+std::string text_of(const SelfTestReport& report) {
+  std::string text;
+  for (const HeardNoise& heard : report.noise) {
+    text += heard.why.empty()
+                ? fmt::format("{}: pairs differ by {:.1f} % ({}); slowed at {}\n",
+                              heard.benchmark,
+                              heard.spread * 100,
+                              heard.is_by_processor ? "processor time" : "the clock that counts",
+                              heard.place)
+                : fmt::format("{}: left out, {}\n", heard.benchmark, heard.why);
+  }
+  const Trials& equals = report.equals;
+  if (equals.count + report.tenths.count == 0) {
+    return text + "too loud to tell anything\n";
+  }
+  const std::size_t alarms = equals.said_slower + equals.said_faster;
+  constexpr double confidence = 0.95;
+  text += fmt::format(
+      "{:4} trials of A against A: {} false alarms, so with 95 % confidence fewer than {:.2g} % of "
+      "all (promised: {:.1g} %); {} called the same, {} could not be told; {:.0f} pairs each\n",
+      equals.count,
+      alarms,
+      rate_at_most(alarms, equals.count, confidence) * 100,
+      report.rules.alpha * 100,
+      equals.said_same,
+      equals.not_told,
+      equals.pairs / std::max(static_cast<double>(equals.count), 1.0));
+  text += line_of(report.hundredths) + line_of(report.tenths);
+  switch (exit_of(report)) {
+    case harness::Exit::clean:
+      text += "no false alarm, and what is slower was found";
+      break;
+    case harness::Exit::violation:
+      text += alarms > 0 ? "A FALSE ALARM" : "TOO LITTLE WAS FOUND";
+      break;
+    default:
+      text += "this machine is too loud, or too slow, to tell";
+      break;
+  }
+  return text + fmt::format(", in {:.0f} s\n", report.seconds);
+}
+
+}  // namespace lastref::perf

@@ -1,0 +1,65 @@
+// perf self-test: how often `perf compare` is wrong on this machine.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bench/perf/machine.hpp"
+#include "bench/perf/priority.hpp"
+#include "bench/perf/self_test.hpp"
+#include "bench/perf/verbs.hpp"
+
+namespace lastref::perf {
+namespace {
+
+struct SelfTestWords {
+  std::optional<std::uint64_t> seed;
+  bool is_quick = false;
+};
+
+harness::Exit test_and_say(const SelfTestWords& words) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  SelfTestOptions options{
+      .program = self.parent_path() / "lastref_bench",
+      .seed = words.seed.value_or(new_seed()),
+      .is_quick = words.is_quick,
+      .tell = [](const std::string& line) { std::cerr << "lastref perf: " << line << std::endl; }};
+  if (error || !std::filesystem::exists(options.program, error)) {
+    std::cerr << "lastref perf: lastref_bench is not built; it belongs beside this program\n";
+    return harness::Exit::unusable;
+  }
+  options.tell(fmt::format("--seed {}, on {}", options.seed, name_of(this_machine())));
+  be_first_in_line();
+  const auto report = self_test(options);
+  if (!report) {
+    std::cerr << "lastref perf: " << report.error() << '\n';
+    return harness::Exit::unusable;
+  }
+  std::cout << text_of(*report);
+  if (exit_of(*report) != harness::Exit::clean) {
+    std::cout << fmt::format("again: lastref perf self-test{} --seed {}\n",
+                             words.is_quick ? " --quick" : "",
+                             options.seed);
+  }
+  return exit_of(*report);
+}
+
+}  // namespace
+
+void add_self_test(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb = app.add_subcommand("self-test",
+                                      "How often compare is wrong here: a program against itself, "
+                                      "and against one that is slowed by "
+                                      "3 % and by 10 % at a random place. 10 minutes. Exit code: 1 "
+                                      "a false alarm, or too little was "
+                                      "found, 3 this machine is too loud to tell, else 0");
+  const auto words = std::make_shared<SelfTestWords>();
+  verb->add_flag("--quick", words->is_quick, "A minute: fewer trials, and 10 % alone");
+  verb->add_option("--seed", words->seed, "Of places and of the order of runs; printed");
+  verb->callback([&chosen, words] { chosen = [words] { return test_and_say(*words); }; });
+}
+
+}  // namespace lastref::perf
