@@ -1,0 +1,41 @@
+// lastref_counted: does one operation of a hot path again and again, so that somebody can count its
+// calls. It is its own tracker and its own workers.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <lastref/worker.hpp>
+
+#include "bench/counted/counting_os.hpp"
+#include "bench/counted/operations.hpp"
+
+namespace {
+
+using lastref::bench::CountingOs;
+using lastref::bench::Operation;
+
+constexpr int could_not = 2;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv, argv + argc);
+  static auto& os = *new CountingOs({.program = lastref::this_program});
+  const auto functions = lastref::bench::functions_of_operations();
+  if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
+    return *code;
+  }
+  if (arguments.size() == 3 && arguments[1] == "--receive") {
+    return lastref::bench::receive_counted(os, arguments[2]);
+  }
+  const std::vector<Operation> all = lastref::bench::operations();
+  const auto operation = std::ranges::find_if(
+      all, [&](const Operation& each) { return argc == 3 && arguments[1] == each.name; });
+  if (operation == all.end()) {
+    std::fprintf(stderr, "lastref_counted OPERATION FOLDER\n");
+    return could_not;
+  }
+  operation->perform({.os = os, .functions = functions, .folder = arguments[2]});
+  return 0;
+}

@@ -1,0 +1,142 @@
+// Names that a tracker counts, and the tree that it belongs to.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include <lastref/tracker_client.hpp>
+
+#include "bench/counted/mark.hpp"
+#include "bench/counted/operations.hpp"
+#include "bench/growth_receiver.hpp"
+
+namespace lastref::bench {
+namespace {
+
+using Client = std::unique_ptr<tracker::Client>;
+
+/// One that leads a tree, whose tracker runs.
+Client leader(const Place& place) {
+  Client client = tracker::Client::lead(place.os);
+  static_cast<void>(must(client->tree()));
+  return client;
+}
+
+/// As long each time: the bytes of a message are counted.
+Resource name_of(const Place& place, int round) {
+  return {ResourceType::file, place.folder + "/name-" + std::to_string(100 + round)};
+}
+
+void make_file(const std::string& path) {
+  ::close(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+void start_trees(const Place& place) {
+  for (int round = 0; round < rounds; ++round) {
+    Client client;
+    const Marked marked;
+    client = leader(place);
+  }
+}
+
+void end_trees(const Place& place) {
+  for (int round = 0; round < rounds; ++round) {
+    Client client = leader(place);
+    const Marked marked;
+    client.reset();
+  }
+}
+
+void register_names(const Place& place) {
+  const Client client = leader(place);
+  for (int round = 0; round < rounds; ++round) {
+    const Resource name = name_of(place, round);
+    const Marked marked;
+    must(client->register_name(name));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    must(client->release(name_of(place, round)));
+  }
+}
+
+void hold_names(const Place& place) {
+  const Client client = leader(place);
+  const Resource name = name_of(place, 0);
+  must(client->register_name(name));
+  for (int round = 0; round < rounds; ++round) {
+    const Marked marked;
+    must(client->hold(name));
+  }
+  for (int round = 0; round <= rounds; ++round) {
+    must(client->release(name));
+  }
+}
+
+void release_names(const Place& place) {
+  const Client client = leader(place);
+  const Resource name = name_of(place, 0);
+  must(client->register_name(name));
+  for (int round = 0; round < rounds; ++round) {
+    must(client->hold(name));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    const Marked marked;
+    must(client->release(name));
+  }
+  must(client->release(name));
+}
+
+/// Whose last reference goes: until its file has gone and the ledger says so.
+void clean_up_names(const Place& place) {
+  const Client client = leader(place);
+  for (int round = 0; round < rounds; ++round) {
+    const Resource name = name_of(place, round);
+    must(client->register_name(name));
+    make_file(name.name);
+    {
+      const Marked marked;
+      must(client->release(name));
+    }
+    if (::access(name.name.c_str(), F_OK) == 0) {
+      give_up("a file is there whose last reference has gone");
+    }
+  }
+}
+
+void forget_names(const Place& place) {
+  const Client client = leader(place);
+  for (int round = 0; round < rounds; ++round) {
+    const Resource name = name_of(place, round);
+    must(client->register_name(name));
+    const Marked marked;
+    must(client->forget(name));
+  }
+}
+
+constexpr std::string_view as_mapped = "how many pages are mapped with one is the kernel's choice";
+
+constexpr Operation all[] = {
+    {"tree_start", "a tree begins, and its tracker is asked for", start_trees, as_mapped},
+    {"tree_end", "the last process leaves, and the tree is gone", end_trees, as_mapped},
+    {"tree_end_6.15",
+     "the same, where Linux tells how the tracker ended",
+     end_trees,
+     as_mapped,
+     /*tells_ends=*/true},
+    {"register",
+     "a new name is counted",
+     register_names,
+     "names that stay take a page of the tracker's heap now and then"},
+    {"hold", "a reference is taken to a name that is known", hold_names},
+    {"release", "a reference is given back, and it is not the last", release_names},
+    {"clean_up", "the last reference to a file is given back, and the file goes", clean_up_names},
+    {"forget", "a name is counted no more, and its file stays", forget_names},
+};
+
+}  // namespace
+
+std::span<const Operation> operations_on_names() {
+  return all;
+}
+
+}  // namespace lastref::bench
