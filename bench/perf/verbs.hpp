@@ -16,6 +16,7 @@ using Chosen = std::function<harness::Exit()>;
 using AddVerb = void (*)(CLI::App& app, Chosen& chosen);
 
 void add_compare(CLI::App& app, Chosen& chosen);
+void add_counters(CLI::App& app, Chosen& chosen);
 void add_growth(CLI::App& app, Chosen& chosen);
 void add_machine(CLI::App& app, Chosen& chosen);
 void add_profile(CLI::App& app, Chosen& chosen);

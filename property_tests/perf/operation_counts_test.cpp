@@ -1,0 +1,95 @@
+#include "bench/perf/operation_counts.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "bench/perf/call_counter.hpp"
+
+namespace lastref::perf {
+namespace {
+
+const bench::Operation& operation_named(std::string_view name) {
+  static const std::vector<bench::Operation> all = bench::operations();
+  return *std::ranges::find(all, name, &bench::Operation::name);
+}
+
+/// What the table in the tree says of an operation.
+std::vector<CounterRow> expected_of(std::string_view name) {
+  std::ifstream file(LASTREF_COUNTERS);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  std::vector<CounterRow> rows = rows_in(page);
+  std::erase_if(rows, [&](const CounterRow& row) { return row.operation != name; });
+  return rows;
+}
+
+/// How an operation with a planted slow-down differs from the table.
+std::vector<std::string> seen_of(const std::string& plant, std::string_view name) {
+  const OperationCounts counts =
+      counts_of(operation_named(name), {.program = LASTREF_COUNTED, .plant = plant});
+  std::vector<std::string> all = counts.vague;
+  for (const CounterDifference& each : differences(expected_of(name), counts.rows)) {
+    all.push_back(to_text(each));
+  }
+  return all;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(OperationCounts, are_those_of_the_table) {
+  EXPECT_EQ(seen_of("", "hold"), Texts());
+  EXPECT_EQ(seen_of("", "put"), Texts());
+  EXPECT_EQ(seen_of("", "load"), Texts());
+}
+
+TEST(OperationCounts, show_one_more_system_call) {
+  EXPECT_EQ(seen_of("extra_call", "release"),
+            (Texts{"release, caller: Crossings: 1 expected, 2 found",
+                   "release, caller: statx: 0 expected, 1 found"}));
+  EXPECT_EQ(seen_of("extra_call", "put"), Texts()) << "it sends nothing";
+}
+
+TEST(OperationCounts, show_one_more_copy) {
+  EXPECT_EQ(seen_of("extra_copy", "put"),
+            (Texts{"put, caller: Bytes copied: 4096 expected, 8208 found",
+                   "put, caller: Copies: 1 expected, 2 found"}));
+  EXPECT_EQ(seen_of("extra_copy", "get"), Texts()) << "it writes nothing";
+}
+
+TEST(OperationCounts, show_one_more_message) {
+  EXPECT_EQ(seen_of("extra_message", "hold"),
+            (Texts{"hold, caller: Bytes moved: 72 expected, 84 found",
+                   "hold, caller: Crossings: 2 expected, 3 found",
+                   "hold, caller: sendmsg: 1 expected, 2 found",
+                   "hold, tracker: Bytes moved: 72 expected, 84 found",
+                   "hold, tracker: Crossings: 3 expected, 4 found",
+                   "hold, tracker: Messages: 1 expected, 2 found",
+                   "hold, tracker: recvmsg: 2 expected, 3 found"}));
+  EXPECT_EQ(seen_of("extra_message", "release"), Texts()) << "it holds nothing";
+}
+
+std::string why_not_counted(std::vector<std::string> command) {
+  try {
+    count_calls({.command = std::move(command), .environment = {}});
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "it was counted";
+}
+
+TEST(CallCounter, says_why_a_program_was_not_counted) {
+  EXPECT_EQ(why_not_counted({LASTREF_COUNTED, "no-such-operation", "/"}),
+            "what is counted ended with 2");
+  EXPECT_EQ(why_not_counted({"/no-such-program"}), "what is counted ended with 127");
+}
+
+TEST(CallCounter, counts_nothing_where_nothing_is_marked) {
+  EXPECT_EQ(count_calls({.command = {"/bin/true"}, .environment = {}}),
+            std::vector<CountsByRole>());
+}
+
+}  // namespace
+}  // namespace lastref::perf
