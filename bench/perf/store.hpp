@@ -1,0 +1,71 @@
+// Store: the records of a history, in one small SQLite file.
+//
+// A record is one transaction: after a kill or on a full disk it is there as a whole or not at all.
+// Two who write wait for each other. There is no write-ahead log, so the file can be copied alone.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "bench/perf/record.hpp"
+#include "bench/perf/sqlite.hpp"
+
+namespace lastref::perf {
+
+/// Why the store did not do what it was asked; nothing is changed then.
+struct StoreError {
+  enum class Why : std::uint8_t {
+    no_file,        ///< There is none, or its folder cannot be used.
+    not_a_history,  ///< no database, or one of another program
+    later_version,  ///< made by a later version of this program
+    read_only,      ///< It may be read alone.
+    full,           ///< No space is left.
+    busy,           ///< Somebody else has kept it for a minute.
+    damaged,
+    not_a_number,  ///< A time of the record is none.
+    failed,        ///< anything else; `said` is what SQLite says
+  };
+  Why why = Why::failed;
+  std::string path;
+  std::string said = {};
+};
+
+/// One line for people: what is wrong with which file, and what to do.
+std::string describe(const StoreError& error);
+
+template <typename T>
+using StoreResult = tl::expected<T, StoreError>;
+
+class Store {
+ public:
+  static constexpr std::int64_t version = 1;
+
+  /// Makes file and folder if they are not there.
+  static StoreResult<Store> open_to_write(const std::filesystem::path& path);
+  static StoreResult<Store> open_to_read(const std::filesystem::path& path);
+
+  /// False if the very same record is there already: one file that is imported twice would count
+  /// twice.
+  StoreResult<bool> add(const Record& record);
+  /// All records, in the order in which they were added.
+  StoreResult<std::vector<Record>> records() const;
+  /// Lets the file grow to so many pages of 4 KiB and no further.
+  StoreResult<void> limit(std::int64_t pages);
+
+ private:
+  Store(std::string path, Database database)
+      : path_(std::move(path)), database_(std::move(database)) {}
+
+  StoreResult<void> check_kind(std::int64_t version_there) const;
+  StoreResult<void> make_tables() const;
+
+  std::string path_;
+  Database database_;
+};
+
+}  // namespace lastref::perf

@@ -1,0 +1,243 @@
+#include "bench/perf/store.hpp"
+
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "property_tests/support/fresh_folder.hpp"
+
+namespace lastref::perf {
+
+void PrintTo(StoreError::Why why, std::ostream* out) {
+  *out << describe(StoreError{.why = why, .path = "it"});
+}
+
+namespace {
+
+using Why = StoreError::Why;
+using pretend::FreshFolder;
+
+Record record_of(const std::string& commit) {
+  return {.commit = {.name = commit, .time = 1000, .position = 7, .subject = "room: do it"},
+          .machine = {.processor = "A processor",
+                      .cores = 2,
+                      .kernel = "6.1",
+                      .governor = "performance",
+                      .is_virtual = true,
+                      .load = 0.5},
+          .compiler = "GNU 12.2.0",
+          .flags = "-O2",
+          .program = "a_bench",
+          .recorded = 2000,
+          .benchmarks = {{.name = "fast/1",
+                          .wall_seconds = {1e-9, 3e-9},
+                          .processor_seconds = {2e-9, 4e-9},
+                          .iterations = {10, 20},
+                          .counters = {{"other", {1.5, 2.5}}, {"third", {3}}},
+                          .label = "without x",
+                          .error = ""},
+                         {.name = "broken",
+                          .wall_seconds = {},
+                          .processor_seconds = {},
+                          .iterations = {},
+                          .error = "could not"}}};
+}
+
+/// What the store keeps, without a doubt about which of two numbers it is.
+bool same(const MeasuredBenchmark& one, const MeasuredBenchmark& other) {
+  return one.name == other.name && one.wall_seconds == other.wall_seconds &&
+         one.processor_seconds == other.processor_seconds && one.iterations == other.iterations &&
+         one.counters == other.counters && one.label == other.label && one.error == other.error;
+}
+
+void expect_same(const Record& one, const Record& other) {
+  EXPECT_EQ(one.commit, other.commit);
+  EXPECT_EQ(one.machine, other.machine);
+  EXPECT_EQ(one.compiler, other.compiler);
+  EXPECT_EQ(one.flags, other.flags);
+  EXPECT_EQ(one.program, other.program);
+  EXPECT_EQ(one.recorded, other.recorded);
+  ASSERT_EQ(one.benchmarks.size(), other.benchmarks.size());
+  for (std::size_t i = 0; i < one.benchmarks.size(); ++i) {
+    EXPECT_TRUE(same(one.benchmarks[i], other.benchmarks[i])) << one.benchmarks[i].name;
+  }
+}
+
+/// A history in a folder of the test's own.
+class StoreTest : public testing::Test {
+ protected:
+  Store written() const {
+    auto store = Store::open_to_write(path);
+    EXPECT_TRUE(store) << describe(store.error());
+    return *std::move(store);
+  }
+
+  FreshFolder folder;
+  std::string path = folder.path("history.sqlite");
+};
+
+TEST_F(StoreTest, gives_back_what_it_was_given) {
+  const Record first = record_of("first");
+  Record second = record_of("second");
+  second.commit.position.reset();
+  {
+    Store store = written();
+    EXPECT_EQ(store.add(first), true);
+    EXPECT_EQ(store.add(second), true);
+  }
+  const auto records = Store::open_to_read(path)->records();
+  ASSERT_TRUE(records);
+  ASSERT_EQ(records->size(), 2U);
+  expect_same((*records)[0], first);
+  expect_same((*records)[1], second);
+  folder.remove("history.sqlite");
+}
+
+RC_GTEST_PROP(StoreProperties, any_names_and_numbers_come_back_as_they_were, ()) {
+  FreshFolder folder;
+  Record record = record_of(*rc::gen::arbitrary<std::string>());
+  record.commit.subject = *rc::gen::arbitrary<std::string>();
+  record.flags = *rc::gen::arbitrary<std::string>();
+  MeasuredBenchmark& benchmark = record.benchmarks.front();
+  benchmark.name = *rc::gen::arbitrary<std::string>();
+  benchmark.label = *rc::gen::arbitrary<std::string>();
+  benchmark.counters = {{*rc::gen::arbitrary<std::string>(), {*rc::gen::arbitrary<double>()}}};
+  benchmark.wall_seconds[0] = *rc::gen::arbitrary<double>();
+  RC_PRE(std::isfinite(benchmark.wall_seconds[0]));
+  const auto added = Store::open_to_write(folder.path("h"))->add(record);
+  RC_ASSERT(added.has_value());
+  const auto records = Store::open_to_read(folder.path("h"))->records();
+  RC_ASSERT(records.has_value());
+  RC_ASSERT(records->size() == 1U);
+  RC_ASSERT(records->front().commit == record.commit);
+  RC_ASSERT(records->front().flags == record.flags);
+  RC_ASSERT(same(records->front().benchmarks.front(), benchmark));
+  folder.remove("h");
+}
+
+TEST_F(StoreTest, takes_the_very_same_record_once) {
+  Store store = written();
+  EXPECT_EQ(store.add(record_of("first")), true);
+  EXPECT_EQ(store.add(record_of("first")), false);
+  EXPECT_EQ(store.add(record_of("second")), true);
+  Record measured_again = record_of("first");
+  measured_again.benchmarks.front().wall_seconds.front() += 1e-12;
+  EXPECT_EQ(store.add(measured_again), true);
+  EXPECT_EQ(store.records()->size(), 3U);
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, learns_later_where_a_commit_stands) {
+  Store store = written();
+  Record unknown = record_of("first");
+  unknown.commit = {.name = "first", .time = 5};
+  Record known = record_of("first");
+  known.benchmarks.front().wall_seconds.front() += 1;
+  EXPECT_EQ(store.add(unknown), true);
+  EXPECT_EQ(store.add(known), true);
+  const auto records = store.records();
+  EXPECT_EQ(records->front().commit, known.commit);
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, says_that_a_file_is_not_there) {
+  const auto store = Store::open_to_read(path);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().why, Why::no_file);
+  EXPECT_NE(describe(store.error()).find(path), std::string::npos);
+  EXPECT_EQ(Store::open_to_write("/proc/nowhere/h.sqlite").error().why, Why::no_file);
+}
+
+TEST_F(StoreTest, refuses_what_is_no_history) {
+  const std::string words(5000, 'x');
+  folder.write("history.sqlite", words);
+  EXPECT_EQ(Store::open_to_read(path).error().why, Why::not_a_history);
+  EXPECT_EQ(Store::open_to_write(path).error().why, Why::not_a_history);
+  EXPECT_EQ(folder.read("history.sqlite"), words) << "it is somebody else's";
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, refuses_a_database_of_another_program) {
+  {
+    const auto other = Database::open(path, Database::Mode::write);
+    ASSERT_TRUE(other->run("CREATE TABLE theirs(x); PRAGMA user_version = 1"));
+  }
+  EXPECT_EQ(Store::open_to_read(path).error().why, Why::not_a_history);
+  EXPECT_EQ(Store::open_to_write(path).error().why, Why::not_a_history);
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, refuses_a_later_version_and_says_which) {
+  EXPECT_EQ(written().add(record_of("first")), true);
+  ASSERT_TRUE(Database::open(path, Database::Mode::write)->run("PRAGMA user_version = 9"));
+  const auto store = Store::open_to_write(path);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().why, Why::later_version);
+  EXPECT_NE(describe(store.error()).find("its version is 9, ours 1"), std::string::npos);
+  EXPECT_EQ(Store::open_to_read(path).error().why, Why::later_version);
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, says_that_it_may_only_be_read) {
+  EXPECT_EQ(written().add(record_of("first")), true);
+  auto store = Store::open_to_read(path);
+  EXPECT_EQ(store->add(record_of("second")).error().why, Why::read_only);
+  EXPECT_EQ(store->records()->size(), 1U);
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, says_that_no_space_is_left_and_keeps_what_it_has) {
+  Store store = written();
+  EXPECT_EQ(store.add(record_of("first")), true);
+  ASSERT_TRUE(store.limit(1));
+  Record large = record_of("second");
+  large.benchmarks.front().label = std::string(1'000'000, 'x');
+  EXPECT_EQ(store.add(large).error().why, Why::full);
+  const auto records = store.records();
+  ASSERT_TRUE(records);
+  ASSERT_EQ(records->size(), 1U);
+  expect_same(records->front(), record_of("first"));
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, says_that_a_file_is_damaged) {
+  {
+    Store store = written();
+    Record large = record_of("first");
+    large.benchmarks.front().label = std::string(20'000, 'x');
+    EXPECT_EQ(store.add(large), true);
+  }
+  std::string bytes = folder.read("history.sqlite");
+  std::fill(bytes.begin() + 4096, bytes.end(), '\xff');
+  folder.write("history.sqlite", bytes);
+  EXPECT_EQ(Store::open_to_read(path)->records().error().why, Why::damaged);
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, takes_no_time_that_is_not_a_number) {
+  Store store = written();
+  Record record = record_of("first");
+  record.benchmarks.front().wall_seconds.front() = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(store.add(record).error().why, Why::not_a_number);
+  EXPECT_TRUE(store.records()->empty());
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, begun_by_two_is_one) {
+  Store one = written();
+  Store other = written();
+  EXPECT_EQ(one.add(record_of("first")), true);
+  EXPECT_EQ(other.add(record_of("second")), true);
+  EXPECT_EQ(one.records()->size(), 2U);
+  folder.remove("history.sqlite");
+}
+
+}  // namespace
+}  // namespace lastref::perf
