@@ -67,10 +67,11 @@ Machine this_machine() {
 
 std::string name_of(const Machine& machine) {
   return fmt::format(
-      "{}, {} cores{}, Linux {}, {}",
+      "{}, {} cores{}{}{}, {}",
       machine.processor.empty() ? "unknown processor" : machine.processor,
       machine.cores,
       machine.is_virtual ? " of a virtual machine" : "",
+      machine.kernel.empty() ? "" : ", Linux ",
       machine.kernel,
       machine.governor.empty() ? "no governor told" : "governor " + machine.governor);
 }

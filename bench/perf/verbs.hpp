@@ -1,6 +1,7 @@
 // Verbs of lastref_perf: what it does when it is told to. One file each, with its options.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,10 @@ void add_counters(CLI::App& app, Chosen& chosen);
 void add_growth(CLI::App& app, Chosen& chosen);
 void add_machine(CLI::App& app, Chosen& chosen);
 void add_profile(CLI::App& app, Chosen& chosen);
+void add_record(CLI::App& app, Chosen& chosen);
 void add_self_test(CLI::App& app, Chosen& chosen);
+
+/// Where records go if nothing else is said.
+std::filesystem::path default_history();
 
 }  // namespace lastref::perf

@@ -1,0 +1,116 @@
+#include "bench/perf/commits.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "bench/perf/measured_process.hpp"
+
+namespace lastref::perf {
+namespace {
+
+std::optional<std::string> git(const std::filesystem::path& checkout,
+                               std::vector<std::string> words) {
+  words.insert(words.begin(), {"git", "-C", checkout.string()});
+  auto said = output_of({.words = std::move(words)});
+  if (!said) {
+    return std::nullopt;
+  }
+  while (said->ends_with('\n')) {
+    said->pop_back();
+  }
+  return *std::move(said);
+}
+
+std::optional<std::int64_t> number_in(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+std::optional<std::string> hash_of(const std::filesystem::path& checkout, const std::string& name) {
+  return git(checkout,
+             {"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
+}
+
+}  // namespace
+
+std::optional<Commit> commit_in(const std::filesystem::path& checkout, const std::string& name) {
+  const auto hash = hash_of(checkout, name);
+  if (!hash) {
+    return std::nullopt;
+  }
+  const auto time = git(checkout, {"show", "--no-patch", "--format=%ct", *hash});
+  const auto subject = git(checkout, {"show", "--no-patch", "--format=%s", *hash});
+  const auto count = git(checkout, {"rev-list", "--count", *hash});
+  const auto seconds = number_in(time.value_or(""));
+  if (!seconds || !subject) {
+    return std::nullopt;
+  }
+  return Commit{.name = *hash,
+                .time = *seconds,
+                .position = number_in(count.value_or("")),
+                .subject = *subject};
+}
+
+std::optional<Commit> checked_out(const std::filesystem::path& checkout, std::int64_t now) {
+  auto commit = commit_in(checkout, "HEAD");
+  if (!commit) {
+    return std::nullopt;
+  }
+  const auto changed = git(checkout, {"status", "--porcelain", "--untracked-files=no"});
+  if (changed && !changed->empty()) {
+    commit->name += "-modified";
+    commit->time = now;
+  }
+  return commit;
+}
+
+std::optional<std::vector<std::string>> commits_between(const std::filesystem::path& checkout,
+                                                        const std::string& good,
+                                                        const std::string& bad) {
+  const auto from = hash_of(checkout, good);
+  const auto to = hash_of(checkout, bad);
+  if (!from || !to || !git(checkout, {"merge-base", "--is-ancestor", *from, *to})) {
+    return std::nullopt;
+  }
+  const auto said = git(checkout, {"rev-list", "--first-parent", "--reverse", *to, "^" + *from});
+  std::vector<std::string> hashes;
+  std::istringstream lines(said.value_or(""));
+  for (std::string hash; std::getline(lines, hash);) {
+    hashes.push_back(hash);
+  }
+  return hashes;
+}
+
+std::string url_of(const std::filesystem::path& checkout) {
+  std::string url = git(checkout, {"remote", "get-url", "origin"}).value_or("");
+  if (!url.starts_with("https://") && !url.starts_with("http://")) {
+    return {};
+  }
+  // A password that somebody cloned with is nobody's business.
+  const std::size_t host = url.find("://") + 3;
+  if (const std::size_t at = url.find('@', host); at < url.find('/', host)) {
+    url.erase(host, at + 1 - host);
+  }
+  if (url.ends_with(".git")) {
+    url.resize(url.size() - 4);
+  }
+  return url;
+}
+
+std::optional<std::filesystem::path> own_checkout() {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error);
+  while (!folder.empty() && folder != folder.root_path()) {
+    folder = folder.parent_path();
+    if (std::filesystem::exists(folder / ".git", error)) {
+      return folder;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lastref::perf

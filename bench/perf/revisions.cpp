@@ -1,0 +1,66 @@
+#include "bench/perf/revisions.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/perf/machine.hpp"
+#include "bench/perf/measured_process.hpp"
+
+namespace lastref::perf {
+
+tl::expected<std::filesystem::path, std::string> Revisions::build(const std::string& hash) const {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  const auto run = [&](std::vector<std::string> words, const std::filesystem::path& in) {
+    return run_measured(
+        {.words = std::move(words), .folder = in, .log = log(), .patience = std::chrono::hours(1)});
+  };
+  if (!std::filesystem::exists(worktree() / ".git", error)) {
+    // One that was removed by hand is still in git's list.
+    static_cast<void>(run({"git", "worktree", "prune"}, checkout_));
+    const auto made = run(
+        {"git", "worktree", "add", "--force", "--detach", worktree().string(), hash}, checkout_);
+    if (!made) {
+      return tl::unexpected<std::string>("no worktree: " + describe(made.error()));
+    }
+  }
+  if (const auto done = run({"git", "checkout", "--force", "--detach", hash}, worktree()); !done) {
+    return tl::unexpected<std::string>("cannot be checked out: " + describe(done.error()));
+  }
+  if (!std::filesystem::exists(worktree() / "bench/CMakeLists.txt", error)) {
+    return tl::unexpected<std::string>("has no benchmarks");
+  }
+  if (!std::filesystem::exists(tree() / "build.ninja", error)) {
+    if (const auto done = run({"cmake", "--preset", "ci"}, worktree()); !done) {
+      std::filesystem::remove(tree() / "CMakeCache.txt", error);
+      return tl::unexpected<std::string>(
+          fmt::format("cannot be configured; see {}", log().string()));
+    }
+  }
+  // Many benchmarks start the program beside them.
+  const auto built = run({"ninja",
+                          "-j",
+                          fmt::format("{}", this_machine().cores),
+                          "-C",
+                          tree().string(),
+                          "lastref_program",
+                          "lastref_bench"},
+                         worktree());
+  if (!built) {
+    return tl::unexpected<std::string>(fmt::format("does not build; see {}", log().string()));
+  }
+  // Where it lay in older commits.
+  for (const char* const place : {"bin/lastref_bench", "bench/lastref_bench"}) {
+    if (std::filesystem::exists(tree() / place, error)) {
+      return tree() / place;
+    }
+  }
+  return tl::unexpected<std::string>("has built its benchmarks somewhere else");
+}
+
+}  // namespace lastref::perf
