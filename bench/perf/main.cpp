@@ -8,8 +8,14 @@
 namespace lastref::perf {
 namespace {
 
-constexpr AddVerb verbs[] = {
-    add_compare, add_self_test, add_counters, add_record, add_growth, add_profile, add_machine};
+constexpr AddVerb verbs[] = {add_compare,
+                             add_self_test,
+                             add_counters,
+                             add_record,
+                             add_history,
+                             add_growth,
+                             add_profile,
+                             add_machine};
 
 int act_on(int count, char** arguments) {
   CLI::App app{"Whether programs have become slower, and by how much.", "lastref perf"};

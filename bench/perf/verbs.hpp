@@ -19,6 +19,7 @@ using AddVerb = void (*)(CLI::App& app, Chosen& chosen);
 void add_compare(CLI::App& app, Chosen& chosen);
 void add_counters(CLI::App& app, Chosen& chosen);
 void add_growth(CLI::App& app, Chosen& chosen);
+void add_history(CLI::App& app, Chosen& chosen);
 void add_machine(CLI::App& app, Chosen& chosen);
 void add_profile(CLI::App& app, Chosen& chosen);
 void add_record(CLI::App& app, Chosen& chosen);

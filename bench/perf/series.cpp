@@ -1,0 +1,156 @@
+#include "bench/perf/series.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace lastref::perf {
+namespace {
+
+/// What is gathered of a commit before there is a point.
+struct Gathered {
+  Commit commit;
+  std::vector<double> seconds;
+  std::map<std::string, std::vector<double>> counters;
+  double load = 0;
+};
+
+struct GatheredSeries {
+  std::map<std::string, Gathered> by_commit;
+  std::string error;
+};
+
+using Key = std::tuple<std::string, std::string, std::string, std::string>;
+
+struct GatheredLine {
+  Line line;
+  std::map<std::string, GatheredSeries> by_benchmark;
+};
+
+void gather(GatheredSeries& series, const Record& record, const MeasuredBenchmark& benchmark) {
+  if (!benchmark.error.empty()) {
+    series.error = benchmark.error;
+  }
+  const std::vector<double>& seconds = seconds_that_count(benchmark);
+  if (seconds.empty()) {
+    return;
+  }
+  Gathered& gathered = series.by_commit[record.commit.name];
+  gathered.commit = record.commit;
+  gathered.load = std::max(gathered.load, record.machine.load);
+  gathered.seconds.insert(gathered.seconds.end(), seconds.begin(), seconds.end());
+  for (const auto& [name, values] : benchmark.counters) {
+    auto& all = gathered.counters[name];
+    all.insert(all.end(), values.begin(), values.end());
+  }
+}
+
+Point point_of(const Gathered& gathered) {
+  Point point{.commit = gathered.commit,
+              .seconds = median_of_values(gathered.seconds),
+              .within = interval_of_median(gathered.seconds),
+              .repetitions = gathered.seconds.size(),
+              .counters = {},
+              .load = gathered.load};
+  for (const auto& [name, values] : gathered.counters) {
+    if (!values.empty()) {
+      point.counters[name] = median_of_values(values);
+    }
+  }
+  return point;
+}
+
+void sort_by_commit(std::vector<Point>& points) {
+  const bool git_knows = std::ranges::all_of(
+      points, [](const Point& point) { return point.commit.position.has_value(); });
+  std::ranges::sort(points, {}, [&](const Point& point) {
+    return std::tuple(git_knows ? *point.commit.position : 0, point.commit.time, point.commit.name);
+  });
+}
+
+Series series_of(const std::string& benchmark,
+                 const GatheredSeries& gathered,
+                 const ChangePointOptions& options) {
+  Series series{.benchmark = benchmark, .points = {}, .changes = {}, .error = gathered.error};
+  for (const auto& [name, of_commit] : gathered.by_commit) {
+    series.points.push_back(point_of(of_commit));
+  }
+  sort_by_commit(series.points);
+  std::vector<double> medians;
+  for (const Point& point : series.points) {
+    medians.push_back(point.seconds);
+  }
+  // The store takes nothing but numbers.
+  series.changes = change_points_of(medians, options).value_or(std::vector<ChangePoint>());
+  return series;
+}
+
+}  // namespace
+
+double median_of_values(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) {
+    return *middle;
+  }
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+Within<double> interval_of_median(std::vector<double> values) {
+  std::ranges::sort(values);
+  // The median lies outside the k-th value from either end if fewer than k of n coins fall so.
+  const std::size_t n = values.size();
+  const auto count = static_cast<double>(n);
+  const auto chance_of = [&](std::size_t coins) {
+    const auto of = static_cast<double>(coins);
+    return std::exp(std::lgamma(count + 1) - std::lgamma(of + 1) - std::lgamma(count - of + 1) -
+                    count * std::log(2.0));
+  };
+  double outside = 0;
+  std::size_t k = 0;
+  while (k < n / 2) {
+    const double more = outside + 2 * chance_of(k);
+    if (more > 1 - sureness_of_interval) {
+      break;
+    }
+    outside = more;
+    ++k;
+  }
+  const std::size_t from_end = k == 0 ? 0 : k - 1;
+  return {.least = values[from_end], .most = values[n - 1 - from_end]};
+}
+
+std::vector<Line> lines_of(std::span<const Record> records,
+                           const std::string& pattern,
+                           const ChangePointOptions& options) {
+  std::map<Key, GatheredLine> gathered;
+  for (const Record& record : records) {
+    const Key key{record.program, name_of(record.machine), record.compiler, record.flags};
+    GatheredLine& all = gathered[key];
+    all.line = {.program = record.program,
+                .machine = record.machine,
+                .compiler = record.compiler,
+                .flags = record.flags,
+                .series = {}};
+    for (const MeasuredBenchmark& benchmark : record.benchmarks) {
+      if (::fnmatch(pattern.c_str(), benchmark.name.c_str(), 0) == 0) {
+        gather(all.by_benchmark[benchmark.name], record, benchmark);
+      }
+    }
+  }
+  std::vector<Line> lines;
+  for (auto& [key, all] : gathered) {
+    for (const auto& [benchmark, of_it] : all.by_benchmark) {
+      all.line.series.push_back(series_of(benchmark, of_it, options));
+    }
+    if (!all.line.series.empty()) {
+      lines.push_back(std::move(all.line));
+    }
+  }
+  return lines;
+}
+
+}  // namespace lastref::perf

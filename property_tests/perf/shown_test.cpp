@@ -1,0 +1,178 @@
+// What is shown of a history: figures, names of others, plots, and the format of another page.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "bench/perf/export.hpp"
+#include "bench/perf/figures.hpp"
+#include "bench/perf/foreign.hpp"
+#include "bench/perf/html.hpp"
+#include "bench/perf/page.hpp"
+#include "bench/perf/plot.hpp"
+
+namespace lastref::perf {
+namespace {
+
+Line line_of(const std::string& name, const std::vector<double>& seconds) {
+  Series series{.benchmark = name, .points = {}, .changes = {}};
+  for (const double each : seconds) {
+    Point point;
+    point.commit = {.name = std::string(40, 'a'), .time = 86400, .position = 1, .subject = name};
+    point.commit.name.replace(0, 1, std::to_string(series.points.size()));
+    point.seconds = each;
+    point.within = {.least = each * 0.9, .most = each * 1.2};
+    point.repetitions = 3;
+    point.counters = {{"peer", 2.5}};
+    series.points.push_back(point);
+  }
+  return {.program = "a_bench",
+          .machine = {.processor = "P", .cores = 2, .kernel = "6", .governor = ""},
+          .compiler = "GNU 12",
+          .flags = "-O2",
+          .series = {series}};
+}
+
+TEST(Figures, have_four_digits_and_a_unit) {
+  EXPECT_EQ(time_figure(0), "0 ns");
+  EXPECT_EQ(time_figure(1.5e-10), "0.1500 ns");
+  EXPECT_EQ(time_figure(12.345e-6), "12.35 µs");
+  EXPECT_EQ(time_figure(0.99999e-6), "1.000 µs");
+  EXPECT_EQ(time_figure(201e-9), "201.0 ns");
+  EXPECT_EQ(time_figure(3), "3.000 s");
+  EXPECT_EQ(time_figure(1e-6, {.least = 0.9e-6, .most = 1200e-6}), "1.000 µs [0.9000, 1200]");
+  EXPECT_EQ(figure(35.1e6), "35.10 M");
+  EXPECT_EQ(figure(12345), "12.35 k");
+  EXPECT_EQ(figure(-2e9), "-2.000 G");
+}
+
+TEST(Figures, tell_a_change_in_one_way) {
+  EXPECT_EQ(change_figure(1.12), "+12.0 %");
+  EXPECT_EQ(change_figure(0.925), "−7.5 %");
+  EXPECT_EQ(change_figure(2.5), "×2.50");
+  EXPECT_EQ(change_figure(1.9, {.least = 1.5, .most = 2.5}), "+90.0 % [+50.0 %, +150.0 %]");
+  EXPECT_EQ(change_figure(2.1, {.least = 1.9, .most = 2.5}), "×2.10 [×1.90, ×2.50]");
+}
+
+TEST(Figures, name_days_and_commits) {
+  EXPECT_EQ(moment_of(1714557600), "2024-05-01T10:00:00Z");
+  EXPECT_EQ(day_of(0), "1970-01-01");
+  EXPECT_EQ(short_commit(std::string(40, 'a')), std::string(10, 'a'));
+  EXPECT_EQ(short_commit(std::string(40, 'a') + "-modified"), "aaaaaaaaaa-modified");
+  EXPECT_EQ(short_commit("v1.2-a-long-word-of-somebody"), "v1.2-a-long-word-of-somebody");
+}
+
+TEST(Html, shows_what_others_have_named) {
+  EXPECT_EQ(html("<b a='1' c=\"2\">&amp;"), "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;amp;");
+  EXPECT_EQ(html("naïve 日本 😀"), "naïve 日本 😀");
+  EXPECT_EQ(html(std::string("\0\x1b\x7f", 3)), "\\x00\\x1b\\x7f");
+  EXPECT_EQ(html("\xff\xc0\x80\xe2\x82"), "\\xff\\xc0\\x80\\xe2\\x82");
+  EXPECT_EQ(html("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
+}
+
+RC_GTEST_PROP(Html, leaves_nothing_that_means_something, ()) {
+  const std::string shown = html(*rc::gen::arbitrary<std::string>());
+  RC_ASSERT(shown.find_first_of("<>\"'") == std::string::npos);
+  // JSON refuses what is no UTF-8.
+  RC_ASSERT(!nlohmann::json(shown).dump().empty());
+}
+
+RC_GTEST_PROP(Ticks, are_a_few_between_the_ends, ()) {
+  const double least = *rc::gen::inRange(0, 100'000) * 1e-3;
+  const double most = least + *rc::gen::inRange(1, 100'000) * 1e-4;
+  const auto ticks = ticks_between(least, most);
+  RC_ASSERT(ticks.size() >= 2U);
+  RC_ASSERT(ticks.size() <= 7U);
+  RC_ASSERT(ticks.front() > least - 1e-9);
+  RC_ASSERT(ticks.back() < most + 1e-9);
+}
+
+RC_GTEST_PROP(PlotOf, any_times_has_only_numbers, ()) {
+  const auto times = *rc::gen::nonEmpty<std::vector<std::uint16_t>>();
+  const double unit = *rc::gen::element(1e-12, 1e-9, 1e-3, 1e3);
+  std::vector<double> seconds;
+  for (const std::uint16_t time : times) {
+    seconds.push_back(time * unit);
+  }
+  const std::string plot = plot_of(line_of("b", seconds).series.front());
+  RC_ASSERT(plot.find("nan") == std::string::npos);
+  RC_ASSERT(plot.find("inf") == std::string::npos);
+}
+
+TEST(Page, asks_nobody_for_anything) {
+  const std::vector<Line> lines = {line_of("a<b>", {1, 2, 3})};
+  const std::string page = page_of(lines, {});
+  EXPECT_EQ(page.find("http://"), std::string::npos);
+  EXPECT_EQ(page.find("https://"), std::string::npos);
+  EXPECT_EQ(page.find("a<b>"), std::string::npos);
+  EXPECT_NE(page.find("a&lt;b&gt;"), std::string::npos);
+}
+
+TEST(Export, is_what_the_other_page_reads) {
+  const std::vector<Line> lines = {line_of("b", {1e-9, 2e-9})};
+  const std::string text = exported(lines, {.page = "https://example.org/x", .last_update = 5});
+  const std::string start = "window.BENCHMARK_DATA = ";
+  ASSERT_EQ(text.rfind(start, 0), 0U);
+  const auto all = nlohmann::json::parse(text.substr(start.size()));
+  EXPECT_EQ(all.at("lastUpdate"), 5000);
+  EXPECT_EQ(all.at("repoUrl"), "https://example.org/x");
+  const auto& suite =
+      all.at("entries").at("a_bench, P, 2 cores, Linux 6, no governor told, GNU 12, -O2");
+  ASSERT_EQ(suite.size(), 2U);
+  const auto& entry = suite.at(1);
+  const std::string hash = "1" + std::string(39, 'a');
+  EXPECT_EQ(entry.at("commit").at("id"), hash);
+  EXPECT_EQ(entry.at("commit").at("url"), "https://example.org/x/commit/" + hash);
+  EXPECT_EQ(entry.at("commit").at("timestamp"), "1970-01-02T00:00:00Z");
+  EXPECT_TRUE(entry.at("commit").at("author").contains("username"));
+  EXPECT_EQ(entry.at("date"), 86'400'000);
+  EXPECT_EQ(entry.at("tool"), "googlecpp");
+  const auto& bench = entry.at("benches").at(0);
+  EXPECT_EQ(bench.at("name"), "b");
+  EXPECT_DOUBLE_EQ(bench.at("value").get<double>(), 2);
+  EXPECT_EQ(bench.at("unit"), "ns/iter");
+  EXPECT_EQ(bench.at("range"), "± 0.3");
+  EXPECT_NE(bench.at("extra").get<std::string>().find("peer: 2.5"), std::string::npos);
+}
+
+TEST(Foreign, is_of_its_own_machine_and_time) {
+  BenchmarkRun run;
+  run.context = {{"date", "2024-05-01T12:00:00+02:00"},
+                 {"host_name", "theirs"},
+                 {"num_cpus", "64"},
+                 {"load_avg", "[1.5,1,1]"},
+                 {"executable", "./out/their_bench"}};
+  const Record record = record_of_foreign(run, 7);
+  EXPECT_EQ(record.recorded, 1714557600);
+  EXPECT_EQ(record.program, "their_bench");
+  EXPECT_EQ(record.machine.processor, "host theirs");
+  EXPECT_EQ(record.machine.cores, 64U);
+  EXPECT_EQ(record.machine.load, 1.5);
+}
+
+TEST(Foreign, may_tell_nothing) {
+  const Record record = record_of_foreign({}, 7);
+  EXPECT_EQ(record.recorded, 7);
+  EXPECT_EQ(record.commit.name, "unknown");
+  EXPECT_EQ(record.machine.processor, "host unknown");
+}
+
+TEST(Foreign, knows_east_and_west) {
+  BenchmarkRun run;
+  for (const char* const date : {"2024-05-01T10:00:00Z",
+                                 "2024-05-01T15:30:00+05:30",
+                                 "2024-05-01T06:30:00-03:30",
+                                 "2024-05-01T09:30:00-00:30"}) {
+    run.context["date"] = date;
+    EXPECT_EQ(record_of_foreign(run, 7).recorded, 1714557600) << date;
+  }
+  run.context["date"] = "yesterday";
+  EXPECT_EQ(record_of_foreign(run, 7).recorded, 7);
+}
+
+}  // namespace
+}  // namespace lastref::perf
