@@ -13,6 +13,7 @@ constexpr AddVerb verbs[] = {add_compare,
                              add_counters,
                              add_record,
                              add_history,
+                             add_bisect,
                              add_growth,
                              add_profile,
                              add_machine};

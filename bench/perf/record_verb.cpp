@@ -145,7 +145,8 @@ Exit import_files(const RecordOptions& options, Store& store) {
   for (const std::string& path : options.files) {
     const auto run = read_run(path);
     if (!run) {
-      complain(path + ": " + describe(run.error()));
+      const bool says_path = run.error().why == UnreadableRun::Why::no_file;
+      complain((says_path ? "" : path + ": ") + describe(run.error()));
       return Exit::unusable;
     }
     const auto known = options.commit.empty() ? std::nullopt : commit_in(".", options.commit);

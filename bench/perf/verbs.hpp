@@ -16,6 +16,7 @@ using Chosen = std::function<harness::Exit()>;
 /// Adds a verb, which becomes the chosen one when it is named.
 using AddVerb = void (*)(CLI::App& app, Chosen& chosen);
 
+void add_bisect(CLI::App& app, Chosen& chosen);
 void add_compare(CLI::App& app, Chosen& chosen);
 void add_counters(CLI::App& app, Chosen& chosen);
 void add_growth(CLI::App& app, Chosen& chosen);

@@ -1,0 +1,168 @@
+"""verbs_test: record, history and bisect as programs: beside each other, killed, and refused.
+
+    verbs_test.py LASTREF_PERF FOLDER
+"""
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+PERF, FOLDER = sys.argv[1:]
+DATABASE = os.path.join(FOLDER, 'history.sqlite')
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f'verbs_test: {what}')
+
+
+def perf(*words, code=0, says='', **options):
+    """What it says, on both outputs."""
+    done = subprocess.run([PERF, *words], cwd=options.pop('cwd', FOLDER), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, **options)
+    check(done.returncode == code, f'{words}: exit {done.returncode}, not {code}: {done.stdout}')
+    check(says in done.stdout, f'{words}: nothing like {says} in {done.stdout}')
+    return done.stdout
+
+
+def write_run(name, benchmarks, first=1.0):
+    """A file as Google Benchmark writes it; the first time tells it from others."""
+    rows = [{'name': f'b{number}', 'run_name': f'b{number}', 'run_type': 'iteration',
+             'repetitions': 3, 'repetition_index': repetition, 'iterations': 10,
+             'real_time': first + number, 'cpu_time': first + number, 'time_unit': 'us'}
+            for number in range(benchmarks) for repetition in range(3)]
+    path = os.path.join(FOLDER, name)
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'context': {'date': '2024-05-01T10:00:00+00:00', 'executable': 'x'},
+                   'benchmarks': rows}, file)
+    return path
+
+
+def asked(statement):
+    database = sqlite3.connect(DATABASE)
+    rows = database.execute(statement).fetchall()
+    database.close()
+    return rows
+
+
+def two_who_write_lose_nothing():
+    for turn in range(6):
+        runs = [write_run(f'{writer}.json', 20, turn + writer / 8) for writer in range(4)]
+        writers = [subprocess.Popen([PERF, 'record', '--db', DATABASE, '--commit', run + str(turn),
+                                     '--import', run], cwd=FOLDER, stdout=subprocess.DEVNULL)
+                   for run in runs]
+        codes = [writer.wait() for writer in writers]
+        check(codes == [0] * 4, f'exit codes of writers: {codes}')
+    check(asked('SELECT count(*) FROM records') == [(24,)], 'a record is lost')
+    check(asked('SELECT count(*) FROM repetitions') == [(24 * 60,)], 'a repetition is lost')
+
+
+def a_kill_leaves_whole_records():
+    """Wherever the kill falls, for it comes as soon as there is a journal."""
+    before = asked('SELECT count(*) FROM records')[0][0]
+    path = write_run('large.json', 20000)
+    journal = DATABASE + '-journal'
+    for turn in range(5):
+        writer = subprocess.Popen([PERF, 'record', '--db', DATABASE, '--commit', f'killed-{turn}',
+                                   '--import', path], cwd=FOLDER, stdout=subprocess.DEVNULL)
+        while not os.path.exists(journal) and writer.poll() is None:
+            pass
+        writer.kill()
+        writer.wait()
+    check(asked('PRAGMA integrity_check') == [('ok',)], 'a kill has damaged it')
+    after = asked('SELECT count(*) FROM records')[0][0]
+    check(before <= after <= before + 5, f'{before} records have become {after}')
+    broken = asked('SELECT record_id FROM benchmarks JOIN records ON record_id = records.id JOIN '
+                   "commits ON commit_id = commits.id WHERE commits.name LIKE 'killed%' "
+                   'GROUP BY record_id HAVING count(*) != 20000')
+    check(not broken, f'records are there in part: {broken}')
+    perf('record', '--db', DATABASE, '--commit', 'next', '--import', write_run('n.json', 1, 77))
+
+
+def files_that_are_none_are_named():
+    words = os.path.join(FOLDER, 'words')
+    with open(words, 'w', encoding='utf-8') as file:
+        file.write('no database' * 1000)
+    perf('history', '--db', words, code=2, says='is no history of lastref perf')
+    perf('history', '--db', os.path.join(FOLDER, 'nowhere'), code=2, says='cannot be opened')
+    perf('record', '--db', words, '--import', words, code=2, says='is no history')
+    perf('record', '--db', DATABASE, '--import', words, code=2, says='words: ')
+    perf('record', '--db', DATABASE, '--commits', 'x', code=2, says='--commits wants A..B')
+    perf('record', '--db', DATABASE, '--commits', 'no..where', code=2, says='names no commits')
+    perf('record', '--every', '3', code=2, says='--commits')
+    perf('history', '--db', DATABASE, '--bench', 'no*', code=2, says='no benchmark is recorded')
+    perf('history', '--db', DATABASE, '--html', '/proc/no/page', code=2, says='cannot write')
+    perf('history', '--db', DATABASE, '--bench', 'b3', says='8.375 µs [')
+    run = write_run('once.json', 2, 55)
+    perf('record', '--db', DATABASE, '--import', run, '--here', says='recorded')
+    perf('record', '--db', DATABASE, '--import', run, '--here', says='has been recorded before')
+
+
+def git(checkout, *words):
+    quiet = {'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_CONFIG_NOSYSTEM': '1'}
+    return subprocess.run(['git', '-C', checkout, '-c', 'user.name=n', '-c', 'user.email=e',
+                           *words], check=True, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, env={**os.environ, **quiet}).stdout
+
+
+def bisect_finds_the_commit():
+    """In a checkout of somebody else's, whose commits say in a file how slow they are."""
+    checkout = os.path.join(FOLDER, 'theirs')
+    os.makedirs(checkout)
+    git(checkout, 'init', '--quiet')
+    for number in range(16):
+        kind = 'slow' if number >= 11 else 'quick'
+        with open(os.path.join(checkout, 'speed'), 'w', encoding='utf-8') as file:
+            file.write(f'{kind} {number}\n')
+        git(checkout, 'add', 'speed')
+        git(checkout, 'commit', '--quiet', '-m', f'number {number}')
+    hashes = git(checkout, 'rev-list', '--reverse', 'HEAD').split()
+    script = os.path.join(FOLDER, 'compare')
+
+    def compares(more):
+        with open(script, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n[ "$3" = --bench ] && [ "$4" = "^b c$" ] || exit 9\n'
+                       'a=$(git show "$1:speed")\nb=$(git show "$2:speed")\n'
+                       f'{more}\ncase "$a/$b" in quick*/slow*) exit 1 ;; esac\n')
+        os.chmod(script, 0o755)
+
+    def bisect(code, says, good=0, bad=15):
+        return perf('bisect', hashes[good], hashes[bad], '--bench', '^b c$', '--compare', script,
+                    cwd=checkout, code=code, says=says)
+
+    compares('')
+    said = bisect(0, f'  {hashes[11]} number 11\n')
+    check('not confirmed' not in said, said)
+    bisect(2, 'is not slower than', bad=10)
+    bisect(2, 'does not stand below', good=15, bad=0)
+    # Every other answer cannot tell.
+    compares(f'if [ -e {FOLDER}/told ]; then rm {FOLDER}/told\n'
+             f'else : >{FOLDER}/told; exit 3; fi')
+    said = bisect(0, f'  {hashes[11]} number 11\n')
+    check('cannot tell' in said, said)
+    compares('exit 3')
+    bisect(3, 'cannot be told')
+    # The slow one and the one before it do not build.
+    compares('case "$b" in *\\ 10 | *\\ 11) exit 125 ;; esac')
+    said = bisect(3, '3 commits')
+    for number in (10, 11, 12):
+        check(f'  {hashes[number]} number {number}\n' in said, said)
+    compares('exit 7')
+    bisect(2, 'exit code 7')
+    compares('kill -9 $$')
+    bisect(2, 'was killed')
+
+
+def main():
+    if os.path.exists(FOLDER):
+        shutil.rmtree(FOLDER)
+    os.makedirs(FOLDER)
+    for test in (two_who_write_lose_nothing, a_kill_leaves_whole_records,
+                 files_that_are_none_are_named, bisect_finds_the_commit):
+        test()
+        print(f'verbs_test: {test.__name__}')
+
+
+main()
