@@ -31,7 +31,7 @@ th { text-align: left; font-weight: 600; color: var(--quiet); }
 th, td { padding: 3px 22px 3px 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
 td.number, th.number { text-align: right; }
 td.number, td.slower, td.faster { white-space: nowrap; }
-td.name { overflow-wrap: anywhere; } .overview { width: 100%; }
+td.name { overflow-wrap: anywhere; min-width: 150px; } .overview { width: 100%; }
 article { background: var(--card); border: 1px solid var(--edge); border-radius: 8px;
   margin: 16px 0 0; padding: 14px 18px 16px; }
 header { display: flex; flex-wrap: wrap; gap: 2px 24px; justify-content: space-between; }

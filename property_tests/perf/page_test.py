@@ -39,9 +39,13 @@ CONTRASTS = '''(() => {
 })()'''
 
 
+class Wrong(Exception):
+    """What the page shows is not what it should."""
+
+
 def check(condition, what):
     if not condition:
-        sys.exit(f'page_test: {what}')
+        raise Wrong(what)
 
 
 def seconds_of(name, commit, noise):
@@ -139,6 +143,53 @@ def check_filter(browser):
     check(left == [['up_and_down'], '1 of 5'], f'the filter leaves {left}')
 
 
+def look_at(browser, page):
+    grounds = {}
+    for scheme in ('light', 'dark'):
+        for width in (1100, 420):
+            browser.open(page, scheme, width)
+            where = f'{scheme}, {width} pixels'
+            check_text(browser)
+            check_layout(browser, where)
+            check_filter(browser)
+            grounds[scheme] = browser.value('getComputedStyle(document.body).backgroundColor'
+                                            '.match(/[0-9]+/g).map(Number)')
+            check(browser.value('typeof window.hacked') == 'undefined', 'a name was run')
+            check(browser.value("document.querySelectorAll('img,script').length") == 1,
+                  'a name has become an element')
+            check(not browser.complaints(), f'{where}: {browser.complaints()}')
+            check(browser.requests() == ['file://' + page], f'asked for {browser.requests()}')
+    check(sum(grounds['dark']) < 150 < 600 < sum(grounds['light']), f'backgrounds: {grounds}')
+
+
+# What this test is for: what stands in a page, and with what in its place the page is wrong.
+PLANTED = [
+    ('--text: #e4e8ec', '--text: #444444'),
+    ('prefers-color-scheme: dark', 'prefers-color-scheme: light'),
+    ('.plot text { font-size: 12px', '.plot text { font-size: 30px'),
+    ('class="median"', 'class="mean"'),
+    ('+25.0 %', '+15.0 %'),
+    ('&lt;img', '<img'),
+    ('const word =', 'const word = missing'),
+    ('</h1>', '</h1><img src="other.png">'),
+    ('max-width: 1010px', 'min-width: 1010px'),
+    ('4.500', '4.400'),
+]
+
+
+def plant(browser, page, planted, right, wrong):
+    with open(page, encoding='utf-8') as file:
+        text = file.read()
+    check(right in text, f'{right} is not in the page')
+    with open(planted, 'w', encoding='utf-8') as file:
+        file.write(text.replace(right, wrong))
+    try:
+        look_at(browser, planted)
+    except Wrong:
+        return
+    raise Wrong(f'nobody sees {wrong} in the place of {right}')
+
+
 def main():
     perf, program, folder = sys.argv[1:]
     if os.path.exists(folder):
@@ -149,23 +200,15 @@ def main():
     record(perf, folder, database)
     subprocess.run([perf, 'history', '--db', database, '--html', page], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL)
-    grounds = set()
     with Browser(program, folder) as browser:
-        for scheme in ('light', 'dark'):
-            for width in (1100, 420):
-                browser.open(page, scheme, width)
-                where = f'{scheme}, {width} pixels'
-                check_text(browser)
-                check_layout(browser, where)
-                check_filter(browser)
-                grounds.add(browser.value('getComputedStyle(document.body).backgroundColor'))
-                check(browser.value('typeof window.hacked') == 'undefined', 'a name was run')
-                check(browser.value("document.querySelectorAll('img,script').length") == 1,
-                      'a name has become an element')
-                check(not browser.complaints(), f'{where}: {browser.complaints()}')
-                check(browser.requests() == ['file://' + page], f'asked for {browser.requests()}')
-    check(len(grounds) == 2, f'light and dark are the same: {grounds}')
-    print('page_test: 5 plots as they should be, light and dark, wide and narrow')
+        look_at(browser, page)
+        for right, wrong in PLANTED:
+            plant(browser, page, os.path.join(folder, 'planted.html'), right, wrong)
+    print('page_test: 5 plots as they should be, light and dark, wide and narrow; '
+          f'{len(PLANTED)} planted mistakes seen')
 
 
-main()
+try:
+    main()
+except Wrong as wrong_page:
+    sys.exit(f'page_test: {wrong_page}')
