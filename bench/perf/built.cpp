@@ -6,6 +6,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "bench/perf/measured_process.hpp"
+
 namespace lastref::perf {
 namespace {
 
@@ -45,6 +47,12 @@ Built built_in(const std::filesystem::path& tree) {
     }
   }
   return built;
+}
+
+bool is_up_to_date(const std::filesystem::path& tree) {
+  const auto said = output_of(
+      {.words = {"ninja", "-C", tree.string(), "-n", "lastref_program", "lastref_bench"}});
+  return said && said->find("no work to do") != std::string::npos;
 }
 
 }  // namespace lastref::perf

@@ -14,4 +14,7 @@ struct Built {
 /// As CMake has noted it there; what it has not stays empty.
 Built built_in(const std::filesystem::path& tree);
 
+/// Whether what is built there is what the sources say; asks ninja. False where it cannot be asked.
+bool is_up_to_date(const std::filesystem::path& tree);
+
 }  // namespace lastref::perf

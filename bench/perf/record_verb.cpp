@@ -13,6 +13,7 @@
 
 #include "bench/perf/built.hpp"
 #include "bench/perf/commits.hpp"
+#include "bench/perf/figures.hpp"
 #include "bench/perf/foreign.hpp"
 #include "bench/perf/measured_process.hpp"
 #include "bench/perf/record.hpp"
@@ -170,7 +171,7 @@ Exit import_files(const RecordOptions& options, Store& store) {
 }
 
 std::string short_name(const Commit& commit) {
-  return fmt::format("{:.12} {}", commit.name, commit.subject);
+  return fmt::format("{} {}", short_commit(commit.name), commit.subject);
 }
 
 Exit record_program(const RecordOptions& options,
@@ -209,6 +210,11 @@ Exit record_here(const RecordOptions& options, Store& store) {
   }
   if (!commit) {
     complain("git does not know which commit this program was built of");
+    return Exit::unusable;
+  }
+  // Else what is measured is not what is checked out, and another commit is blamed for it.
+  if (!is_up_to_date(folder.parent_path())) {
+    complain("lastref_bench is older than the sources; ./lastref perf record builds it first");
     return Exit::unusable;
   }
   say("recording " + short_name(*commit));
