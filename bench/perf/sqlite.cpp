@@ -42,7 +42,7 @@ Statement& Statement::bind(double value) {
 }
 
 Statement& Statement::bind(std::string_view value) {
-  // Copied: SQLite's word for that is a cast that the linter knows.
+  // Copied, for the value need not outlive this call.
   keep(sqlite3_bind_text64(
       statement_.get(), next_++, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
   return *this;
