@@ -104,19 +104,16 @@ Within<double> interval_of_median(std::vector<double> values) {
   // The median lies outside the k-th value from either end if fewer than k of n coins fall so.
   const std::size_t n = values.size();
   const auto count = static_cast<double>(n);
-  const auto chance_of = [&](std::size_t coins) {
-    const auto of = static_cast<double>(coins);
-    return std::exp(std::lgamma(count + 1) - std::lgamma(of + 1) - std::lgamma(count - of + 1) -
-                    count * std::log(2.0));
-  };
+  double log_chance = -count * std::log(2.0);  // of exactly k coins; too small for a number itself
   double outside = 0;
   std::size_t k = 0;
   while (k < n / 2) {
-    const double more = outside + 2 * chance_of(k);
+    const double more = outside + 2 * std::exp(log_chance);
     if (more > 1 - sureness_of_interval) {
       break;
     }
     outside = more;
+    log_chance += std::log(static_cast<double>(n - k) / static_cast<double>(k + 1));
     ++k;
   }
   const std::size_t from_end = k == 0 ? 0 : k - 1;
