@@ -1,5 +1,7 @@
 #include "bench/slowed_os.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -41,7 +43,7 @@ Slowness slowness_asked_for() {
     const std::optional<Slowness> parsed = parse(*spin);
     if (!parsed) {
       std::cerr << "LASTREF_BENCH_SPIN is <a method of Os, or body>:<turns>, not " << *spin << '\n';
-      std::exit(1);
+      ::_exit(1);
     }
     slow = *parsed;
   }

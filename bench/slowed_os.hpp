@@ -48,6 +48,8 @@ inline void spin_in_body(const Slowness& slow) noexcept {
 class SlowedOs final : public harness::EveryCall<SlowedOs> {
  public:
   SlowedOs(os::Os& inner, const Slowness& slow) : inner_(inner), slow_(slow) {}
+  SlowedOs(const SlowedOs&) = delete;
+  SlowedOs& operator=(const SlowedOs&) = delete;
   /// Says what was called, if somebody asks.
   ~SlowedOs() override;
 

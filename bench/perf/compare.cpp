@@ -26,6 +26,12 @@ tl::unexpected<std::string> no(std::string why) {
   return tl::unexpected<std::string>(std::move(why));
 }
 
+tl::unexpected<NotCompared> not_built(std::string why) {
+  NotCompared reason(std::move(why));
+  reason.is_not_built = true;
+  return tl::unexpected<NotCompared>(std::move(reason));
+}
+
 void say(const std::string& line) {
   std::cerr << "lastref perf: " << line << std::endl;
 }
@@ -67,12 +73,12 @@ class Comparer {
     comparison_.seed = options_.seed.value_or(new_seed());
   }
 
-  tl::expected<Comparison, std::string> run() {
+  tl::expected<Comparison, NotCompared> run() {
     return options_.command.empty() ? compare_benchmarks() : compare_commands();
   }
 
  private:
-  tl::expected<Comparison, std::string> compare_benchmarks() {
+  tl::expected<Comparison, NotCompared> compare_benchmarks() {
     auto a = find_side(options_.a, options_.sides);
     auto b = a ? find_side(options_.b, options_.sides) : a;
     if (!b) {
@@ -91,7 +97,7 @@ class Comparer {
     return is_file_a ? compare_files(*a, *b) : compare_builds(*a, *b);
   }
 
-  tl::expected<Comparison, std::string> compare_files(const FoundSide& a, const FoundSide& b) {
+  tl::expected<Comparison, NotCompared> compare_files(const FoundSide& a, const FoundSide& b) {
     comparison_.has_pairs = false;
     const auto run_a = read_run(a.program);
     const auto run_b = read_run(b.program);
@@ -150,13 +156,16 @@ class Comparer {
     return *std::ranges::find(run.benchmarks, name, &MeasuredBenchmark::name);
   }
 
-  tl::expected<Comparison, std::string> compare_builds(FoundSide& a, FoundSide& b) {
+  tl::expected<Comparison, NotCompared> compare_builds(FoundSide& a, FoundSide& b) {
     for (FoundSide* const side : {&a, &b}) {
       if (const auto built = build_side(*side, options_.sides, say); !built) {
-        return no(built.error());
+        return not_built(built.error());
       }
       if (side->program.empty()) {
         auto program = program_in(side->folder, options_.sides);
+        if (!program && side->kind == SideKind::revision) {
+          return not_built(program.error());
+        }
         if (!program) {
           return no(program.error());
         }
@@ -191,7 +200,7 @@ class Comparer {
   }
 
   /// Words with {} in them run here; others run in the folder of their side.
-  tl::expected<Comparison, std::string> compare_commands() {
+  tl::expected<Comparison, NotCompared> compare_commands() {
     const bool has_place = std::ranges::any_of(options_.command, [](const std::string& word) {
       return word.find("{}") != std::string::npos;
     });
@@ -213,7 +222,7 @@ class Comparer {
         return no(found.error());
       }
       if (const auto built = build_side(*found, options_.sides, say); !built) {
-        return no(built.error());
+        return not_built(built.error());
       }
       (side == Side::a ? comparison_.a : comparison_.b) = found->name;
       process.folder = found->folder;
@@ -233,7 +242,7 @@ class Comparer {
     }
   }
 
-  tl::expected<Comparison, std::string> run_units(const std::vector<Unit>& units,
+  tl::expected<Comparison, NotCompared> run_units(const std::vector<Unit>& units,
                                                   const MeasureOnce& measure) {
     if (units.empty()) {
       return no(fmt::format("A and B have no benchmark in common that matches {}", options_.bench));
@@ -298,7 +307,7 @@ class Comparer {
 
 }  // namespace
 
-tl::expected<Comparison, std::string> compare(CompareOptions options) {
+tl::expected<Comparison, NotCompared> compare(CompareOptions options) {
   return Comparer(std::move(options)).run();
 }
 

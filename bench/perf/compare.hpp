@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -40,8 +41,18 @@ struct Comparison {
   std::vector<std::string> only_in_b = {};
 };
 
-/// Compares; progress goes to standard error. Fails with a line for people if it cannot begin.
-tl::expected<Comparison, std::string> compare(CompareOptions options);
+/// Why there is nothing to compare.
+struct NotCompared {
+  /// A line is the whole reason mostly.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  NotCompared(std::string reason) : why(std::move(reason)) {}
+
+  std::string why;            ///< A line for people
+  bool is_not_built = false;  ///< A revision does not build, or has no benchmarks.
+};
+
+/// Compares; progress goes to standard error. Fails if it cannot begin.
+tl::expected<Comparison, NotCompared> compare(CompareOptions options);
 
 /// A regression beyond the tolerance decides; then what could not be told.
 harness::Exit exit_of(const Comparison& comparison);

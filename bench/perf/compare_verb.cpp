@@ -17,8 +17,7 @@ constexpr const char* about =
     "with repetitions. With -- COMMAND: its wall and processor time, run in folder A and in folder "
     "B, or, where the command has {} in it, with A and with B in that place.\n"
     "Exit code: 1 something is slower beyond the tolerance, 3 something cannot be told, 2 it "
-    "cannot "
-    "be compared, else 0";
+    "cannot be compared, 125 a revision does not build, else 0";
 
 harness::Exit refuse(const std::string& why) {
   std::cerr << "lastref perf: " << why << '\n';
@@ -35,7 +34,9 @@ harness::Exit compare_and_say(const CompareOptions& options) {
   }
   const auto comparison = compare(options);
   if (!comparison) {
-    return refuse(comparison.error());
+    const NotCompared& reason = comparison.error();
+    const harness::Exit exit = refuse(reason.why);
+    return reason.is_not_built ? static_cast<harness::Exit>(harness::exit_does_not_apply) : exit;
   }
   std::cout << text_of(*comparison, options);
   if (!options.json.empty() && !(json << to_json(*comparison) << std::flush)) {
@@ -44,7 +45,6 @@ harness::Exit compare_and_say(const CompareOptions& options) {
   return exit_of(*comparison);
 }
 
-/// In percent on the command line; above 0, and of whatever is less than half an hour's doubling.
 std::string check_percent(const std::string& word) {
   double percent = 0;
   return CLI::detail::lexical_cast(word, percent) && percent > 0 && percent <= 1000

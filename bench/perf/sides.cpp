@@ -162,7 +162,7 @@ tl::expected<void, std::string> build_side(const FoundSide& side,
   if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
     return {};
   }
-  if (const auto made = make_worktree(side); !made) {
+  if (auto made = make_worktree(side); !made) {
     return made;
   }
   tell(fmt::format("building {}; {} says how far it is", side.name, log.string()));

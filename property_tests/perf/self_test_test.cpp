@@ -22,9 +22,9 @@ SelfTestReport good(bool is_quick) {
 }
 
 TEST(SelfTest, that_finds_enough_and_raises_no_alarm_is_clean) {
-  EXPECT_EQ(exit_of(good(true)), Exit::clean);
-  EXPECT_EQ(exit_of(good(false)), Exit::clean);
-  const std::string text = text_of(good(false));
+  EXPECT_EQ(exit_of(good(/*is_quick=*/true)), Exit::clean);
+  EXPECT_EQ(exit_of(good(/*is_quick=*/false)), Exit::clean);
+  const std::string text = text_of(good(/*is_quick=*/false));
   EXPECT_THAT(text, HasSubstr("200 trials of A against A: 0 false alarms"));
   EXPECT_THAT(text, HasSubstr("fewer than 1.5 %"));
   EXPECT_THAT(text, HasSubstr("slowed at write_at"));
@@ -43,17 +43,17 @@ TEST(SelfTest, one_false_alarm_is_one_too_many) {
 }
 
 TEST(SelfTest, what_is_called_the_same_was_missed_and_what_cannot_be_told_was_not) {
-  SelfTestReport missed = good(true);
+  SelfTestReport missed = good(/*is_quick=*/true);
   missed.tenths.said_same = 1;
   EXPECT_EQ(exit_of(missed), Exit::violation);
-  SelfTestReport loud = good(true);
+  SelfTestReport loud = good(/*is_quick=*/true);
   loud.tenths.not_told = 1;
   EXPECT_EQ(exit_of(loud), Exit::incomplete);
-  missed = good(false);
+  missed = good(/*is_quick=*/false);
   missed.tenths.said_slower = 98;
   missed.tenths.said_same = 2;
   EXPECT_EQ(exit_of(missed), Exit::violation);
-  missed = good(false);
+  missed = good(/*is_quick=*/false);
   missed.hundredths.said_slower = 44;
   EXPECT_EQ(exit_of(missed), Exit::violation);
   missed.hundredths.not_told = 3;
@@ -67,7 +67,7 @@ TEST(SelfTest, that_has_tried_nothing_proves_nothing) {
   EXPECT_EQ(exit_of(nothing), Exit::incomplete);
   EXPECT_THAT(text_of(nothing), HasSubstr("put: left out, too loud"));
   EXPECT_THAT(text_of(nothing), HasSubstr("too loud to tell"));
-  SelfTestReport cut = good(false);
+  SelfTestReport cut = good(/*is_quick=*/false);
   cut.equals.count = 199;
   EXPECT_EQ(exit_of(cut), Exit::incomplete);
 }

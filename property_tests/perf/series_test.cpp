@@ -12,7 +12,9 @@
 namespace lastref::perf {
 namespace {
 
-Record record_of(const std::string& commit, std::int64_t position, std::vector<double> seconds) {
+Record record_of(const std::string& commit,
+                 std::int64_t position,
+                 const std::vector<double>& seconds) {
   Record record;
   record.commit = {.name = commit, .time = 100 - position, .position = position};
   record.machine = {.processor = "P", .cores = 2, .kernel = "6", .governor = ""};
