@@ -78,6 +78,18 @@ void put(const Place& place) {
   }
 }
 
+constexpr int many = 30;
+
+void put_many(const Place& place) {
+  const Cached cached(place);
+  for (int round = 0; round < rounds; ++round) {
+    const Marked marked;
+    for (int number = 0; number < many; ++number) {
+      cached.put(round * many + number);
+    }
+  }
+}
+
 void put_again(const Place& place) {
   const Cached cached(place);
   cached.fill(1);
@@ -145,6 +157,7 @@ constexpr Operation all[] = {
     {"cache_end", "it ends, and its file goes", end_caches},
     {"attach", "another one opens its file", attach},
     {"put", "a new value of 4 KiB", put},
+    {"put_30", "as many new values", put_many},
     {"put_again", "a value for a slot that has one", put_again},
     {"get", "a copy of a value of 4 KiB", get},
     {"view", "the value itself", view},

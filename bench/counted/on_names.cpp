@@ -59,6 +59,23 @@ void register_names(const Place& place) {
   }
 }
 
+/// Names that are gone before the next round, whose places in the ledger are free then.
+template <int count>
+void register_in_places(const Place& place) {
+  const Client client = leader(place);
+  for (int round = 0; round < rounds; ++round) {
+    {
+      const Marked marked;
+      for (int number = 0; number < count; ++number) {
+        must(client->register_name(name_of(place, number)));
+      }
+    }
+    for (int number = 0; number < count; ++number) {
+      must(client->release(name_of(place, number)));
+    }
+  }
+}
+
 void hold_names(const Place& place) {
   const Client client = leader(place);
   const Resource name = name_of(place, 0);
@@ -127,6 +144,8 @@ constexpr Operation all[] = {
      "a new name is counted",
      register_names,
      "names that stay take a page of the tracker's heap now and then"},
+    {"register_again", "a name takes the place of one that is gone", register_in_places<1>},
+    {"register_100", "as many do, one after the other", register_in_places<100>},
     {"hold", "a reference is taken to a name that is known", hold_names},
     {"release", "a reference is given back, and it is not the last", release_names},
     {"clean_up", "the last reference to a file is given back, and the file goes", clean_up_names},

@@ -1,6 +1,7 @@
 #include "bench/perf/operation_counts.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -69,6 +70,62 @@ TEST(OperationCounts, show_one_more_message) {
                    "hold, tracker: Messages: 1 expected, 2 found",
                    "hold, tracker: recvmsg: 2 expected, 3 found"}));
   EXPECT_EQ(seen_of("extra_message", "release"), Texts()) << "it holds nothing";
+}
+
+/// What many ask for, divided by how many there are: as one line for each counter that is not what
+/// one asks for. Pages and bytes of names are not of each alike.
+std::vector<std::string> growing(std::string_view one, std::string_view many, std::uint64_t count) {
+  std::vector<CounterRow> alone = expected_of(one);
+  std::vector<CounterRow> together = expected_of(many);
+  for (CounterRow& row : together) {
+    row.operation = one;
+    std::erase_if(row.figures, [](const auto& each) { return each.second == 0; });
+  }
+  for (auto* const rows : {&alone, &together}) {
+    for (CounterRow& row : *rows) {
+      row.figures.erase(std::string(pages_column));
+      row.figures.erase("Bytes moved");
+      for (auto& [name, figure] : row.figures) {
+        figure *= rows == &alone ? count : 1;
+      }
+    }
+  }
+  std::vector<std::string> all;
+  for (const CounterDifference& each : differences(alone, together)) {
+    all.push_back(to_text(each));
+  }
+  return all;
+}
+
+// The table is what perf.counters compares; here it is only read.
+TEST(OperationCounts, are_for_each_of_many_what_they_are_for_one) {
+  EXPECT_EQ(growing("register_again", "register_100", 100), Texts());
+  EXPECT_EQ(growing("put", "put_30", 30), Texts());
+}
+
+/// How many system calls there are; columns begin with a capital.
+std::uint64_t cost_of(std::string_view operation, std::string_view process) {
+  std::uint64_t all = 0;
+  for (const CounterRow& row : expected_of(operation)) {
+    for (const auto& [name, figure] : row.figures) {
+      const bool is_call = std::islower(static_cast<unsigned char>(name.front())) != 0;
+      all += row.process == process && is_call ? figure : 0;
+    }
+  }
+  return all;
+}
+
+TEST(OperationCounts, of_a_hundred_tasks_are_at_most_those_of_fifty_times_two) {
+  for (const std::string_view process : {"caller", "worker"}) {
+    EXPECT_GT(cost_of("many_tasks", process), 0U);
+    EXPECT_LE(cost_of("many_tasks", process), 50 * cost_of("two_tasks", process)) << process;
+  }
+}
+
+TEST(OperationCounts, of_a_thousand_tasks_in_one_message_are_those_of_one_task) {
+  EXPECT_EQ(cost_of("one_batch", "caller"), cost_of("one_task", "caller"));
+  constexpr std::uint64_t to_grow = 2;  // brk(2), for results of its own size
+  EXPECT_LE(cost_of("one_batch", "worker"), cost_of("one_task", "worker") + to_grow);
 }
 
 std::string why_not_counted(std::vector<std::string> command) {
