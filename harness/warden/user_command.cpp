@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds time_max{600};
 /// A command that is told to end may clean up for so long.
 constexpr std::chrono::seconds goodbye{5};
-constexpr std::chrono::milliseconds look_every{20};
+constexpr std::chrono::milliseconds between_looks{20};
 
 /// A file without a name, for what a command says: no folder of the program's is touched.
 class Log {
@@ -89,7 +89,7 @@ class Log {
 bool ends_by(int process, Clock::time_point end, const std::function<int()>& interrupted_by) {
   pollfd item{.fd = process, .events = POLLIN, .revents = 0};
   while (Clock::now() < end && interrupted_by() == 0) {
-    if (::poll(&item, 1, static_cast<int>(look_every.count())) > 0) {
+    if (::poll(&item, 1, static_cast<int>(between_looks.count())) > 0) {
       return true;
     }
   }
