@@ -1,5 +1,6 @@
 // profile: where the time of a benchmark, or of any program, goes.
 #include <cxxabi.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -168,7 +169,10 @@ Exit profile(const ProfileOptions& options) {
     return Exit::unusable;
   }
   if (*how != 0) {
-    std::cerr << "lastref perf: the program did not end well (status " << *how << ")\n";
+    std::cerr << "lastref perf: the program "
+              << (WIFEXITED(*how) ? fmt::format("ended with {}", WEXITSTATUS(*how))
+                                  : fmt::format("was killed by signal {}", WTERMSIG(*how)))
+              << '\n';
     return Exit::unusable;
   }
   return exit;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -18,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/profile/start.hpp"
 #include "harness/kernel/patience.hpp"
 #include "harness/warden/peek.hpp"
 
@@ -114,20 +114,7 @@ void print(int process, const Seen& seen) {
 }  // namespace
 
 Result<int> profile_by_looks(const std::vector<std::string>& command) {
-  const int child = ::fork();
-  if (child < 0) {
-    return failure(std::errc{errno}, "fork");
-  }
-  if (child == 0) {
-    ::dup2(STDERR_FILENO, STDOUT_FILENO);
-    std::vector<char*> words;
-    std::ranges::transform(command, std::back_inserter(words), [](const std::string& word) {
-      return const_cast<char*>(word.c_str());
-    });
-    words.push_back(nullptr);
-    ::execvp(words.front(), words.data());
-    ::_exit(127);
-  }
+  LASTREF_TRY(child, start_program(command));
   std::map<int, Seen> all;
   int how = 0;
   while (::waitpid(child, &how, WNOHANG) == 0) {

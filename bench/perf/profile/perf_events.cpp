@@ -21,6 +21,8 @@
 #include <optional>
 #include <span>
 
+#include "bench/perf/profile/start.hpp"
+
 namespace lastref::perf {
 namespace {
 
@@ -229,25 +231,6 @@ class Ring {
   perf_event_mmap_page* page_ = nullptr;
 };
 
-/// Becomes the command when nobody can write into the pipe any more.
-int start(const std::vector<std::string>& command, const std::array<int, 2>& go) {
-  const int child = ::fork();
-  if (child != 0) {
-    return child;
-  }
-  ::close(go[1]);
-  char byte = 0;
-  static_cast<void>(!::read(go[0], &byte, 1));
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  std::vector<char*> words;
-  std::ranges::transform(command, std::back_inserter(words), [](const std::string& word) {
-    return const_cast<char*>(word.c_str());
-  });
-  words.push_back(nullptr);
-  ::execvp(words.front(), words.data());
-  ::_exit(127);
-}
-
 }  // namespace
 
 Result<int> run_under_perf_events(const std::vector<std::string>& command,
@@ -257,7 +240,13 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
   if (::pipe2(go.data(), O_CLOEXEC) != 0) {
     return failure(std::errc{errno}, "a pipe");
   }
-  const int child = start(command, go);
+  Result<int> started = start_program(command, go);
+  ::close(go[0]);
+  if (!started) {
+    ::close(go[1]);
+    return started;
+  }
+  const int child = *started;
   const perf_event_attr attributes = what_is_told(frequency);
   std::vector<std::unique_ptr<Ring>> rings;
   std::vector<pollfd> items;
@@ -270,7 +259,6 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
       rings.push_back(std::move(opened));
     }
   }
-  ::close(go[0]);
   if (!status) {
     ::kill(child, SIGKILL);
   }

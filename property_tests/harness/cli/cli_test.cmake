@@ -58,7 +58,7 @@ if(EXISTS ${beside}/lastref_perf)
   answers(2 "diary" perf growth --json diary)
   answers(2 "profile takes --bench and a name, or -- and a command" perf profile)
   answers(0 "true:\n.*true \\([0-9]+\\)" perf profile -- true)
-  answers(2 "did not end well" perf profile -- false)
+  answers(2 "the program ended with 1" perf profile -- false)
 
   # Files: what is slower, the same, and what cannot be told; and how it is asked again.
   foreach(side a b few)

@@ -1,0 +1,35 @@
+#include "bench/perf/profile/start.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+namespace lastref::perf {
+
+Result<int> start_program(const std::vector<std::string>& command,
+                          const std::optional<std::array<int, 2>>& go) {
+  std::vector<char*> words;
+  std::ranges::transform(command, std::back_inserter(words), [](const std::string& word) {
+    return const_cast<char*>(word.c_str());
+  });
+  words.push_back(nullptr);
+  const int child = ::fork();
+  if (child < 0) {
+    return failure(std::errc{errno}, "fork");
+  }
+  if (child > 0) {
+    return child;
+  }
+  if (go) {
+    ::close((*go)[1]);
+    char byte = 0;
+    static_cast<void>(!::read((*go)[0], &byte, 1));
+  }
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  ::execvp(words.front(), words.data());
+  ::_exit(127);
+}
+
+}  // namespace lastref::perf
