@@ -10,6 +10,7 @@
 #include "bench/perf/html.hpp"
 #include "bench/perf/page_style.hpp"
 #include "bench/perf/plot.hpp"
+#include "bench/perf/statistics.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -71,7 +72,7 @@ double load_between(const Series& series, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     loads.push_back(series.points[i].load);
   }
-  return median_of_values(loads);
+  return median_of(loads);
 }
 
 std::string changes_of(const Series& series) {

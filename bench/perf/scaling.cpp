@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/perf/statistics.hpp"
+
 namespace lastref::perf {
 namespace {
 
@@ -46,12 +48,6 @@ std::optional<Sized> sized(std::string name) {
   return Sized{.name = name.substr(0, slash),
                .unit = std::string(argument.substr(0, colon == std::string_view::npos ? 0 : colon)),
                .size = static_cast<double>(size)};
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace

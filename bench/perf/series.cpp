@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "bench/perf/statistics.hpp"
+
 namespace lastref::perf {
 namespace {
 
@@ -50,14 +52,14 @@ void gather(GatheredSeries& series, const Record& record, const MeasuredBenchmar
 
 Point point_of(const Gathered& gathered) {
   Point point{.commit = gathered.commit,
-              .seconds = median_of_values(gathered.seconds),
+              .seconds = median_of(gathered.seconds),
               .within = interval_of_median(gathered.seconds),
               .repetitions = gathered.seconds.size(),
               .counters = {},
               .load = gathered.load};
   for (const auto& [name, values] : gathered.counters) {
     if (!values.empty()) {
-      point.counters[name] = median_of_values(values);
+      point.counters[name] = median_of(values);
     }
   }
   return point;
@@ -89,15 +91,6 @@ Series series_of(const std::string& benchmark,
 }
 
 }  // namespace
-
-double median_of_values(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) {
-    return *middle;
-  }
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 Within<double> interval_of_median(std::vector<double> values) {
   std::ranges::sort(values);

@@ -42,9 +42,6 @@ struct Line {
 inline constexpr double sureness_of_interval = 0.95;
 Within<double> interval_of_median(std::vector<double> values);
 
-/// The mean of the middle two, if the count is even; there is at least one.
-double median_of_values(std::vector<double> values);
-
 /// Series of those benchmarks whose name matches the pattern of a shell. By position where git
 /// knows that of all commits, else by the time at which they were made.
 std::vector<Line> lines_of(std::span<const Record> records,

@@ -9,6 +9,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "bench/perf/statistics.hpp"
+
 namespace lastref::perf {
 namespace {
 
@@ -36,7 +38,7 @@ RC_GTEST_PROP(IntervalOfMedian, holds_the_middle_and_lies_within_the_values, ())
   const auto values = *rc::gen::nonEmpty<std::vector<std::int16_t>>();
   const std::vector<double> numbers(values.begin(), values.end());
   const Within<double> within = interval_of_median(numbers);
-  const double median = median_of_values(numbers);
+  const double median = median_of(numbers);
   RC_ASSERT(within.least <= median);
   RC_ASSERT(median <= within.most);
   RC_ASSERT(std::ranges::find(numbers, within.least) != numbers.end());
