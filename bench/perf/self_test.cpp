@@ -38,7 +38,7 @@ struct Size {
 constexpr Size whole = {.equals = 200,
                         .tenths = 100,
                         .hundredths = 50,
-                        .seconds = 570,
+                        .seconds = 1000,
                         .pairs_to_listen = 16,
                         .pairs_to_calibrate = 30};
 constexpr Size quick = {.equals = 40,

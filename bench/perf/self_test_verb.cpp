@@ -53,7 +53,7 @@ void add_self_test(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = app.add_subcommand("self-test",
                                       "How often compare is wrong here: a program against itself, "
                                       "and against one that is slowed by "
-                                      "3 % and by 10 % at a random place. 10 minutes. Exit code: 1 "
+                                      "3 % and by 10 % at a random place. 15 minutes. Exit code: 1 "
                                       "a false alarm, or too little was "
                                       "found, 3 this machine is too loud to tell, else 0");
   const auto words = std::make_shared<SelfTestWords>();
