@@ -14,8 +14,8 @@ std::vector<std::string> arguments_of(const BenchOptions& options) {
     // The smaller sizes go the same way.
     arguments.emplace_back(
         "--benchmark_filter=-/1000000000/|/100000000/|bytes:(4096|1048576)/|dead_process/200000|"
-        "scaling/");
-    arguments.emplace_back("--benchmark_min_time=0.005");
+        "scaling/|on_one_processor/(one|a_|start)");
+    arguments.emplace_back("--benchmark_min_time=0.003");
   }
   if (!options.filter.empty()) {
     arguments.push_back("--benchmark_filter=" + options.filter);
