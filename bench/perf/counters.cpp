@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/measured_process.hpp"
 #include "bench/perf/operation_counts.hpp"
 #include "bench/perf/verbs.hpp"
 #include "bench/shm_folder.hpp"
@@ -61,12 +62,11 @@ struct Counted {
 };
 
 std::string counted_program() {
-  const std::filesystem::path path =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lastref_counted";
-  if (!std::filesystem::exists(path)) {
-    throw std::runtime_error(path.string() + " is not built");
+  const auto program = program_beside_us("lastref_counted");
+  if (!program) {
+    throw std::runtime_error(program.error());
   }
-  return path;
+  return *program;
 }
 
 Counted count_all(const Options& options) {

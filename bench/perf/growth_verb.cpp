@@ -1,14 +1,12 @@
 // growth: exponents of how times grow with sizes, of our benchmarks or of anybody's.
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "bench/perf/measured_process.hpp"
 #include "bench/perf/scaling.hpp"
 #include "bench/perf/verbs.hpp"
 #include "harness/program/program.hpp"
@@ -45,26 +43,26 @@ void print(const Scaling& scaling) {
   }
 }
 
-/// Our own benchmarks of this kind, into a file.
-Result<std::string> measure(double seconds) {
-  const auto self = std::filesystem::read_symlink("/proc/self/exe");
-  const auto folder = std::filesystem::temp_directory_path() / "lastref-growth-XXXXXX";
-  std::string path = folder.string();
-  if (::mkdtemp(path.data()) == nullptr) {
-    return failure(std::errc{errno}, path);
+/// Our own benchmarks of this kind, which say how far they are.
+tl::expected<BenchmarkRun, std::string> measure(double seconds) {
+  const auto program = program_beside_us("lastref_bench");
+  if (!program) {
+    return tl::unexpected<std::string>(program.error());
   }
-  const std::string file = path + "/run.json";
-  LASTREF_TRY(code,
-              harness::run_program(self.parent_path() / "lastref_bench",
-                                   {"--benchmark_filter=^scaling/",
-                                    fmt::format("--benchmark_min_time={}", seconds),
-                                    "--benchmark_out=" + file,
-                                    "--benchmark_out_format=json"}));
-  if (code != 0) {
-    std::filesystem::remove_all(path);
-    return failure(std::errc::operation_canceled, "lastref_bench");
+  const ScratchFolder scratch;
+  const std::string file = scratch.path() / "run.json";
+  const auto code = harness::run_program(*program,
+                                         {"--benchmark_filter=^scaling/",
+                                          fmt::format("--benchmark_min_time={}", seconds),
+                                          "--benchmark_out=" + file,
+                                          "--benchmark_out_format=json"});
+  if (!code) {
+    return tl::unexpected<std::string>(describe(code.error()));
   }
-  return file;
+  if (*code != 0) {
+    return tl::unexpected<std::string>("lastref_bench did not end well");
+  }
+  return read_run(file).map_error([](const UnreadableRun& why) { return describe(why); });
 }
 
 Exit tell(const BenchmarkRun& run, double limit) {
@@ -85,21 +83,12 @@ Exit tell(const BenchmarkRun& run, double limit) {
 }
 
 Exit growth(const GrowthOptions& options) {
-  std::string file = options.json;
-  if (file.empty()) {
-    const Result<std::string> measured = measure(options.seconds);
-    if (!measured) {
-      std::cerr << "lastref perf: " << describe(measured.error()) << '\n';
-      return Exit::unusable;
-    }
-    file = *measured;
-  }
-  const auto run = read_run(file);
-  if (options.json.empty()) {
-    std::filesystem::remove_all(std::filesystem::path(file).parent_path());
-  }
+  const auto run =
+      options.json.empty()
+          ? measure(options.seconds)
+          : read_run(options.json).map_error([](const auto& why) { return describe(why); });
   if (!run) {
-    std::cerr << "lastref perf: " << describe(run.error()) << '\n';
+    std::cerr << "lastref perf: " << run.error() << '\n';
     return Exit::unusable;
   }
   return tell(*run, options.limit);

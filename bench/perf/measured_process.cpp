@@ -197,6 +197,16 @@ tl::expected<std::string, FailedProcess> output_of(ProcessOptions options) {
   return std::string{std::istreambuf_iterator<char>(file), {}};
 }
 
+tl::expected<std::filesystem::path, std::string> program_beside_us(const std::string& name) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::filesystem::path program = self.parent_path() / name;
+  if (error || !std::filesystem::exists(program, error)) {
+    return tl::unexpected<std::string>(name + " is not built; it belongs beside this program");
+  }
+  return program;
+}
+
 ScratchFolder::ScratchFolder() {
   std::string name = std::filesystem::temp_directory_path() / "lastref-perf-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {

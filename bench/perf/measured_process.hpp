@@ -50,6 +50,9 @@ tl::expected<ProcessTimes, FailedProcess> run_measured(const ProcessOptions& opt
 /// What the program says on standard output, if it ends well. The log takes what it says besides.
 tl::expected<std::string, FailedProcess> output_of(ProcessOptions options);
 
+/// A program that is built beside this one; or why there is none, for people.
+tl::expected<std::filesystem::path, std::string> program_beside_us(const std::string& name);
+
 /// A folder of its own among temporary files, which goes with all that is in it.
 class ScratchFolder {
  public:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <iterator>
@@ -15,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/measured_process.hpp"
 #include "bench/perf/profile/looks.hpp"
 #include "bench/perf/profile/perf_events.hpp"
 #include "bench/perf/profile/shares.hpp"
@@ -49,10 +49,6 @@ std::string readable(const std::string& function) {
     name = name.substr(0, longest) + "...";
   }
   return name;
-}
-
-double percent(double part, double whole) {
-  return whole > 0 ? 100 * part / whole : 0;
 }
 
 /// The largest of them, as parts of all ticks.
@@ -133,16 +129,20 @@ Exit profile_by_events(const std::vector<std::string>& command, Result<int>& how
   return Exit::clean;
 }
 
-std::vector<std::string> command_of(const ProfileOptions& options) {
+tl::expected<std::vector<std::string>, std::string> command_of(const ProfileOptions& options) {
   if (!options.command.empty()) {
     return options.command;
   }
-  const auto self = std::filesystem::read_symlink("/proc/self/exe");
-  return {"env",
-          "LASTREF_BENCH_WITHOUT_PEERS=1",  // Whose time is not asked for.
-          self.parent_path() / "lastref_bench",
-          "--benchmark_filter=^" + options.name + "(/real_time|/manual_time)?$",
-          fmt::format("--benchmark_min_time={}", options.seconds)};
+  const auto program = program_beside_us("lastref_bench");
+  if (!program) {
+    return tl::unexpected<std::string>(program.error());
+  }
+  return std::vector<std::string>{
+      "env",
+      "LASTREF_BENCH_WITHOUT_PEERS=1",  // Whose time is not asked for.
+      *program,
+      "--benchmark_filter=^" + options.name + "(/real_time|/manual_time)?$",
+      fmt::format("--benchmark_min_time={}", options.seconds)};
 }
 
 Exit profile(const ProfileOptions& options) {
@@ -150,7 +150,12 @@ Exit profile(const ProfileOptions& options) {
     std::cerr << "lastref perf: profile takes --bench and a name, or -- and a command\n";
     return Exit::unusable;
   }
-  const std::vector<std::string> command = command_of(options);
+  const auto found = command_of(options);
+  if (!found) {
+    std::cerr << "lastref perf: " << found.error() << '\n';
+    return Exit::unusable;
+  }
+  const std::vector<std::string>& command = *found;
   fmt::print("{}:\n", fmt::join(command, " "));
   std::fflush(stdout);
   Result<int> how = 0;

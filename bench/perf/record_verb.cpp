@@ -199,13 +199,11 @@ Exit record_program(const RecordOptions& options,
 
 /// The program beside us, of what is checked out.
 Exit record_here(const RecordOptions& options, Store& store) {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path program = folder / "lastref_bench";
+  const auto program = program_beside_us("lastref_bench");
   const auto checkout = own_checkout();
   const auto commit = checkout ? checked_out(*checkout, now()) : std::nullopt;
-  if (!fs::exists(program, error)) {
-    complain("lastref_bench is not built; it belongs beside this program");
+  if (!program) {
+    complain(program.error());
     return Exit::unusable;
   }
   if (!commit) {
@@ -213,12 +211,13 @@ Exit record_here(const RecordOptions& options, Store& store) {
     return Exit::unusable;
   }
   // Else what is measured is not what is checked out, and another commit is blamed for it.
-  if (!is_up_to_date(folder.parent_path())) {
+  const fs::path tree = program->parent_path().parent_path();
+  if (!is_up_to_date(tree)) {
     complain("lastref_bench is older than the sources; ./lastref perf record builds it first");
     return Exit::unusable;
   }
   say("recording " + short_name(*commit));
-  return record_program(options, store, *commit, program, folder.parent_path());
+  return record_program(options, store, *commit, *program, tree);
 }
 
 /// Every so many commits, counted back from the last one.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/perf/machine.hpp"
+#include "bench/perf/measured_process.hpp"
 #include "bench/perf/priority.hpp"
 #include "bench/perf/self_test.hpp"
 #include "bench/perf/verbs.hpp"
@@ -20,17 +21,16 @@ struct SelfTestWords {
 };
 
 harness::Exit test_and_say(const SelfTestWords& words) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto program = program_beside_us("lastref_bench");
+  if (!program) {
+    std::cerr << "lastref perf: " << program.error() << '\n';
+    return harness::Exit::unusable;
+  }
   SelfTestOptions options{
-      .program = self.parent_path() / "lastref_bench",
+      .program = *program,
       .seed = words.seed.value_or(new_seed()),
       .is_quick = words.is_quick,
       .tell = [](const std::string& line) { std::cerr << "lastref perf: " << line << std::endl; }};
-  if (error || !std::filesystem::exists(options.program, error)) {
-    std::cerr << "lastref perf: lastref_bench is not built; it belongs beside this program\n";
-    return harness::Exit::unusable;
-  }
   options.tell(fmt::format("--seed {}, on {}", options.seed, name_of(this_machine())));
   be_first_in_line();
   const auto report = self_test(options);

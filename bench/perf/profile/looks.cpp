@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/profile/shares.hpp"
 #include "bench/perf/profile/start.hpp"
 #include "harness/kernel/patience.hpp"
 #include "harness/warden/peek.hpp"
@@ -83,10 +84,6 @@ void look_at(int process, Seen& seen) {
   for (const int thread : warden::threads_of(process)) {
     look_at_thread(process, thread, seen);
   }
-}
-
-double percent(double part, double whole) {
-  return whole > 0 ? 100 * part / whole : 0;
 }
 
 void print(int process, const Seen& seen) {

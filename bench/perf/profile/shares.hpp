@@ -31,6 +31,11 @@ InKernel in_kernel(const std::vector<std::string_view>& names);
 /// Whether a function moves or clears memory, and does nothing else.
 bool is_copying(std::string_view function) noexcept;
 
+/// 0 of nothing.
+inline double percent(double part, double whole) noexcept {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
 struct ProcessShares {
   std::string name;
   int process = 0;
