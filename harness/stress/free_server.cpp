@@ -60,6 +60,16 @@ bool is_unborn_semaphore(std::string_view path) {
          path.find('_') == std::string_view::npos;
 }
 
+/// What ThreadSanitizer's runtime makes in $TMPDIR before main, and unlinks in the next call: who is
+/// killed between the two leaves it.
+bool is_of_thread_sanitizer([[maybe_unused]] std::string_view path) {
+#if defined(__SANITIZE_THREAD__)
+  return path.substr(path.rfind('/') + 1).starts_with("tsan.rodata.");
+#else
+  return false;
+#endif
+}
+
 class FreeRun {
  public:
   FreeRun(const FreeContext& context, const StressPlan& plan)
@@ -273,6 +283,7 @@ class FreeServer {
 std::vector<std::string> FreeServer::left_behind() const {
   std::vector<std::string> left = sandbox_.left();
   std::erase_if(left, is_unborn_semaphore);
+  std::erase_if(left, is_of_thread_sanitizer);
   return left;
 }
 
