@@ -13,18 +13,17 @@
 namespace lastref::perf {
 
 tl::expected<std::vector<std::string>, std::string> benchmarks_of(const BenchmarkOptions& options,
-                                                                  const std::string& filter) {
-  const auto said = output_of({.words = {options.program.string(),
-                                         "--benchmark_list_tests=true",
-                                         "--benchmark_filter=" + filter},
-                               .environment = options.environment});
+                                                                  const Globs& globs) {
+  const auto said = output_of(
+      {.words = {options.program.string(), "--benchmark_list_tests=true", "--benchmark_filter=all"},
+       .environment = options.environment});
   if (!said) {
     return tl::unexpected<std::string>(describe(said.error()));
   }
   std::vector<std::string> names;
   std::istringstream lines(*said);
   for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) {
+    if (!line.empty() && match(globs, line)) {
       names.push_back(line);
     }
   }

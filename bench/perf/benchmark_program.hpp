@@ -19,6 +19,7 @@
 
 #include <tl/expected.hpp>
 
+#include "bench/perf/globs.hpp"
 #include "bench/perf/google_benchmark.hpp"
 
 namespace lastref::perf {
@@ -32,15 +33,15 @@ struct BenchmarkOptions {
   std::filesystem::path scratch;  ///< a folder for what it says; for one process at a time
 };
 
-/// Names that match the regular expression, which is Google Benchmark's; or why there are none.
+/// Names of the program's benchmarks that match; or why it has none.
 tl::expected<std::vector<std::string>, std::string> benchmarks_of(const BenchmarkOptions& options,
-                                                                  const std::string& filter);
+                                                                  const Globs& globs);
 
 /// The one benchmark, in a new process; or why it could not be measured.
 tl::expected<MeasuredBenchmark, std::string> measure_benchmark(const BenchmarkOptions& options,
                                                                const std::string& name);
 
-/// A regular expression that nothing but the name matches.
+/// The regular expression, for Google Benchmark, that nothing but the name matches.
 std::string filter_for(const std::string& name);
 
 /// Whether the program reads this variable: its name is in the program's text. A program that does

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 struct BisectOptions {
   std::string good = {};
   std::string bad = {};
-  std::string bench = {};
+  std::string bench = {};  ///< a glob
   std::string compare = {};
   int asks = 3;
 };
@@ -170,11 +170,12 @@ void add_bisect(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = app.add_subcommand("bisect", "Which commit made a benchmark slower");
   verb->add_option("GOOD", options->good, "A commit that is not slow")->required();
   verb->add_option("BAD", options->bad, "A later one that is")->required();
-  verb->add_option("--bench", options->bench, "The benchmark, by a regular expression")->required();
+  verb->add_option("--bench", options->bench, "The benchmark, by a pattern as shells have it")
+      ->required();
   verb->add_option(
       "--compare",
       options->compare,
-      "What compares instead of lastref perf compare: it is given A B --bench REGEX, "
+      "What compares instead of lastref perf compare: it is given A B --bench GLOB, "
       "and exits with 0: not slower, 1: slower, 3: cannot tell, 125: cannot be measured");
   verb->add_option("--asks", options->asks, "Of one comparison, until it can be told")
       ->check(CLI::Range(1, 100))

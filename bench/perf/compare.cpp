@@ -7,7 +7,6 @@
 #include <functional>
 #include <iostream>
 #include <iterator>
-#include <regex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -109,7 +108,7 @@ class Comparer {
     const auto names_a = names_in(*run_a);
     const auto both = split(names_a, names_in(*run_b));
     if (both.empty()) {
-      return no("the files have no benchmark in common");
+      return none_in_common();
     }
     set_rows(both.size());
     std::vector<Judgement> judgements;
@@ -143,13 +142,16 @@ class Comparer {
 
   std::vector<std::string> names_in(const BenchmarkRun& run) const {
     std::vector<std::string> names;
-    const std::regex expression(options_.bench, std::regex::extended);
     for (const MeasuredBenchmark& benchmark : run.benchmarks) {
-      if (std::regex_search(benchmark.name, expression)) {
+      if (match(options_.benches, benchmark.name)) {
         names.push_back(benchmark.name);
       }
     }
     return names;
+  }
+
+  tl::unexpected<std::string> none_in_common() const {
+    return no("of those that A and B have in common, " + no_benchmark_matches(options_.benches));
   }
 
   static const MeasuredBenchmark& benchmark_in(const BenchmarkRun& run, const std::string& name) {
@@ -184,8 +186,8 @@ class Comparer {
     };
     const BenchmarkOptions of_a = of(a);
     const BenchmarkOptions of_b = of(b);
-    const auto names_a = benchmarks_of(of_a, options_.bench);
-    const auto names_b = names_a ? benchmarks_of(of_b, options_.bench) : names_a;
+    const auto names_a = benchmarks_of(of_a, options_.benches);
+    const auto names_b = names_a ? benchmarks_of(of_b, options_.benches) : names_a;
     if (!names_b) {
       return no(names_b.error());
     }
@@ -245,7 +247,7 @@ class Comparer {
   tl::expected<Comparison, NotCompared> run_units(const std::vector<Unit>& units,
                                                   const MeasureOnce& measure) {
     if (units.empty()) {
-      return no(fmt::format("A and B have no benchmark in common that matches {}", options_.bench));
+      return none_in_common();
     }
     set_rows(rows_in(units));
     if (looks_of(comparison_.rules).empty()) {

@@ -9,6 +9,7 @@
 
 #include <tl/expected.hpp>
 
+#include "bench/perf/globs.hpp"
 #include "bench/perf/paired_runs.hpp"
 #include "bench/perf/sides.hpp"
 #include "harness/report/report.hpp"
@@ -20,7 +21,7 @@ struct CompareOptions {
   std::string b;
   /// Run in folder A and in folder B, or with {} replaced by A and by B; empty: benchmarks.
   std::vector<std::string> command = {};
-  std::string bench = ".";  ///< a regular expression of benchmarks
+  Globs benches = {};
   Rules rules = {};
   double seconds_at_least = 0.005;         ///< of each process
   std::optional<double> budget = {};       ///< seconds, for all that is measured

@@ -161,13 +161,11 @@ std::string command_for(const Comparison& comparison, const CompareOptions& opti
   std::string command =
       fmt::format("lastref perf compare {} {}", for_shell(options.a), for_shell(options.b));
   if (options.command.empty()) {
-    std::string filter;
     for (const ComparedRow& row : comparison.rows) {
       if (needs_another_look(row)) {
-        filter += (filter.empty() ? "" : "|") + filter_for(row.name);
+        command += " --bench " + for_shell(glob_for(row.name));
       }
     }
-    command += " --bench " + for_shell(filter);
   }
   const CompareOptions usual;
   if (options.rules.tolerance != usual.rules.tolerance) {

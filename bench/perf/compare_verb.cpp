@@ -3,7 +3,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <regex>
 
 #include "bench/perf/compare.hpp"
 #include "bench/perf/verbs.hpp"
@@ -59,15 +58,6 @@ std::string check_chance(const std::string& word) {
              : word + " is not a chance from 1e-12 to 0.5";
 }
 
-std::string check_regex(const std::string& word) {
-  try {
-    static_cast<void>(std::regex(word, std::regex::extended));
-  } catch (const std::regex_error&) {
-    return word + " is not a regular expression";
-  }
-  return "";
-}
-
 }  // namespace
 
 void add_compare(CLI::App& app, Chosen& chosen) {
@@ -77,8 +67,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   verb->add_option("A", options->a, "What it was")->required();
   verb->add_option("B", options->b, "What it is")->required();
   verb->add_option("COMMAND", options->command, "What to run; after --");
-  verb->add_option("--bench", options->bench, "Benchmarks that match the expression; else all")
-      ->check(check_regex);
+  add_bench(*verb, options->benches);
   verb->add_option("--tolerance", *percent, "Percent that are as good as the same")
       ->check(check_percent)
       ->capture_default_str();

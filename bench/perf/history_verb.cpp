@@ -22,7 +22,7 @@ using harness::Exit;
 
 struct HistoryOptions {
   std::string database = {};
-  std::string pattern = "*";
+  Globs benches = {};
   std::string page = {};
   std::string exported = {};
   ChangePointOptions changes = {};
@@ -113,9 +113,9 @@ Exit history(const HistoryOptions& options) {
     complain(describe(records.error()));
     return Exit::unusable;
   }
-  const std::vector<Line> lines = lines_of(*records, options.pattern, options.changes);
+  const std::vector<Line> lines = lines_of(*records, options.benches, options.changes);
   if (lines.empty()) {
-    complain("no benchmark is recorded that matches " + options.pattern);
+    complain("of those that are recorded, " + no_benchmark_matches(options.benches));
     return Exit::unusable;
   }
   if (!options.page.empty()) {
@@ -146,7 +146,7 @@ void add_history(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<HistoryOptions>();
   CLI::App* verb = app.add_subcommand("history", "What was recorded, and where it changed");
   verb->add_option("--db", options->database, "The history; else build/perf/history.sqlite");
-  verb->add_option("--bench", options->pattern, "Benchmarks, by a pattern as shells have it");
+  add_bench(*verb, options->benches);
   verb->add_option("--html", options->page, "Writes a page with plots");
   verb->add_option("--export", options->exported, "Writes data.js of github-action-benchmark");
   verb->add_option("--p", options->changes.p, "Of series without a change, how many are marked")

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/benchmark_program.hpp"
 #include "bench/perf/built.hpp"
 #include "bench/perf/commits.hpp"
 #include "bench/perf/figures.hpp"
@@ -29,7 +30,7 @@ using harness::Exit;
 
 struct RecordOptions {
   std::string database = {};
-  std::string filter = "all";
+  Globs benches = {};
   int repetitions = 10;
   double seconds = 0.05;
   std::vector<std::string> files = {};
@@ -75,10 +76,14 @@ class Measuring {
   explicit Measuring(const RecordOptions& options) : options_(options) {}
 
   tl::expected<std::vector<MeasuredBenchmark>, std::string> run(const fs::path& program) const {
+    const auto filter = filter_of_those_that_match(program);
+    if (!filter) {
+      return tl::unexpected(filter.error());
+    }
     std::vector<MeasuredBenchmark> all;
     for (int round = 1; round <= options_.repetitions; ++round) {
       say(fmt::format("  round {} of {}", round, options_.repetitions));
-      auto measured = once(program);
+      auto measured = once(program, *filter);
       if (!measured) {
         return tl::unexpected(measured.error());
       }
@@ -95,12 +100,26 @@ class Measuring {
   }
 
  private:
-  tl::expected<std::vector<MeasuredBenchmark>, std::string> once(const fs::path& program) const {
+  /// For Google Benchmark, which has regular expressions alone.
+  tl::expected<std::string, std::string> filter_of_those_that_match(const fs::path& program) const {
+    const auto names = benchmarks_of({.program = program, .scratch = {}}, options_.benches);
+    if (!names || names->empty()) {
+      return tl::unexpected(names ? no_benchmark_matches(options_.benches) : names.error());
+    }
+    std::string filter;
+    for (const std::string& name : *names) {
+      filter += (filter.empty() ? "" : "|") + filter_for(name);
+    }
+    return filter;
+  }
+
+  tl::expected<std::vector<MeasuredBenchmark>, std::string> once(const fs::path& program,
+                                                                 const std::string& filter) const {
     const ScratchFolder scratch;
     const fs::path file = scratch.path() / "run.json";
     const auto done =
         run_measured({.words = {program.string(),
-                                "--benchmark_filter=" + options_.filter,
+                                "--benchmark_filter=" + filter,
                                 fmt::format("--benchmark_min_time={}", options_.seconds),
                                 "--benchmark_repetitions=1",
                                 "--benchmark_enable_random_interleaving=true",
@@ -114,9 +133,6 @@ class Measuring {
     auto read = read_run(file);
     if (!read) {
       return tl::unexpected(describe(read.error()));
-    }
-    if (read->benchmarks.empty()) {
-      return tl::unexpected<std::string>("no benchmark matches " + options_.filter);
     }
     return std::move(read->benchmarks);
   }
@@ -312,7 +328,7 @@ void add_record(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<RecordOptions>();
   CLI::App* verb = app.add_subcommand("record", "Measures, and keeps what was measured");
   verb->add_option("--db", options->database, "The history; else build/perf/history.sqlite");
-  verb->add_option("--filter", options->filter, "Benchmarks, by a regular expression; else all");
+  add_bench(*verb, options->benches);
   verb->add_option("--repetitions", options->repetitions, "Rounds, each a process of its own")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();

@@ -73,6 +73,7 @@ class SelfTest {
   explicit SelfTest(const SelfTestOptions& options)
       : options_(options), size_(options.is_quick ? quick : whole), chance_(options.seed) {
     report_.is_quick = options.is_quick;
+    size_.seconds = options.budget.value_or(size_.seconds);
     report_.equals_wanted = size_.equals;
     report_.tenths.slower = tenth;
     report_.hundredths.slower = hundredths;

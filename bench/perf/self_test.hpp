@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct SelfTestOptions {
   std::filesystem::path program;
   std::uint64_t seed = 0;
   bool is_quick = false;
+  std::optional<double> budget = {};  ///< seconds in all; else a quarter of an hour, or a minute
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 

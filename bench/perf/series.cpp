@@ -1,7 +1,5 @@
 #include "bench/perf/series.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -114,7 +112,7 @@ Within<double> interval_of_median(std::vector<double> values) {
 }
 
 std::vector<Line> lines_of(std::span<const Record> records,
-                           const std::string& pattern,
+                           const Globs& globs,
                            const ChangePointOptions& options) {
   std::map<Key, GatheredLine> gathered;
   for (const Record& record : records) {
@@ -126,7 +124,7 @@ std::vector<Line> lines_of(std::span<const Record> records,
                 .flags = record.flags,
                 .series = {}};
     for (const MeasuredBenchmark& benchmark : record.benchmarks) {
-      if (::fnmatch(pattern.c_str(), benchmark.name.c_str(), 0) == 0) {
+      if (match(globs, benchmark.name)) {
         gather(all.by_benchmark[benchmark.name], record, benchmark);
       }
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/perf/change_points.hpp"
+#include "bench/perf/globs.hpp"
 #include "bench/perf/record.hpp"
 
 namespace lastref::perf {
@@ -42,10 +43,10 @@ struct Line {
 inline constexpr double sureness_of_interval = 0.95;
 Within<double> interval_of_median(std::vector<double> values);
 
-/// Series of those benchmarks whose name matches the pattern of a shell. By position where git
+/// Series of the benchmarks that match. By position where git
 /// knows that of all commits, else by the time at which they were made.
 std::vector<Line> lines_of(std::span<const Record> records,
-                           const std::string& pattern,
+                           const Globs& globs,
                            const ChangePointOptions& options);
 
 }  // namespace lastref::perf

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/perf/globs.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::perf {
@@ -25,6 +26,9 @@ void add_machine(CLI::App& app, Chosen& chosen);
 void add_profile(CLI::App& app, Chosen& chosen);
 void add_record(CLI::App& app, Chosen& chosen);
 void add_self_test(CLI::App& app, Chosen& chosen);
+
+/// --bench GLOB, as often as one likes.
+void add_bench(CLI::App& verb, Globs& globs);
 
 /// Where records go if nothing else is said.
 std::filesystem::path default_history();

@@ -94,7 +94,7 @@ TEST(BenchmarkProgram, a_filter_is_for_one_name) {
 TEST(BenchmarkProgram, one_that_is_not_there_is_said_to_be_so) {
   const ScratchFolder scratch;
   const BenchmarkOptions options{.program = "/no/such/bench", .scratch = scratch.path()};
-  EXPECT_FALSE(benchmarks_of(options, "."));
+  EXPECT_FALSE(benchmarks_of(options, {}));
   EXPECT_FALSE(measure_benchmark(options, "x"));
   EXPECT_FALSE(knows_variable("/no/such/bench", "HOME"));
 }
@@ -105,7 +105,7 @@ TEST(BenchmarkProgram, that_measures_nothing_is_told_from_one_that_fails) {
   const auto none = measure_benchmark(options, "x");
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error(), HasSubstr("cannot be read"));
-  EXPECT_TRUE(benchmarks_of(options, ".").value().empty());
+  EXPECT_TRUE(benchmarks_of(options, {}).value().empty());
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Record record_of(const std::string& commit,
 }
 
 std::vector<Line> lines_of(const std::vector<Record>& records) {
-  return lines_of(records, "*", {});
+  return lines_of(records, {}, {});
 }
 
 RC_GTEST_PROP(IntervalOfMedian, holds_the_middle_and_lies_within_the_values, ()) {
@@ -136,9 +136,9 @@ TEST(Lines, say_why_a_benchmark_has_no_point) {
 
 TEST(Lines, have_the_benchmarks_that_a_pattern_matches) {
   const std::vector<Record> records = {record_of("a", 1, {1})};
-  EXPECT_EQ(lines_of(records, "b*", {}).size(), 1U);
-  EXPECT_EQ(lines_of(records, "*real*", {}).size(), 1U);
-  EXPECT_TRUE(lines_of(records, "b", {}).empty());
+  EXPECT_EQ(lines_of(records, {"b*"}, {}).size(), 1U);
+  EXPECT_EQ(lines_of(records, {"x", "*real*"}, {}).size(), 1U);
+  EXPECT_TRUE(lines_of(records, {"b"}, {}).empty());
 }
 
 }  // namespace
