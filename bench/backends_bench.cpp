@@ -22,6 +22,7 @@
 #include <lastref/worker.hpp>
 
 #include "bench/comparison.hpp"
+#include "bench/nothing.hpp"
 #include "bench/other_process.hpp"
 #include "bench/processors.hpp"
 #include "bench/shm_folder.hpp"
@@ -39,6 +40,7 @@ using lastref::bench::Measure;
 using lastref::bench::on_one_processor;
 using lastref::bench::OtherProcess;
 using lastref::bench::Others;
+using lastref::bench::run_nothing;
 using lastref::bench::seconds;
 using lastref::bench::Tree;
 
@@ -58,7 +60,7 @@ Result<Value> say_and_wait(const lastref::TaskContext&, std::span<const Value> a
 const std::shared_ptr<const lastref::Functions>& functions() {
   static const std::shared_ptr<const lastref::Functions> all = [] {
     auto made = std::make_shared<lastref::Functions>();
-    made->add("nothing", [](const auto&, auto) { return Value(); });
+    lastref::bench::add_nothing(*made);
     made->add("say_and_wait", say_and_wait);
     return made;
   }();
@@ -86,12 +88,6 @@ Measure asks_joblib(const std::string& question) {
     const auto answer = joblib().ask(question);
     return answer ? std::optional(std::strtod(answer->c_str(), nullptr)) : std::nullopt;
   };
-}
-
-lastref::Outcome<lastref::List> run(Parallel& parallel, std::int64_t tasks) {
-  return parallel.run([&, left = tasks]() mutable -> std::optional<lastref::Task> {
-    return left-- > 0 ? std::optional(lastref::Task{"nothing"}) : std::nullopt;
-  });
 }
 
 /// What joblib calls them; loky beside our processes too.
@@ -122,7 +118,7 @@ void warm_calls(benchmark::State& state,
   Parallel parallel(
       tree.session(), functions(), {.n_jobs = two_jobs, .backend = kind, .batch_size = batch_size});
   for (int call = 0; call < 3; ++call) {  // The size of batches has been found after that.
-    static_cast<void>(run(parallel, 1000));
+    static_cast<void>(run_nothing(parallel, 1000));
   }
   const auto count = state.range(0);
   Others others = others_of(kind, what, std::to_string(count));
@@ -133,7 +129,7 @@ void warm_calls(benchmark::State& state,
   }
   const auto ours = [&]() -> std::optional<double> {
     bool has_results = false;
-    const double spent = seconds([&] { has_results = run(parallel, count).has_value(); });
+    const double spent = seconds([&] { has_results = run_nothing(parallel, count).has_value(); });
     return has_results ? std::optional(spent) : std::nullopt;
   };
   const double median = compare(state, ours, others);
@@ -163,7 +159,7 @@ void start_up(benchmark::State& state, BackendKind kind) {
   const auto ours = [&] {
     return seconds([&] {
       Parallel parallel(tree.session(), functions(), {.n_jobs = two_jobs, .backend = kind});
-      static_cast<void>(run(parallel, 2));
+      static_cast<void>(run_nothing(parallel, 2));
     });
   };
   state.counters["tasks/s"] = 2 / compare(state, ours, others_of(kind, "start"));

@@ -19,6 +19,7 @@
 #include <lastref/worker.hpp>
 
 #include "bench/cache_keepers.hpp"
+#include "bench/nothing.hpp"
 #include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 using lastref::Resource;
 using lastref::bench::OurCache;
+using lastref::bench::run_nothing;
 using lastref::bench::seconds;
 using lastref::bench::ShmFolder;
 using lastref::bench::Slots;
@@ -213,20 +215,11 @@ void reduce_bytes(benchmark::State& state) {
   });
 }
 
+/// Workers are this program as well, whose main has this function, too.
 std::shared_ptr<const lastref::Functions> nothing() {
-  static const std::shared_ptr<const lastref::Functions> all = [] {
-    auto made = std::make_shared<lastref::Functions>();
-    made->add("nothing", [](const auto&, auto) { return lastref::Value(); });
-    return made;
-  }();
-  return all;
-}
-
-bool run_tasks(lastref::Parallel& parallel, std::int64_t count) {
-  const auto outcome = parallel.run([left = count]() mutable -> std::optional<lastref::Task> {
-    return left-- > 0 ? std::optional(lastref::Task{"nothing"}) : std::nullopt;
-  });
-  return outcome.has_value();
+  auto functions = std::make_shared<lastref::Functions>();
+  lastref::bench::add_nothing(*functions);
+  return functions;
 }
 
 /// One call of so many tasks that do nothing, in two processes that are there.
@@ -237,10 +230,11 @@ void call_tasks(benchmark::State& state) {
     return;
   }
   lastref::Parallel parallel(tree.session(), nothing(), {.n_jobs = 2});
-  const bool is_warm = run_tasks(parallel, warm_up);
+  const bool is_warm = run_nothing(parallel, warm_up).has_value();
   measure_all(state, [&]() -> std::optional<double> {
     bool is_done = false;
-    const double spent = seconds([&] { is_done = is_warm && run_tasks(parallel, state.range(0)); });
+    const double spent =
+        seconds([&] { is_done = is_warm && run_nothing(parallel, state.range(0)).has_value(); });
     return is_done ? std::optional(spent) : std::nullopt;
   });
 }
@@ -258,7 +252,7 @@ void start_processes(benchmark::State& state) {
           tree.session(),
           nothing(),
           {.n_jobs = static_cast<unsigned>(state.range(0)), .batch_size = 1});
-      is_done = run_tasks(parallel, state.range(0));
+      is_done = run_nothing(parallel, state.range(0)).has_value();
     });
     return is_done ? std::optional(spent) : std::nullopt;
   });

@@ -10,11 +10,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "harness/instrument/every_call.hpp"
+#include "harness/instrument/os_around.hpp"
 
 namespace lastref::bench {
 
@@ -45,17 +44,15 @@ inline void spin_in_body(const Slowness& slow) noexcept {
   }
 }
 
-class SlowedOs final : public harness::EveryCall<SlowedOs> {
+class SlowedOs final : public harness::OsAround<SlowedOs> {
  public:
-  SlowedOs(os::Os& inner, const Slowness& slow) : inner_(inner), slow_(slow) {}
-  SlowedOs(const SlowedOs&) = delete;
-  SlowedOs& operator=(const SlowedOs&) = delete;
+  SlowedOs(os::Os& inner, const Slowness& slow) : OsAround(inner), slow_(slow) {}
   /// Says what was called, if somebody asks.
   ~SlowedOs() override;
 
   template <Call call, typename... Given>
   harness::AnswerOf<call> every(Given&&... given) noexcept {
-    auto answer = harness::CallOf<call>::make(inner_, std::forward<Given>(given)...);
+    auto answer = harness::CallOf<call>::make(inner(), std::forward<Given>(given)...);
     counts_[static_cast<std::size_t>(call)].fetch_add(1, std::memory_order_relaxed);
     if (call == slow_.place) {
       spin(slow_.turns);
@@ -63,18 +60,7 @@ class SlowedOs final : public harness::EveryCall<SlowedOs> {
     return answer;
   }
 
-  std::uint64_t process_token() noexcept override { return inner_.process_token(); }
-  std::unique_ptr<os::Monitor> make_monitor() noexcept override { return inner_.make_monitor(); }
-  std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override {
-    return inner_.at_exit(std::move(action));
-  }
-  os::ProcessObjects& objects() noexcept override { return inner_.objects(); }
-  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
-    inner_.keep_to_itself(fds, variable);
-  }
-
  private:
-  os::Os& inner_;
   const Slowness& slow_;
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(harness::last_row()) + 1>
       counts_ = {};

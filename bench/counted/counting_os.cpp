@@ -6,8 +6,8 @@
 
 namespace lastref::bench {
 
-CountingOs::CountingOs(os::KernelOptions options) : inner_(std::move(options)) {
-  const std::string plant = inner_.environment("LASTREF_COUNTED_PLANT").value_or("");
+CountingOs::CountingOs(os::KernelOptions options) : OsAround(kernel_), kernel_(std::move(options)) {
+  const std::string plant = kernel_.environment("LASTREF_COUNTED_PLANT").value_or("");
   plant_ = plant == "extra_call"      ? Plant::extra_call
            : plant == "extra_copy"    ? Plant::extra_copy
            : plant == "extra_message" ? Plant::extra_message

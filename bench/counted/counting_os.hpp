@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +19,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "bench/counted/mark.hpp"
-#include "harness/instrument/every_call.hpp"
+#include "harness/instrument/os_around.hpp"
 
 namespace lastref::bench {
 
@@ -32,14 +31,14 @@ enum class Plant : std::uint8_t {
   extra_message,  ///< the tracker is told twice
 };
 
-class CountingOs final : public harness::EveryCall<CountingOs> {
+class CountingOs final : public harness::OsAround<CountingOs> {
  public:
   explicit CountingOs(os::KernelOptions options);
 
   template <Call call, typename... Given>
   harness::AnswerOf<call> every(Given&&... given) noexcept {
     count();
-    return harness::CallOf<call>::make(inner_, std::forward<Given>(given)...);
+    return harness::CallOf<call>::make(inner(), std::forward<Given>(given)...);
   }
 
   unsigned processors() noexcept override {
@@ -64,16 +63,6 @@ class CountingOs final : public harness::EveryCall<CountingOs> {
   Status send(os::Fd socket, os::Bytes message, std::span<const os::Fd> fds) noexcept override;
   Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t offset) noexcept override;
 
-  std::uint64_t process_token() noexcept override { return inner_.process_token(); }
-  std::unique_ptr<os::Monitor> make_monitor() noexcept override { return inner_.make_monitor(); }
-  std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override {
-    return inner_.at_exit(std::move(action));
-  }
-  os::ProcessObjects& objects() noexcept override { return inner_.objects(); }
-  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
-    inner_.keep_to_itself(fds, variable);
-  }
-
  private:
   /// Far above all that there are. proc(5), /proc/sys/kernel/pid_max
   static constexpr os::Pid pid_base = 1'000'000'000;
@@ -81,7 +70,7 @@ class CountingOs final : public harness::EveryCall<CountingOs> {
 
   static void count() noexcept { own_counts.crossings.fetch_add(1, std::memory_order_relaxed); }
 
-  os::KernelOs inner_;
+  os::KernelOs kernel_;
   Plant plant_ = Plant::nothing;
   std::atomic<std::int64_t> time_{0};  ///< nanoseconds
   std::vector<std::byte> copy_;

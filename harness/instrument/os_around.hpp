@@ -1,0 +1,40 @@
+// OsAround: an Os around another one of the same process, whose calls are Self::every's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "harness/instrument/every_call.hpp"
+
+namespace lastref::harness {
+
+/// What has no row in calls.def is the inner one's.
+template <typename Self>
+class OsAround : public EveryCall<Self> {
+ public:
+  OsAround(const OsAround&) = delete;
+  OsAround& operator=(const OsAround&) = delete;
+
+  std::uint64_t process_token() noexcept override { return inner_.process_token(); }
+  std::unique_ptr<os::Monitor> make_monitor() noexcept override { return inner_.make_monitor(); }
+  std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override {
+    return inner_.at_exit(std::move(action));
+  }
+  os::ProcessObjects& objects() noexcept override { return inner_.objects(); }
+  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
+    inner_.keep_to_itself(fds, variable);
+  }
+
+ protected:
+  /// The inner one may be a member of Self that is not made yet.
+  explicit OsAround(os::Os& inner) noexcept : inner_(inner) {}
+  ~OsAround() override = default;
+
+  os::Os& inner() noexcept { return inner_; }
+
+ private:
+  os::Os& inner_;
+};
+
+}  // namespace lastref::harness
