@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "bench/perf/html.hpp"
 #include "bench/perf/page_style.hpp"
 #include "bench/perf/plot.hpp"
+#include "bench/perf/sparkline.hpp"
 #include "bench/perf/statistics.hpp"
 
 namespace lastref::perf {
@@ -110,14 +112,22 @@ std::string changes_of(const Series& series) {
   return text + "</tbody></table>\n";
 }
 
-/// Of each counter the last value, and the least and the most that there was.
+struct CounterOverCommits {
+  Within<double> within;
+  std::vector<std::optional<double>> values;  ///< one for each point
+};
+
+/// Of each counter the last value, the least and the most that there was, and how it went.
 std::string counters_of(const Series& series) {
-  std::map<std::string, Within<double>> all;
-  for (const Point& point : series.points) {
-    for (const auto& [name, value] : point.counters) {
-      const auto [known, is_new] = all.try_emplace(name, Within<double>{value, value});
-      known->second.least = std::min(known->second.least, value);
-      known->second.most = std::max(known->second.most, value);
+  std::map<std::string, CounterOverCommits> all;
+  for (std::size_t at = 0; at < series.points.size(); ++at) {
+    for (const auto& [name, value] : series.points[at].counters) {
+      CounterOverCommits first{.within = {.least = value, .most = value},
+                               .values = std::vector<std::optional<double>>(series.points.size())};
+      CounterOverCommits& counter = all.try_emplace(name, std::move(first)).first->second;
+      counter.within = {.least = std::min(counter.within.least, value),
+                        .most = std::max(counter.within.most, value)};
+      counter.values[at] = value;
     }
   }
   if (all.empty()) {
@@ -127,17 +137,16 @@ std::string counters_of(const Series& series) {
       "<table class=\"counters\"><caption>Counters; of a peer: how many times our time it takes"
       "</caption><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" class=\"number\">Last</th>"
       "<th scope=\"col\" class=\"number\">Least</th><th scope=\"col\" class=\"number\">Most</th>"
-      "</tr></thead><tbody>\n";
-  for (const auto& [name, within] : all) {
-    const auto& counters = series.points.back().counters;
-    const auto last = counters.find(name);
+      "<th scope=\"col\">Over the commits</th></tr></thead><tbody>\n";
+  for (const auto& [name, counter] : all) {
     text += fmt::format(
         "<tr><td class=\"name\">{}</td><td class=\"number\">{}</td>"
-        "<td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
+        "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
         html(name),
-        last == counters.end() ? "none" : figure(last->second),
-        figure(within.least),
-        figure(within.most));
+        counter.values.back() ? figure(*counter.values.back()) : "none",
+        figure(counter.within.least),
+        figure(counter.within.most),
+        sparkline_of(counter.values));
   }
   return text + "</tbody></table>\n";
 }

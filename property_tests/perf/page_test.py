@@ -69,7 +69,8 @@ def record(perf, folder, database):
                              'repetitions': 7, 'repetition_index': repetition, 'iterations': 1000,
                              'real_time': time, 'cpu_time': time, 'time_unit': 'ns'})
                 if name == 'with_peers':
-                    rows[-1].update({'lmdb': 4.5, 'pfio': 12, 'ops/s': 2.5e6})
+                    rows[-1].update({'lmdb': 4.5 if commit < STEP_AT else 6, 'pfio': 12,
+                                     'ops/s': 2.5e6})
         path = os.path.join(folder, 'run.json')
         with open(path, 'w', encoding='utf-8') as file:
             json.dump({'context': {'date': f'2024-05-{commit + 1:02}T10:00:00+00:00',
@@ -127,10 +128,20 @@ def check_text(browser):
     for part in (f'commit_{STEP_AT}', f'commit_{STEP_AT - 1}', '+2', '0.001'):
         check(part in change, f'{part} is not in the change point: {change}')
     counters = browser.value("[...document.querySelectorAll('article[data-name=with_peers] "
-                             ".counters tbody tr')].map((row) => row.innerText.split('\\t'))")
-    check(counters == [['lmdb', '4.500', '4.500', '4.500'], ['ops/s', '2.500 M', '2.500 M',
-                                                             '2.500 M'],
+                             ".counters tbody tr')].map((row) => [...row.cells].slice(0, 4)"
+                             ".map((cell) => cell.innerText))")
+    check(counters == [['lmdb', '6.000', '4.500', '6.000'],
+                       ['ops/s', '2.500 M', '2.500 M', '2.500 M'],
                        ['pfio', '12.00', '12.00', '12.00']], f'counters are {counters}')
+    lines = browser.value("[...document.querySelectorAll('article[data-name=with_peers] .counters "
+                          "tbody tr')].map((row) => [...row.querySelector('.spark polyline')"
+                          ".points].map((point) => [point.x, point.y]))")
+    check([len(line) for line in lines] == 3 * [COMMITS], f'lines of counters are {lines}')
+    check(all(line == sorted(line) for line in lines), f'lines of counters go back: {lines}')
+    heights = [sorted({y for _, y in line}, reverse=True) for line in lines]
+    check([len(each) for each in heights] == [2, 1, 1], f'heights of counters are {heights}')
+    check([y for _, y in lines[0]] == STEP_AT * heights[0][:1] + STEP_AT * heights[0][1:],
+          f'the line of lmdb is {lines[0]}')
     machine = browser.value("document.querySelector('h2 + p').textContent")
     check(machine.startswith('host a<b>, 4 cores,'), f'the machine is {machine}')
 
@@ -174,6 +185,8 @@ PLANTED = [
     ('</h1>', '</h1><img src="other.png">'),
     ('max-width: 1010px', 'min-width: 1010px'),
     ('4.500', '4.400'),
+    ('class="spark"', 'class="plot"'),
+    ('points="3.0,15.0', 'points="3.0,14.0'),
 ]
 
 
