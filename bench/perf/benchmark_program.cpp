@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "bench/perf/measured_process.hpp"
-
 namespace lastref::perf {
 
 tl::expected<std::vector<std::string>, std::string> benchmarks_of(const BenchmarkOptions& options,
@@ -42,7 +40,8 @@ tl::expected<MeasuredBenchmark, std::string> measure_benchmark(const BenchmarkOp
                               "--benchmark_out=" + json.string(),
                               "--benchmark_out_format=json"},
                     .environment = options.environment,
-                    .log = options.scratch / "run.log"});
+                    .log = options.scratch / "run.log",
+                    .patience = options.patience});
   if (!times) {
     return tl::unexpected<std::string>(describe(times.error()));
   }

@@ -21,6 +21,7 @@
 
 #include "bench/perf/globs.hpp"
 #include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/measured_process.hpp"
 
 namespace lastref::perf {
 
@@ -31,6 +32,7 @@ struct BenchmarkOptions {
   double seconds_at_least = 0.005;  ///< of each process, by the clock that counts
   Environment environment = {};
   std::filesystem::path scratch;  ///< a folder for what it says; for one process at a time
+  std::chrono::seconds patience = usual_patience;  ///< with each process
 };
 
 /// Names of the program's benchmarks that match; or why it has none.

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "bench/perf/benchmark_program.hpp"
-#include "bench/perf/measured_process.hpp"
 #include "bench/perf/priority.hpp"
 
 namespace lastref::perf {
@@ -182,7 +181,8 @@ class Comparer {
                               .environment = know_both && !options_.with_peers
                                                  ? Environment{{without_peers, "1"}}
                                                  : Environment{},
-                              .scratch = scratch_.path()};
+                              .scratch = scratch_.path(),
+                              .patience = options_.patience};
     };
     const BenchmarkOptions of_a = of(a);
     const BenchmarkOptions of_b = of(b);
@@ -211,7 +211,9 @@ class Comparer {
       const std::string& word = side == Side::a ? options_.a : options_.b;
       ProcessOptions& process = processes[side == Side::a ? 0 : 1];
       (side == Side::a ? comparison_.a : comparison_.b) = word;
-      process = {.words = options_.command, .log = scratch_.path() / "command.log"};
+      process = {.words = options_.command,
+                 .log = scratch_.path() / "command.log",
+                 .patience = options_.patience};
       if (has_place) {
         std::ranges::for_each(process.words, [&](std::string& each) { fill_in(each, word); });
         continue;
@@ -228,6 +230,7 @@ class Comparer {
       }
       (side == Side::a ? comparison_.a : comparison_.b) = found->name;
       process.folder = found->folder;
+      in_use_.push_back(*std::move(found));
     }
     const std::vector<Unit> units = {{.name = "command", .rows = {"wall time", "processor time"}}};
     return run_units(units, [&](Side side, std::size_t) -> MaybeTimes {
@@ -305,6 +308,7 @@ class Comparer {
   CompareOptions options_;
   ScratchFolder scratch_;
   Comparison comparison_;
+  std::vector<FoundSide> in_use_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <tl/expected.hpp>
 
 #include "bench/perf/globs.hpp"
+#include "bench/perf/measured_process.hpp"
 #include "bench/perf/paired_runs.hpp"
 #include "bench/perf/sides.hpp"
 #include "harness/report/report.hpp"
@@ -23,9 +24,10 @@ struct CompareOptions {
   std::vector<std::string> command = {};
   Globs benches = {};
   Rules rules = {};
-  double seconds_at_least = 0.005;         ///< of each process
-  std::optional<double> budget = {};       ///< seconds, for all that is measured
-  std::optional<std::uint64_t> seed = {};  ///< one that nobody has had, if there is none
+  double seconds_at_least = 0.005;                 ///< of each process
+  std::optional<double> budget = {};               ///< seconds, for all that is measured
+  std::chrono::seconds patience = usual_patience;  ///< with each process
+  std::optional<std::uint64_t> seed = {};          ///< one that nobody has had, if there is none
   SideOptions sides = {};
   std::string json = {};  ///< a file
   bool with_peers = false;

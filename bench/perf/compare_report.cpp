@@ -180,6 +180,9 @@ std::string command_for(const Comparison& comparison, const CompareOptions& opti
   if (options.seconds_at_least != usual.seconds_at_least) {
     command += fmt::format(" --min-time {:g}", options.seconds_at_least);
   }
+  if (options.patience != usual.patience) {
+    command += fmt::format(" --patience {}", options.patience.count());
+  }
   if (options.with_peers) {
     command += " --with-peers";
   }

@@ -64,6 +64,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = app.add_subcommand("compare", about);
   const auto options = std::make_shared<CompareOptions>();
   const auto percent = std::make_shared<double>(options->rules.tolerance * 100);
+  const auto patience = std::make_shared<std::int64_t>(options->patience.count());
   verb->add_option("A", options->a, "What it was")->required();
   verb->add_option("B", options->b, "What it is")->required();
   verb->add_option("COMMAND", options->command, "What to run; after --");
@@ -79,6 +80,9 @@ void add_compare(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   verb->add_option("--budget", options->budget, "Seconds for all that is measured; builds besides")
       ->check(CLI::PositiveNumber);
+  verb->add_option("--patience", *patience, "Seconds until a process that does not end is killed")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   verb->add_option("--min-time", options->seconds_at_least, "Seconds of each process at least")
       ->check(CLI::Range(0.0001, 100.0))
       ->capture_default_str();
@@ -89,8 +93,9 @@ void add_compare(CLI::App& app, Chosen& chosen) {
       "--program", options->sides.program, "The benchmarks, below a folder or revision");
   verb->add_flag("--with-peers", options->with_peers, "Others are measured in between, too");
   verb->add_option("--json", options->json, "A file for all of it, with every time");
-  verb->callback([&chosen, options, percent] {
+  verb->callback([&chosen, options, percent, patience] {
     options->rules.tolerance = *percent / 100;
+    options->patience = std::chrono::seconds(*patience);
     chosen = [options] { return compare_and_say(*options); };
   });
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/figures.hpp"
 #include "bench/perf/measured_process.hpp"
 #include "bench/perf/scaling.hpp"
 #include "bench/perf/verbs.hpp"
@@ -22,13 +23,6 @@ struct GrowthOptions {
   double seconds = 0.05;
 };
 
-std::string time_of(double seconds) {
-  return seconds >= 1      ? fmt::format("{:.3g} s", seconds)
-         : seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3)
-         : seconds >= 1e-6 ? fmt::format("{:.3g} us", seconds * 1e6)
-                           : fmt::format("{:.3g} ns", seconds * 1e9);
-}
-
 void print(const Scaling& scaling) {
   fmt::print("{}: exponent {:.2f}, of the last step {:.2f}\n",
              scaling.name,
@@ -38,8 +32,8 @@ void print(const Scaling& scaling) {
     fmt::print("  {:>10.0f} {:<10} {:>10}   {:>10} each\n",
                each.size,
                scaling.unit,
-               time_of(each.seconds),
-               time_of(each.seconds / each.size));
+               time_figure(each.seconds),
+               time_figure(each.seconds / each.size));
   }
 }
 

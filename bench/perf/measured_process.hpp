@@ -12,14 +12,16 @@
 
 namespace lastref::perf {
 
+inline constexpr std::chrono::seconds usual_patience{600};
+
 /// What to run. Nothing of what it says is seen, but the end of it when it fails.
 struct ProcessOptions {
   std::vector<std::string> words;     ///< The first one is looked for on PATH, if it has no slash.
   std::filesystem::path folder = {};  ///< to run in; empty: ours
   /// Variables besides our own, whose value of the same name it does not see.
   std::vector<std::pair<std::string, std::string>> environment = {};
-  std::filesystem::path log = "/dev/null";  ///< where all that it says goes; begun anew
-  std::chrono::seconds patience{600};       ///< before it is killed
+  std::filesystem::path log = "/dev/null";         ///< where all that it says goes; begun anew
+  std::chrono::seconds patience = usual_patience;  ///< before it is killed
 };
 
 struct ProcessTimes {

@@ -8,7 +8,10 @@
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <ranges>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,13 +19,32 @@
 #include "bench/perf/measured_process.hpp"
 
 namespace lastref::perf {
-namespace {
 
 namespace fs = std::filesystem;
+
+/// Of a file, which is made if need be, until it goes. flock(2)
+class FileLock {
+ public:
+  explicit FileLock(const fs::path& path)
+      : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock() { ::close(fd_); }
+
+  bool take(int how) const { return ::flock(fd_, how) == 0; }
+
+ private:
+  int fd_;
+};
+
+namespace {
 
 constexpr std::chrono::seconds patience_for_git{120};
 constexpr std::chrono::seconds patience_for_builds{7200};
 constexpr std::size_t letters_of_a_commit = 12;
+constexpr std::size_t worktrees_kept = 8;
+constexpr const char* stamp_suffix = ".built";
+constexpr const char* log_suffix = ".log";
 
 tl::unexpected<std::string> no(std::string why) {
   return tl::unexpected<std::string>(std::move(why));
@@ -43,22 +65,6 @@ tl::expected<std::string, std::string> git_says(std::vector<std::string> words) 
   said->erase(std::min(said->find('\n'), said->size()));
   return *std::move(said);
 }
-
-/// Held while worktrees are made and built; others wait for it.
-class LockOnWorktrees {
- public:
-  explicit LockOnWorktrees(const fs::path& path)
-      : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
-  LockOnWorktrees(const LockOnWorktrees&) = delete;
-  LockOnWorktrees& operator=(const LockOnWorktrees&) = delete;
-  ~LockOnWorktrees() { ::close(fd_); }
-
-  bool take_if_free() const { return ::flock(fd_, LOCK_EX | LOCK_NB) == 0; }
-  bool take() const { return ::flock(fd_, LOCK_EX) == 0; }
-
- private:
-  int fd_;
-};
 
 tl::expected<FoundSide, std::string> find_revision(const std::string& word) {
   // A word that begins with a dash would be an option of git's.
@@ -92,6 +98,34 @@ tl::expected<void, std::string> make_worktree(const FoundSide& side) {
                               side.folder.string(),
                               side.folder.filename().string()});
   return made ? tl::expected<void, std::string>() : no("no worktree: " + made.error());
+}
+
+/// Of all that were built, the eldest without these that nobody uses and nobody has changed.
+/// Whoever begins to use one has the lock on all.
+void remove_what_is_old(const fs::path& beside) {
+  struct Built {
+    fs::file_time_type used;
+    fs::path stamp;
+  };
+  std::vector<Built> all;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(beside, error)) {
+    if (entry.path().extension() == stamp_suffix) {
+      all.push_back({.used = entry.last_write_time(error), .stamp = entry.path()});
+    }
+  }
+  std::ranges::sort(all, std::ranges::greater(), &Built::used);
+  for (const Built& built : all | std::views::drop(worktrees_kept)) {
+    const FileLock use(built.stamp);
+    const fs::path folder = fs::path(built.stamp).replace_extension();
+    const auto is_gone = [&] {
+      return !fs::exists(folder, error) || git_says({"worktree", "remove", folder.string()});
+    };
+    if (use.take(LOCK_EX | LOCK_NB) && is_gone()) {
+      fs::remove(fs::path(folder) += log_suffix, error);
+      fs::remove(built.stamp, error);
+    }
+  }
 }
 
 }  // namespace
@@ -140,7 +174,7 @@ tl::expected<FoundSide, std::string> find_side(const std::string& word,
   return find_revision(word);
 }
 
-tl::expected<void, std::string> build_side(const FoundSide& side,
+tl::expected<void, std::string> build_side(FoundSide& side,
                                            const SideOptions& options,
                                            const std::function<void(const std::string&)>& tell) {
   if (side.kind != SideKind::revision) {
@@ -148,17 +182,23 @@ tl::expected<void, std::string> build_side(const FoundSide& side,
   }
   const std::string build = options.build.empty() ? default_build() : options.build;
   const fs::path beside = side.folder.parent_path();
-  const fs::path stamp = beside / (side.folder.filename().string() + ".built");
-  const fs::path log = beside / (side.folder.filename().string() + ".log");
+  const fs::path stamp = fs::path(side.folder) += stamp_suffix;
+  const fs::path log = fs::path(side.folder) += log_suffix;
   std::error_code error;
   fs::create_directories(beside, error);
-  const LockOnWorktrees lock(beside / "lock");
-  if (!lock.take_if_free()) {
+  const FileLock lock(beside / "lock");
+  if (!lock.take(LOCK_EX | LOCK_NB)) {
     tell("waiting for another build in " + beside.string());
-    if (!lock.take()) {
+    if (!lock.take(LOCK_EX)) {
       return no("no lock on " + beside.string());
     }
   }
+  side.use = std::make_shared<const FileLock>(stamp);
+  if (!side.use->take(LOCK_SH)) {
+    return no("no lock on " + stamp.string());
+  }
+  fs::last_write_time(stamp, fs::file_time_type::clock::now(), error);
+  remove_what_is_old(beside);
   if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
     return {};
   }

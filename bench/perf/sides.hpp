@@ -3,18 +3,21 @@
 // A folder is a build, or a checkout with one; a file is a program if it may be executed, else
 // Google Benchmark's JSON; anything else is a revision of the git repository around the working
 // folder, which is built in a worktree of its own. Those lie in build/perf of the repository, named
-// by their commits, and stay there: what was built once is not built again. `git worktree remove`
-// removes one.
+// by their commits: what is there is not built again. The eight that were used last stay, with
+// those in use and those in which git finds changes of somebody's.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include <tl/expected.hpp>
 
 namespace lastref::perf {
+
+class FileLock;
 
 enum class SideKind : std::uint8_t { program, file, revision };
 
@@ -31,6 +34,7 @@ struct FoundSide {
   std::string name;                    ///< for people: of a revision, the short commit as well
   std::filesystem::path folder = {};   ///< of a build or a worktree
   std::filesystem::path program = {};  ///< the benchmarks; or the file
+  std::shared_ptr<const FileLock> use = {};  ///< Nobody removes the worktree meanwhile.
 };
 
 /// How this repository builds its benchmarks.
@@ -39,9 +43,9 @@ std::string default_build();
 /// Finds what there is, without building it: a revision has its folder, but it may be empty.
 tl::expected<FoundSide, std::string> find_side(const std::string& word, const SideOptions& options);
 
-/// Builds a revision, if that has not been done by the same command; `tell` is told what takes
-/// long. Others are left as they are.
-tl::expected<void, std::string> build_side(const FoundSide& side,
+/// Builds a revision, if that has not been done by the same command, and removes what nobody has
+/// used for long; `tell` is told what takes long. Others are left as they are.
+tl::expected<void, std::string> build_side(FoundSide& side,
                                            const SideOptions& options,
                                            const std::function<void(const std::string&)>& tell);
 

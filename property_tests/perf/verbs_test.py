@@ -107,6 +107,48 @@ def git(checkout, *words):
                           stderr=subprocess.DEVNULL, env={**os.environ, **quiet}).stdout
 
 
+def old_worktrees_go_and_others_stay():
+    """Of many revisions that were built: those in use, those with somebody's changes, the last."""
+    checkout = os.path.join(FOLDER, 'ours')
+    os.makedirs(checkout)
+    git(checkout, 'init', '--quiet')
+    for number in range(12):
+        git(checkout, 'commit', '--quiet', '--allow-empty', '-m', f'number {number}')
+    hashes = git(checkout, 'rev-list', '--reverse', 'HEAD').split()
+    trees = [os.path.join(checkout, 'build', 'perf', name[:12]) for name in hashes]
+    fifo = os.path.join(FOLDER, 'fifo')
+    os.mkfifo(fifo)
+
+    def trees_left(suffix=''):
+        return [number for number, tree in enumerate(trees) if os.path.exists(tree + suffix)]
+
+    def words(number, *command):
+        return ['compare', hashes[number], hashes[number + 1], '--build', 'true', '--', *command]
+
+    with subprocess.Popen([PERF, *words(0, 'sh', '-c', f'echo >{fifo}; read x <{fifo}')],
+                          cwd=checkout, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as user:
+        with open(fifo, encoding='utf-8') as is_running:
+            is_running.readline()
+        perf(*words(2, 'false'), cwd=checkout, code=3)
+        with open(os.path.join(trees[2], 'notes'), 'w', encoding='utf-8') as file:
+            file.write('of somebody')
+        shutil.rmtree(trees[3])
+        for number in range(4, 11):
+            perf(*words(number, 'false'), cwd=checkout, code=3)
+        user.kill()
+        user.wait()
+        with open(fifo, 'w', encoding='utf-8'):
+            pass  # Its command reads on.
+    left = trees_left()
+    check(left == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11], f'worktrees left are {left}')
+    perf(*words(10, 'false'), cwd=checkout, code=3)
+    left = trees_left()
+    check(left == [2, 4, 5, 6, 7, 8, 9, 10, 11], f'worktrees left are {left}')
+    stamps = trees_left('.built')
+    check(stamps == left, f'stamps left are {stamps}')
+
+
 def bisect_finds_the_commit():
     """In a checkout of somebody else's, whose commits say in a file how slow they are."""
     checkout = os.path.join(FOLDER, 'theirs')
@@ -160,7 +202,8 @@ def main():
         shutil.rmtree(FOLDER)
     os.makedirs(FOLDER)
     for test in (two_who_write_lose_nothing, a_kill_leaves_whole_records,
-                 files_that_are_none_are_named, bisect_finds_the_commit):
+                 files_that_are_none_are_named, old_worktrees_go_and_others_stay,
+                 bisect_finds_the_commit):
         test()
         print(f'verbs_test: {test.__name__}')
 

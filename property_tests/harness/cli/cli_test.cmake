@@ -104,6 +104,8 @@ if(EXISTS ${beside}/lastref_perf)
   answers(2 "--pairs-max 5 can tell nothing: for 2 rows .* it takes 18"
     perf compare 1 2 --pairs-max 5 -- sh -c "exit {}")
   answers(3 "[AB]: sh ended with exit code [12]" perf compare 1 2 -- sh -c "exit {}")
+  answers(3 "[AB]: sleep did not end within 1 s.*--patience 1 --seed"
+    perf compare 100 200 --patience 1 -- sleep {})
   answers(1 "wall time +slower, beyond 5 %.*again: .*perf compare 9 3000000 --seed 7 -- seq '{}'"
     perf compare 9 3000000 --seed 7 -- seq {})
   answers(2 "a.json is no folder to run a command in" perf compare a.json . -- true)
