@@ -45,24 +45,20 @@ Status check_end(const MapFileOptions& options) {
   return ok();
 }
 
-/// Makes the file long enough for what is to be mapped, and says which it is.
-Result<Identity> reach(os::Os& os, os::Fd fd, const MapFileOptions& options) {
-  const auto status = os.status(fd);
-  LASTREF_CHECK(status);
-  if (status->kind != os::FileKind::regular) {
+/// Makes the file long enough for what is to be mapped.
+Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options, const os::FileStatus& status) {
+  if (status.kind != os::FileKind::regular) {
     return wrong("only a regular file is mapped");
   }
-  const Identity identity{.device = status->device, .inode = status->inode};
   const std::uint64_t end = options.offset + options.size;
-  if (status->size >= end) {
-    return identity;
+  if (status.size >= end) {
+    return ok();
   }
   if (row_of(options.mode).kind != os::MapKind::shared) {
     return wrong("the file is too short");
   }
   const std::array last = {std::byte{0}};
-  LASTREF_CHECK(os::write_all_at(os, fd, last, end - 1));
-  return identity;
+  return os::write_all_at(os, fd, last, end - 1);
 }
 
 Result<os::UniqueFd> open_for(os::Os& os, const os::PathAt& where, MapMode mode) {
@@ -138,8 +134,14 @@ Result<MemoryRef> Memory::map_open(os::Os& os,
                                    os::Fd fd,
                                    std::string path,
                                    MapFileOptions options) {
+  LASTREF_TRY(status, os::about(path, os.status(fd)));
+  return map_open(os, fd, std::move(path), std::move(options), status);
+}
+
+Result<MemoryRef> Memory::map_open(
+    os::Os& os, os::Fd fd, std::string path, MapFileOptions options, const os::FileStatus& status) {
   LASTREF_CHECK(check_end(options));
-  LASTREF_TRY(identity, os::about(path, reach(os, fd, options)));
+  LASTREF_CHECK(os::about(path, reach(os, fd, options, status)));
   auto memory = make(Origin::file_map);
   if (options.size > 0) {
     const auto before = static_cast<std::size_t>(options.offset % os::map_alignment);
@@ -157,7 +159,7 @@ Result<MemoryRef> Memory::map_open(os::Os& os,
   memory->file_ = {.path = std::move(path),
                    .mode = options.mode,
                    .offset = options.offset,
-                   .identity = identity};
+                   .identity = Identity{.device = status.device, .inode = status.inode}};
   memory->when_unmapped_ = std::move(options.when_unmapped);
   return MemoryRef(std::move(memory));
 }

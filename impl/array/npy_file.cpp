@@ -24,20 +24,48 @@ bool is_only_f_contiguous(const Array& array) {
   return array.is_f_contiguous() && !array.is_c_contiguous();
 }
 
+/// As good as all headers are so long, with what stands before their text.
+constexpr std::size_t usual_header = 128;  // bytes
+
 /// What an array of the file's own needs to be sure of before it takes or maps memory.
-Status check_elements(os::Os& os, os::Fd fd, const NpyHeader& header) {
+Status check_elements(const os::FileStatus& status, const NpyHeader& header) {
   if (header.dtype.has_object()) {
     return failure(std::errc::not_supported, "elements that point into one Python");
   }
-  const auto status = os.status(fd);
-  LASTREF_CHECK(status);
-  if (status->kind != os::FileKind::regular) {
+  if (status.kind != os::FileKind::regular) {
     return malformed("not a regular file");
   }
-  if (status->size < header.data_offset || status->size - header.data_offset < header.nbytes) {
+  if (status.size < header.data_offset || status.size - header.data_offset < header.nbytes) {
     return malformed("the file is shorter than its header says");
   }
   return ok();
+}
+
+/// Begins with `first` bytes, at least npy_start_size(1): those behind the header are lost to who
+/// reads on.
+Result<NpyHeader> read_header(os::Os& os, os::Fd fd, std::size_t first) {
+  std::vector<std::byte> bytes(first);
+  LASTREF_TRY(count, os::read_until_full(os, fd, bytes));
+  bytes.resize(count);
+  const bool is_longer =
+      count > array::npy_magic.size() && bytes[array::npy_magic.size()] > std::byte{1};
+  if (count == array::npy_start_size(1) && is_longer) {
+    bytes.resize(array::npy_start_size(2));
+    LASTREF_TRY(more, os::read_until_full(os, fd, os::Buffer(bytes).subspan(count)));
+    bytes.resize(count + more);
+  }
+  LASTREF_TRY(start, array::parse_npy_start(bytes));
+  const std::size_t size = start.size + start.text_size;
+  // A stranger may claim more text than there is.
+  for (bool is_over = false; bytes.size() < size && !is_over;) {
+    const std::size_t before = bytes.size();
+    const std::size_t wanted = std::min(size - before, text_read_at_once);
+    bytes.resize(before + wanted);
+    LASTREF_TRY(more, os::read_until_full(os, fd, os::Buffer(bytes).subspan(before)));
+    bytes.resize(before + more);
+    is_over = more < wanted;
+  }
+  return parse_npy_header(os::Bytes(bytes).first(std::min(bytes.size(), size)));
 }
 
 Layout layout_of(const NpyHeader& header) {
@@ -71,32 +99,13 @@ Status write_npy(os::Os& os, os::Fd fd, const Array& array) {
 
 Result<NpyHeader> read_npy_header(os::Os& os, os::Fd fd) {
   // No more than is sure to belong to the header: first what all versions have, then the rest.
-  std::vector<std::byte> bytes(array::npy_start_size(1));
-  LASTREF_TRY(count, os::read_until_full(os, fd, bytes));
-  bytes.resize(count);
-  const bool is_longer =
-      count > array::npy_magic.size() && bytes[array::npy_magic.size()] > std::byte{1};
-  if (count == array::npy_start_size(1) && is_longer) {
-    bytes.resize(array::npy_start_size(2));
-    LASTREF_TRY(more, os::read_until_full(os, fd, os::Buffer(bytes).subspan(count)));
-    bytes.resize(count + more);
-  }
-  LASTREF_TRY(start, array::parse_npy_start(bytes));
-  // A stranger may claim more text than there is.
-  for (std::size_t left = start.text_size; left > 0;) {
-    const std::size_t before = bytes.size();
-    const std::size_t wanted = std::min(left, text_read_at_once);
-    bytes.resize(before + wanted);
-    LASTREF_TRY(size, os::read_until_full(os, fd, os::Buffer(bytes).subspan(before)));
-    bytes.resize(before + size);
-    left = size < wanted ? 0 : left - wanted;
-  }
-  return parse_npy_header(bytes);
+  return read_header(os, fd, array::npy_start_size(1));
 }
 
 Result<Array> read_npy(os::Os& os, os::Fd fd) {
   LASTREF_TRY(header, read_npy_header(os, fd));
-  LASTREF_CHECK(check_elements(os, fd, header));
+  LASTREF_TRY(status, os.status(fd));
+  LASTREF_CHECK(check_elements(status, header));
   LASTREF_TRY(memory, Memory::uninitialized(header.nbytes));
   LASTREF_TRY(size, os::read_until_full(os, fd, memory->bytes()));
   if (size != header.nbytes) {
@@ -114,8 +123,9 @@ Result<Array> map_npy(os::Os& os,
   }
   LASTREF_TRY(path, array::path_of(os, where));
   LASTREF_TRY(file, os::open_file(os, where, {.write = mode == MapMode::read_write}));
-  LASTREF_TRY(header, os::about(path, read_npy_header(os, file.get())));
-  LASTREF_CHECK(os::about(path, check_elements(os, file.get(), header)));
+  LASTREF_TRY(header, os::about(path, read_header(os, file.get(), usual_header)));
+  LASTREF_TRY(status, os::about(path, os.status(file.get())));
+  LASTREF_CHECK(os::about(path, check_elements(status, header)));
   LASTREF_TRY(memory,
               Memory::map_open(os,
                                file.get(),
@@ -123,7 +133,8 @@ Result<Array> map_npy(os::Os& os,
                                {.mode = mode,
                                 .offset = header.data_offset,
                                 .size = header.nbytes,
-                                .when_unmapped = std::move(when_unmapped)}));
+                                .when_unmapped = std::move(when_unmapped)},
+                               status));
   return Array::over(std::move(memory), layout_of(header));
 }
 

@@ -35,6 +35,7 @@ class Pieces {
       LASTREF_CHECK(flush());
       return write(bytes);
     }
+    waiting_.reserve(piece_size);  // Grown by doubling, it would be copied as often.
     waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
     return waiting_.size() < piece_size ? ok() : flush();
   }

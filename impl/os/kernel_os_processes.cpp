@@ -20,6 +20,7 @@
 #include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
+#include "impl/os/kernel_os_token.hpp"
 
 namespace lastref::os {
 namespace {
@@ -225,7 +226,16 @@ Result<std::unique_ptr<Thread>> KernelOs::start_thread(std::function<void()> bod
 }
 
 Pid KernelOs::thread_id() noexcept {
-  return ::gettid();
+  struct Known {
+    std::uint64_t process = 0;
+    Pid id = 0;
+  };
+  thread_local Known known;
+  // A fork copies what its thread knew.
+  if (const std::uint64_t process = token_of_process(); known.process != process) {
+    known = {.process = process, .id = ::gettid()};
+  }
+  return known.id;
 }
 
 unsigned KernelOs::processors() noexcept {

@@ -111,6 +111,13 @@ class Memory {
                                     std::string path,
                                     MapFileOptions options);
 
+  /// The same for who has just asked what the file is: `status` is not asked again.
+  static Result<MemoryRef> map_open(os::Os& os,
+                                    os::Fd fd,
+                                    std::string path,
+                                    MapFileOptions options,
+                                    const os::FileStatus& status);
+
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();

@@ -360,5 +360,17 @@ TEST_P(KernelOsEmbedded, a_copy_has_another_token_however_it_was_made_E8) {
   });
 }
 
+TEST_P(KernelOsEmbedded, the_thread_of_a_copy_has_a_number_of_its_own_E8) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    EXPECT_EQ(os.thread_id(), os.process_id());
+    for (const pretend::Fork fork : {pretend::Fork::plain, pretend::Fork::raw}) {
+      EXPECT_EQ(pretend::number_from_copy(
+                    fork, [&] { return std::uint64_t{os.thread_id() == os.process_id()}; }),
+                1U);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace lastref
