@@ -19,6 +19,19 @@ constexpr double right = 14;
 constexpr double bottom = 30;
 constexpr double letter = 7;  // no letter of ours is wider, at 12 pixels
 
+/// At most so many bytes of it, and no part of a letter.
+std::string cut(std::string text, std::size_t size) {
+  constexpr unsigned kind = 0xC0;
+  constexpr unsigned goes_on = 0x80;  // utf-8(7)
+  if (text.size() > size) {
+    while (size > 0 && (static_cast<unsigned char>(text[size]) & kind) == goes_on) {
+      --size;
+    }
+    text.resize(size);
+  }
+  return text;
+}
+
 class Plot {
  public:
   explicit Plot(const Series& series) : series_(series), top_(series.changes.empty() ? 32 : 44) {
@@ -117,7 +130,7 @@ class Plot {
     }
     std::vector<Within<double>> taken;
     for (const std::size_t index : wanted) {
-      const std::string name = short_commit(series_.points[index].commit.name).substr(0, 16);
+      const std::string name = cut(short_commit(series_.points[index].commit.name), 16);
       const double half = static_cast<double>(name.size()) * letter / 2 + 6;
       // At the edges a name moves inwards.
       const double x = std::clamp(x_of(index), half, width - half);

@@ -60,7 +60,7 @@ std::string sparkline_of(const std::vector<std::optional<double>>& values) {
     const double share = (*values[at] - scale.least) / (scale.most - scale.least);
     const double y = height - margin - (height - 2 * margin) * share;
     line += fmt::format("{}{:.1f},{:.1f}", line.empty() ? "" : " ", x, y);
-    last = fmt::format("<circle class=\"median\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>", x, y);
+    last = fmt::format("<circle class=\"newest\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>", x, y);
   }
   end_line();
   return text + last + "</svg>";

@@ -14,6 +14,7 @@ from browser import Browser
 STEP_AT = 12
 COMMITS = 24
 HOSTILE = '<img src=x onerror="window.hacked=1">&\'"</script><script>window.hacked=1</script>'
+LONG_NAME = 'commit_00' + 16 * 'ä'
 NAMES = sorted(['steady/1', 'becomes_slower/real_time', 'up_and_down', 'with_peers', HOSTILE])
 
 # Boxes of all texts of a plot, and the plot's own.
@@ -77,7 +78,8 @@ def record(perf, folder, database):
                                    'host_name': 'a<b>', 'num_cpus': 4, 'executable': './a_bench',
                                    'load_avg': [0.5, 0.5, 0.5]}, 'benchmarks': rows}, file)
         subprocess.run([perf, 'record', '--db', database, '--import', path, '--commit',
-                        f'commit_{commit:02}'], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+                        LONG_NAME if commit == 0 else f'commit_{commit:02}'], cwd=folder,
+                       check=True, stdout=subprocess.DEVNULL)
 
 
 def apart(one, other):
@@ -118,6 +120,9 @@ def check_text(browser):
     for name, svgs, points, _, spoken in plots:
         check((svgs, points) == (1, COMMITS), f'{name}: {svgs} plots of {points} points')
         check(name in spoken and '24 commits' in spoken, f'{name} is read as {spoken}')
+    commits = browser.value("[...document.querySelectorAll('.plot .commit')]"
+                            ".map((e) => e.textContent)")
+    check(LONG_NAME[:12] in commits and '\ufffd' not in ''.join(commits), f'commits: {commits}')
     check(labels['steady/1'] == [] and labels[HOSTILE] == [], f'labels are {labels}')
     check(len(labels['becomes_slower/real_time']) == 1
           and labels['becomes_slower/real_time'][0].startswith('▲ +2'), f'labels are {labels}')
