@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/benchmark_program.hpp"
 #include "bench/perf/measured_process.hpp"
 #include "bench/perf/profile/looks.hpp"
 #include "bench/perf/profile/perf_events.hpp"
@@ -100,6 +101,7 @@ void print(const std::vector<ProcessShares>& all) {
   std::ranges::copy_if(all, std::back_inserter(shown), [&](const ProcessShares& each) {
     return each.runs >= least_part * sum && each.ticks > 0;
   });
+  std::ranges::stable_sort(shown, std::ranges::greater(), &ProcessShares::runs);
   const std::size_t hidden = all.size() - std::min(shown.size(), processes_most);
   shown.resize(std::min(shown.size(), processes_most));
   for (const ProcessShares& each : shown) {
@@ -137,11 +139,23 @@ tl::expected<std::vector<std::string>, std::string> command_of(const ProfileOpti
   if (!program) {
     return tl::unexpected<std::string>(program.error());
   }
+  const auto names = benchmarks_of({.program = *program, .scratch = {}},
+                                   {glob_for(options.name),
+                                    glob_for(options.name) + "/real_time",
+                                    glob_for(options.name) + "/manual_time"});
+  if (!names || names->empty()) {
+    return tl::unexpected<std::string>(
+        names ? fmt::format("no benchmark is called {}; those of {} are listed by its option "
+                            "--benchmark_list_tests",
+                            options.name,
+                            program->string())
+              : names.error());
+  }
   return std::vector<std::string>{
       "env",
-      "LASTREF_BENCH_WITHOUT_PEERS=1",  // Whose time is not asked for.
+      fmt::format("{}=1", without_peers),  // Whose time is not asked for.
       *program,
-      "--benchmark_filter=^" + options.name + "(/real_time|/manual_time)?$",
+      "--benchmark_filter=" + filter_for(names->front()),
       fmt::format("--benchmark_min_time={}", options.seconds)};
 }
 

@@ -1,5 +1,7 @@
 #include "bench/perf/profile/shares.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace lastref::perf {
@@ -59,6 +61,18 @@ TEST(AccountTest, adds_up_turns_of_each_processor_by_their_times) {
   EXPECT_DOUBLE_EQ(all[0].waits, 0.020);
   EXPECT_DOUBLE_EQ(all[0].ready, 0.005);
   EXPECT_EQ(all[0].wake_ups, 1U);
+}
+
+TEST(AccountTest, a_thread_runs_until_it_ends_and_what_has_its_number_then_is_another_one) {
+  Account account{Symbols()};
+  account.take(Named{.process = 7, .thread = 7, .at = ms, .name = "a", .is_new_program = true});
+  account.take(Ended{.thread = 7, .at = 4 * ms});
+  account.take(Turn{.process = 7, .thread = 7, .at = 9 * ms, .comes = true});
+  const auto all = account.shares();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_DOUBLE_EQ(all[0].runs, 0.003);
+  EXPECT_DOUBLE_EQ(all[0].ready, 0);
+  EXPECT_DOUBLE_EQ(all[0].waits, 0);
 }
 
 TEST(AccountTest, a_child_has_the_name_and_the_files_of_its_parent) {
@@ -141,6 +155,28 @@ TEST(PerfEventsTest, sees_what_a_program_does) {
     EXPECT_EQ(all[0].spent[static_cast<std::size_t>(Spent::own)] / all[0].ticks, 0U);
     EXPECT_GT(all[0].calls.count("read"), 0U);
   }
+}
+
+/// What its parent was called is told on another processor, and earlier.
+TEST(PerfEventsTest, names_a_child_on_a_lower_processor_by_its_own_name) {
+  Account account(kernel_symbols());
+  const auto how = run_under_perf_events(
+      {"taskset",
+       "-c",
+       "1",
+       "sh",
+       "-c",
+       "taskset -c 0 dd if=/dev/zero of=/dev/null bs=1M count=300 status=none; true"},
+      4999,
+      [&](const PerfRecord& record) { account.take(record); });
+  if (!how) {
+    GTEST_SKIP() << describe(how.error());
+  }
+  if (*how != 0) {
+    GTEST_SKIP() << "processors 0 and 1 are not both ours";
+  }
+  const auto all = account.shares();
+  EXPECT_NE(std::ranges::find(all, "dd", &ProcessShares::name), all.end());
 }
 
 TEST(PerfEventsTest, tells_how_a_program_ends_that_cannot_be_run) {

@@ -75,13 +75,18 @@ Trailer trailer_of(std::span<const std::byte> body) {
   return trailer;
 }
 
-Tick tick_of(Fields fields, bool in_kernel) {
+struct TimedRecord {
+  std::uint64_t at = 0;  ///< ns
+  PerfRecord record;
+};
+
+TimedRecord tick_of(Fields fields, bool in_kernel) {
   Tick tick;
   tick.in_kernel = in_kernel;
   tick.address = fields.next<std::uint64_t>();
   tick.process = fields.next<int>();
-  static_cast<void>(fields.next<int>());            // thread
-  static_cast<void>(fields.next<std::uint64_t>());  // when
+  static_cast<void>(fields.next<int>());  // thread
+  const auto when = fields.next<std::uint64_t>();
   const auto count = std::min<std::uint64_t>(fields.next<std::uint64_t>(), fields.left() / 8);
   for (std::uint64_t at = 0; at < count; ++at) {
     const auto address = fields.next<std::uint64_t>();
@@ -89,7 +94,7 @@ Tick tick_of(Fields fields, bool in_kernel) {
       tick.callers.push_back(address);
     }
   }
-  return tick;
+  return {.at = when, .record = std::move(tick)};
 }
 
 Mapped mapped_of(Fields fields) {
@@ -103,14 +108,10 @@ Mapped mapped_of(Fields fields) {
   return mapped;
 }
 
-std::optional<PerfRecord> record_of(const perf_event_header& header,
-                                    std::span<const std::byte> body) {
-  Fields fields(body);
-  const Trailer who = trailer_of(body);
+std::optional<PerfRecord> told_of(const perf_event_header& header,
+                                  Fields fields,
+                                  const Trailer& who) {
   switch (header.type) {
-    case PERF_RECORD_SAMPLE:
-      return tick_of(fields,
-                     (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL);
     case PERF_RECORD_SWITCH:
       return Turn{.process = who.process,
                   .thread = who.thread,
@@ -135,12 +136,27 @@ std::optional<PerfRecord> record_of(const perf_event_header& header,
       begun.at = who.at;
       return begun;
     }
+    case PERF_RECORD_EXIT:
+      static_cast<void>(fields.next<std::uint64_t>());  // process, parent
+      return Ended{.thread = fields.next<int>(), .at = who.at};
     case PERF_RECORD_LOST:
       static_cast<void>(fields.next<std::uint64_t>());  // which event
       return Lost{.count = fields.next<std::uint64_t>()};
     default:
       return std::nullopt;
   }
+}
+
+std::optional<TimedRecord> record_of(const perf_event_header& header,
+                                     std::span<const std::byte> body) {
+  if (header.type == PERF_RECORD_SAMPLE) {
+    return tick_of(Fields(body),
+                   (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL);
+  }
+  const Trailer who = trailer_of(body);
+  auto record = told_of(header, Fields(body), who);
+  return record ? std::optional(TimedRecord{.at = who.at, .record = *std::move(record)})
+                : std::nullopt;
 }
 
 perf_event_attr what_is_told(unsigned frequency) {
@@ -197,7 +213,7 @@ class Ring {
 
   int descriptor() const noexcept { return descriptor_; }
 
-  void read(const std::function<void(const PerfRecord&)>& take) {
+  void read(std::vector<TimedRecord>& into) {
     const std::uint64_t head = std::atomic_ref(page_->data_head).load(std::memory_order_acquire);
     std::uint64_t tail = page_->data_tail;
     std::vector<std::byte> bytes;
@@ -209,8 +225,8 @@ class Ring {
       }
       bytes.resize(header.size - sizeof header);
       copy(tail + sizeof header, bytes.data(), bytes.size());
-      if (const auto record = record_of(header, bytes)) {
-        take(*record);
+      if (auto record = record_of(header, bytes)) {
+        into.push_back(*std::move(record));
       }
       tail += header.size;
     }
@@ -229,6 +245,33 @@ class Ring {
 
   int descriptor_ = -1;
   perf_event_mmap_page* page_ = nullptr;
+};
+
+/// Puts what the rings tell in the order of time. In each round all of them are read, so what is no
+/// younger than the youngest of the round before has come.
+class InOrder {
+ public:
+  explicit InOrder(const std::function<void(const PerfRecord&)>& take) : take_(take) {}
+
+  void read(std::span<const std::unique_ptr<Ring>> rings) {
+    for (const auto& each : rings) {
+      each->read(waiting_);
+    }
+    std::ranges::stable_sort(waiting_, {}, &TimedRecord::at);
+    hand_over(std::ranges::upper_bound(waiting_, youngest_, {}, &TimedRecord::at));
+    youngest_ = waiting_.empty() ? youngest_ : waiting_.back().at;
+  }
+  void end() { hand_over(waiting_.end()); }
+
+ private:
+  void hand_over(std::vector<TimedRecord>::iterator end) {
+    std::for_each(waiting_.begin(), end, [this](const TimedRecord& each) { take_(each.record); });
+    waiting_.erase(waiting_.begin(), end);
+  }
+
+  const std::function<void(const PerfRecord&)>& take_;
+  std::vector<TimedRecord> waiting_;
+  std::uint64_t youngest_ = 0;
 };
 
 }  // namespace
@@ -263,16 +306,16 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
     ::kill(child, SIGKILL);
   }
   ::close(go[1]);
+  InOrder records(take);
   int ended = 0;
   int how = 0;
   while (ended == 0) {
     constexpr int look_every = 50;  // ms
     ::poll(items.data(), items.size(), look_every);
     ended = ::waitpid(child, &how, WNOHANG);
-    for (const auto& each : rings) {
-      each->read(take);
-    }
+    records.read(rings);
   }
+  records.end();
   LASTREF_CHECK(status);
   return how;
 }

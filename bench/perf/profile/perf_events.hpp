@@ -56,15 +56,20 @@ struct Begun {
   std::uint64_t at = 0;  ///< ns
 };
 
+/// A thread has ended. Of one that ends nobody tells that it leaves its processor.
+struct Ended {
+  int thread = 0;
+  std::uint64_t at = 0;  ///< ns
+};
+
 /// So many records were lost, for nobody read fast enough.
 struct Lost {
   std::uint64_t count = 0;
 };
 
-using PerfRecord = std::variant<Tick, Turn, Mapped, Named, Begun, Lost>;
+using PerfRecord = std::variant<Tick, Turn, Mapped, Named, Begun, Ended, Lost>;
 
-/// Runs a program to its end and hands over what the kernel tells of it; records of one processor
-/// come in order. What it says on standard output goes to standard error.
+/// Runs a program to its end and hands over what the kernel tells of it, in the order of time. What it says on standard output goes to standard error.
 ///
 /// @param frequency   ticks a second
 /// @return            its status, as wait(2) has it; an error if the kernel permits no such look

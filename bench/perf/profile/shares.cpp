@@ -119,6 +119,14 @@ void Account::take(const PerfRecord& record) {
                                      .comes = false,
                                      .could_go_on = true});
                  },
+                 [this](const Ended& ended) {
+                   // Of nobody: what comes with the same number is another one.
+                   turns_.push_back({.process = 0,
+                                     .thread = ended.thread,
+                                     .at = ended.at,
+                                     .comes = false,
+                                     .could_go_on = true});
+                 },
                  [this](const Lost& lost) { lost_ += lost.count; },
              },
              record);
