@@ -90,13 +90,14 @@ class SignalOfChildren {
 /// Pauses that grow, for nobody says that a thread has gone to sleep.
 class Pauses {
  public:
-  explicit Pauses(const SignalOfChildren& children) : children_(children) {}
+  Pauses(const SignalOfChildren& children, const char* in_vain)
+      : children_(children), in_vain_(in_vain) {}
 
   void pause() {
     children_.wait(time_);
     time_ = std::min(time_ * 2, time_max);
     if (Clock::now() > end_) {
-      throw std::runtime_error("a thread neither calls nor sleeps");
+      throw std::runtime_error(in_vain_);
     }
   }
 
@@ -104,6 +105,7 @@ class Pauses {
   static constexpr std::chrono::nanoseconds time_max{1'000'000};
 
   const SignalOfChildren& children_;
+  const char* in_vain_;
   std::chrono::nanoseconds time_{10'000};
   Clock::time_point end_ = Clock::now() + patience;
 };
@@ -169,7 +171,12 @@ class Counter {
     return true;
   }
 
-  void wait_for_event() { take_event(0); }
+  void wait_for_event() {
+    Pauses pauses(children_, "all sleep, and nobody is woken");
+    while (!take_event(WNOHANG)) {
+      pauses.pause();
+    }
+  }
 
   void take(os::Pid id, int status) {
     const auto found = threads_.find(id);
@@ -312,7 +319,7 @@ class Counter {
 
   /// Comes back when everybody has stopped or sleeps, and all of that is known.
   void settle() {
-    Pauses pauses(children_);
+    Pauses pauses(children_, "a thread neither calls nor sleeps");
     for (int looks = 0; looks < 2;) {
       if (take_event(WNOHANG)) {
         looks = 0;
@@ -346,7 +353,7 @@ class Counter {
     for (int calls = 0; calls < turn_max; ++calls) {
       thread.stance = Stance::runs;
       thread.go_on();
-      Pauses pauses(children_);
+      Pauses pauses(children_, "a thread neither calls nor sleeps");
       while (thread.stance == Stance::runs) {
         if (!take_event(WNOHANG)) {
           if (thread.is_asleep()) {

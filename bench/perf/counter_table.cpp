@@ -179,9 +179,15 @@ std::vector<CounterRow> rows_in(std::string_view page) {
     throw std::runtime_error("no table of counters");
   }
   std::vector<CounterRow> rows;
+  std::set<std::pair<std::string, std::string>> seen;
   for (std::size_t at = begin + 2; at < end; ++at) {
     try {
       rows.push_back(row_of(lines[at]));
+      const CounterRow& row = rows.back();
+      if (!seen.emplace(row.operation, row.process).second) {
+        throw std::runtime_error(
+            fmt::format("{} of {} has one already", row.operation, row.process));
+      }
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(fmt::format("line {} is no row: {}", at + 1, error.what()));
     }

@@ -110,11 +110,33 @@ void TracedThread::go_to_end() const {
   ::ptrace(PTRACE_CONT, id, nullptr, nullptr);
 }
 
+namespace {
+
+/// Whoever started us may ignore signals, as nohup(1) does, and may have closed what all programs
+/// have open: the program sees nothing of it.
+void be_as_all_start() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    ::signal(signal, SIG_DFL);  // Some have no other action, and stay as they are.
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  for (int open = 0; open >= 0 && open <= STDERR_FILENO;) {
+    open = ::open("/dev/null", O_RDWR);
+    if (open > STDERR_FILENO) {
+      ::close(open);
+    }
+  }
+}
+
+}  // namespace
+
 os::Pid start_traced(const std::vector<std::string>& command,
                      const std::vector<std::string>& environment) {
   const std::vector<char*> arguments = pointers_to(command);
   const std::vector<char*> variables = pointers_to(environment);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGCHLD, SIG_DFL);  // Ignored, it would take their ends from us.
   const os::Pid child = ::fork();
   if (child < 0) {
     give_up("fork");
@@ -128,10 +150,7 @@ os::Pid start_traced(const std::vector<std::string>& command,
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) {
       ::_exit(126);
     }
-    // None is blocked for it, whatever is here.
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    be_as_all_start();
     ::raise(SIGSTOP);
     ::execve(arguments.front(), arguments.data(), variables.data());
     ::_exit(127);

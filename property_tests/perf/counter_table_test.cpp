@@ -70,6 +70,8 @@ TEST(CounterTable, names_the_line_that_is_no_row) {
             "line 6 is no row: 'x' is no number");
   EXPECT_EQ(complaint_about(table() + "| put | caller | write |  |  |  |  |  |  |  |  |  |\n"),
             "line 6 is no row: 'write' is no call and its number");
+  const std::string other = "| hold | caller | write 1 |  |  |  |  |  |  |  |  |  |\n";
+  EXPECT_EQ(complaint_about(table() + other), "line 6 is no row: hold of caller has one already");
 }
 
 TEST(CounterDifferences, are_none_between_a_table_and_itself) {
