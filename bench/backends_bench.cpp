@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <thread>
@@ -234,7 +236,7 @@ BENCHMARK_CAPTURE(on_one_processor, a_worker_is_killed, a_worker_is_killed)->Use
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   lastref::os::KernelOs os({.program = lastref::this_program});
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code = lastref::run_if_spawned(os, *functions(), arguments)) {
@@ -246,7 +248,10 @@ int main(int argc, char** argv) {
     return 1;
   }
   lastref::bench::remove_what_killed_benches_left();
-  benchmark::RunSpecifiedBenchmarks();
+  const std::size_t matched = benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  return 0;
+  return matched > 0 ? 0 : 1;
+} catch (const std::exception& error) {
+  std::cerr << "lastref_bench: " << error.what() << '\n';
+  return 1;
 }

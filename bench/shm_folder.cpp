@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 namespace lastref::bench {
 
@@ -18,7 +20,7 @@ ShmFolder::ShmFolder() {
     std::array<char, 40> name{"/dev/shm/lastref-bench-XXXXXX"};
     const char* const made = ::mkdtemp(name.data());
     if (made == nullptr) {
-      return;
+      throw std::system_error(errno, std::generic_category(), "no folder in /dev/shm");
     }
     path_ = made;
     ::close(lock_);
@@ -39,9 +41,10 @@ void remove_what_killed_benches_left() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
     const std::string name = entry.path().filename().string();
-    const int lock = name.starts_with("lastref-bench-")
-                         ? ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-                         : -1;
+    const int lock =
+        name.starts_with("lastref-bench-")
+            ? ::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            : -1;
     // Held by whoever is at work there, and by none who was killed.
     if (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0) {
       std::filesystem::remove_all(entry.path(), error);

@@ -13,6 +13,7 @@ void remove_what_killed_benches_left();
 /// somebody is at work there.
 class ShmFolder {
  public:
+  /// Throws std::system_error if there can be none.
   ShmFolder();
   ShmFolder(const ShmFolder&) = delete;
   ShmFolder& operator=(const ShmFolder&) = delete;

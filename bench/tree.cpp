@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <system_error>
 
 namespace lastref::bench {
 namespace {
@@ -22,7 +24,11 @@ Tree::Tree(const std::string& program)
       slowed_(slowness().is_asked_for() ? std::make_unique<SlowedOs>(kernel_, slowness())
                                         : nullptr) {
   std::array<char, 32> name{"/tmp/lastref-bench-XXXXXX"};
-  folder_ = ::mkdtemp(name.data());
+  const char* const made = ::mkdtemp(name.data());
+  if (made == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "no folder in /tmp");
+  }
+  folder_ = made;
   client_ = tracker::Client::lead(os(), {.runtime_folder = folder_});
 }
 

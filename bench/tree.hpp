@@ -17,7 +17,8 @@ namespace lastref::bench {
 /// A tree of one process, in a runtime folder of its own.
 class Tree {
  public:
-  /// `program` is what its children are: the lastref beside this program, if it is empty.
+  /// `program` is what its children are: the lastref beside this program, if it is empty. Throws
+  /// std::system_error if it can have no folder.
   explicit Tree(const std::string& program = {});
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;

@@ -252,16 +252,21 @@ CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
 CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "bench", "Measure the library beside the limits of the machine, and its peers");
-  verb->add_option("--json", options.json, "Google Benchmark's report for programs, as JSON")
-      ->type_name("FILE");
+  CLI::Option* json =
+      verb->add_option("--json", options.json, "Google Benchmark's report for programs, as JSON")
+          ->type_name("FILE");
   CLI::Option* filter = verb->add_option("--filter", options.filter, "Only benchmarks that match")
                             ->type_name("REGEX");
-  verb->add_flag("--quick", options.quick, "Under a minute: none of the largest sizes, and seldom")
-      ->excludes(filter);
+  CLI::Option* quick =
+      verb->add_flag(
+              "--quick", options.quick, "Under a minute: none of the largest sizes, and seldom")
+          ->excludes(filter);
   verb->add_option(
           "--profile", options.profile, "Where the time of this benchmark goes, and nothing else")
       ->type_name("NAME")
-      ->excludes(filter);
+      ->excludes(filter)
+      ->excludes(quick)
+      ->excludes(json);
   return verb;
 }
 

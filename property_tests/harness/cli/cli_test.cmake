@@ -43,6 +43,7 @@ answers(2 "no verb gaet; did you mean gate" gaet)
 answers(2 "gate has no option --buget; did you mean --budget" gate --buget 5)
 
 answers(2 "--filter excludes --quick" bench --quick --filter put)
+answers(2 "--json excludes --profile|--profile excludes --json" bench --profile put --json f)
 
 # A program of its own, which trees with sanitizers do not have.
 cmake_path(GET PROGRAM PARENT_PATH beside)
@@ -59,6 +60,7 @@ if(EXISTS ${beside}/lastref_perf)
   answers(2 "profile takes --bench and a name, or -- and a command" perf profile)
   answers(0 "true:\n.*true \\([0-9]+\\)" perf profile -- true)
   answers(2 "the program ended with 1" perf profile -- false)
+  answers(2 "no benchmark is called put|lastref_bench" perf profile --bench put)
 
   # Files: what is slower, the same, and what cannot be told; and how it is asked again.
   foreach(side a b few)
