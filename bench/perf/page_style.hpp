@@ -44,7 +44,8 @@ code { font: 12.5px ui-monospace, "DejaVu Sans Mono", monospace; }
 .grid { stroke: var(--grid); } .axis { stroke: var(--edge); }
 .trend { fill: none; stroke: var(--trend); stroke-width: 1.5; }
 .interval { stroke: var(--value); stroke-width: 1.5; opacity: .55; }
-.spark { display: block; } .newest { fill: var(--value); } .cut { fill: var(--value); opacity: .55; }
+.spark { display: block; } .newest { fill: var(--value); }
+.cut { fill: var(--value); opacity: .55; }
 .median { fill: var(--value); } .point:hover .median { stroke: var(--text); stroke-width: 2; }
 .level { stroke: var(--level); stroke-width: 2; stroke-dasharray: 1 5; stroke-linecap: round; }
 .mark { stroke: currentColor; stroke-width: 1.5; } .band { fill: currentColor; opacity: .1; }

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <ranges>
 #include <vector>
 
 #include <fmt/format.h>
@@ -115,15 +114,16 @@ void remove_what_is_old(const fs::path& beside) {
     }
   }
   std::ranges::sort(all, std::ranges::greater(), &Built::used);
-  for (const Built& built : all | std::views::drop(worktrees_kept)) {
-    const FileLock use(built.stamp);
-    const fs::path folder = fs::path(built.stamp).replace_extension();
+  for (std::size_t at = worktrees_kept; at < all.size(); ++at) {
+    const fs::path& stamp = all[at].stamp;
+    const FileLock use(stamp);
+    const fs::path folder = fs::path(stamp).replace_extension();
     const auto is_gone = [&] {
       return !fs::exists(folder, error) || git_says({"worktree", "remove", folder.string()});
     };
     if (use.take(LOCK_EX | LOCK_NB) && is_gone()) {
       fs::remove(fs::path(folder) += log_suffix, error);
-      fs::remove(built.stamp, error);
+      fs::remove(stamp, error);
     }
   }
 }

@@ -60,8 +60,8 @@ bool is_unborn_semaphore(std::string_view path) {
          path.find('_') == std::string_view::npos;
 }
 
-/// What ThreadSanitizer's runtime makes in $TMPDIR before main, and unlinks in the next call: who is
-/// killed between the two leaves it.
+/// What ThreadSanitizer's runtime makes in $TMPDIR before main, and unlinks in the next call: who
+/// is killed between the two leaves it.
 bool is_of_thread_sanitizer([[maybe_unused]] std::string_view path) {
 #if defined(__SANITIZE_THREAD__)
   return path.substr(path.rfind('/') + 1).starts_with("tsan.rodata.");

@@ -92,7 +92,8 @@ def files_that_are_none_are_named():
     perf('record', '--db', DATABASE, '--commits', 'x', code=2, says='--commits wants A..B')
     perf('record', '--db', DATABASE, '--commits', 'no..where', code=2, says='names no commits')
     perf('record', '--every', '3', code=2, says='--commits')
-    perf('history', '--db', DATABASE, '--bench', 'no*', code=2, says='recorded, no benchmark matches no*')
+    perf('history', '--db', DATABASE, '--bench', 'no*', code=2,
+         says='recorded, no benchmark matches no*')
     perf('history', '--db', DATABASE, '--html', '/proc/no/page', code=2, says='cannot write')
     perf('history', '--db', DATABASE, '--bench', 'b3', says='8.375 µs [')
     run = write_run('once.json', 2, 55)

@@ -69,7 +69,8 @@ struct Lost {
 
 using PerfRecord = std::variant<Tick, Turn, Mapped, Named, Begun, Ended, Lost>;
 
-/// Runs a program to its end and hands over what the kernel tells of it, in the order of time. What it says on standard output goes to standard error.
+/// Runs a program to its end and hands over what the kernel tells of it, in the order of time. What
+/// it says on standard output goes to standard error.
 ///
 /// @param frequency   ticks a second
 /// @return            its status, as wait(2) has it; an error if the kernel permits no such look

@@ -111,7 +111,10 @@ class Memory {
                                     std::string path,
                                     MapFileOptions options);
 
-  /// The same for who has just asked what the file is: `status` is not asked again.
+  /// The same for who has just asked what the file is.
+  ///
+  /// Errors          as above.
+  /// Crossings       map; write_at in "r+" and "w+"; unmap when it goes.
   static Result<MemoryRef> map_open(os::Os& os,
                                     os::Fd fd,
                                     std::string path,
