@@ -143,52 +143,6 @@ Estimate centre_of(std::span<const double> differences, double confidence) {
   return estimate;
 }
 
-double rank_sum_p(std::span<const double> a, std::span<const double> b) {
-  std::vector<double> all(a.begin(), a.end());
-  all.insert(all.end(), b.begin(), b.end());
-  const std::vector<std::size_t> ranks = doubled_ranks(all);
-  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
-  const std::size_t of_a = std::accumulate(
-      ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(a.size()), std::size_t{0});
-  const auto count = static_cast<double>(all.size());
-  const double mean = static_cast<double>(total) * static_cast<double>(a.size()) / count;
-  constexpr std::size_t exact_both_max = 60;
-  if (a.empty() || b.empty()) {
-    return 1;
-  }
-  if (all.size() > exact_both_max) {
-    double squares = 0;
-    for (const std::size_t rank : ranks) {
-      squares += std::pow(static_cast<double>(rank) - static_cast<double>(total) / count, 2);
-    }
-    const double variance = squares * static_cast<double>(a.size()) *
-                            static_cast<double>(b.size()) / (count * (count - 1));
-    return two_sided_normal((static_cast<double>(of_a) - mean) / 2, variance / 4);
-  }
-  // ways[k][s]: of how many choices of k values the ranks sum up to s.
-  std::vector<std::vector<double>> ways(a.size() + 1, std::vector<double>(total + 1));
-  ways[0][0] = 1;
-  for (const std::size_t rank : ranks) {
-    for (std::size_t chosen = a.size(); chosen > 0; --chosen) {
-      for (std::size_t sum = total; sum >= rank; --sum) {
-        ways[chosen][sum] += ways[chosen - 1][sum - rank];
-      }
-    }
-  }
-  const std::span<const double> sums = ways[a.size()];
-  const double below = sum_of(sums.first(of_a + 1));
-  const double above = sum_of(sums.subspan(of_a));
-  return two_sided(std::min(below, above) / sum_of(sums));
-}
-
-double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b) {
-  double ways = 1;
-  for (std::size_t at = 1; at <= count_of_a; ++at) {
-    ways *= static_cast<double>(count_of_b + at) / static_cast<double>(at);
-  }
-  return std::min(1.0, 2 / ways);
-}
-
 double median_of(std::span<const double> values) {
   if (values.empty()) {
     return 0;

@@ -1,9 +1,13 @@
 // statistics: rank tests, intervals of ratios, and what is left of certainty where many are judged.
 //
-// The tests are exact: p is counted over all ways in which signs, or places, could have fallen,
-// ties as they are. So they promise what they promise of any noise, and as little of a p as is
-// wanted; libraries stop at 0.0001, which is too much where a hundred benchmarks are to raise no
-// false alarm. From `exact_max` values on it is the normal law, which is as good there.
+// The tests promise what they promise of any noise, and as little of a p as is wanted; libraries
+// stop at 0.0001, which is too much where a hundred benchmarks are to raise no false alarm. p is
+// counted over all ways in which signs, or places, could have fallen, ties as they are. Where that
+// would take too long:
+// - of more than `exact_max` differences the normal law is as good;
+// - of values that are no pairs, which may be all alike but for a few, it is not, and p is bounded
+//   from above: it may be some ten times too large, and is never too small. That begins at 1,000
+//   values in all, or from 140 at each side on where they differ little.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +34,7 @@ struct Estimate {
   Interval interval = {};
 };
 
-inline constexpr std::size_t exact_max = 200;
+inline constexpr std::size_t exact_max = 200;  ///< differences
 
 /// Wilcoxon's signed-rank test, two-sided: how probable ranks as one-sided as these are if each
 /// difference could have had the other sign as well. Zeros tell nothing and are left out; 1 of
@@ -43,9 +47,10 @@ double least_signed_rank_p(std::size_t count);
 /// centres that the signed-rank test would not reject. Endless where there are too few.
 Estimate centre_of(std::span<const double> differences, double confidence);
 
-/// Wilcoxon's and Mann and Whitney's rank-sum test, two-sided, of values that are no pairs.
+/// Wilcoxon's and Mann and Whitney's rank-sum test, two-sided, of values that are no pairs: twice
+/// the chance of ranks of a's that are as low as these, or as high if they are above their mean.
 double rank_sum_p(std::span<const double> a, std::span<const double> b);
-/// The least p that so many values can have.
+/// The least p that so many values can have; if there is no double for it, the least there is.
 double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b);
 
 /// The mean of the middle two, if the count is even; 0 of none.

@@ -4,11 +4,14 @@
 #include <libalglib/statistics.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <random>
 #include <vector>
 
+#include <boost/math/special_functions/gamma.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -169,6 +172,127 @@ TEST(RankSum, counts_places) {
   EXPECT_DOUBLE_EQ(rank_sum_p(std::vector{1.0, 1.0}, std::vector{1.0, 1.0}), 1);
   EXPECT_DOUBLE_EQ(rank_sum_p(std::vector<double>{}, std::vector{1.0}), 1);
   EXPECT_DOUBLE_EQ(least_rank_sum_p(3, 3), 2.0 / 20);
+}
+
+/// Of all ways to choose as many as a has: doubled ranks counted one by one.
+double counted_rank_sum_p(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  const auto doubled_rank = [&](double value) {
+    return std::ranges::count_if(all, [&](double each) { return each < value; }) +
+           std::ranges::count_if(all, [&](double each) { return each <= value; }) + 1;
+  };
+  std::vector<std::ptrdiff_t> ranks(all.size());
+  std::ranges::transform(all, ranks.begin(), doubled_rank);
+  const auto mean = static_cast<std::ptrdiff_t>(a.size() * (all.size() + 1));
+  const auto from_mean = [&](std::uint32_t chosen) {
+    std::ptrdiff_t sum = -mean;
+    for (std::size_t at = 0; at < ranks.size(); ++at) {
+      sum += (chosen >> at & 1U) == 1 ? ranks[at] : 0;
+    }
+    return sum;
+  };
+  const std::ptrdiff_t seen = from_mean((1U << a.size()) - 1);
+  double ways = 0;
+  double as_far = 0;
+  for (std::uint32_t chosen = 0; chosen < 1U << all.size(); ++chosen) {
+    if (static_cast<std::size_t>(std::popcount(chosen)) == a.size()) {
+      const std::ptrdiff_t each = from_mean(chosen);
+      ++ways;
+      as_far += (seen <= 0 && each <= seen) || (seen > 0 && each >= seen) ? 1 : 0;
+    }
+  }
+  return std::min(1.0, 2 * as_far / ways);
+}
+
+std::vector<double> few_levels() {
+  const auto count = *rc::gen::inRange<std::size_t>(1, 7);
+  const auto levels = *rc::gen::inRange(1, 12);
+  const auto values = *rc::gen::container<std::vector<int>>(count, rc::gen::inRange(0, levels));
+  return {values.begin(), values.end()};
+}
+
+RC_GTEST_PROP(RankSumProperties, small_samples_are_as_counted_one_by_one, ()) {
+  const std::vector<double> a = few_levels();
+  const std::vector<double> b = few_levels();
+  RC_ASSERT(std::abs(rank_sum_p(a, b) - counted_rank_sum_p(a, b)) < 1e-12);
+  RC_ASSERT(std::abs(rank_sum_p(a, b) - rank_sum_p(b, a)) < 1e-12);
+}
+
+/// So many values, the highest of which are 110 and all others 100.
+struct TwoLevels {
+  std::size_t count;
+  std::size_t high;
+
+  std::vector<double> values() const {
+    std::vector<double> all(count, 100);
+    std::fill_n(all.begin(), high, 110);
+    return all;
+  }
+};
+
+/// The hypergeometric law's.
+double two_level_p(const TwoLevels& a, const TwoLevels& b) {
+  const auto choose = [](std::size_t of, std::size_t chosen) {
+    const auto logarithm = [](std::size_t n) {
+      return boost::math::lgamma(static_cast<double>(n) + 1);
+    };
+    return logarithm(of) - logarithm(chosen) - logarithm(of - chosen);
+  };
+  const std::size_t high = a.high + b.high;
+  const std::size_t count = a.count + b.count;
+  const bool is_few = a.high * count <= high * a.count;
+  double chance = 0;
+  for (std::size_t of_a = high - std::min(high, b.count); of_a <= std::min(high, a.count); ++of_a) {
+    if (is_few ? of_a <= a.high : of_a >= a.high) {
+      chance +=
+          std::exp(choose(a.count, of_a) + choose(b.count, high - of_a) - choose(count, high));
+    }
+  }
+  return std::min(1.0, 2 * chance);
+}
+
+TEST(RankSum, of_many_equals_is_not_the_normal_law) {
+  const TwoLevels a{.count = 61, .high = 0};
+  const TwoLevels b{.count = 1, .high = 1};
+  EXPECT_NEAR(rank_sum_p(a.values(), b.values()), 2.0 / 62, 1e-12);
+  const TwoLevels thousands{.count = 5000, .high = 0};
+  EXPECT_NEAR(rank_sum_p(thousands.values(), b.values()), 2.0 / 5001, 1e-8);
+}
+
+RC_GTEST_PROP(RankSumProperties, is_never_too_small_and_exact_while_it_can_be_counted, ()) {
+  const auto some = [](std::size_t counts_max) {
+    const auto count = *rc::gen::inRange<std::size_t>(1, counts_max);
+    return TwoLevels{.count = count, .high = *rc::gen::inRange<std::size_t>(0, count + 1)};
+  };
+  const auto counts_max = *rc::gen::element<std::size_t>(8, 80, 400, 1500);
+  const TwoLevels a = some(counts_max);
+  const TwoLevels b = some(counts_max);
+  const double p = rank_sum_p(a.values(), b.values());
+  const double exact = two_level_p(a, b);
+  RC_ASSERT(p >= exact * (1 - 1e-6));
+  RC_ASSERT(p >= least_rank_sum_p(a.count, b.count));
+  if (std::max(a.count, b.count) <= 80) {
+    RC_ASSERT(p <= exact * (1 + 1e-6));
+  } else if (exact > 1e-300) {
+    // Chernoff's bound is as many times too large as the sum is standard errors off its mean.
+    RC_ASSERT(p <= exact * 8 * (1 + std::sqrt(-std::log(exact))));
+  }
+}
+
+TEST(RankSum, agrees_with_the_normal_law_where_values_are_many_and_differ) {
+  for (const std::size_t count : {80U, 130U, 160U, 600U}) {
+    std::vector<double> a(count);
+    std::iota(a.begin(), a.end(), 0.0);
+    std::vector<double> b = a;
+    const auto of = static_cast<double>(count);
+    // So that b's ranks are 4 standard errors too high.
+    const double shift = 4 * std::sqrt((2 * of + 1) / 12);
+    std::ranges::for_each(b, [&](double& each) { each += std::round(shift) + 0.5; });
+    const double p = rank_sum_p(a, b);
+    EXPECT_GT(p, 1e-5) << count;
+    EXPECT_LT(p, 2e-3) << count;
+  }
 }
 
 TEST(RankSum, agrees_with_alglib) {

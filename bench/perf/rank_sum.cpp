@@ -1,0 +1,237 @@
+// The rank-sum test of statistics.hpp, for values that are no pairs.
+//
+// What it counts are wins: of all pairs of a value of the side that has fewer and one of the other
+// side, those in which the former is the larger one; equals are half a win. Twice that is whole.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bench/perf/statistics.hpp"
+
+namespace lastref::perf {
+namespace {
+
+/// Values that are equal, of both sides.
+struct Level {
+  std::size_t count = 0;
+  std::size_t of_few = 0;
+};
+
+struct Places {
+  std::vector<Level> levels = {};  ///< from the lowest on
+  std::size_t few = 0;
+  std::size_t many = 0;
+
+  std::size_t count() const noexcept { return few + many; }
+};
+
+Places places_of(std::span<const double> few, std::span<const double> many) {
+  std::vector<std::pair<double, bool>> all;
+  for (const double value : few) {
+    all.emplace_back(value, true);
+  }
+  for (const double value : many) {
+    all.emplace_back(value, false);
+  }
+  std::ranges::sort(all);
+  Places places{.few = few.size(), .many = many.size()};
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    if (at == 0 || all[at].first != all[at - 1].first) {
+      places.levels.emplace_back();
+    }
+    ++places.levels.back().count;
+    places.levels.back().of_few += all[at].second ? 1U : 0U;
+  }
+  return places;
+}
+
+std::size_t doubled_wins(const Places& places) {
+  std::size_t below = 0;
+  std::size_t wins = 0;
+  for (const Level& level : places.levels) {
+    const std::size_t of_many = level.count - level.of_few;
+    wins += level.of_few * (2 * below + of_many);
+    below += of_many;
+  }
+  return wins;
+}
+
+/// Without equals all doubled wins are even.
+std::size_t step_of(const Places& places) {
+  return std::ranges::all_of(places.levels, [](const Level& level) { return level.count == 1; })
+             ? 2
+             : 1;
+}
+
+/// Counting has so many steps at most, a few hundredths of a second; and a double can hold how many
+/// ways there are of a thousand values.
+bool can_be_counted(const Places& places, std::size_t wins) {
+  constexpr double steps_max = 4e8;
+  constexpr std::size_t values_max = 1000;
+  const std::size_t width = wins / step_of(places) + 1;
+  const double steps = static_cast<double>(places.count()) * static_cast<double>(places.few) *
+                       static_cast<double>(width);
+  return places.count() <= values_max && steps <= steps_max;
+}
+
+/// In how many ways so few can be chosen of all; infinity if there is no double for it.
+double ways_to_choose(std::size_t few, std::size_t many) {
+  double ways = 1;
+  for (std::size_t at = 1; at <= few && std::isfinite(ways); ++at) {
+    ways *= static_cast<double>(many + at) / static_cast<double>(at);
+  }
+  return ways;
+}
+
+/// The chance of no more doubled wins, counted over all ways in which the few could have been
+/// chosen of all.
+double counted_chance(const Places& places, std::size_t wins) {
+  const std::size_t step = step_of(places);
+  const std::size_t width = wins / step + 1;
+  // ways[k][w]: to choose k of the levels so far with w wins.
+  std::vector<std::vector<double>> ways(places.few + 1, std::vector<double>(width));
+  ways[0][0] = 1;
+  std::size_t seen = 0;
+  for (const Level& level : places.levels) {
+    std::vector<double> choices(level.count + 1, 1);
+    for (std::size_t chosen = 1; chosen <= level.count; ++chosen) {
+      choices[chosen] = choices[chosen - 1] * static_cast<double>(level.count + 1 - chosen) /
+                        static_cast<double>(chosen);
+    }
+    const std::size_t end = seen + level.count;
+    // From the last one on, so that those before are of the levels before. Where there are more
+    // that are not chosen than the many are, no way leads on.
+    const std::size_t least = end - std::min(end, places.many);
+    for (std::size_t k = std::min(places.few, end) + 1; k-- > least;) {
+      for (std::size_t chosen = 1; chosen <= std::min(level.count, k); ++chosen) {
+        const std::size_t before = k - chosen;
+        if (before > seen) {
+          continue;
+        }
+        const std::size_t more = chosen * (2 * (seen - before) + level.count - chosen) / step;
+        for (std::size_t w = more; w < width; ++w) {
+          ways[k][w] += choices[chosen] * ways[before][w - more];
+        }
+      }
+    }
+    seen = end;
+  }
+  const std::vector<double>& wanted = ways[places.few];
+  return std::accumulate(wanted.begin(), wanted.end(), 0.0) /
+         ways_to_choose(places.few, places.many);
+}
+
+/// Each value has a coin of its own, which says whether it is chosen: with the logarithm of its
+/// odds `start` for the lowest, and falling by `slope` up to the highest.
+struct Coins {
+  double slope = 0;
+  double start = 0;
+};
+
+struct Tossed {
+  double chosen = 0;    ///< how many are to be expected
+  double sum = 0;       ///< of the places of those
+  double variance = 0;  ///< of how many
+  double weight = 0;    ///< the logarithm of the sum of all ways' odds
+};
+
+/// Where a level is, from 0 to 1.
+double place_of(const Places& places, std::size_t below, const Level& level) {
+  return (static_cast<double>(below) + static_cast<double>(level.count) / 2) /
+         static_cast<double>(places.count());
+}
+
+Tossed toss(const Places& places, const Coins& coins) {
+  Tossed tossed;
+  std::size_t below = 0;
+  for (const Level& level : places.levels) {
+    const double place = place_of(places, below, level);
+    const double odds = coins.start - coins.slope * place;
+    const double chance = 1 / (1 + std::exp(-odds));
+    const auto count = static_cast<double>(level.count);
+    tossed.chosen += count * chance;
+    tossed.sum += count * chance * place;
+    tossed.variance += count * chance * (1 - chance);
+    tossed.weight += count * (std::max(odds, 0.0) + std::log1p(std::exp(-std::abs(odds))));
+    below += level.count;
+  }
+  return tossed;
+}
+
+/// Where `is_low` ends to hold.
+template <typename IsLow>
+double end_of(double low, double high, IsLow is_low) {
+  constexpr int halvings = 45;
+  for (int halving = 0; halving < halvings; ++halving) {
+    const double middle = (low + high) / 2;
+    (is_low(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+/// No less than the chance that the sum of places is as low as it is: Chernoff's bound, of as many
+/// chosen as there are. It holds of any coins; those that expect just this sum make it a good one.
+double bounded_chance(const Places& places) {
+  constexpr double far = 40;  // e^-40 is next to nothing.
+  const auto few = static_cast<double>(places.few);
+  double sum = 0;
+  std::size_t below = 0;
+  for (const Level& level : places.levels) {
+    sum += static_cast<double>(level.of_few) * place_of(places, below, level);
+    below += level.count;
+  }
+  const auto coins_of = [&](double slope) {
+    const double start = end_of(-far, slope + far, [&](double each) {
+      return toss(places, {.slope = slope, .start = each}).chosen < few;
+    });
+    return Coins{.slope = slope, .start = start};
+  };
+  const double slope = end_of(0, far * static_cast<double>(places.count()), [&](double each) {
+    return toss(places, coins_of(each)).sum > sum;
+  });
+  const Coins coins = coins_of(slope);
+  const Tossed tossed = toss(places, coins);
+  // So many and no others are chosen with this chance at most. Baillon, Cominetti and Vaisman,
+  // A sharp uniform bound for the distribution of sums of Bernoulli trials (2016).
+  const double as_many = std::min(1.0, 0.46883 / std::sqrt(tossed.variance));
+  double all = 0;
+  for (std::size_t at = 1; at <= places.few; ++at) {
+    all += std::log(static_cast<double>(places.many + at) / static_cast<double>(at));
+  }
+  return std::min(
+      1.0,
+      std::exp(coins.slope * sum - coins.start * few + tossed.weight + std::log(as_many) - all));
+}
+
+}  // namespace
+
+double rank_sum_p(std::span<const double> a, std::span<const double> b) {
+  if (a.empty() || b.empty()) {
+    return 1;
+  }
+  Places places = a.size() <= b.size() ? places_of(a, b) : places_of(b, a);
+  // Half of all pairs are won in the mean; the end on this side of it is that of the sum.
+  const std::size_t most = 2 * places.few * places.many;
+  std::size_t wins = doubled_wins(places);
+  if (wins > most / 2) {
+    std::ranges::reverse(places.levels);
+    wins = most - wins;
+  }
+  const double chance =
+      can_be_counted(places, wins) ? counted_chance(places, wins) : bounded_chance(places);
+  return std::min(1.0, std::max(2 * chance, least_rank_sum_p(a.size(), b.size())));
+}
+
+double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b) {
+  const double ways =
+      ways_to_choose(std::min(count_of_a, count_of_b), std::max(count_of_a, count_of_b));
+  // No p is 0, though there is no double for it.
+  return std::clamp(2 / ways, std::numeric_limits<double>::min(), 1.0);
+}
+
+}  // namespace lastref::perf
