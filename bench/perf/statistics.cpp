@@ -126,6 +126,14 @@ double least_signed_rank_p(std::size_t count) {
   return std::min(1.0, std::ldexp(2.0, -static_cast<int>(count)));
 }
 
+std::size_t least_count_for(double confidence) {
+  std::size_t count = 1;
+  while (least_signed_rank_p(count) > 1 - confidence) {
+    ++count;
+  }
+  return count;
+}
+
 Estimate centre_of(std::span<const double> differences, double confidence) {
   std::vector<double> means;
   means.reserve(differences.size() * (differences.size() + 1) / 2);
@@ -161,6 +169,10 @@ Estimate ratio_of_medians(std::span<const double> a,
   if (a.empty() || b.empty()) {
     return {.middle = 1};
   }
+  const double middle = median_of(b) / median_of(a);
+  if (std::min(a.size(), b.size()) < least_count_for(confidence)) {
+    return {.middle = middle};
+  }
   // A bound is to have a hundred of them behind it, as far as there is time for that.
   constexpr double draws_max = 20'000;
   const auto draws = static_cast<std::size_t>(std::min(200 / (1 - confidence), draws_max));
@@ -174,7 +186,7 @@ Estimate ratio_of_medians(std::span<const double> a,
   }
   std::ranges::sort(ratios);
   const auto left_out = static_cast<std::size_t>((1 - confidence) / 2 * static_cast<double>(draws));
-  return {.middle = median_of(b) / median_of(a),
+  return {.middle = middle,
           .interval = {.low = ratios[left_out], .high = ratios[draws - 1 - left_out]}};
 }
 

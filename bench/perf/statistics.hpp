@@ -43,6 +43,9 @@ double signed_rank_p(std::span<const double> differences);
 /// The least p that so many differences can have.
 double least_signed_rank_p(std::size_t count);
 
+/// How many values an interval takes that is to have bounds with this confidence.
+std::size_t least_count_for(double confidence);
+
 /// Hodges and Lehmann's centre of differences: the median of the means of all two of them; and the
 /// centres that the signed-rank test would not reject. Endless where there are too few.
 Estimate centre_of(std::span<const double> differences, double confidence);
@@ -58,6 +61,8 @@ double median_of(std::span<const double> values);
 
 /// The median of b over that of a, neither with a value that is not above 0; and a bootstrap
 /// interval: the same of values drawn from each with replacement. The same seed draws the same.
+/// Endless where a side has too few: what is drawn lies between its least and its greatest value,
+/// and the truth does with a chance of 1 - 2 / 2^count only. So it takes as many as centre_of does.
 Estimate ratio_of_medians(std::span<const double> a,
                           std::span<const double> b,
                           double confidence,

@@ -42,7 +42,11 @@ std::string why_unknown(const Judgement& judgement, const Rules& rules) {
     return fmt::format("{} {} are too few to be sure", judgement.pairs, values);
   }
   if (!std::isfinite(wide)) {
-    return fmt::format("{} {} are too few", judgement.pairs, values);
+    const double looks = judgement.has_pairs ? static_cast<double>(looks_max) : 1;
+    return fmt::format("{} {} are too few: it takes {}",
+                       judgement.pairs,
+                       values,
+                       least_count_for(confidence_of_each(rules, looks)));
   }
   // The best guess may lie anywhere within the tolerance; half of its width is to be left for it.
   const double wanted = std::ceil(static_cast<double>(judgement.pairs) * std::pow(wide / reach, 2));

@@ -170,6 +170,16 @@ TEST(Verdict, samples_are_judged_without_pairs) {
   EXPECT_THAT(rows[0].why, HasSubstr("repetitions"));
 }
 
+TEST(Verdict, of_one_repetition_each_nothing_can_be_told) {
+  const std::vector<double> one = {1};
+  const std::vector<double> many(30, 1.0);
+  for (const auto& [a, b] : {std::pair(one, one), std::pair(one, many), std::pair(many, one)}) {
+    const Judgement judgement = judge_samples(a, b, {}, 1);
+    EXPECT_EQ(judgement.verdict, Verdict::cannot_tell);
+    EXPECT_EQ(judgement.why, "1 repetitions are too few: it takes 6");
+  }
+}
+
 RC_GTEST_PROP(LooksProperties, come_later_and_later_up_to_the_most, ()) {
   const auto rows = *rc::gen::inRange<std::size_t>(1, 500);
   const auto most = *rc::gen::inRange<std::size_t>(0, 500);

@@ -157,13 +157,27 @@ TEST(RatioOfMedians, covers_the_truth) {
 }
 
 TEST(RatioOfMedians, is_of_the_medians_and_the_same_for_the_same_seed) {
-  const std::vector<double> a = {1, 2, 3, 100};
-  const std::vector<double> b = {5, 5, 5};
+  const std::vector<double> a = {1, 1, 2, 3, 3, 100};
+  const std::vector<double> b = {5, 5, 5, 5, 5, 5};
   const Estimate one = ratio_of_medians(a, b, 0.95, 1);
   const Estimate again = ratio_of_medians(a, b, 0.95, 1);
   EXPECT_DOUBLE_EQ(one.middle, 2);
+  EXPECT_TRUE(std::isfinite(one.interval.low));
   EXPECT_DOUBLE_EQ(one.interval.low, again.interval.low);
   EXPECT_DOUBLE_EQ(one.interval.high, again.interval.high);
+}
+
+RC_GTEST_PROP(RatioOfMediansProperties, has_bounds_where_neither_side_has_too_few, ()) {
+  const auto count_of_a = *rc::gen::inRange<std::size_t>(1, 16);
+  const auto count_of_b = *rc::gen::inRange<std::size_t>(1, 16);
+  const double confidence = *rc::gen::element(0.5, 0.9, 0.95, 0.999);
+  const std::vector<double> a = normal_values(count_of_a, 100, 1, 1);
+  const std::vector<double> b = normal_values(count_of_b, 100, 1, 2);
+  const Interval interval = ratio_of_medians(a, b, confidence, 1).interval;
+  // As often both sides of the median come up so many times as one side of a coin.
+  const double missed = std::ldexp(2, -static_cast<int>(std::min(count_of_a, count_of_b)));
+  RC_ASSERT(std::isfinite(interval.low) == (missed <= 1 - confidence));
+  RC_ASSERT(std::isfinite(interval.high) == (missed <= 1 - confidence));
 }
 
 TEST(RankSum, counts_places) {
