@@ -13,7 +13,7 @@ namespace {
 struct Course {
   std::size_t unit = 0;
   std::span<ComparedRow> rows = {};
-  std::vector<double> best_p = {};
+  std::vector<BestP> best_p = {};
   bool is_settled = false;
 };
 
@@ -36,8 +36,7 @@ class PairedRuns {
       for (std::size_t at = 0; at < mine.size(); ++at) {
         mine[at].name = units[unit].rows[at];
       }
-      courses_.push_back(
-          {.unit = unit, .rows = mine, .best_p = std::vector<double>(mine.size(), 1)});
+      courses_.push_back({.unit = unit, .rows = mine, .best_p = std::vector<BestP>(mine.size())});
       row += mine.size();
     }
   }

@@ -210,21 +210,28 @@ double bounded_chance(const Places& places) {
 
 }  // namespace
 
-double rank_sum_p(std::span<const double> a, std::span<const double> b) {
+Evidence rank_sum_test(std::span<const double> a, std::span<const double> b) {
   if (a.empty() || b.empty()) {
-    return 1;
+    return {};
   }
-  Places places = a.size() <= b.size() ? places_of(a, b) : places_of(b, a);
+  const bool is_a_few = a.size() <= b.size();
+  Places places = is_a_few ? places_of(a, b) : places_of(b, a);
   // Half of all pairs are won in the mean; the end on this side of it is that of the sum.
   const std::size_t most = 2 * places.few * places.many;
   std::size_t wins = doubled_wins(places);
-  if (wins > most / 2) {
+  const bool are_few_above = wins > most / 2;
+  if (are_few_above) {
     std::ranges::reverse(places.levels);
     wins = most - wins;
   }
   const double chance =
       can_be_counted(places, wins) ? counted_chance(places, wins) : bounded_chance(places);
-  return std::min(1.0, std::max(2 * chance, least_rank_sum_p(a.size(), b.size())));
+  return {.p = std::min(1.0, std::max(2 * chance, least_rank_sum_p(a.size(), b.size()))),
+          .is_above = are_few_above != is_a_few};
+}
+
+double rank_sum_p(std::span<const double> a, std::span<const double> b) {
+  return rank_sum_test(a, b).p;
 }
 
 double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b) {

@@ -59,10 +59,6 @@ double two_sided_normal(double deviation, double variance) {
   return variance > 0 ? std::min(1.0, 2 * cdf(complement(normal, steps / std::sqrt(variance)))) : 1;
 }
 
-double two_sided(double tail) {
-  return std::min(1.0, 2 * tail);
-}
-
 /// Of `count` ranks, the number of means of two that an interval leaves out at either end, plus 1;
 /// 0 if it can leave out nothing.
 std::size_t means_left_out(std::size_t count, double tail) {
@@ -96,13 +92,13 @@ double drawn_median(std::span<const double> values,
 
 }  // namespace
 
-double signed_rank_p(std::span<const double> differences) {
+Evidence signed_rank_test(std::span<const double> differences) {
   std::vector<double> sizes;
-  std::vector<bool> is_above;
+  std::vector<bool> are_above;
   for (const double difference : differences) {
     if (difference != 0) {
       sizes.push_back(std::abs(difference));
-      is_above.push_back(difference > 0);
+      are_above.push_back(difference > 0);
     }
   }
   const std::vector<std::size_t> ranks = doubled_ranks(sizes);
@@ -110,16 +106,22 @@ double signed_rank_p(std::span<const double> differences) {
   std::size_t all = 0;
   double squares = 0;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
-    above += is_above[at] ? ranks[at] : 0;
+    above += are_above[at] ? ranks[at] : 0;
     all += ranks[at];
     squares += static_cast<double>(ranks[at]) * static_cast<double>(ranks[at]);
   }
+  const bool is_above = above > all - above;
   if (ranks.size() > exact_max) {
     const double deviation = static_cast<double>(above) - static_cast<double>(all) / 2;
-    return two_sided_normal(deviation / 2, squares / 16);
+    return {.p = two_sided_normal(deviation / 2, squares / 16), .is_above = is_above};
   }
   const std::vector<double> chances = sums_by_coin(ranks);
-  return two_sided(sum_of(std::span(chances).first(std::min(above, all - above) + 1)));
+  const double tail = sum_of(std::span(chances).first(std::min(above, all - above) + 1));
+  return {.p = std::min(1.0, 2 * tail), .is_above = is_above};
+}
+
+double signed_rank_p(std::span<const double> differences) {
+  return signed_rank_test(differences).p;
 }
 
 double least_signed_rank_p(std::size_t count) {

@@ -34,11 +34,18 @@ struct Estimate {
   Interval interval = {};
 };
 
+/// What a two-sided test says of values, or of b beside a.
+struct Evidence {
+  double p = 1;
+  bool is_above = false;  ///< They are above 0, or b above a; else below, or p is 1.
+};
+
 inline constexpr std::size_t exact_max = 200;  ///< differences
 
 /// Wilcoxon's signed-rank test, two-sided: how probable ranks as one-sided as these are if each
 /// difference could have had the other sign as well. Zeros tell nothing and are left out; 1 of
 /// none.
+Evidence signed_rank_test(std::span<const double> differences);
 double signed_rank_p(std::span<const double> differences);
 /// The least p that so many differences can have.
 double least_signed_rank_p(std::size_t count);
@@ -52,6 +59,7 @@ Estimate centre_of(std::span<const double> differences, double confidence);
 
 /// Wilcoxon's and Mann and Whitney's rank-sum test, two-sided, of values that are no pairs: twice
 /// the chance of ranks of a's that are as low as these, or as high if they are above their mean.
+Evidence rank_sum_test(std::span<const double> a, std::span<const double> b);
 double rank_sum_p(std::span<const double> a, std::span<const double> b);
 /// The least p that so many values can have; if there is no double for it, the least there is.
 double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b);

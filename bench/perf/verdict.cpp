@@ -36,6 +36,13 @@ bool is_on_one_side(const Interval& interval, const Interval& tolerance) {
 /// An interval shrinks with the square root of the number of pairs.
 std::string why_unknown(const Judgement& judgement, const Rules& rules) {
   const char* const values = judgement.has_pairs ? "pairs" : "repetitions";
+  if (judgement.p_against <= rules.alpha) {
+    const double ratio = judgement.ratio;
+    return fmt::format("ranks say {}, the ratio does not",
+                       ratio > 1   ? "faster"
+                       : ratio < 1 ? "slower"
+                                   : "that they differ");
+  }
   const double reach = std::log(1 + rules.tolerance);
   const double wide = std::log(judgement.interval.high) - std::log(judgement.interval.low);
   if (!judgement.interval.contains(1)) {
@@ -54,6 +61,16 @@ std::string why_unknown(const Judgement& judgement, const Rules& rules) {
                      rules.tolerance * 100,
                      std::max(wanted, static_cast<double>(judgement.pairs) + 1),
                      values);
+}
+
+/// Of a ratio that points nowhere all evidence points elsewhere.
+void weigh(Judgement& judgement, const BestP& best, double looks) {
+  const double slower = std::min(1.0, best.slower * looks);
+  const double faster = std::min(1.0, best.faster * looks);
+  judgement.p = judgement.ratio > 1 ? slower : judgement.ratio < 1 ? faster : 1;
+  judgement.p_against = judgement.ratio > 1   ? faster
+                        : judgement.ratio < 1 ? slower
+                                              : std::min(slower, faster);
 }
 
 void settle(Judgement& judgement, const Rules& rules) {
@@ -117,21 +134,26 @@ std::string name_of(Verdict verdict) {
   return {};
 }
 
+void BestP::add(const Evidence& evidence) noexcept {
+  double& best = evidence.is_above ? slower : faster;
+  best = std::min(best, evidence.p);
+}
+
 Judgement judge_pairs(std::span<const double> a,
                       std::span<const double> b,
                       const Rules& rules,
-                      double& best_p) {
+                      BestP& best_p) {
   std::vector<double> logarithms;
   for (std::size_t at = 0; at < std::min(a.size(), b.size()); ++at) {
-    logarithms.push_back(std::log(b[at] / a[at]));
+    // So that, of each other, they are the same with the other sign, and ties are ties.
+    logarithms.push_back(std::log(b[at]) - std::log(a[at]));
   }
   constexpr auto looks = static_cast<double>(looks_max);
-  best_p = std::min(best_p, signed_rank_p(logarithms));
+  best_p.add(signed_rank_test(logarithms));
   const Estimate ratio = ratio_of(centre_of(logarithms, confidence_of_each(rules, looks)));
-  Judgement judgement{.ratio = ratio.middle,
-                      .interval = ratio.interval,
-                      .p = std::min(1.0, best_p * looks),
-                      .pairs = logarithms.size()};
+  Judgement judgement{
+      .ratio = ratio.middle, .interval = ratio.interval, .pairs = logarithms.size()};
+  weigh(judgement, best_p, looks);
   settle(judgement, rules);
   // What Bonferroni believes, Holm believes too, whatever becomes of the other rows.
   const bool differs_surely = judgement.p * rows_of(rules) <= rules.alpha;
@@ -147,10 +169,12 @@ Judgement judge_samples(std::span<const double> a,
   const Estimate ratio = ratio_of_medians(a, b, confidence_of_each(rules, 1), seed);
   Judgement judgement{.ratio = ratio.middle,
                       .interval = ratio.interval,
-                      .p = rank_sum_p(a, b),
                       .pairs = std::min(a.size(), b.size()),
                       .is_settled = true,
                       .has_pairs = false};
+  BestP only;
+  only.add(rank_sum_test(a, b));
+  weigh(judgement, only, 1);
   settle(judgement, rules);
   return judgement;
 }

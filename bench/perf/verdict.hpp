@@ -6,7 +6,9 @@
 //   first, so whatever is not the programs' own falls on either side alike, and the signed-rank
 //   test counts just that. Holm's correction is for many rows. Looking several times is paid for in
 //   advance: each look may spend its share of alpha, and a p is that of the best look times the
-//   number of looks.
+//   number of looks. Only looks count that point to where the ratio points, else it is neither: the
+//   p is then the least of fewer, so no less than that of all of them, of either side, which is
+//   what alpha is promised of.
 // - All intervals contain their true ratios with a chance of `coverage`, if noise is as likely to
 //   fall on one side of the truth as on the other; each is of the look that was the last one.
 // Samples that are no pairs, of two files, say, are judged by the rank-sum test and a bootstrap of
@@ -53,9 +55,12 @@ std::string name_of(Verdict verdict);
 
 struct Judgement {
   Verdict verdict = Verdict::cannot_tell;
-  double ratio = 1;         ///< of B to A; above 1 is slower
-  Interval interval = {};   ///< of the ratio
-  double p = 1;             ///< corrected for the looks; by judge_together for the rows, too
+  double ratio = 1;        ///< of B to A; above 1 is slower
+  Interval interval = {};  ///< of the ratio
+  /// Of what points to where the ratio does. Corrected for the looks; by judge_together for the
+  /// rows, too.
+  double p = 1;
+  double p_against = 1;     ///< of what points to the other side; corrected for the looks
   std::size_t pairs = 0;    ///< or values at the side that has fewer
   bool is_beyond = false;   ///< Faster or slower, and by more than the tolerance.
   bool is_settled = false;  ///< More pairs would say the same.
@@ -63,12 +68,19 @@ struct Judgement {
   std::string why = {};     ///< it cannot be told
 };
 
-/// One look at all pairs of a row so far. `best_p` is that of the looks before, not corrected; 1 of
-/// none.
+/// The best of the looks so far, for each side that it can point to; not corrected.
+struct BestP {
+  double slower = 1;
+  double faster = 1;
+
+  void add(const Evidence& evidence) noexcept;
+};
+
+/// One look at all pairs of a row so far. `best_p` is that of the looks before.
 Judgement judge_pairs(std::span<const double> a,
                       std::span<const double> b,
                       const Rules& rules,
-                      double& best_p);
+                      BestP& best_p);
 
 /// The only look at samples that are no pairs.
 Judgement judge_samples(std::span<const double> a,

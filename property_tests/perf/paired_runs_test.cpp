@@ -180,6 +180,75 @@ TEST(Verdict, of_one_repetition_each_nothing_can_be_told) {
   }
 }
 
+TEST(Verdict, is_neither_where_ranks_and_ratio_point_to_different_sides) {
+  // Half of b is far below all of a, and its median above a's.
+  std::vector<double> a(49, 9);
+  a.insert(a.end(), 2, 10);
+  a.insert(a.end(), 49, 100);
+  std::vector<double> b(49, 1);
+  b.insert(b.end(), 51, 15);
+  ASSERT_FALSE(rank_sum_test(a, b).is_above);
+  const Judgement judgement = judge_samples(a, b, {}, 1);
+  EXPECT_GT(judgement.ratio, 1.05);
+  EXPECT_EQ(judgement.verdict, Verdict::cannot_tell);
+  EXPECT_FALSE(judgement.is_beyond);
+  EXPECT_THAT(judgement.why, HasSubstr("ranks say faster"));
+  EXPECT_EQ(judge_samples(b, a, {}, 1).verdict, Verdict::cannot_tell);
+}
+
+TEST(Verdict, is_not_what_an_earlier_look_has_shown_of_the_other_side) {
+  // Quicker at all pairs of the first look; then slower in the mean, but with noise without end.
+  std::mt19937_64 chance(3);
+  std::size_t round = 0;
+  const MeasureOnce measure = [&](Side side, std::size_t) {
+    if (side == Side::a) {
+      return std::vector{1.0};
+    }
+    const bool is_early = ++round <= looks_of({}).front();
+    return std::vector{is_early ? 0.952 * gauss(chance, 0.015) : 1.2 * gauss(chance, 1)};
+  };
+  const Judgement judgement =
+      run_in_pairs({{.name = "x", .rows = {"x"}}}, measure, {}).front().judgement;
+  EXPECT_GT(judgement.ratio, 1);
+  EXPECT_LE(judgement.p_against, Rules().alpha);
+  EXPECT_EQ(judgement.verdict, Verdict::cannot_tell);
+  EXPECT_FALSE(judgement.is_beyond);
+}
+
+RC_GTEST_PROP(VerdictProperties,
+              slower_and_faster_are_where_both_the_test_and_the_ratio_point,
+              ()) {
+  const auto tenths = [](std::size_t count) {
+    const auto drawn =
+        *rc::gen::container<std::vector<int>>(count, rc::gen::element(10, 11, 12, 20, 40));
+    return std::vector<double>(drawn.begin(), drawn.end());
+  };
+  const auto count = *rc::gen::inRange<std::size_t>(1, 40);
+  const std::vector<double> a = tenths(count);
+  const std::vector<double> b = tenths(count);
+  const Rules rules{.alpha = 0.5};
+  const Judgement samples = judge_samples(a, b, rules, 1);
+  BestP best;
+  const Judgement pairs = judge_pairs(a, b, rules, best);
+  for (const Judgement& judgement : {samples, pairs}) {
+    const bool is_above =
+        judgement.has_pairs ? best.slower < best.faster : rank_sum_test(a, b).is_above;
+    RC_ASSERT(judgement.p <= 1);
+    if (judgement.verdict == Verdict::slower) {
+      RC_ASSERT(judgement.ratio > 1);
+      RC_ASSERT(is_above);
+    }
+    if (judgement.verdict == Verdict::faster) {
+      RC_ASSERT(judgement.ratio < 1);
+      RC_ASSERT(!is_above);
+    }
+  }
+  // Whoever is B is as much slower as the other one would be faster.
+  BestP swapped;
+  RC_ASSERT(judge_pairs(b, a, rules, swapped).p == pairs.p);
+  RC_ASSERT(swapped.slower == best.faster);
+}
+
 RC_GTEST_PROP(LooksProperties, come_later_and_later_up_to_the_most, ()) {
   const auto rows = *rc::gen::inRange<std::size_t>(1, 500);
   const auto most = *rc::gen::inRange<std::size_t>(0, 500);
