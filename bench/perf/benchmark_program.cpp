@@ -21,7 +21,8 @@ tl::expected<std::vector<std::string>, std::string> benchmarks_of(const Benchmar
   std::vector<std::string> names;
   std::istringstream lines(*said);
   for (std::string line; std::getline(lines, line);) {
-    if (!line.empty() && match(globs, line)) {
+    const bool is_known = std::ranges::find(names, line) != names.end();
+    if (!line.empty() && !is_known && match(globs, line)) {
       names.push_back(line);
     }
   }

@@ -35,11 +35,12 @@ struct BenchmarkOptions {
   std::chrono::seconds patience = usual_patience;  ///< with each process
 };
 
-/// Names of the program's benchmarks that match; or why it has none.
+/// Names of the program's benchmarks that match, none twice; or why it has none.
 tl::expected<std::vector<std::string>, std::string> benchmarks_of(const BenchmarkOptions& options,
                                                                   const Globs& globs);
 
-/// The one benchmark, in a new process; or why it could not be measured.
+/// The one benchmark, in a new process; or why it could not be measured. It has as many repetitions
+/// as it asks for itself, all that have its name together.
 tl::expected<MeasuredBenchmark, std::string> measure_benchmark(const BenchmarkOptions& options,
                                                                const std::string& name);
 

@@ -197,7 +197,10 @@ class Comparer {
     }
     return run_units(units, [&](Side side, std::size_t unit) -> MaybeTimes {
       const auto measured = measure_benchmark(side == Side::a ? of_a : of_b, units[unit].name);
-      return measured ? MaybeTimes(seconds_that_count(*measured)) : no(measured.error());
+      // It may have repetitions of its own. What they have in common is the process, so they are
+      // one value.
+      return measured ? MaybeTimes(std::vector{median_of(seconds_that_count(*measured))})
+                      : no(measured.error());
     });
   }
 

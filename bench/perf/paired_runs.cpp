@@ -6,6 +6,8 @@
 #include <random>
 #include <span>
 
+#include <fmt/format.h>
+
 namespace lastref::perf {
 namespace {
 
@@ -17,9 +19,13 @@ struct Course {
   bool is_settled = false;
 };
 
-bool are_times(const std::vector<double>& times, std::size_t count) {
-  return times.size() == count &&
-         std::ranges::all_of(times, [](double time) { return time > 0 && std::isfinite(time); });
+/// Why these cannot be the times of so many rows; or nothing.
+std::string what_is_wrong_with(const std::vector<double>& times, std::size_t rows) {
+  if (times.size() != rows) {
+    return fmt::format("{} times are there, not {}", times.size(), rows);
+  }
+  const auto is_time = [](double time) { return time > 0 && std::isfinite(time); };
+  return std::ranges::all_of(times, is_time) ? "" : "it took no time that can be compared";
 }
 
 class PairedRuns {
@@ -93,10 +99,10 @@ class PairedRuns {
     std::vector<double> times[2];
     for (const Side side : {first, second}) {
       auto measured = measure_(side, course.unit);
-      if (!measured || !are_times(*measured, course.rows.size())) {
-        give_up(course,
-                (side == Side::a ? "A: " : "B: ") +
-                    (measured ? "it took no time that can be compared" : measured.error()));
+      const std::string why =
+          measured ? what_is_wrong_with(*measured, course.rows.size()) : measured.error();
+      if (!why.empty()) {
+        give_up(course, (side == Side::a ? "A: " : "B: ") + why);
         return;
       }
       times[side == Side::a ? 0 : 1] = *std::move(measured);

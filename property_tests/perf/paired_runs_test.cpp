@@ -319,6 +319,15 @@ TEST(PairedRuns, no_time_at_all_is_no_time) {
   EXPECT_THAT(rows[0].error, HasSubstr("no time"));
 }
 
+TEST(PairedRuns, more_times_than_rows_are_said_to_be_so) {
+  const auto rows = run_in_pairs({{.name = "x", .rows = {"x"}}},
+                                 [](Side, std::size_t) {
+                                   return std::vector{1.0, 2.0};
+                                 },
+                                 {});
+  EXPECT_THAT(rows[0].error, HasSubstr("2 times are there, not 1"));
+}
+
 TEST(PairedRuns, end_when_there_is_no_more_time_and_judge_what_there_is) {
   std::size_t asked = 0;
   const auto rows = run_in_pairs({{.name = "x", .rows = {"x"}}},

@@ -1,0 +1,69 @@
+// compare: of programs and commands that are small scripts, what it comes to.
+#include "bench/perf/compare.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lastref::perf {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::HasSubstr;
+
+/// A row of Google Benchmark's JSON.
+std::string row(const std::string& name, double nanoseconds) {
+  return fmt::format(
+      R"({{"name": "{0}", "run_name": "{0}", "run_type": "iteration", "iterations": 10, )"
+      R"("real_time": {1}, "cpu_time": {1}, "time_unit": "ns"}})",
+      name,
+      nanoseconds);
+}
+
+class CompareTest : public testing::Test {
+ protected:
+  /// A program that lists these benchmarks, and writes these rows whichever is asked for.
+  std::string program(const std::string& list, const std::vector<std::string>& rows) {
+    std::string path = scratch_.path() / "program";
+    std::ofstream(path) << fmt::format(
+        "#!/bin/sh\n"
+        "for word; do case $word in\n"
+        "  --benchmark_list_tests*) printf '{}'; exit ;;\n"
+        "  --benchmark_out=*) out=${{word#*=}} ;;\n"
+        "esac; done\n"
+        "echo '{{\"context\": {{}}, \"benchmarks\": [{}]}}' >\"$out\"\n",
+        list,
+        fmt::join(rows, ", "));
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(CompareTest, repetitions_of_a_process_are_one_value) {
+  const std::string name = "b/repeats:3";
+  const std::string path = program(name + "\\n", {row(name, 100), row(name, 300), row(name, 101)});
+  const auto comparison = compare({.a = path, .b = path});
+  ASSERT_TRUE(comparison) << comparison.error().why;
+  ASSERT_EQ(comparison->rows.size(), 1U);
+  EXPECT_EQ(comparison->rows[0].judgement.verdict, Verdict::same) << comparison->rows[0].error;
+  EXPECT_THAT(comparison->rows[0].a, Each(DoubleNear(101e-9, 1e-15)));
+}
+
+TEST_F(CompareTest, a_benchmark_that_is_listed_twice_is_one) {
+  const std::string path = program("b\\nb\\n", {row("b", 100), row("b", 102)});
+  const auto comparison = compare({.a = path, .b = path});
+  ASSERT_TRUE(comparison) << comparison.error().why;
+  ASSERT_EQ(comparison->rows.size(), 1U);
+  EXPECT_EQ(comparison->rows[0].judgement.verdict, Verdict::same) << comparison->rows[0].error;
+}
+
+}  // namespace
+}  // namespace lastref::perf
