@@ -80,6 +80,15 @@ bool is_counter(std::string_view key) {
   return std::ranges::find(known, key) == known.end();
 }
 
+constexpr const char* only_aggregates =
+    "only aggregates: run it without --benchmark_report_aggregates_only";
+
+/// Of repetitions; a complexity is of a whole family of benchmarks, and called as that is.
+bool is_of_repetitions(const Json& aggregate) {
+  const std::string name = word_in(aggregate, "aggregate_name");
+  return name != "BigO" && name != "RMS";
+}
+
 std::string error_in(const Json& row) {
   const auto is_set = [&](const char* key) {
     const auto found = row.find(key);
@@ -115,8 +124,12 @@ class Reader {
     }
     ++rows_;
     if (word_in(row, "run_type") == "aggregate") {
+      if (is_of_repetitions(row)) {
+        benchmark_of(name);
+      }
       return {};
     }
+    has_repetitions_ = true;
     MeasuredBenchmark& benchmark = benchmark_of(name);
     if (std::string error = error_in(row); !error.empty()) {
       benchmark.error = std::move(error);
@@ -143,8 +156,17 @@ class Reader {
     return {};
   }
 
-  bool has_aggregates_alone() const noexcept { return rows_ > 0 && run_.benchmarks.empty(); }
-  BenchmarkRun& run() noexcept { return run_; }
+  bool has_aggregates_alone() const noexcept { return rows_ > 0 && !has_repetitions_; }
+
+  /// All that was read, for good.
+  BenchmarkRun run() {
+    for (MeasuredBenchmark& benchmark : run_.benchmarks) {
+      if (benchmark.wall_seconds.empty() && benchmark.error.empty()) {
+        benchmark.error = only_aggregates;
+      }
+    }
+    return std::move(run_);
+  }
 
  private:
   /// A repetition of old versions has no run_name, and is called as all are.
@@ -175,6 +197,7 @@ class Reader {
   BenchmarkRun run_;
   std::map<std::string, std::size_t> places_;
   std::size_t rows_ = 0;
+  bool has_repetitions_ = false;
 };
 
 std::map<std::string, std::string> context_in(const Json& run) {
@@ -206,7 +229,7 @@ std::string describe(const UnreadableRun& unreadable) {
     case Why::unknown_unit:
       return "a unit of time that is not known, of " + where;
     case Why::aggregates_only:
-      return "only aggregates: run it without --benchmark_report_aggregates_only";
+      return only_aggregates;
   }
   return where;
 }
@@ -231,8 +254,9 @@ tl::expected<BenchmarkRun, UnreadableRun> parse_run(std::string_view text) {
   if (reader.has_aggregates_alone()) {
     return unreadable(Why::aggregates_only, {});
   }
-  reader.run().context = context_in(all);
-  return std::move(reader.run());
+  BenchmarkRun run = reader.run();
+  run.context = context_in(all);
+  return run;
 }
 
 tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& path) {
@@ -246,8 +270,15 @@ tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& 
 }
 
 bool wall_time_counts(std::string_view name) {
-  return name.find("/real_time") != std::string_view::npos ||
-         name.find("/manual_time") != std::string_view::npos;
+  // The first part is what the program calls it.
+  while (name.find('/') != std::string_view::npos) {
+    name.remove_prefix(name.find('/') + 1);
+    const std::string_view part = name.substr(0, name.find('/'));
+    if (part == "real_time" || part == "manual_time") {
+      return true;
+    }
+  }
+  return false;
 }
 
 const std::vector<double>& seconds_that_count(const MeasuredBenchmark& benchmark) {

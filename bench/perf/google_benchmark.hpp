@@ -2,10 +2,11 @@
 //
 // Only what was measured is read: rows of single repetitions. Aggregates and complexities are left
 // out, for they can be had of these. What a newcomer would get wrong:
-// - Which clock counts is in the name: wall time if it ends in /real_time or /manual_time, else
+// - Which clock counts is in the name: wall time if a part of it is real_time or manual_time, else
 //   processor time. See seconds_that_count.
 // - The text may be no JSON: NaN and Infinity are printed as bare words. They are read as nothing.
-// - A benchmark that could not run is there, with an error and times that mean nothing.
+// - A benchmark that could not run is there, with an error and times that mean nothing. So is one
+//   of which there are aggregates alone, beside others.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct MeasuredBenchmark {
   /// A rate is for a second of the clock that counts. A value that was none is left out.
   std::map<std::string, std::vector<double>> counters = {};
   std::string label = {};
-  std::string error = {};  ///< Why a repetition could not be done; it is in none of the lists.
+  /// Why a repetition could not be done, or there is none; it is in none of the lists.
+  std::string error = {};
 };
 
 struct BenchmarkRun {

@@ -60,13 +60,16 @@ tl::expected<BenchmarkRun, std::string> measure(double seconds) {
 }
 
 Exit tell(const BenchmarkRun& run, double limit) {
-  const std::vector<Scaling> all = scalings_of(run);
+  const auto& [all, left_out] = scalings_of(run);
+  std::ranges::for_each(all, [](const Scaling& each) { print(each); });
+  for (const LeftOut& each : left_out) {
+    fmt::print("LEFT OUT {}: {}\n", each.name, each.why);
+  }
   if (all.empty()) {
     std::cerr << "lastref perf: no benchmark has two sizes\n";
     return Exit::unusable;
   }
-  std::ranges::for_each(all, [](const Scaling& each) { print(each); });
-  Exit exit = Exit::clean;
+  Exit exit = left_out.empty() ? Exit::clean : Exit::incomplete;
   for (const Scaling& each : all) {
     if (limit > 0 && each.last > limit) {
       fmt::print("GROWS {}: {:.2f} is above {:.2f}\n", each.name, each.last, limit);
@@ -92,8 +95,10 @@ Exit growth(const GrowthOptions& options) {
 
 void add_growth(CLI::App& app, Chosen& chosen) {
   static GrowthOptions options;
-  CLI::App* verb = app.add_subcommand(
-      "growth", "How times grow with sizes: exponents. Exit 1 if one is above the limit");
+  CLI::App* verb = app.add_subcommand("growth",
+                                      "How times grow with sizes: exponents. Exit 1 if one is "
+                                      "above the limit, else 3 if a size has "
+                                      "no time");
   verb->add_option("--json",
                    options.json,
                    "Google Benchmark's report, with names as put/slots:1000. Not given: our own "

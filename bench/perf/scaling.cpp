@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -23,20 +22,22 @@ struct Sized {
 bool is_about_measuring(std::string_view part) {
   return part == "real_time" || part == "manual_time" || part == "process_time" ||
          part.starts_with("iterations:") || part.starts_with("repeats:") ||
-         part.starts_with("threads:") || part.starts_with("min_time:");
+         part.starts_with("threads:") || part.starts_with("min_time:") ||
+         part.starts_with("min_warmup_time:");
 }
 
-std::optional<Sized> sized(std::string name) {
-  std::size_t slash = name.rfind('/');
-  while (slash != std::string::npos &&
-         is_about_measuring(std::string_view(name).substr(slash + 1))) {
-    name.resize(slash);
-    slash = name.rfind('/');
+std::optional<Sized> sized(std::string_view name) {
+  std::string_view before = name;
+  std::size_t slash = before.rfind('/');
+  while (slash != std::string_view::npos && is_about_measuring(before.substr(slash + 1))) {
+    before = before.substr(0, slash);
+    slash = before.rfind('/');
   }
-  if (slash == std::string::npos) {
+  if (slash == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view argument = std::string_view(name).substr(slash + 1);
+  const std::string_view argument = before.substr(slash + 1);
+  const std::string_view behind = name.substr(before.size());
   const std::size_t colon = argument.find(':');
   const std::string_view number =
       colon == std::string_view::npos ? argument : argument.substr(colon + 1);
@@ -45,9 +46,17 @@ std::optional<Sized> sized(std::string name) {
   if (error != std::errc() || end != number.data() + number.size() || size == 0) {
     return std::nullopt;
   }
-  return Sized{.name = name.substr(0, slash),
+  return Sized{.name = std::string(before.substr(0, slash)).append(behind),
                .unit = std::string(argument.substr(0, colon == std::string_view::npos ? 0 : colon)),
                .size = static_cast<double>(size)};
+}
+
+/// Why it has no time that counts; or nothing.
+std::string what_is_wrong_with(const MeasuredBenchmark& benchmark) {
+  if (!benchmark.error.empty()) {
+    return benchmark.error;
+  }
+  return median_of(seconds_that_count(benchmark)) > 0 ? "" : "it took no time";
 }
 
 }  // namespace
@@ -69,12 +78,19 @@ double exponent_of(const std::vector<SizedTime>& times) {
   return together / alone;
 }
 
-std::vector<Scaling> scalings_of(const BenchmarkRun& run) {
-  std::vector<Scaling> all;
+Scalings scalings_of(const BenchmarkRun& run) {
+  Scalings scalings;
+  std::vector<Scaling>& all = scalings.all;
   for (const MeasuredBenchmark& benchmark : run.benchmarks) {
     const auto it = sized(benchmark.name);
-    const std::vector<double>& seconds = seconds_that_count(benchmark);
-    if (!it || seconds.empty() || median_of(seconds) <= 0) {
+    if (!it) {
+      continue;
+    }
+    const auto leave_out = [&](std::string why) {
+      scalings.left_out.push_back({.name = benchmark.name, .why = std::move(why)});
+    };
+    if (std::string why = what_is_wrong_with(benchmark); !why.empty()) {
+      leave_out(std::move(why));
       continue;
     }
     auto known = std::ranges::find_if(
@@ -82,21 +98,19 @@ std::vector<Scaling> scalings_of(const BenchmarkRun& run) {
     if (known == all.end()) {
       known = all.insert(all.end(), {.name = it->name, .unit = it->unit, .times = {}});
     }
-    known->times.push_back({.size = it->size, .seconds = median_of(seconds)});
-  }
-  for (Scaling& each : all) {
-    std::ranges::stable_sort(each.times, {}, &SizedTime::size);
-    const auto is_same = [](const SizedTime& one, const SizedTime& other) {
-      return one.size == other.size;
-    };
-    each.times.erase(std::unique(each.times.begin(), each.times.end(), is_same), each.times.end());
-    if (each.times.size() >= 2) {
-      each.exponent = exponent_of(each.times);
-      each.last = exponent_of({each.times.end() - 2, each.times.end()});
+    if (std::ranges::find(known->times, it->size, &SizedTime::size) != known->times.end()) {
+      leave_out("its size is there under another name");
+      continue;
     }
+    known->times.push_back({.size = it->size, .seconds = median_of(seconds_that_count(benchmark))});
   }
   std::erase_if(all, [](const Scaling& each) { return each.times.size() < 2; });
-  return all;
+  for (Scaling& each : all) {
+    std::ranges::sort(each.times, {}, &SizedTime::size);
+    each.exponent = exponent_of(each.times);
+    each.last = exponent_of({each.times.end() - 2, each.times.end()});
+  }
+  return scalings;
 }
 
 }  // namespace lastref::perf

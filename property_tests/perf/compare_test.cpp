@@ -44,6 +44,12 @@ class CompareTest : public testing::Test {
     return path;
   }
 
+  std::string file(const std::string& name, const std::vector<std::string>& rows) {
+    std::string path = scratch_.path() / name;
+    std::ofstream(path) << fmt::format(R"({{"benchmarks": [{}]}})", fmt::join(rows, ", "));
+    return path;
+  }
+
   ScratchFolder scratch_;
 };
 
@@ -63,6 +69,21 @@ TEST_F(CompareTest, a_benchmark_that_is_listed_twice_is_one) {
   ASSERT_TRUE(comparison) << comparison.error().why;
   ASSERT_EQ(comparison->rows.size(), 1U);
   EXPECT_EQ(comparison->rows[0].judgement.verdict, Verdict::same) << comparison->rows[0].error;
+}
+
+TEST_F(CompareTest, a_benchmark_of_which_aggregates_alone_are_kept_cannot_be_told) {
+  const std::string mean = R"({"name": "slow_mean", "run_name": "slow", "run_type": "aggregate",
+      "aggregate_name": "mean", "real_time": 1, "cpu_time": 1, "time_unit": "ns"})";
+  std::vector<std::string> rows(12, row("quick", 100));
+  rows.push_back(mean);
+  const std::string path = file("run.json", rows);
+  const auto comparison = compare({.a = path, .b = path});
+  ASSERT_TRUE(comparison) << comparison.error().why;
+  ASSERT_EQ(comparison->rows.size(), 2U);
+  EXPECT_EQ(comparison->rows[0].judgement.verdict, Verdict::same);
+  EXPECT_EQ(comparison->rows[1].name, "slow");
+  EXPECT_THAT(comparison->rows[1].judgement.why, HasSubstr("A: only aggregates"));
+  EXPECT_EQ(exit_of(*comparison), harness::Exit::incomplete);
 }
 
 }  // namespace

@@ -51,6 +51,20 @@ TEST(GoogleBenchmark, repetitions_are_put_together_and_aggregates_left_out) {
   EXPECT_EQ(put.error, "");
 }
 
+TEST(GoogleBenchmark, one_of_which_aggregates_alone_are_kept_is_named) {
+  const std::string aggregate = R"(, "run_type": "aggregate", "real_time": 3, "cpu_time": 1})";
+  const auto run = parse_run(
+      run_of(R"({"name": "slow_mean", "run_name": "slow", "aggregate_name": "mean")" + aggregate +
+             "," + three_rows +
+             R"(, {"name": "put_BigO", "run_name": "put", "aggregate_name": "BigO")" + aggregate +
+             R"(, {"name": "put_RMS", "run_name": "put", "aggregate_name": "RMS")" + aggregate));
+  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_EQ(run->benchmarks.size(), 2U);
+  EXPECT_EQ(run->benchmarks[0].name, "slow");
+  EXPECT_THAT(run->benchmarks[0].error, HasSubstr("only aggregates"));
+  EXPECT_EQ(run->benchmarks[1].error, "");
+}
+
 TEST(GoogleBenchmark, words_in_strings_stay_what_they_are) {
   const auto run = parse_run(run_of(R"({"name": "NaN", "label": "NaN \" -Infinity", "real_time": 1,
                                         "cpu_time": 1, "time_unit": "ns"})"));
@@ -83,6 +97,8 @@ TEST(GoogleBenchmark, the_clock_that_counts_is_in_the_name) {
   EXPECT_TRUE(wall_time_counts("put/real_time/threads:2"));
   EXPECT_FALSE(wall_time_counts("put/process_time"));
   EXPECT_FALSE(wall_time_counts("put"));
+  EXPECT_FALSE(wall_time_counts("put/real_time_index/8"));
+  EXPECT_FALSE(wall_time_counts("real_time/8"));
 }
 
 struct Bad {

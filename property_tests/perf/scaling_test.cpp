@@ -1,7 +1,10 @@
 #include "bench/perf/scaling.hpp"
 
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -36,9 +39,9 @@ TEST(ScalingTest, groups_rows_by_all_but_their_last_argument) {
                                         row("other", 1),
                                         row("drop/8", 1),
                                         row("drop/64", 64)}};
-  const auto all = scalings_of(run);
+  const auto all = scalings_of(run).all;
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0].name, "put/bytes:10");
+  EXPECT_EQ(all[0].name, "put/bytes:10/manual_time");
   EXPECT_EQ(all[0].unit, "slots");
   ASSERT_EQ(all[0].times.size(), 2U);
   EXPECT_EQ(all[0].times[0].size, 10);
@@ -55,23 +58,69 @@ TEST(ScalingTest, the_last_step_tells_what_a_constant_hides) {
       .context = {},
       .benchmarks = {
           row("a/1/real_time", 10), row("a/10/real_time", 10), row("a/100/real_time", 1000)}};
-  const auto all = scalings_of(run);
+  const auto all = scalings_of(run).all;
   ASSERT_EQ(all.size(), 1U);
   EXPECT_NEAR(all[0].exponent, 1, 1e-9);
   EXPECT_NEAR(all[0].last, 2, 1e-9);
 }
 
-TEST(ScalingTest, leaves_out_what_has_no_time_or_no_second_size) {
+TEST(ScalingTest, has_nothing_of_what_has_no_second_size) {
+  const BenchmarkRun run{
+      .context = {}, .benchmarks = {row("a/1", 1), row("a/0", 1), row("b/1/2", 1), row("c/d", 1)}};
+  EXPECT_TRUE(scalings_of(run).all.empty());
+  EXPECT_TRUE(scalings_of(run).left_out.empty());
+}
+
+TEST(ScalingTest, names_what_has_a_size_and_no_time) {
   const BenchmarkRun run{
       .context = {},
-      .benchmarks = {
-          row("a/1", 1),
-          row("a/0", 1),
-          row("a/10", 0),
-          row("b/1/2", 1),
-          row("b/1/2", 1),
-          {.name = "c/1", .wall_seconds = {}, .processor_seconds = {}, .iterations = {}}}};
-  EXPECT_TRUE(scalings_of(run).empty());
+      .benchmarks = {row("a/1", 1),
+                     row("a/10", 10),
+                     row("a/100", 0),
+                     row("a/010", 11),
+                     {.name = "b/1", .wall_seconds = {}, .processor_seconds = {}, .iterations = {}},
+                     {.name = "c/1",
+                      .wall_seconds = {1},
+                      .processor_seconds = {1},
+                      .iterations = {1},
+                      .error = "no space"},
+                     {.name = "d",
+                      .wall_seconds = {},
+                      .processor_seconds = {},
+                      .iterations = {},
+                      .error = "it has no size"}}};
+  const auto [all, left_out] = scalings_of(run);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].times.size(), 2U);
+  ASSERT_EQ(left_out.size(), 4U);
+  EXPECT_EQ(left_out[0].name, "a/100");
+  EXPECT_EQ(left_out[0].why, "it took no time");
+  EXPECT_EQ(left_out[1].name, "a/010");
+  EXPECT_EQ(left_out[2].name, "b/1");
+  EXPECT_EQ(left_out[3].why, "no space");
+}
+
+RC_GTEST_PROP(ScalingTest, tells_apart_what_is_measured_in_different_ways, ()) {
+  // As Google Benchmark puts them behind the arguments.
+  const auto how = *rc::gen::element<std::string>(
+      "", "/min_time:0.500", "/min_warmup_time:0.500", "/iterations:3", "/repeats:3");
+  const auto clock = *rc::gen::element<std::string>("", "/process_time", "/real_time");
+  const auto behind = [&](unsigned threads) {
+    return fmt::format("{}{}/threads:{}", how, clock, threads);
+  };
+  std::vector<MeasuredBenchmark> rows;
+  for (const unsigned threads : {1U, 2U, 4U}) {
+    for (const int size : {10, 100, 1000}) {
+      rows.push_back(row(fmt::format("a/{}{}", size, behind(threads)), std::pow(size, threads)));
+    }
+  }
+  const auto [all, left_out] = scalings_of({.context = {}, .benchmarks = rows});
+  RC_ASSERT(left_out.empty());
+  RC_ASSERT(all.size() == 3U);
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    RC_ASSERT(std::abs(all[at].last - std::pow(2, at)) < 1e-9);
+    RC_ASSERT(all[at].name == "a" + behind(1U << at));
+  }
 }
 
 }  // namespace

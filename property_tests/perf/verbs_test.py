@@ -101,6 +101,22 @@ def files_that_are_none_are_named():
     perf('record', '--db', DATABASE, '--import', run, '--here', says='has been recorded before')
 
 
+def growth_names_what_it_leaves_out():
+    def write(name, *rows):
+        with open(os.path.join(FOLDER, name), 'w', encoding='utf-8') as file:
+            json.dump({'benchmarks': [
+                {'name': row, 'run_type': 'iteration', 'iterations': 1, 'real_time': time,
+                 'cpu_time': time, **more} for row, time, more in rows]}, file)
+        return name
+
+    failed = ('a/1000', 0, {'error_occurred': True, 'error_message': 'no space'})
+    sizes = (('a/10', 10, {}), ('a/100', 100, {}))
+    perf('growth', '--limit', '1.5', '--json', write('sizes.json', *sizes))
+    name = write('failed.json', *sizes, failed)
+    perf('growth', '--limit', '1.5', '--json', name, code=3, says='LEFT OUT a/1000: no space')
+    perf('growth', '--limit', '0.5', '--json', name, code=1, says='GROWS a: 1.00')
+
+
 def git(checkout, *words):
     quiet = {'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_CONFIG_NOSYSTEM': '1'}
     return subprocess.run(['git', '-C', checkout, '-c', 'user.name=n', '-c', 'user.email=e',
@@ -203,8 +219,8 @@ def main():
         shutil.rmtree(FOLDER)
     os.makedirs(FOLDER)
     for test in (two_who_write_lose_nothing, a_kill_leaves_whole_records,
-                 files_that_are_none_are_named, old_worktrees_go_and_others_stay,
-                 bisect_finds_the_commit):
+                 files_that_are_none_are_named, growth_names_what_it_leaves_out,
+                 old_worktrees_go_and_others_stay, bisect_finds_the_commit):
         test()
         print(f'verbs_test: {test.__name__}')
 
