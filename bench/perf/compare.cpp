@@ -236,11 +236,20 @@ class Comparer {
       in_use_.push_back(*std::move(found));
     }
     const std::vector<Unit> units = {{.name = "command", .rows = {"wall time", "processor time"}}};
-    return run_units(units, [&](Side side, std::size_t) -> MaybeTimes {
+    std::string not_started;
+    auto compared = run_units(units, [&](Side side, std::size_t) -> MaybeTimes {
       const auto times = run_measured(processes[side == Side::a ? 0 : 1]);
+      if (!times && times.error().why == FailedProcess::Why::not_started) {
+        not_started = describe(times.error());
+      }
       return times ? MaybeTimes({times->wall_seconds, times->processor_seconds})
                    : no(describe(times.error()));
     });
+    // That is no measurement that could not be told. After a pair the machine is to blame.
+    if (compared && !not_started.empty() && compared->rows.front().a.empty()) {
+      return no(not_started);
+    }
+    return compared;
   }
 
   static void fill_in(std::string& word, const std::string& side) {

@@ -71,6 +71,34 @@ TEST_F(CompareTest, a_benchmark_that_is_listed_twice_is_one) {
   EXPECT_EQ(comparison->rows[0].judgement.verdict, Verdict::same) << comparison->rows[0].error;
 }
 
+TEST_F(CompareTest, a_command_that_cannot_be_started_is_no_measurement) {
+  const std::string folder = scratch_.path();
+  for (const std::string command : {"no_such_command_anywhere", "./no_such_file", "no/folder/{}"}) {
+    const auto comparison = compare({.a = folder, .b = folder, .command = {command}});
+    ASSERT_FALSE(comparison) << command;
+    EXPECT_THAT(comparison.error().why, HasSubstr("cannot be started"));
+  }
+}
+
+TEST_F(CompareTest, a_command_that_is_gone_after_a_pair_cannot_be_told) {
+  const std::string path = scratch_.path() / "command";
+  std::ofstream(path) << "#!/bin/sh\nif [ -e ran ]; then rm command; else touch ran; fi\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const std::string folder = scratch_.path();
+  const auto comparison = compare({.a = folder, .b = folder, .command = {"./command"}});
+  ASSERT_TRUE(comparison) << comparison.error().why;
+  EXPECT_EQ(comparison->rows[0].a.size(), 1U);
+  EXPECT_THAT(comparison->rows[0].error, HasSubstr("cannot be started"));
+  EXPECT_EQ(exit_of(*comparison), harness::Exit::incomplete);
+}
+
+TEST_F(CompareTest, a_command_that_fails_cannot_be_told) {
+  const std::string folder = scratch_.path();
+  const auto comparison = compare({.a = folder, .b = folder, .command = {"false"}});
+  ASSERT_TRUE(comparison) << comparison.error().why;
+  EXPECT_EQ(exit_of(*comparison), harness::Exit::incomplete);
+}
+
 TEST_F(CompareTest, a_benchmark_of_which_aggregates_alone_are_kept_cannot_be_told) {
   const std::string mean = R"({"name": "slow_mean", "run_name": "slow", "run_type": "aggregate",
       "aggregate_name": "mean", "real_time": 1, "cpu_time": 1, "time_unit": "ns"})";

@@ -92,6 +92,7 @@ def files_that_are_none_are_named():
     perf('record', '--db', DATABASE, '--commits', 'x', code=2, says='--commits wants A..B')
     perf('record', '--db', DATABASE, '--commits', 'no..where', code=2, says='names no commits')
     perf('record', '--every', '3', code=2, says='--commits')
+    perf('compare', '.', '.', '--', 'no-such-command', code=2, says='cannot be started')
     perf('history', '--db', DATABASE, '--bench', 'no*', code=2,
          says='recorded, no benchmark matches no*')
     perf('history', '--db', DATABASE, '--html', '/proc/no/page', code=2, says='cannot write')
