@@ -83,11 +83,14 @@ std::string list_of(const char* title, const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format("{}: {}\n", title, fmt::join(names, ", "));
 }
 
-/// For a shell.
+/// For a shell, which takes ~ for somebody's home at the beginning of a name.
 std::string for_shell(const std::string& word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%~^";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+  const std::size_t home = word.find('~');
+  const bool has_home =
+      home != std::string::npos && (home == 0 || word[home - 1] == ':' || word[home - 1] == '=');
+  if (!word.empty() && !has_home && word.find_first_not_of(plain) == std::string::npos) {
     return word;
   }
   std::string safe = "'";
@@ -182,6 +185,9 @@ std::string command_for(const Comparison& comparison, const CompareOptions& opti
   }
   if (options.patience != usual.patience) {
     command += fmt::format(" --patience {}", options.patience.count());
+  }
+  if (options.budget) {
+    command += fmt::format(" --budget {}", *options.budget);
   }
   if (options.with_peers) {
     command += " --with-peers";

@@ -60,14 +60,14 @@ std::string check_chance(const std::string& word) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Chosen& chosen) {
+void add_compare(CLI::App& app, Chosen& chosen, const Words& command) {
   CLI::App* verb = app.add_subcommand("compare", about);
   const auto options = std::make_shared<CompareOptions>();
+  options->command = command;
   const auto percent = std::make_shared<double>(options->rules.tolerance * 100);
   const auto patience = std::make_shared<std::int64_t>(options->patience.count());
   verb->add_option("A", options->a, "What it was")->required();
   verb->add_option("B", options->b, "What it is")->required();
-  verb->add_option("COMMAND", options->command, "What to run; after --");
   add_bench(*verb, options->benches);
   verb->add_option("--tolerance", *percent, "Percent that are as good as the same")
       ->check(check_percent)
@@ -93,6 +93,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
       "--program", options->sides.program, "The benchmarks, below a folder or revision");
   verb->add_flag("--with-peers", options->with_peers, "Others are measured in between, too");
   verb->add_option("--json", options->json, "A file for all of it, with every time");
+  verb->footer("-- COMMAND: what to run, with its words");
   verb->callback([&chosen, options, percent, patience] {
     options->rules.tolerance = *percent / 100;
     options->patience = std::chrono::seconds(*patience);

@@ -1,6 +1,8 @@
 // lastref_perf: what `lastref perf` runs. Compares and remembers speed.
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <string>
 #include <string_view>
 
 #include "bench/perf/verbs.hpp"
@@ -8,41 +10,54 @@
 namespace lastref::perf {
 namespace {
 
-constexpr AddVerb verbs[] = {add_compare,
-                             add_self_test,
-                             add_counters,
-                             add_record,
-                             add_history,
-                             add_bisect,
-                             add_growth,
-                             add_profile,
-                             add_machine};
+void add_verbs(CLI::App& app, Chosen& chosen, const Words& command) {
+  add_compare(app, chosen, command);
+  add_self_test(app, chosen);
+  add_counters(app, chosen);
+  add_record(app, chosen);
+  add_history(app, chosen);
+  add_bisect(app, chosen);
+  add_growth(app, chosen);
+  add_profile(app, chosen, command);
+  add_machine(app, chosen);
+}
+
+bool takes_command(std::string_view verb) {
+  return verb == "compare" || verb == "profile";
+}
+
+int refuse(std::string_view why) {
+  std::cerr << "lastref perf: " << why << '\n';
+  return static_cast<int>(harness::Exit::unusable);
+}
 
 int act_on(int count, char** arguments) {
   CLI::App app{"Whether programs have become slower, and by how much.", "lastref perf"};
   app.require_subcommand(1);
-  Chosen chosen;
-  for (const AddVerb add : verbs) {
-    add(app, chosen);
-  }
   const std::string_view verb = count > 1 ? arguments[1] : "-";
+  char** const end = arguments + count;
+  char** const dashes =
+      takes_command(verb) ? std::find(arguments, end, std::string_view("--")) : end;
+  const Words command(std::min(dashes + 1, end), end);
+  if (dashes != end && command.empty()) {
+    return refuse(std::string(verb) + ": no command stands behind --");
+  }
+  Chosen chosen;
+  add_verbs(app, chosen, command);
   const auto named = [&](const CLI::App* known) { return known->get_name() == verb; };
   if (!verb.starts_with('-') && app.get_subcommands(named).empty()) {
-    std::cerr << "lastref perf: no verb " << verb << "; perf --help lists them\n";
-    return static_cast<int>(harness::Exit::unusable);
+    return refuse("no verb " + std::string(verb) + "; perf --help lists them");
   }
   try {
-    app.parse(count, arguments);
+    app.parse(static_cast<int>(dashes - arguments), arguments);
   } catch (const CLI::Success& asked) {
     return app.exit(asked, std::cout, std::cout);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "lastref perf: " << error.what() << '\n';
-    return static_cast<int>(harness::Exit::unusable);
+    return refuse(error.what());
   }
   const harness::Exit exit = chosen();
   if (!std::cout.flush()) {
-    std::cerr << "lastref perf: cannot write to standard output all that there was to say\n";
-    return static_cast<int>(harness::Exit::unusable);
+    return refuse("cannot write to standard output all that there was to say");
   }
   return static_cast<int>(exit);
 }
@@ -53,6 +68,5 @@ int act_on(int count, char** arguments) {
 int main(int count, char** arguments) try {
   return lastref::perf::act_on(count, arguments);
 } catch (const std::exception& error) {
-  std::cerr << "lastref perf: " << error.what() << '\n';
-  return static_cast<int>(lastref::harness::Exit::unusable);
+  return lastref::perf::refuse(error.what());
 }

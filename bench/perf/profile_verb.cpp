@@ -199,14 +199,13 @@ Exit profile(const ProfileOptions& options) {
 
 }  // namespace
 
-void add_profile(CLI::App& app, Chosen& chosen) {
+void add_profile(CLI::App& app, Chosen& chosen, const Words& command) {
   static ProfileOptions options;
   CLI::App* verb =
       app.add_subcommand("profile", "Where the time of a benchmark, or of any program, goes");
-  CLI::Option* name = verb->add_option("--bench", options.name, "A benchmark, as bench names it")
-                          ->type_name("NAME");
-  verb->add_option("command", options.command, "Behind --: any program, with its words")
-      ->excludes(name);
+  options.command = command;
+  verb->footer("-- COMMAND: any program, with its words");
+  verb->add_option("--bench", options.name, "A benchmark, as bench names it")->type_name("NAME");
   verb->add_option("--seconds", options.seconds, "How long the benchmark runs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

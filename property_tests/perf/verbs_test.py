@@ -4,6 +4,7 @@
 """
 import json
 import os
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -215,13 +216,39 @@ def bisect_finds_the_commit():
     bisect(2, 'was killed')
 
 
+def a_command_has_its_words_as_they_were_given():
+    """Also when it is asked again."""
+    command = os.path.join(FOLDER, 'shows words')
+    with open(command, 'w', encoding='utf-8') as file:
+        file.write(f'#!/bin/sh\nfor word; do printf "<%s>" "$word"; done >{FOLDER}/words\n')
+    os.chmod(command, 0o755)
+    words = [command, '[1,2,,3]', '', 'x', '[]', '--', 'y', "it's", '--json', '-z', '~', 'a\nb']
+
+    def shown():
+        with open(os.path.join(FOLDER, 'words'), encoding='utf-8') as file:
+            return file.read()
+
+    wanted = ''.join(f'<{word}>' for word in words[1:])
+    said = perf('compare', '.', '.', '--pairs-max', '25', '--budget', '1e-09', '--', *words, code=3)
+    check(shown() == wanted, shown())
+    again = shlex.split(said[said.index('again: '):])
+    check(again[again.index('--') + 1:] == words, again)
+    check(again[again.index('--budget') + 1] == '1e-09', again)
+    perf('profile', '--', *words)
+    check(shown() == wanted, shown())
+    perf('compare', '.', '.', '--', code=2, says='no command stands behind --')
+    perf('history', '--', 'x', code=2, says='not expected: x')
+    perf('profile', '--bench', 'x', '--', 'true', code=2, says='profile takes --bench')
+
+
 def main():
     if os.path.exists(FOLDER):
         shutil.rmtree(FOLDER)
     os.makedirs(FOLDER)
     for test in (two_who_write_lose_nothing, a_kill_leaves_whole_records,
                  files_that_are_none_are_named, growth_names_what_it_leaves_out,
-                 old_worktrees_go_and_others_stay, bisect_finds_the_commit):
+                 old_worktrees_go_and_others_stay, bisect_finds_the_commit,
+                 a_command_has_its_words_as_they_were_given):
         test()
         print(f'verbs_test: {test.__name__}')
 
