@@ -1,11 +1,11 @@
 // perf compare: whether B is slower than A.
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "bench/perf/compare.hpp"
 #include "bench/perf/verbs.hpp"
+#include "bench/perf/whole_file.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -24,12 +24,8 @@ harness::Exit refuse(const std::string& why) {
 }
 
 harness::Exit compare_and_say(const CompareOptions& options) {
-  std::ofstream json;
-  if (!options.json.empty()) {
-    json.open(options.json, std::ios::binary | std::ios::trunc);
-    if (!json) {
-      return refuse(options.json + " cannot be written");
-    }
+  if (!options.json.empty() && !is_writable(options.json)) {
+    return refuse(options.json + " cannot be written");
   }
   const auto comparison = compare(options);
   if (!comparison) {
@@ -38,7 +34,7 @@ harness::Exit compare_and_say(const CompareOptions& options) {
     return reason.is_not_built ? static_cast<harness::Exit>(harness::exit_does_not_apply) : exit;
   }
   std::cout << text_of(*comparison, options);
-  if (!options.json.empty() && !(json << to_json(*comparison) << std::flush)) {
+  if (!options.json.empty() && !write_whole(options.json, to_json(*comparison))) {
     return refuse(options.json + " cannot be written");
   }
   return exit_of(*comparison);

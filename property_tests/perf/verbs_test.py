@@ -241,6 +241,31 @@ def a_command_has_its_words_as_they_were_given():
     perf('profile', '--bench', 'x', '--', 'true', code=2, says='profile takes --bench')
 
 
+def a_report_comes_as_a_whole_or_not_at_all():
+    """Also in the place of what is compared."""
+    one, other = write_run('one.json', 2), write_run('other.json', 2, 5.0)
+    link = os.path.join(FOLDER, 'link.json')
+    os.symlink('other.json', link)
+
+    def read(path):
+        with open(path, encoding='utf-8') as file:
+            return file.read()
+
+    before = read(other)
+    perf('compare', one, other, '--bench', 'no', '--json', other, code=2, says='no benchmark')
+    check(read(other) == before, 'a refused comparison has changed the file of its report')
+    os.chmod(other, 0o640)
+    perf('compare', one, other, '--json', link, code=3, says='3 repetitions are too few')
+    check(json.loads(read(other))['format'] == 'lastref-perf-compare 1', read(other))
+    check(os.path.islink(link) and os.stat(other).st_mode & 0o777 == 0o640, 'another file now')
+    other = write_run('other.json', 2, 5.0)
+    said = perf('compare', one, other, '--json', '/dev/stdout', code=3)
+    check('lastref-perf-compare 1' in said, said)
+    perf('compare', one, other, '--json', FOLDER, code=2, says='cannot be written')
+    perf('compare', one, other, '--json', '/dev/full', code=2, says='cannot be written')
+    check(not [name for name in os.listdir(FOLDER) if name.endswith('.new')], 'files are left')
+
+
 def main():
     if os.path.exists(FOLDER):
         shutil.rmtree(FOLDER)
@@ -248,7 +273,8 @@ def main():
     for test in (two_who_write_lose_nothing, a_kill_leaves_whole_records,
                  files_that_are_none_are_named, growth_names_what_it_leaves_out,
                  old_worktrees_go_and_others_stay, bisect_finds_the_commit,
-                 a_command_has_its_words_as_they_were_given):
+                 a_command_has_its_words_as_they_were_given,
+                 a_report_comes_as_a_whole_or_not_at_all):
         test()
         print(f'verbs_test: {test.__name__}')
 
