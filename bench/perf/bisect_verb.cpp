@@ -1,6 +1,7 @@
 // bisect: searches for the commit that made a benchmark slower, by `compare` or a program like it.
 #include <bit>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,7 +29,7 @@ struct BisectOptions {
 };
 
 void say(const std::string& what) {
-  fmt::print(stderr, "{}\n", what);
+  std::cerr << what << std::endl;  // Where it cannot be written, nothing is amiss.
 }
 
 Exit refuse(const std::string& why) {

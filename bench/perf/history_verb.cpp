@@ -29,7 +29,7 @@ struct HistoryOptions {
 };
 
 void complain(const std::string& what) {
-  fmt::print(stderr, "lastref perf history: {}\n", what);
+  std::cerr << "lastref perf history: " << what << '\n';
 }
 
 /// By whom a change may have come: which commits lie between two that were recorded.

@@ -1,4 +1,7 @@
 // lastref_perf: what `lastref perf` runs. Compares and remembers speed.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <iostream>
@@ -62,10 +65,21 @@ int act_on(int count, char** arguments) {
   return static_cast<int>(exit);
 }
 
+/// A file that is opened later would have the number of one that is closed, and take what is said.
+/// Standard output may then only be read: what was to be said there fails, as it has to.
+void open_what_is_closed() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(standard, F_GETFD) < 0) {
+      static_cast<void>(::open("/dev/null", standard == STDERR_FILENO ? O_WRONLY : O_RDONLY));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lastref::perf
 
 int main(int count, char** arguments) try {
+  lastref::perf::open_what_is_closed();
   return lastref::perf::act_on(count, arguments);
 } catch (const std::exception& error) {
   return lastref::perf::refuse(error.what());

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <iostream>
 #include <memory>
 #include <ranges>
 #include <set>
@@ -48,11 +49,12 @@ std::int64_t now() {
 }
 
 void complain(const std::string& what) {
-  fmt::print(stderr, "lastref perf record: {}\n", what);
+  std::cerr << "lastref perf record: " << what << std::endl;
 }
 
+/// Progress. Where it cannot be written, nothing is amiss.
 void say(const std::string& what) {
-  fmt::print(stderr, "{}\n", what);
+  std::cerr << what << std::endl;
 }
 
 /// One more round behind those before it.
@@ -151,10 +153,10 @@ Exit add(Store& store, const Record& record, const std::string& what) {
       say(fmt::format("  {} could not be done: {}", benchmark.name, benchmark.error));
     }
   }
-  fmt::print("{} {}: {} benchmarks\n",
-             *added ? "recorded" : "has been recorded before:",
-             what,
-             record.benchmarks.size());
+  std::cout << fmt::format("{} {}: {} benchmarks\n",
+                           *added ? "recorded" : "has been recorded before:",
+                           what,
+                           record.benchmarks.size());
   return Exit::clean;
 }
 

@@ -21,11 +21,16 @@ def check(condition, what):
 
 def perf(*words, code=0, says='', **options):
     """What it says, on both outputs."""
-    done = subprocess.run([PERF, *words], cwd=options.pop('cwd', FOLDER), stdout=subprocess.PIPE,
+    done = subprocess.run([options.pop('program', PERF), *words],
+                          cwd=options.pop('cwd', FOLDER), stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False, **options)
     check(done.returncode == code, f'{words}: exit {done.returncode}, not {code}: {done.stdout}')
     check(says in done.stdout, f'{words}: nothing like {says} in {done.stdout}')
     return done.stdout
+
+
+def perf_with(redirection, *words, **options):
+    return perf('-c', f'exec "$0" "$@" {redirection}', PERF, *words, program='sh', **options)
 
 
 def write_run(name, benchmarks, first=1.0):
@@ -196,6 +201,9 @@ def bisect_finds_the_commit():
     compares('')
     said = bisect(0, f'  {hashes[11]} number 11\n')
     check('not confirmed' not in said, said)
+    for redirection in ('2>&-', '2>/dev/full', '0<&- 2>&-'):
+        perf_with(redirection, 'bisect', hashes[0], hashes[15], '--bench', 'b c/*', '--compare',
+                  script, cwd=checkout, says=f'  {hashes[11]} number 11\n')
     bisect(2, 'is not slower than', bad=10)
     bisect(2, 'does not stand below', good=15, bad=0)
     # Every other answer cannot tell.
@@ -266,6 +274,40 @@ def a_report_comes_as_a_whole_or_not_at_all():
     check(not [name for name in os.listdir(FOLDER) if name.endswith('.new')], 'files are left')
 
 
+def closed_standard_streams_are_nobody_elses():
+    """Progress is lost, and in no file; what was asked for is either said or a failure."""
+    one, other = write_run('one.json', 2), write_run('other.json', 2, 5.0)
+    report = os.path.join(FOLDER, 'c.json')
+
+    def compared(redirection, code, *words):
+        if os.path.exists(report):
+            os.remove(report)
+        said = perf_with(redirection, 'compare', *words[:2], '--json', report, *words[2:],
+                         code=code)
+        with open(report, encoding='utf-8') as file:
+            check(json.load(file)['format'] == 'lastref-perf-compare 1', redirection)
+        return said
+
+    for redirection in ('2>&-', '0<&- 2>&-', '2>/dev/full'):
+        compared(redirection, 3, '.', '.', '--budget', '1e-9', '--', '/bin/true')
+        said = compared(redirection, 3, one, other)
+        check('cannot be told' in said, said)
+    for redirection in ('>&-', '>/dev/full', '0<&- >&-'):
+        said = compared(redirection, 2, one, other)
+        check('cannot write to standard output' in said, said)
+    perf_with('0<&- >&- 2>&-', 'compare', one, other, code=2)
+    with open(one, encoding='utf-8') as file:
+        run = json.load(file)
+    for row in run['benchmarks']:
+        row.update(error_occurred=True, error_message='no luck')
+    failed = os.path.join(FOLDER, 'failed.json')
+    with open(failed, 'w', encoding='utf-8') as file:
+        json.dump(run, file)
+    for number, redirection in enumerate(('2>&-', '2>/dev/full')):
+        perf_with(redirection, 'record', '--db', DATABASE, '--commit', f'quiet {number}',
+                  '--import', failed, says='recorded')
+
+
 def main():
     if os.path.exists(FOLDER):
         shutil.rmtree(FOLDER)
@@ -274,7 +316,7 @@ def main():
                  files_that_are_none_are_named, growth_names_what_it_leaves_out,
                  old_worktrees_go_and_others_stay, bisect_finds_the_commit,
                  a_command_has_its_words_as_they_were_given,
-                 a_report_comes_as_a_whole_or_not_at_all):
+                 a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses):
         test()
         print(f'verbs_test: {test.__name__}')
 
