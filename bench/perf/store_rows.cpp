@@ -9,7 +9,7 @@
 namespace lastref::perf {
 namespace {
 
-/// Of all that was measured: the same digest, the same record. FNV-1a.
+/// FNV-1a.
 class Digest {
  public:
   void add(std::string_view bytes) {
@@ -18,6 +18,18 @@ class Digest {
     }
   }
   void add(double value) { add(fmt::format("{:a};", value)); }
+  /// So that nothing of one text can be taken for a part of the next.
+  void add_whole(std::string_view text) {
+    add(fmt::format("{}:", text.size()));
+    add(text);
+  }
+  template <typename Value>
+  void add_all(const std::vector<Value>& values) {
+    add(fmt::format("{}:", values.size()));
+    for (const Value value : values) {
+      add(static_cast<double>(value));
+    }
+  }
 
   /// As SQLite keeps it.
   std::int64_t value() const { return static_cast<std::int64_t>(value_ >> 1U); }
@@ -26,7 +38,30 @@ class Digest {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
+/// Of all that was measured, and by what: the same digest of a commit and machine, the same record.
 std::int64_t digest_of(const Record& record) {
+  Digest digest;
+  for (const std::string& text : {record.program, record.compiler, record.flags}) {
+    digest.add_whole(text);
+  }
+  for (const MeasuredBenchmark& benchmark : record.benchmarks) {
+    for (const std::string& text : {benchmark.name, benchmark.label, benchmark.error}) {
+      digest.add_whole(text);
+    }
+    digest.add_all(benchmark.wall_seconds);
+    digest.add_all(benchmark.processor_seconds);
+    digest.add_all(benchmark.iterations);
+    digest.add(fmt::format("{}:", benchmark.counters.size()));
+    for (const auto& [name, values] : benchmark.counters) {
+      digest.add_whole(name);
+      digest.add_all(values);
+    }
+  }
+  return digest.value();
+}
+
+/// As the first histories have it: of names and times alone.
+std::int64_t earlier_digest_of(const Record& record) {
   Digest digest;
   for (const MeasuredBenchmark& benchmark : record.benchmarks) {
     digest.add(benchmark.name);
@@ -208,6 +243,14 @@ SqliteResult<bool> insert_record(const Database& database, const Record& record)
   const auto machine = commit ? id_of(database, record.machine) : commit;
   if (!machine) {
     return tl::unexpected(machine.error());
+  }
+  Statement earlier = database.prepare(
+      "SELECT 1 FROM records WHERE commit_id = ? AND machine_id = ? AND digest = ? AND "
+      "compiler = ? AND flags = ? AND program = ?");
+  earlier.bind(*commit).bind(*machine).bind(earlier_digest_of(record));
+  earlier.bind(record.compiler).bind(record.flags).bind(record.program);
+  if (const auto is_known = earlier.step(); !is_known || *is_known) {
+    return is_known.map([](bool) { return false; });
   }
   Statement insert = database.prepare(
       "INSERT INTO records(commit_id, machine_id, load, compiler, flags, program, recorded, "

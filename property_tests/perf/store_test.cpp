@@ -134,6 +134,46 @@ TEST_F(StoreTest, takes_the_very_same_record_once) {
   folder.remove("history.sqlite");
 }
 
+TEST_F(StoreTest, takes_records_for_others_whatever_they_differ_in) {
+  const auto change = [](auto what) {
+    Record record = record_of("first");
+    what(record, record.benchmarks.front());
+    return record;
+  };
+  using Benchmark = MeasuredBenchmark;
+  const std::vector<Record> all = {
+      record_of("first"),
+      change([](Record& record, Benchmark&) { record.program = "other"; }),
+      change([](Record& record, Benchmark&) { record.compiler = "Clang 14"; }),
+      change([](Record& record, Benchmark&) { record.flags = "-O3"; }),
+      change([](Record& record, Benchmark&) { record.compiler += record.flags[0]; }),
+      change([](Record&, Benchmark& benchmark) { benchmark.error = "could not, once"; }),
+      change([](Record&, Benchmark& benchmark) { benchmark.label = "with x"; }),
+      change([](Record&, Benchmark& benchmark) { benchmark.iterations[0] = 11; }),
+      change([](Record&, Benchmark& benchmark) { benchmark.counters["third"] = {4}; }),
+      change([](Record&, Benchmark& benchmark) { benchmark.counters["fourth"] = {3}; })};
+  Store store = written();
+  for (const bool is_new : {true, false}) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(store.add(all[i]), is_new) << i;
+    }
+  }
+  folder.remove("history.sqlite");
+}
+
+TEST_F(StoreTest, knows_a_record_again_that_has_an_earlier_digest) {
+  EXPECT_EQ(written().add(record_of("first")), true);
+  // Of names and times alone, as it was written then.
+  ASSERT_TRUE(Database::open(path, Database::Mode::write)
+                  ->run("UPDATE records SET digest = 5328942006172295358"));
+  Store store = written();
+  EXPECT_EQ(store.add(record_of("first")), false);
+  Record other = record_of("first");
+  other.program = "other";
+  EXPECT_EQ(store.add(other), true);
+  folder.remove("history.sqlite");
+}
+
 TEST_F(StoreTest, learns_later_where_a_commit_stands) {
   Store store = written();
   Record unknown = record_of("first");
