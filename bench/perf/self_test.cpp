@@ -98,6 +98,7 @@ class SelfTest {
     while (!ready_.empty() && seconds() < size_.seconds && run_one_of_each()) {
     }
     report_.seconds = seconds();
+    report_.is_time_over = report_.seconds >= size_.seconds;
     return std::move(report_);
   }
 
@@ -302,8 +303,14 @@ std::string text_of(const SelfTestReport& report) {
   }
   const Trials& equals = report.equals;
   if (equals.count + report.tenths.count == 0) {
-    return text + "too loud to tell anything\n";
+    const bool is_any_quiet = std::ranges::any_of(
+        report.noise, [](const HeardNoise& heard) { return heard.why.empty(); });
+    return text + (report.is_time_over && is_any_quiet
+                       ? fmt::format("the time was over before the first trial, after {:.0f} s\n",
+                                     report.seconds)
+                       : "too loud to tell anything\n");
   }
+  const std::size_t untold = report.tenths.not_told + report.hundredths.not_told;
   const std::size_t alarms = equals.said_slower + equals.said_faster;
   constexpr double confidence = 0.95;
   text += fmt::format(
@@ -325,7 +332,8 @@ std::string text_of(const SelfTestReport& report) {
       text += alarms > 0 ? "A FALSE ALARM" : "TOO LITTLE WAS FOUND";
       break;
     default:
-      text += "this machine is too loud, or too slow, to tell";
+      text += report.is_time_over && untold == 0 ? "the time was over before it could be told"
+                                                 : "this machine is too loud, or too slow, to tell";
       break;
   }
   return text + fmt::format(", in {:.0f} s\n", report.seconds);

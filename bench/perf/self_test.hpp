@@ -70,6 +70,7 @@ struct SelfTestReport {
   Rules rules;
   double seconds = 0;
   bool is_quick = false;
+  bool is_time_over = false;  ///< It was cut short.
 };
 
 /// Fails if the benchmarks cannot be run.

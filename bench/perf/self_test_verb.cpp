@@ -53,12 +53,13 @@ harness::Exit test_and_say(const SelfTestWords& words) {
 }  // namespace
 
 void add_self_test(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = app.add_subcommand("self-test",
-                                      "How often compare is wrong here: a program against itself, "
-                                      "and against one that is slowed by "
-                                      "3 % and by 10 % at a random place. Exit code: 1 "
-                                      "a false alarm, or too little was "
-                                      "found, 3 this machine is too loud to tell, else 0");
+  CLI::App* verb =
+      app.add_subcommand("self-test",
+                         "How often compare is wrong here: a program against itself, "
+                         "and against one that is slowed by "
+                         "3 % and by 10 % at a random place. Exit code: 1 "
+                         "a false alarm, or too little was "
+                         "found, 3 this machine is too loud to tell, or the time was over, else 0");
   const auto words = std::make_shared<SelfTestWords>();
   verb->add_flag("--quick", words->is_quick, "A minute: fewer trials, and 10 % alone");
   verb->add_option("--budget", words->budget, "Seconds for all of it; else 1000, or 52 if quick")

@@ -9,6 +9,7 @@ namespace {
 
 using harness::Exit;
 using testing::HasSubstr;
+using testing::Not;
 
 SelfTestReport good(bool is_quick) {
   return {
@@ -70,6 +71,23 @@ TEST(SelfTest, that_has_tried_nothing_proves_nothing) {
   SelfTestReport cut = good(/*is_quick=*/false);
   cut.equals.count = 199;
   EXPECT_EQ(exit_of(cut), Exit::incomplete);
+}
+
+TEST(SelfTest, that_had_no_time_does_not_call_the_machine_loud) {
+  SelfTestReport short_of_time = good(/*is_quick=*/true);
+  short_of_time.equals = short_of_time.hundredths = short_of_time.tenths = {};
+  short_of_time.is_time_over = true;
+  EXPECT_EQ(exit_of(short_of_time), Exit::incomplete);
+  EXPECT_THAT(text_of(short_of_time), HasSubstr("the time was over before the first trial"));
+  EXPECT_THAT(text_of(short_of_time), Not(HasSubstr("loud")));
+  SelfTestReport cut = good(/*is_quick=*/true);
+  cut.tenths = {};
+  cut.is_time_over = true;
+  EXPECT_EQ(exit_of(cut), Exit::incomplete);
+  EXPECT_THAT(text_of(cut), HasSubstr("the time was over before it could be told"));
+  EXPECT_THAT(text_of(cut), Not(HasSubstr("loud")));
+  cut.tenths.not_told = 1;
+  EXPECT_THAT(text_of(cut), HasSubstr("too loud"));
 }
 
 TEST(SelfTest, counts_what_is_told) {
