@@ -1,12 +1,16 @@
 // record: measures, or reads what others have measured, and stores it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <ranges>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +26,7 @@
 #include "bench/perf/revisions.hpp"
 #include "bench/perf/store.hpp"
 #include "bench/perf/verbs.hpp"
+#include "bench/perf/whole_file.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -142,11 +147,16 @@ class Measuring {
   const RecordOptions& options_;
 };
 
-Exit add(Store& store, const Record& record, const std::string& what) {
+struct NotRecorded {
+  std::string why = {};
+  bool is_by_store = false;  ///< So it is with the next one, too.
+};
+using Recorded = tl::expected<void, NotRecorded>;
+
+Recorded add(Store& store, const Record& record, const std::string& what) {
   const auto added = store.add(record);
   if (!added) {
-    complain(describe(added.error()));
-    return Exit::unusable;
+    return tl::unexpected<NotRecorded>({.why = describe(added.error()), .is_by_store = true});
   }
   for (const MeasuredBenchmark& benchmark : record.benchmarks) {
     if (!benchmark.error.empty()) {
@@ -157,7 +167,14 @@ Exit add(Store& store, const Record& record, const std::string& what) {
                            *added ? "recorded" : "has been recorded before:",
                            what,
                            record.benchmarks.size());
-  return Exit::clean;
+  return {};
+}
+
+Exit exit_of(const Recorded& recorded) {
+  if (!recorded) {
+    complain(recorded.error().why);
+  }
+  return recorded ? Exit::clean : Exit::unusable;
 }
 
 Exit import_files(const RecordOptions& options, Store& store) {
@@ -180,7 +197,7 @@ Exit import_files(const RecordOptions& options, Store& store) {
       record.machine = this_machine();
       record.machine.load = load;
     }
-    if (const Exit exit = add(store, record, path + " of " + record.commit.name);
+    if (const Exit exit = exit_of(add(store, record, path + " of " + record.commit.name));
         exit != Exit::clean) {
       return exit;
     }
@@ -192,16 +209,15 @@ std::string short_name(const Commit& commit) {
   return fmt::format("{} {}", short_commit(commit.name), commit.subject);
 }
 
-Exit record_program(const RecordOptions& options,
-                    Store& store,
-                    const Commit& commit,
-                    const fs::path& program,
-                    const fs::path& tree) {
+Recorded record_program(const RecordOptions& options,
+                        Store& store,
+                        const Commit& commit,
+                        const fs::path& program,
+                        const fs::path& tree) {
   const Machine machine = this_machine();  // The load is that before we add to it.
   auto measured = Measuring(options).run(program);
   if (!measured) {
-    complain(measured.error());
-    return Exit::unusable;
+    return tl::unexpected<NotRecorded>({.why = measured.error()});
   }
   const Built built = built_in(tree);
   return add(store,
@@ -235,7 +251,7 @@ Exit record_here(const RecordOptions& options, Store& store) {
     return Exit::unusable;
   }
   say("recording " + short_name(*commit));
-  return record_program(options, store, *commit, *program, tree);
+  return exit_of(record_program(options, store, *commit, *program, tree));
 }
 
 /// Every so many commits, counted back from the last one.
@@ -249,20 +265,147 @@ std::vector<std::string> thinned(const std::vector<std::string>& hashes, std::si
   return kept;
 }
 
-tl::expected<std::set<std::string>, StoreError> recorded_here(const Store& store) {
-  const auto records = store.records();
-  if (!records) {
-    return tl::unexpected(records.error());
-  }
-  std::set<std::string> names;
-  const std::string here = name_of(this_machine());
-  for (const Record& record : *records) {
-    if (name_of(record.machine) == here && record.program == "lastref_bench") {
-      names.insert(record.commit.name);
+/// The benchmarks that commits have been recorded with, here.
+class RecordedHere {
+ public:
+  explicit RecordedHere(const std::vector<Record>& records) {
+    const std::string here = name_of(this_machine());
+    for (const Record& record : records) {
+      if (name_of(record.machine) == here && record.program == "lastref_bench") {
+        std::set<std::string>& names = names_[{record.commit.name, record.compiler, record.flags}];
+        for (const MeasuredBenchmark& benchmark : record.benchmarks) {
+          names.insert(benchmark.name);
+        }
+      }
     }
   }
-  return names;
-}
+
+  /// Whether all are that were asked for. None were: false.
+  bool has(const std::string& hash,
+           const Built& built,
+           const std::vector<std::string>& asked) const {
+    const auto found = names_.find({hash, built.compiler, built.flags});
+    return found != names_.end() && !asked.empty() &&
+           std::ranges::all_of(
+               asked, [&](const std::string& name) { return found->second.contains(name); });
+  }
+
+ private:
+  /// By commit, compiler and flags.
+  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> names_;
+};
+
+/// Which benchmarks a commit has, noted in a file when it is built, so that it need not be built
+/// for this again.
+class NotedBenchmarks {
+ public:
+  NotedBenchmarks(fs::path folder, const Globs& asked)
+      : folder_(std::move(folder)), asked_(asked) {}
+
+  void note(const std::string& hash, const fs::path& program) const {
+    const auto names = benchmarks_of({.program = program, .scratch = {}}, {});
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    if (names) {
+      write_whole(folder_ / hash, fmt::format("{}\n", fmt::join(*names, "\n")));
+    }
+  }
+  /// Of those that were noted; none if nothing was.
+  std::vector<std::string> asked_of(const std::string& hash) const {
+    std::vector<std::string> names;
+    std::ifstream file(folder_ / hash);
+    for (std::string name; std::getline(file, name);) {
+      if (!name.empty() && match(asked_, name)) {
+        names.push_back(name);
+      }
+    }
+    return names;
+  }
+
+ private:
+  fs::path folder_;
+  const Globs& asked_;
+};
+
+class RecordingCommits {
+ public:
+  RecordingCommits(const RecordOptions& options,
+                   Store& store,
+                   const fs::path& checkout,
+                   const std::vector<Record>& records)
+      : options_(options),
+        store_(store),
+        checkout_(checkout),
+        known_(records),
+        noted_(checkout / "build/perf/benchmarks", options.benches),
+        revisions_(checkout, checkout / "build/perf") {}
+
+  /// Ends where the store fails: nothing that is measured after it could be kept.
+  Exit run(const std::vector<std::string>& wanted) {
+    std::size_t number = 0;
+    std::size_t missing = 0;
+    for (const std::string& hash : wanted) {
+      const auto commit = commit_in(checkout_, hash);
+      say(fmt::format(
+          "{} of {}: {}", ++number, wanted.size(), commit ? short_name(*commit) : hash));
+      const Recorded done = commit ? record(*commit) : not_recorded("git does not know it");
+      if (!done && done.error().is_by_store) {
+        return exit_of(done);
+      }
+      if (!done) {
+        say("  skipped: " + done.error().why);
+        ++missing;
+      }
+    }
+    if (missing > 0) {
+      complain(fmt::format("{} of {} commits are not recorded", missing, wanted.size()));
+    }
+    return missing > 0 ? Exit::incomplete : Exit::clean;
+  }
+
+ private:
+  static Recorded not_recorded(std::string why) {
+    return tl::unexpected<NotRecorded>({.why = std::move(why)});
+  }
+
+  Recorded record(const Commit& commit) {
+    if (is_recorded(commit)) {
+      return {};
+    }
+    say("  building");
+    const auto program = revisions_.build(commit.name);
+    if (!program) {
+      return not_recorded("it " + program.error());
+    }
+    noted_.note(commit.name, *program);
+    if (is_recorded(commit)) {
+      return {};
+    }
+    auto recorded = record_program(options_, store_, commit, *program, revisions_.tree());
+    if (!recorded && !recorded.error().is_by_store) {
+      recorded.error().why = "it could not be measured: " + recorded.error().why;
+    }
+    return recorded;
+  }
+
+  /// With the compiler and flags of the tree as it is, which may be that of another commit.
+  bool is_recorded(const Commit& commit) const {
+    const bool is_there =
+        !options_.again &&
+        known_.has(commit.name, built_in(revisions_.tree()), noted_.asked_of(commit.name));
+    if (is_there) {
+      say("  is recorded; --again measures it once more");
+    }
+    return is_there;
+  }
+
+  const RecordOptions& options_;
+  Store& store_;
+  const fs::path& checkout_;
+  RecordedHere known_;
+  NotedBenchmarks noted_;
+  Revisions revisions_;
+};
 
 Exit record_commits(const RecordOptions& options, Store& store) {
   const std::size_t dots = options.range.find("..");
@@ -278,33 +421,12 @@ Exit record_commits(const RecordOptions& options, Store& store) {
         fmt::format("{} names no commits: the first has to stand below the last", options.range));
     return Exit::unusable;
   }
-  const auto known = recorded_here(store);
-  if (!known) {
-    complain(describe(known.error()));
+  const auto records = store.records();
+  if (!records) {
+    complain(describe(records.error()));
     return Exit::unusable;
   }
-  const Revisions revisions(*checkout, *checkout / "build/perf");
-  std::size_t number = 0;
-  const std::vector<std::string> wanted = thinned(*hashes, options.every);
-  for (const std::string& hash : wanted) {
-    const auto commit = commit_in(*checkout, hash);
-    say(fmt::format("{} of {}: {}", ++number, wanted.size(), commit ? short_name(*commit) : hash));
-    if (!commit || (known->contains(hash) && !options.again)) {
-      say("  is recorded; --again measures it once more");
-      continue;
-    }
-    say("  building");
-    const auto program = revisions.build(hash);
-    if (!program) {
-      say("  skipped: it " + program.error());
-      continue;
-    }
-    if (const Exit exit = record_program(options, store, *commit, *program, revisions.tree());
-        exit != Exit::clean) {
-      say("  skipped: it could not be measured");
-    }
-  }
-  return Exit::clean;
+  return RecordingCommits(options, store, *checkout, *records).run(thinned(*hashes, options.every));
 }
 
 Exit record(const RecordOptions& options) {

@@ -308,6 +308,92 @@ def closed_standard_streams_are_nobody_elses():
                   '--import', failed, says='recorded')
 
 
+BUILDS = r'''#!/bin/sh
+[ -e sources ] || exit 1
+while [ $# -gt 0 ]; do [ "$1" = -C ] && tree=$2; shift; done
+mkdir -p "$tree/bin" && cp sources "$tree/bin/lastref_bench"
+'''
+MEASURES = r'''#!/usr/bin/env python3
+# {number}
+import json, os, re, sys
+options = dict(word[2:].split('=', 1) for word in sys.argv[1:])
+names = ['put/1', 'put/2', 'find/1']
+if 'benchmark_list_tests' in options:
+    sys.exit(print(*names, sep='\n'))
+if os.path.exists({folder!r} + '/fails'):
+    os.mkdir({folder!r} + '/kept.sqlite-journal')
+with open({folder!r} + '/measured', 'a') as file:
+    file.write('{number} ')
+with open(options['benchmark_out'], 'w') as file:
+    json.dump({{'context': {{}}, 'benchmarks': [
+        {{'name': name, 'run_name': name, 'run_type': 'iteration', 'iterations': 10,
+          'real_time': {number}, 'cpu_time': {number}, 'time_unit': 'us'}}
+        for name in names if re.search(options['benchmark_filter'], name)]}}, file)
+'''
+
+
+def commits_are_recorded_with_what_was_asked_for():
+    """In a checkout whose commits need no compiler; the third has nothing to build."""
+    checkout = os.path.join(FOLDER, 'recorded')
+    tools = os.path.join(FOLDER, 'tools')
+    os.makedirs(os.path.join(checkout, 'bench'))
+    os.makedirs(os.path.join(checkout, 'bin'))
+    os.makedirs(tools)
+    program = shutil.copy(PERF, os.path.join(checkout, 'bin'))
+    database = os.path.join(FOLDER, 'kept.sqlite')
+    measured = os.path.join(FOLDER, 'measured')
+
+    def write_script(path, text):
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+    write_script(os.path.join(tools, 'cmake'), '''#!/bin/sh
+mkdir -p build/ci && echo CMAKE_CXX_FLAGS:STRING=$FLAGS >build/ci/CMakeCache.txt
+: >build/ci/build.ninja
+''')
+    write_script(os.path.join(tools, 'ninja'), BUILDS)
+    write_script(os.path.join(checkout, '.gitignore'), '/build/\n/bin/\n')
+    write_script(os.path.join(checkout, 'bench', 'CMakeLists.txt'), '')
+    git(checkout, 'init', '--quiet')
+    for number in range(4):
+        sources = os.path.join(checkout, 'sources')
+        write_script(sources, MEASURES.format(number=number + 1, folder=FOLDER))
+        if number == 2:
+            os.remove(sources)
+        git(checkout, 'add', '--all')
+        git(checkout, 'commit', '--quiet', '-m', f'number {number}')
+
+    def record(code, times, *words, says='', flags='-O2', last='HEAD'):
+        """And which commits were measured."""
+        with open(measured, 'w', encoding='utf-8'):
+            pass
+        environment = {**os.environ, 'PATH': f'{tools}:{os.environ["PATH"]}', 'FLAGS': flags}
+        said = perf('record', '--db', database, '--repetitions', '1', '--commits',
+                    f'HEAD~3..{last}', *words, cwd=checkout, program=program, env=environment,
+                    code=code, says=says)
+        with open(measured, encoding='utf-8') as file:
+            now = file.read().split()
+        check(now == times, f'{words}: measured were {now}: {said}')
+        return said
+
+    record(3, ['2', '4'], '--bench', 'put/1', says='1 of 3 commits are not recorded')
+    record(3, [], '--bench', 'put/1', says='is recorded; --again')
+    record(3, ['2', '4'], '--bench', 'put/*')
+    record(3, ['2', '4'], '--bench', 'find/*')
+    record(3, [], '--bench', 'put/1', '--bench', 'find/*')
+    said = record(0, [], last='HEAD~2', says='is recorded')
+    check('building' not in said, said)
+    record(0, ['2'], '--again', last='HEAD~2')
+    record(3, [], '--bench', 'no', says='no benchmark matches')
+    shutil.rmtree(os.path.join(checkout, 'build', 'perf', 'revision', 'build'))
+    record(0, ['2'], flags='-O3', last='HEAD~2')
+    with open(os.path.join(FOLDER, 'fails'), 'w', encoding='utf-8'):
+        pass
+    said = record(2, ['2'], '--again', says='kept.sqlite cannot be')
+    check('could not be measured' not in said, said)
+
+
 def main():
     if os.path.exists(FOLDER):
         shutil.rmtree(FOLDER)
@@ -316,7 +402,8 @@ def main():
                  files_that_are_none_are_named, growth_names_what_it_leaves_out,
                  old_worktrees_go_and_others_stay, bisect_finds_the_commit,
                  a_command_has_its_words_as_they_were_given,
-                 a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses):
+                 a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
+                 commits_are_recorded_with_what_was_asked_for):
         test()
         print(f'verbs_test: {test.__name__}')
 
