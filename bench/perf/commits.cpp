@@ -5,22 +5,15 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/perf/measured_process.hpp"
+#include "bench/perf/git.hpp"
 
 namespace lastref::perf {
 namespace {
 
 std::optional<std::string> git(const std::filesystem::path& checkout,
                                std::vector<std::string> words) {
-  words.insert(words.begin(), {"git", "-C", checkout.string()});
-  auto said = output_of({.words = std::move(words)});
-  if (!said) {
-    return std::nullopt;
-  }
-  while (said->ends_with('\n')) {
-    said->pop_back();
-  }
-  return *std::move(said);
+  auto said = git_in(checkout, std::move(words));
+  return said ? std::optional(*std::move(said)) : std::nullopt;
 }
 
 std::optional<std::int64_t> number_in(const std::string& text) {

@@ -56,19 +56,19 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-std::vector<std::string> environment_with(
-    const std::vector<std::pair<std::string, std::string>>& more) {
+std::vector<std::string> environment_for(const ProcessOptions& options) {
+  std::vector<std::string> hidden = options.without;
+  for (const auto& [name, value] : options.environment) {
+    hidden.push_back(name);
+  }
   std::vector<std::string> all;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    const auto is_ours = [&](const auto& each) {
-      return text.starts_with(each.first) && text.substr(each.first.size()).starts_with('=');
-    };
-    if (std::ranges::none_of(more, is_ours)) {
+    if (std::ranges::find(hidden, text.substr(0, text.find('='))) == hidden.end()) {
       all.emplace_back(text);
     }
   }
-  for (const auto& [name, value] : more) {
+  for (const auto& [name, value] : options.environment) {
     all.push_back(fmt::format("{}={}", name, value));
   }
   return all;
@@ -112,7 +112,7 @@ bool ends_within(pid_t process, std::chrono::seconds patience) {
 tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options,
                                                    const std::filesystem::path& output) {
   std::vector<std::string> words = options.words;
-  std::vector<std::string> variables = environment_with(options.environment);
+  std::vector<std::string> variables = environment_for(options);
   FileActions actions;
   actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
   actions.open(STDERR_FILENO, options.log.string(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);

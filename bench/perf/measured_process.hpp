@@ -20,6 +20,7 @@ struct ProcessOptions {
   std::filesystem::path folder = {};  ///< to run in; empty: ours
   /// Variables besides our own, whose value of the same name it does not see.
   std::vector<std::pair<std::string, std::string>> environment = {};
+  std::vector<std::string> without = {};           ///< Variables of our own that it does not see
   std::filesystem::path log = "/dev/null";         ///< where all that it says goes; begun anew
   std::chrono::seconds patience = usual_patience;  ///< before it is killed
 };

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/git.hpp"
 #include "bench/perf/machine.hpp"
 #include "bench/perf/measured_process.hpp"
 
@@ -17,8 +18,11 @@ tl::expected<std::filesystem::path, std::string> Revisions::build(const std::str
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   const auto run = [&](std::vector<std::string> words, const std::filesystem::path& in) {
-    return run_measured(
-        {.words = std::move(words), .folder = in, .log = log(), .patience = std::chrono::hours(1)});
+    return run_measured({.words = std::move(words),
+                         .folder = in,
+                         .without = variables_of_git(),
+                         .log = log(),
+                         .patience = std::chrono::hours(1)});
   };
   if (!std::filesystem::exists(worktree() / ".git", error)) {
     // One that was removed by hand is still in git's list.

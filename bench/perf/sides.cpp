@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/git.hpp"
 #include "bench/perf/machine.hpp"
 #include "bench/perf/measured_process.hpp"
 
@@ -38,7 +39,6 @@ class FileLock {
 
 namespace {
 
-constexpr std::chrono::seconds patience_for_git{120};
 constexpr std::chrono::seconds patience_for_builds{7200};
 constexpr std::size_t letters_of_a_commit = 12;
 constexpr std::size_t worktrees_kept = 8;
@@ -54,15 +54,9 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// One line that git says, in the working folder.
+/// What git says in the working folder.
 tl::expected<std::string, std::string> git_says(std::vector<std::string> words) {
-  words.insert(words.begin(), "git");
-  auto said = output_of({.words = std::move(words), .patience = patience_for_git});
-  if (!said) {
-    return no(describe(said.error()));
-  }
-  said->erase(std::min(said->find('\n'), said->size()));
-  return *std::move(said);
+  return git_in({}, std::move(words)).map_error(describe);
 }
 
 tl::expected<FoundSide, std::string> find_revision(const std::string& word) {
@@ -208,6 +202,7 @@ tl::expected<void, std::string> build_side(FoundSide& side,
   tell(fmt::format("building {}; {} says how far it is", side.name, log.string()));
   const auto built = run_measured({.words = {"sh", "-c", build},
                                    .folder = side.folder,
+                                   .without = variables_of_git(),
                                    .log = log,
                                    .patience = patience_for_builds});
   if (!built) {

@@ -75,6 +75,12 @@ TEST(MeasuredProcess, has_its_own_folder_and_variables) {
   EXPECT_EQ(*said, scratch.path().string() + "\nblue\n");
 }
 
+TEST(MeasuredProcess, does_not_see_variables_that_it_is_to_be_without) {
+  ProcessOptions options = shell("echo ${HOME-none} ${PATH:+some}");
+  options.without = {"HOME", "PAT"};
+  EXPECT_EQ(output_of(options).value(), "none some\n");
+}
+
 TEST(ScratchFolder, goes_with_all_that_is_in_it) {
   std::filesystem::path path;
   {

@@ -19,10 +19,9 @@ def check(condition, what):
         sys.exit(f'verbs_test: {what}')
 
 
-def perf(*words, code=0, says='', **options):
+def perf(*words, code=0, says='', program=PERF, **options):
     """What it says, on both outputs."""
-    done = subprocess.run([options.pop('program', PERF), *words],
-                          cwd=options.pop('cwd', FOLDER), stdout=subprocess.PIPE,
+    done = subprocess.run([program, *words], cwd=options.pop('cwd', FOLDER), stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False, **options)
     check(done.returncode == code, f'{words}: exit {done.returncode}, not {code}: {done.stdout}')
     check(says in done.stdout, f'{words}: nothing like {says} in {done.stdout}')
@@ -129,6 +128,110 @@ def git(checkout, *words):
     return subprocess.run(['git', '-C', checkout, '-c', 'user.name=n', '-c', 'user.email=e',
                            *words], check=True, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, env={**os.environ, **quiet}).stdout
+
+
+BENCHMARKS = r"""
+for word; do
+  case $word in
+    --benchmark_list_tests*) echo $name; exit ;;
+    --benchmark_out=*) out=${word#*=} ;;
+  esac
+done
+cat >$out <<END
+{"context": {}, "benchmarks": [{"name": "$name", "run_name": "$name", "run_type": "iteration",
+  "iterations": 10, "real_time": $time, "cpu_time": $time, "time_unit": "ns"}]}
+END
+"""
+
+
+def write_program(path, text):
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('#!/bin/sh\n' + text)
+    os.chmod(path, 0o755)
+
+
+class Ours:
+    """A checkout with our program in it, whose commits say in a file what their benchmark is called
+    and how long it takes; what builds them only looks there."""
+
+    def __init__(self, name, benchmarks):
+        self.folder = os.path.join(FOLDER, name)
+        self.perf = os.path.join(self.folder, 'bin', 'lastref_perf')
+        self.builders = os.path.join(FOLDER, name + '.builders')
+        for folder in (os.path.dirname(self.perf), os.path.join(self.folder, 'bench'),
+                       self.builders):
+            os.makedirs(folder)
+        os.link(PERF, self.perf)
+        git(self.folder, 'init', '--quiet', '--initial-branch', 'ours')
+        self.write('.gitignore', 'bin\nbuild\n')
+        self.write('bench/CMakeLists.txt', '')
+        for number, benchmark in enumerate(benchmarks):
+            self.write('benchmark', benchmark)
+            git(self.folder, 'add', '--all')
+            git(self.folder, 'commit', '--quiet', '-m', f'number {number}')
+        write_program(os.path.join(self.builders, 'cmake'),
+                      'mkdir -p build/ci; : >build/ci/build.ninja\n')
+        with open(os.path.join(self.builders, 'benchmarks'), 'w', encoding='utf-8') as file:
+            file.write(BENCHMARKS)
+        write_program(os.path.join(self.builders, 'ninja'), f"""
+while [ $# -gt 0 ]; do
+  case $1 in
+    -C) tree=$2 ;;
+    -n) echo 'no work to do'; exit ;;
+  esac
+  shift
+done
+env >{self.builders}/variables
+mkdir -p $tree/bin
+read name time <benchmark
+{{ printf '#!/bin/sh\\nname=%s time=%s\\n' $name $time; cat {self.builders}/benchmarks; }} \\
+  >$tree/bin/lastref_bench
+chmod +x $tree/bin/lastref_bench
+""")
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def environment(self, more=()):
+        return {**os.environ, 'PATH': f'{self.builders}:{os.environ["PATH"]}', **dict(more)}
+
+    def run(self, *words, code=0, says='', cwd='', variables=()):
+        return perf(*words, program=self.perf, code=code, says=says, cwd=cwd or self.folder,
+                    env=self.environment(variables))
+
+    def times(self):
+        """Of the commits that were recorded, by their subjects."""
+        database = sqlite3.connect(os.path.join(self.folder, 'build/perf/history.sqlite'))
+        rows = database.execute(
+            'SELECT DISTINCT subject, CAST(round(wall_seconds * 1e9) AS INTEGER) '
+            'FROM repetitions JOIN benchmarks '
+            'ON benchmark_id = benchmarks.id JOIN records ON record_id = records.id '
+            'JOIN commits ON commit_id = commits.id ORDER BY subject').fetchall()
+        database.close()
+        return rows
+
+
+def what_git_tells_its_hooks_is_kept_from_git_and_builds():
+    ours = Ours('hooked', ['put 100', 'put 200', 'put 300'])
+    git_folder = os.path.join(ours.folder, '.git')
+    told = {name: 'nowhere' for name in git(ours.folder, 'rev-parse', '--local-env-vars').split()
+            if not name.startswith('GIT_CONFIG_')}
+    told |= {'GIT_DIR': git_folder, 'GIT_WORK_TREE': ours.folder,
+             'GIT_INDEX_FILE': os.path.join(git_folder, 'index')}
+
+    def check_that_nothing_was_seen():
+        with open(os.path.join(ours.builders, 'variables'), encoding='utf-8') as file:
+            seen = {line.split('=')[0] for line in file}.intersection(told)
+        check(not seen, f'what builds sees {seen}')
+        check(git(ours.folder, 'symbolic-ref', 'HEAD') == 'refs/heads/ours\n', 'HEAD has moved')
+        check(git(ours.folder, 'status', '--porcelain') == '', 'the checkout has changed')
+
+    ours.run('record', '--commits', 'HEAD~2..HEAD', '--repetitions', '1', variables=told)
+    check_that_nothing_was_seen()
+    check(ours.times() == [('number 1', 200), ('number 2', 300)], f'{ours.times()}')
+    ours.run('compare', 'HEAD~1', 'HEAD', '--', 'false', code=3, variables=told)
+    check_that_nothing_was_seen()
 
 
 def old_worktrees_go_and_others_stay():
@@ -403,7 +506,8 @@ def main():
                  old_worktrees_go_and_others_stay, bisect_finds_the_commit,
                  a_command_has_its_words_as_they_were_given,
                  a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
-                 commits_are_recorded_with_what_was_asked_for):
+                 commits_are_recorded_with_what_was_asked_for,
+                 what_git_tells_its_hooks_is_kept_from_git_and_builds):
         test()
         print(f'verbs_test: {test.__name__}')
 
