@@ -25,8 +25,8 @@ tl::expected<std::filesystem::path, std::string> Revisions::build(const std::str
                          .patience = std::chrono::hours(1)});
   };
   if (!std::filesystem::exists(worktree() / ".git", error)) {
-    // One that was removed by hand is still in git's list.
-    static_cast<void>(run({"git", "worktree", "prune"}, checkout_));
+    // By force, for one that was removed by hand is in git's list still. Nothing is pruned: the
+    // folders of others that are away just now may come back.
     const auto made = run(
         {"git", "worktree", "add", "--force", "--detach", worktree().string(), hash}, checkout_);
     if (!made) {

@@ -82,10 +82,11 @@ tl::expected<void, std::string> make_worktree(const FoundSide& side) {
   if (fs::exists(side.folder / ".git", error)) {
     return {};
   }
-  // What was removed by hand is known to git still, and in its way.
-  static_cast<void>(git_says({"worktree", "prune"}));
+  // By force, for one that was removed by hand is in git's list still. Nothing is pruned: the
+  // folders of others that are away just now may come back.
   const auto made = git_says({"worktree",
                               "add",
+                              "--force",
                               "--detach",
                               "--quiet",
                               side.folder.string(),

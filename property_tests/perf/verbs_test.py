@@ -234,6 +234,25 @@ def what_git_tells_its_hooks_is_kept_from_git_and_builds():
     check_that_nothing_was_seen()
 
 
+def worktrees_of_others_that_are_away_come_back():
+    ours = Ours('left', ['put 100', 'put 200'])
+    away = os.path.join(FOLDER, 'away')
+    git(ours.folder, 'worktree', 'add', '-b', 'work', os.path.join(FOLDER, 'work'))
+    with open(os.path.join(FOLDER, 'work', 'notes'), 'w', encoding='utf-8') as file:
+        file.write('of somebody')
+    git(os.path.join(FOLDER, 'work'), 'add', 'notes')
+    os.rename(os.path.join(FOLDER, 'work'), away)
+    for _ in range(2):
+        ours.run('compare', 'HEAD~1', 'HEAD', '--', 'false', code=3)
+        ours.run('record', '--commits', 'HEAD~1..HEAD', '--again', '--repetitions', '1',
+                 says='recorded')
+        # By hand, so that git still lists its worktrees.
+        shutil.rmtree(os.path.join(ours.folder, 'build'))
+    os.rename(away, os.path.join(FOLDER, 'work'))
+    staged = git(os.path.join(FOLDER, 'work'), 'status', '--porcelain')
+    check(staged == 'A  notes\n', f'of what was away there is: {staged}')
+
+
 def old_worktrees_go_and_others_stay():
     """Of many revisions that were built: those in use, those with somebody's changes, the last."""
     checkout = os.path.join(FOLDER, 'ours')
@@ -507,7 +526,8 @@ def main():
                  a_command_has_its_words_as_they_were_given,
                  a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
                  commits_are_recorded_with_what_was_asked_for,
-                 what_git_tells_its_hooks_is_kept_from_git_and_builds):
+                 what_git_tells_its_hooks_is_kept_from_git_and_builds,
+                 worktrees_of_others_that_are_away_come_back):
         test()
         print(f'verbs_test: {test.__name__}')
 
