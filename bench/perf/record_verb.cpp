@@ -332,13 +332,14 @@ class RecordingCommits {
   RecordingCommits(const RecordOptions& options,
                    Store& store,
                    const fs::path& checkout,
-                   const std::vector<Record>& records)
+                   const std::vector<Record>& records,
+                   const Revisions& revisions)
       : options_(options),
         store_(store),
         checkout_(checkout),
         known_(records),
         noted_(checkout / "build/perf/benchmarks", options.benches),
-        revisions_(checkout, checkout / "build/perf") {}
+        revisions_(revisions) {}
 
   /// Ends where the store fails: nothing that is measured after it could be kept.
   Exit run(const std::vector<std::string>& wanted) {
@@ -404,7 +405,7 @@ class RecordingCommits {
   const fs::path& checkout_;
   RecordedHere known_;
   NotedBenchmarks noted_;
-  Revisions revisions_;
+  const Revisions& revisions_;
 };
 
 Exit record_commits(const RecordOptions& options, Store& store) {
@@ -421,12 +422,19 @@ Exit record_commits(const RecordOptions& options, Store& store) {
         fmt::format("{} names no commits: the first has to stand below the last", options.range));
     return Exit::unusable;
   }
+  const auto revisions = Revisions::alone_in(*checkout, *checkout / "build/perf", say);
+  if (!revisions) {
+    complain(revisions.error());
+    return Exit::unusable;
+  }
+  // Not before: whoever was waited for may have recorded some of them.
   const auto records = store.records();
   if (!records) {
     complain(describe(records.error()));
     return Exit::unusable;
   }
-  return RecordingCommits(options, store, *checkout, *records).run(thinned(*hashes, options.every));
+  return RecordingCommits(options, store, *checkout, *records, *revisions)
+      .run(thinned(*hashes, options.every));
 }
 
 Exit record(const RecordOptions& options) {

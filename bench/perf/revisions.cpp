@@ -8,15 +8,31 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/file_lock.hpp"
 #include "bench/perf/git.hpp"
 #include "bench/perf/machine.hpp"
 #include "bench/perf/measured_process.hpp"
 
 namespace lastref::perf {
 
+tl::expected<Revisions, std::string> Revisions::alone_in(
+    std::filesystem::path checkout,
+    std::filesystem::path folder,
+    const std::function<void(const std::string&)>& tell) {
+  Revisions revisions(std::move(checkout), std::move(folder));
+  std::error_code error;
+  std::filesystem::create_directories(revisions.folder_, error);
+  const std::filesystem::path file = revisions.folder_ / "revision.lock";
+  revisions.lock_ = std::make_shared<const FileLock>(file);
+  const std::string worktree = revisions.worktree().string();
+  if (!revisions.lock_->wait_alone([&] { tell("waiting for another record in " + worktree); })) {
+    return tl::unexpected<std::string>("no lock on " + file.string());
+  }
+  return revisions;
+}
+
 tl::expected<std::filesystem::path, std::string> Revisions::build(const std::string& hash) const {
   std::error_code error;
-  std::filesystem::create_directories(folder_, error);
   const auto run = [&](std::vector<std::string> words, const std::filesystem::path& in) {
     return run_measured({.words = std::move(words),
                          .folder = in,

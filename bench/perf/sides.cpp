@@ -1,7 +1,5 @@
 #include "bench/perf/sides.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/file_lock.hpp"
 #include "bench/perf/git.hpp"
 #include "bench/perf/machine.hpp"
 #include "bench/perf/measured_process.hpp"
@@ -21,21 +20,6 @@
 namespace lastref::perf {
 
 namespace fs = std::filesystem;
-
-/// Of a file, which is made if need be, until it goes. flock(2)
-class FileLock {
- public:
-  explicit FileLock(const fs::path& path)
-      : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  ~FileLock() { ::close(fd_); }
-
-  bool take(int how) const { return ::flock(fd_, how) == 0; }
-
- private:
-  int fd_;
-};
 
 namespace {
 
@@ -116,7 +100,7 @@ void remove_what_is_old(const fs::path& beside) {
     const auto is_gone = [&] {
       return !fs::exists(folder, error) || git_says({"worktree", "remove", folder.string()});
     };
-    if (use.take(LOCK_EX | LOCK_NB) && is_gone()) {
+    if (use.take_alone() && is_gone()) {
       fs::remove(fs::path(folder) += log_suffix, error);
       fs::remove(stamp, error);
     }
@@ -182,14 +166,11 @@ tl::expected<void, std::string> build_side(FoundSide& side,
   std::error_code error;
   fs::create_directories(beside, error);
   const FileLock lock(beside / "lock");
-  if (!lock.take(LOCK_EX | LOCK_NB)) {
-    tell("waiting for another build in " + beside.string());
-    if (!lock.take(LOCK_EX)) {
-      return no("no lock on " + beside.string());
-    }
+  if (!lock.wait_alone([&] { tell("waiting for another build in " + beside.string()); })) {
+    return no("no lock on " + beside.string());
   }
   side.use = std::make_shared<const FileLock>(stamp);
-  if (!side.use->take(LOCK_SH)) {
+  if (!side.use->wait_shared()) {
     return no("no lock on " + stamp.string());
   }
   fs::last_write_time(stamp, fs::file_time_type::clock::now(), error);

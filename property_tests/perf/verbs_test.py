@@ -130,6 +130,8 @@ def git(checkout, *words):
                           stderr=subprocess.DEVNULL, env={**os.environ, **quiet}).stdout
 
 
+# Whoever takes the file away is the one who waits.
+WAIT_ONCE = 'if rm {0}/hold 2>/dev/null; then echo >{0}/fifo; read end <{0}/fifo; fi'
 BENCHMARKS = r"""
 for word; do
   case $word in
@@ -137,6 +139,7 @@ for word; do
     --benchmark_out=*) out=${word#*=} ;;
   esac
 done
+wait_once
 cat >$out <<END
 {"context": {}, "benchmarks": [{"name": "$name", "run_name": "$name", "run_type": "iteration",
   "iterations": 10, "real_time": $time, "cpu_time": $time, "time_unit": "ns"}]}
@@ -148,6 +151,10 @@ def write_program(path, text):
     with open(path, 'w', encoding='utf-8') as file:
         file.write('#!/bin/sh\n' + text)
     os.chmod(path, 0o755)
+
+
+def said_before_its_end(process, what):
+    return any(what in line for line in process.stderr)
 
 
 class Ours:
@@ -172,7 +179,8 @@ class Ours:
         write_program(os.path.join(self.builders, 'cmake'),
                       'mkdir -p build/ci; : >build/ci/build.ninja\n')
         with open(os.path.join(self.builders, 'benchmarks'), 'w', encoding='utf-8') as file:
-            file.write(BENCHMARKS)
+            file.write(BENCHMARKS.replace('wait_once', WAIT_ONCE.format(self.builders)))
+        os.mkfifo(os.path.join(self.builders, 'fifo'))
         write_program(os.path.join(self.builders, 'ninja'), f"""
 while [ $# -gt 0 ]; do
   case $1 in
@@ -199,6 +207,23 @@ chmod +x $tree/bin/lastref_bench
     def run(self, *words, code=0, says='', cwd='', variables=()):
         return perf(*words, program=self.perf, code=code, says=says, cwd=cwd or self.folder,
                     env=self.environment(variables))
+
+    def start(self, *words):
+        return subprocess.Popen([self.perf, *words], cwd=self.folder, env=self.environment(),
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def start_and_hold(self, *words):
+        """Until what it runs waits, which goes on with let_go."""
+        with open(os.path.join(self.builders, 'hold'), 'w', encoding='utf-8'):
+            pass
+        started = self.start(*words)
+        with open(os.path.join(self.builders, 'fifo'), encoding='utf-8') as fifo:
+            fifo.readline()
+        return started
+
+    def let_go(self):
+        with open(os.path.join(self.builders, 'fifo'), 'w', encoding='utf-8'):
+            pass
 
     def times(self):
         """Of the commits that were recorded, by their subjects."""
@@ -251,6 +276,21 @@ def worktrees_of_others_that_are_away_come_back():
     os.rename(away, os.path.join(FOLDER, 'work'))
     staged = git(os.path.join(FOLDER, 'work'), 'status', '--porcelain')
     check(staged == 'A  notes\n', f'of what was away there is: {staged}')
+
+
+def two_who_record_commits_wait_for_each_other():
+    ours = Ours('shared', ['put 100', 'put 200', 'put 300', 'put 400'])
+    first = ours.start_and_hold('record', '--commits', 'HEAD~3..HEAD~1', '--repetitions', '3')
+    second = ours.start('record', '--commits', 'HEAD~2..HEAD', '--repetitions', '3')
+    waits = said_before_its_end(second, 'waiting for another record')
+    ours.let_go()
+    first.communicate()
+    said = second.communicate()[1]
+    check(waits, 'the second one did not wait')
+    check((first.returncode, second.returncode) == (0, 0), f'they failed: {said}')
+    check('is recorded' in said, f'what the first one did was done again: {said}')
+    times = ours.times()
+    check(times == [('number 1', 200), ('number 2', 300), ('number 3', 400)], f'{times}')
 
 
 def old_worktrees_go_and_others_stay():
@@ -527,7 +567,9 @@ def main():
                  a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
                  commits_are_recorded_with_what_was_asked_for,
                  what_git_tells_its_hooks_is_kept_from_git_and_builds,
-                 worktrees_of_others_that_are_away_come_back):
+                 worktrees_of_others_that_are_away_come_back,
+                 two_who_record_commits_wait_for_each_other, old_worktrees_go_and_others_stay,
+                 bisect_finds_the_commit):
         test()
         print(f'verbs_test: {test.__name__}')
 
