@@ -1,4 +1,7 @@
 // FileLock: one file, which processes that would disturb each other lock. flock(2)
+//
+// A child that is given the descriptor goes on holding the lock if we are killed. When we go by
+// ourselves nobody has it, whatever daemons there are among its children.
 #pragma once
 
 #include <filesystem>
@@ -21,6 +24,8 @@ class FileLock {
   bool take_alone() const;
   /// With others who share it, once nobody has it alone.
   bool wait_shared() const;
+
+  int descriptor() const noexcept { return fd_; }
 
  private:
   int fd_;

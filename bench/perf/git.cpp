@@ -22,10 +22,13 @@ std::vector<std::string> variables_of_git() {
 }
 
 tl::expected<std::string, FailedProcess> git_in(const std::filesystem::path& folder,
-                                                std::vector<std::string> words) {
+                                                std::vector<std::string> words,
+                                                int kept_open) {
   words.insert(words.begin(), "git");
-  auto said =
-      output_of({.words = std::move(words), .folder = folder, .without = variables_of_git()});
+  auto said = output_of({.words = std::move(words),
+                         .folder = folder,
+                         .without = variables_of_git(),
+                         .kept_open = kept_open});
   while (said && said->ends_with('\n')) {
     said->pop_back();
   }

@@ -20,8 +20,10 @@ namespace lastref::perf {
 ///         children in other repositories, too: submodule.c, prepare_submodule_repo_env.
 std::vector<std::string> variables_of_git();
 
-/// What git says in the folder, without the ends of lines behind it; empty: in ours.
+/// What git says in the folder, without the ends of lines behind it; empty: in ours. It may keep a
+/// descriptor open.
 tl::expected<std::string, FailedProcess> git_in(const std::filesystem::path& folder,
-                                                std::vector<std::string> words);
+                                                std::vector<std::string> words,
+                                                int kept_open = -1);
 
 }  // namespace lastref::perf

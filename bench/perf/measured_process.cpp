@@ -121,6 +121,10 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
   } else {
     actions.open(STDOUT_FILENO, output.string(), O_WRONLY | O_CREAT | O_TRUNC);
   }
+  if (options.kept_open >= 0) {
+    // A copy of itself stays open over execve(2). posix_spawn_file_actions_adddup2(3p)
+    actions.copy(options.kept_open, options.kept_open);
+  }
   if (!options.folder.empty()) {
     actions.enter(options.folder.string());
   }

@@ -21,6 +21,7 @@ struct ProcessOptions {
   /// Variables besides our own, whose value of the same name it does not see.
   std::vector<std::pair<std::string, std::string>> environment = {};
   std::vector<std::string> without = {};           ///< Variables of our own that it does not see
+  int kept_open = -1;                              ///< a descriptor of ours that it has, too
   std::filesystem::path log = "/dev/null";         ///< where all that it says goes; begun anew
   std::chrono::seconds patience = usual_patience;  ///< before it is killed
 };

@@ -37,6 +37,7 @@ tl::expected<std::filesystem::path, std::string> Revisions::build(const std::str
     return run_measured({.words = std::move(words),
                          .folder = in,
                          .without = variables_of_git(),
+                         .kept_open = lock_->descriptor(),
                          .log = log(),
                          .patience = std::chrono::hours(1)});
   };

@@ -61,21 +61,23 @@ tl::expected<FoundSide, std::string> find_revision(const std::string& word) {
                    .folder = fs::path(*repository) / "build/perf" / shorter};
 }
 
-tl::expected<void, std::string> make_worktree(const FoundSide& side) {
+tl::expected<void, std::string> make_worktree(const FoundSide& side, const FileLock& lock) {
   std::error_code error;
   if (fs::exists(side.folder / ".git", error)) {
     return {};
   }
   // By force, for one that was removed by hand is in git's list still. Nothing is pruned: the
   // folders of others that are away just now may come back.
-  const auto made = git_says({"worktree",
-                              "add",
-                              "--force",
-                              "--detach",
-                              "--quiet",
-                              side.folder.string(),
-                              side.folder.filename().string()});
-  return made ? tl::expected<void, std::string>() : no("no worktree: " + made.error());
+  const auto made = git_in({},
+                           {"worktree",
+                            "add",
+                            "--force",
+                            "--detach",
+                            "--quiet",
+                            side.folder.string(),
+                            side.folder.filename().string()},
+                           lock.descriptor());
+  return made ? tl::expected<void, std::string>() : no("no worktree: " + describe(made.error()));
 }
 
 /// Of all that were built, the eldest without these that nobody uses and nobody has changed.
@@ -178,13 +180,19 @@ tl::expected<void, std::string> build_side(FoundSide& side,
   if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
     return {};
   }
-  if (auto made = make_worktree(side); !made) {
+  if (auto made = make_worktree(side, lock); !made) {
     return made;
+  }
+  // From here on there is a part of this build; nobody may take it for that of the one before.
+  fs::resize_file(stamp, 0, error);
+  if (error) {
+    return no(fmt::format("cannot write {}: {}", stamp.string(), error.message()));
   }
   tell(fmt::format("building {}; {} says how far it is", side.name, log.string()));
   const auto built = run_measured({.words = {"sh", "-c", build},
                                    .folder = side.folder,
                                    .without = variables_of_git(),
+                                   .kept_open = lock.descriptor(),
                                    .log = log,
                                    .patience = patience_for_builds});
   if (!built) {

@@ -3,8 +3,8 @@
 // A folder is a build, or a checkout with one; a file is a program if it may be executed, else
 // Google Benchmark's JSON; anything else is a revision of the git repository around the working
 // folder, which is built in a worktree of its own. Those lie in build/perf of the repository, named
-// by their commits: what is there is not built again. The eight that were used last stay, with
-// those in use and those in which git finds changes of somebody's.
+// by their commits: what is there is not built again, unless a build of it failed since. The eight
+// that were used last stay, with those in use and those in which git finds changes of somebody's.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ std::string default_build();
 tl::expected<FoundSide, std::string> find_side(const std::string& word, const SideOptions& options);
 
 /// Builds a revision, if that has not been done by the same command, and removes what nobody has
-/// used for long; `tell` is told what takes long. Others are left as they are.
+/// used for long; `tell` is told what takes long. One at a time in a repository; where that one is
+/// killed, the next waits for what it has left running. Others are left as they are.
 tl::expected<void, std::string> build_side(FoundSide& side,
                                            const SideOptions& options,
                                            const std::function<void(const std::string&)>& tell);

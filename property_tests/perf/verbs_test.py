@@ -293,6 +293,42 @@ def two_who_record_commits_wait_for_each_other():
     check(times == [('number 1', 200), ('number 2', 300), ('number 3', 400)], f'{times}')
 
 
+def a_build_that_fails_leaves_none():
+    ours = Ours('failed', ['put 100', 'put 200'])
+    built = os.path.join(ours.builders, 'built')
+
+    def compare(build, code):
+        ours.run('compare', 'HEAD~1', 'HEAD', '--build', build, '--', 'false', code=code)
+
+    for number, build in enumerate([f'echo >>{built}', 'rm -f bench/CMakeLists.txt; false'] * 2):
+        compare(build, code=3 if number % 2 == 0 else 125)
+    compare(f'echo >>{built}', code=3)
+    with open(built, encoding='utf-8') as file:
+        builds = len(file.readlines())
+    # The older one after each that failed; the newer one has none that failed.
+    check(builds == 4, f'there were {builds} builds')
+
+
+def a_build_goes_on_alone_when_we_are_killed():
+    ours = Ours('killed', ['put 100', 'put 200'])
+    hold = WAIT_ONCE.format(ours.builders)
+    first = ours.start_and_hold('compare', 'HEAD~1', 'HEAD', '--build', hold, '--', 'false')
+    first.kill()
+    first.communicate()
+    second = ours.start('compare', 'HEAD~1', 'HEAD', '--build', hold, '--', 'false')
+    waits = said_before_its_end(second, 'waiting for another build')
+    ours.let_go()
+    said = second.communicate()[1]
+    check(waits, 'it did not wait for the build that goes on')
+    check(second.returncode == 3, f'exit {second.returncode}: {said}')
+    # A child of a build that ends by itself keeps nobody waiting.
+    daemon = f'(read end <{ours.builders}/fifo) >/dev/null 2>&1 &'
+    for _ in range(2):
+        ours.run('compare', 'HEAD', 'HEAD', '--build', daemon, '--', 'false', code=3)
+        daemon = 'true'
+    ours.let_go()
+
+
 def old_worktrees_go_and_others_stay():
     """Of many revisions that were built: those in use, those with somebody's changes, the last."""
     checkout = os.path.join(FOLDER, 'ours')
@@ -569,7 +605,8 @@ def main():
                  what_git_tells_its_hooks_is_kept_from_git_and_builds,
                  worktrees_of_others_that_are_away_come_back,
                  two_who_record_commits_wait_for_each_other, old_worktrees_go_and_others_stay,
-                 bisect_finds_the_commit):
+                 bisect_finds_the_commit, a_build_that_fails_leaves_none,
+                 a_build_goes_on_alone_when_we_are_killed):
         test()
         print(f'verbs_test: {test.__name__}')
 
