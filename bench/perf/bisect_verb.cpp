@@ -1,16 +1,21 @@
 // bisect: searches for the commit that made a benchmark slower, by `compare` or a program like it.
 #include <bit>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/perf/bisection.hpp"
 #include "bench/perf/commits.hpp"
 #include "bench/perf/figures.hpp"
+#include "bench/perf/git.hpp"
+#include "bench/perf/measured_process.hpp"
 #include "bench/perf/verbs.hpp"
 #include "harness/program/program.hpp"
 
@@ -19,6 +24,8 @@ namespace {
 
 using harness::Exit;
 namespace fs = std::filesystem;
+
+constexpr std::chrono::hours patience{240};  // with one comparison, which may build for long
 
 struct BisectOptions {
   std::string good = {};
@@ -59,21 +66,16 @@ class Comparing {
 
   tl::expected<Answer, std::string> operator()(const std::string& older, const std::string& newer) {
     say(fmt::format("comparison {}: {} beside {}", ++number_, name_of(newer), short_commit(older)));
-    std::vector<std::string> words = {older, newer, "--bench", options_.bench};
-    std::string program = options_.compare;
-    if (program.empty()) {
-      program = "/proc/self/exe";
-      words.insert(words.begin(), "compare");
-    }
-    const auto code = harness::run_program(program, std::move(words));
-    if (!code) {
-      return tl::unexpected<std::string>(lastref::describe(code.error()));
-    }
-    const auto answer = answer_of(code->value_or(-1));
+    std::vector<std::string> words = program();
+    words.insert(words.end(), {older, newer, "--bench", options_.bench});
+    const auto done = run_measured({.words = std::move(words),
+                                    .folder = checkout_,
+                                    .without = variables_of_git(),
+                                    .log = {},
+                                    .patience = patience});
+    const auto answer = answer_of(done);
     if (!answer) {
-      return tl::unexpected<std::string>(
-          *code ? fmt::format("what compares has ended with exit code {}", **code)
-                : "what compares was killed");
+      return tl::unexpected<std::string>("what compares: " + describe(done.error()));
     }
     say(fmt::format("  {}", word_of(*answer)));
     return *answer;
@@ -85,11 +87,24 @@ class Comparing {
     return fmt::format("{} {}", short_commit(hash), commit ? commit->subject : "");
   }
 
+  /// A path is one from where we are, not from the checkout.
+  std::vector<std::string> program() const {
+    if (options_.compare.empty()) {
+      return {"/proc/self/exe", "compare"};
+    }
+    const bool is_path = options_.compare.find('/') != std::string::npos;
+    return {is_path ? fs::absolute(options_.compare).string() : options_.compare};
+  }
+
   /// As `compare` has it, and 125 as `git bisect run` has it.
-  static std::optional<Answer> answer_of(int code) {
-    switch (code) {
-      case 0:
-        return Answer::not_slower;
+  static std::optional<Answer> answer_of(const tl::expected<ProcessTimes, FailedProcess>& done) {
+    if (done) {
+      return Answer::not_slower;
+    }
+    if (done.error().why != FailedProcess::Why::exit_code) {
+      return std::nullopt;
+    }
+    switch (done.error().code) {
       case 1:
         return Answer::slower;
       case 3:

@@ -188,12 +188,19 @@ class Comparer {
     const BenchmarkOptions of_b = of(b);
     const auto names_a = benchmarks_of(of_a, options_.benches);
     const auto names_b = names_a ? benchmarks_of(of_b, options_.benches) : names_a;
+    const auto is_revision = [](const FoundSide& side) { return side.kind == SideKind::revision; };
+    if (!names_b && is_revision(names_a ? b : a)) {
+      return not_built(names_b.error());
+    }
     if (!names_b) {
       return no(names_b.error());
     }
     std::vector<Unit> units;
     for (const std::string& name : split(*names_a, *names_b)) {
       units.push_back({.name = name, .rows = {name}});
+    }
+    if (units.empty() && (is_revision(a) || is_revision(b))) {
+      return not_built(none_in_common().value());
     }
     return run_units(units, [&](Side side, std::size_t unit) -> MaybeTimes {
       const auto measured = measure_benchmark(side == Side::a ? of_a : of_b, units[unit].name);

@@ -51,7 +51,7 @@ struct NotCompared {
   NotCompared(std::string reason) : why(std::move(reason)) {}
 
   std::string why;            ///< A line for people
-  bool is_not_built = false;  ///< A revision does not build, or has no benchmarks.
+  bool is_not_built = false;  ///< A revision does not build, or has none of the benchmarks.
 };
 
 /// Compares; progress goes to standard error. Fails if it cannot begin.

@@ -16,7 +16,7 @@ constexpr const char* about =
     "with repetitions. With -- COMMAND: its wall and processor time, run in folder A and in folder "
     "B, or, where the command has {} in it, with A and with B in that place.\n"
     "Exit code: 1 something is slower beyond the tolerance, 3 something cannot be told, 2 it "
-    "cannot be compared, 125 a revision does not build, else 0";
+    "cannot be compared, 125 a revision does not build or has none of the benchmarks, else 0";
 
 harness::Exit refuse(const std::string& why) {
   std::cerr << "lastref perf: " << why << '\n';

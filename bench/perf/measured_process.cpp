@@ -115,10 +115,12 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
   std::vector<std::string> variables = environment_for(options);
   FileActions actions;
   actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
-  actions.open(STDERR_FILENO, options.log.string(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
-  if (output.empty()) {
+  if (!options.log.empty()) {
+    actions.open(STDERR_FILENO, options.log.string(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+  }
+  if (output.empty() && !options.log.empty()) {
     actions.copy(STDERR_FILENO, STDOUT_FILENO);
-  } else {
+  } else if (!output.empty()) {
     actions.open(STDOUT_FILENO, output.string(), O_WRONLY | O_CREAT | O_TRUNC);
   }
   if (options.kept_open >= 0) {

@@ -14,7 +14,8 @@ namespace lastref::perf {
 
 inline constexpr std::chrono::seconds usual_patience{600};
 
-/// What to run. Nothing of what it says is seen, but the end of it when it fails.
+/// What to run. Nothing of what it says is seen, but the end of it when it fails; or all of it,
+/// beside what we say, where its log is empty.
 struct ProcessOptions {
   std::vector<std::string> words;     ///< The first one is looked for on PATH, if it has no slash.
   std::filesystem::path folder = {};  ///< to run in; empty: ours

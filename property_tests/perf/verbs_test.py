@@ -135,7 +135,7 @@ WAIT_ONCE = 'if rm {0}/hold 2>/dev/null; then echo >{0}/fifo; read end <{0}/fifo
 BENCHMARKS = r"""
 for word; do
   case $word in
-    --benchmark_list_tests*) echo $name; exit ;;
+    --benchmark_list_tests*) [ $name != broken ] && echo $name; exit ;;
     --benchmark_out=*) out=${word#*=} ;;
   esac
 done
@@ -592,6 +592,18 @@ mkdir -p build/ci && echo CMAKE_CXX_FLAGS:STRING=$FLAGS >build/ci/CMakeCache.txt
     check('could not be measured' not in said, said)
 
 
+def bisect_passes_over_commits_without_the_benchmark():
+    ours = Ours('without', ['put 100', 'put 101', 'other 1', 'broken 1', 'put 300', 'put 301'])
+    good, other, broken, bad = [
+        git(ours.folder, 'rev-parse', f'HEAD~{back}').strip() for back in (5, 3, 2, 0)]
+    ours.run('compare', good, other, '--bench', 'put', code=125, says='no benchmark matches put')
+    ours.run('compare', broken, bad, '--bench', 'put', code=125, says='lastref_bench ended with')
+    # From elsewhere, for it is the checkout of the program that has these commits.
+    said = ours.run('bisect', good, bad, '--bench', 'put', cwd='/', code=3, says='3 commits')
+    for number in (2, 3, 4):
+        check(f' number {number}\n' in said, said)
+
+
 def main():
     if os.path.exists(FOLDER):
         shutil.rmtree(FOLDER)
@@ -606,7 +618,8 @@ def main():
                  worktrees_of_others_that_are_away_come_back,
                  two_who_record_commits_wait_for_each_other, old_worktrees_go_and_others_stay,
                  bisect_finds_the_commit, a_build_that_fails_leaves_none,
-                 a_build_goes_on_alone_when_we_are_killed):
+                 a_build_goes_on_alone_when_we_are_killed,
+                 bisect_passes_over_commits_without_the_benchmark):
         test()
         print(f'verbs_test: {test.__name__}')
 
