@@ -35,9 +35,15 @@ std::optional<Commit> commit_in(const std::filesystem::path& checkout, const std
   if (!hash) {
     return std::nullopt;
   }
-  const auto time = git(checkout, {"show", "--no-patch", "--format=%ct", *hash});
-  const auto subject = git(checkout, {"show", "--no-patch", "--format=%s", *hash});
-  const auto count = git(checkout, {"rev-list", "--count", *hash});
+  const auto shown = [&](const char* what) {
+    // Else a signature may be told before it: log.showSignature, git-config(1).
+    return git(checkout, {"show", "--no-show-signature", "--no-patch", what, *hash});
+  };
+  const auto time = shown("--format=%ct");
+  const auto subject = shown("--format=%s");
+  // A clone that is shallow lacks those which the commit stands on.
+  const bool has_all = git(checkout, {"rev-parse", "--is-shallow-repository"}) == "false";
+  const auto count = has_all ? git(checkout, {"rev-list", "--count", *hash}) : std::nullopt;
   const auto seconds = number_in(time.value_or(""));
   if (!seconds || !subject) {
     return std::nullopt;

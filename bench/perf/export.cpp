@@ -51,13 +51,14 @@ std::string suite_of(const Line& line) {
 }
 
 Json entries_of(const Line& line, const std::string& page) {
-  // Series are in the order of commits each; together they are in that of position and time.
-  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, Json> by_commit;
+  std::map<std::string, Commit> commits;
+  std::map<std::string, Json> by_commit;
   for (const Series& series : line.series) {
     for (const Point& point : series.points) {
       const Commit& commit = point.commit;
-      Json& entry = by_commit[{commit.position.value_or(0), commit.time, commit.name}];
+      Json& entry = by_commit[commit.name];
       if (entry.is_null()) {
+        commits.emplace(commit.name, commit);
         entry = {{"commit", commit_of(commit, page)},
                  {"date", commit.time * 1000},
                  {"tool", "googlecpp"},
@@ -67,8 +68,8 @@ Json entries_of(const Line& line, const std::string& page) {
     }
   }
   Json entries = Json::array();
-  for (auto& [commit, entry] : by_commit) {
-    entries.push_back(std::move(entry));
+  for (const Commit& commit : in_order(commits)) {
+    entries.push_back(std::move(by_commit.at(commit.name)));
   }
   return entries;
 }

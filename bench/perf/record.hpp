@@ -14,7 +14,7 @@ namespace lastref::perf {
 struct Commit {
   std::string name;                           ///< Its hash, or what somebody calls it.
   std::int64_t time = 0;                      ///< seconds since 1970 at which it was made
-  std::optional<std::int64_t> position = {};  ///< how many commits it stands on, if known
+  std::optional<std::int64_t> position = {};  ///< of how many commits its history is, if known
   std::string subject = {};
 
   bool operator==(const Commit&) const = default;

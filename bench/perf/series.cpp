@@ -63,22 +63,31 @@ Point point_of(const Gathered& gathered) {
   return point;
 }
 
-void sort_by_commit(std::vector<Point>& points) {
-  const bool git_knows = std::ranges::all_of(
-      points, [](const Point& point) { return point.commit.position.has_value(); });
-  std::ranges::sort(points, {}, [&](const Point& point) {
-    return std::tuple(git_knows ? *point.commit.position : 0, point.commit.time, point.commit.name);
-  });
+/// Of all commits of a line: several series of it are shown beside each other.
+std::map<std::string, std::size_t> places_in(const GatheredLine& line) {
+  std::map<std::string, Commit> commits;
+  for (const auto& [benchmark, series] : line.by_benchmark) {
+    for (const auto& [name, gathered] : series.by_commit) {
+      commits.emplace(name, gathered.commit);
+    }
+  }
+  std::map<std::string, std::size_t> places;
+  for (const Commit& commit : in_order(commits)) {
+    places.emplace(commit.name, places.size());
+  }
+  return places;
 }
 
 Series series_of(const std::string& benchmark,
                  const GatheredSeries& gathered,
+                 const std::map<std::string, std::size_t>& places,
                  const ChangePointOptions& options) {
   Series series{.benchmark = benchmark, .points = {}, .changes = {}, .error = gathered.error};
   for (const auto& [name, of_commit] : gathered.by_commit) {
     series.points.push_back(point_of(of_commit));
   }
-  sort_by_commit(series.points);
+  std::ranges::sort(
+      series.points, {}, [&](const Point& point) { return places.at(point.commit.name); });
   std::vector<double> medians;
   for (const Point& point : series.points) {
     medians.push_back(point.seconds);
@@ -89,6 +98,19 @@ Series series_of(const std::string& benchmark,
 }
 
 }  // namespace
+
+std::vector<Commit> in_order(const std::map<std::string, Commit>& by_name) {
+  std::vector<Commit> commits;
+  for (const auto& [name, commit] : by_name) {
+    commits.push_back(commit);
+  }
+  const bool git_knows = std::ranges::all_of(
+      commits, [](const Commit& commit) { return commit.position.has_value(); });
+  std::ranges::sort(commits, {}, [&](const Commit& commit) {
+    return std::tuple(git_knows ? *commit.position : 0, commit.time, commit.name);
+  });
+  return commits;
+}
 
 Within<double> interval_of_median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -131,8 +153,9 @@ std::vector<Line> lines_of(std::span<const Record> records,
   }
   std::vector<Line> lines;
   for (auto& [key, all] : gathered) {
+    const auto places = places_in(all);
     for (const auto& [benchmark, of_it] : all.by_benchmark) {
-      all.line.series.push_back(series_of(benchmark, of_it, options));
+      all.line.series.push_back(series_of(benchmark, of_it, places, options));
     }
     if (!all.line.series.empty()) {
       lines.push_back(std::move(all.line));

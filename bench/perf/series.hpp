@@ -24,7 +24,7 @@ struct Point {
 
 struct Series {
   std::string benchmark;
-  std::vector<Point> points;         ///< in the order of the commits
+  std::vector<Point> points;         ///< in the order of the line's commits
   std::vector<ChangePoint> changes;  ///< Their indices are those of the points.
   std::string error = {};            ///< why it could not be done, the last time that it could not
 };
@@ -43,8 +43,10 @@ struct Line {
 inline constexpr double sureness_of_interval = 0.95;
 Within<double> interval_of_median(std::vector<double> values);
 
-/// Series of the benchmarks that match. By position where git
-/// knows that of all commits, else by the time at which they were made.
+/// By position where git knows that of all of them, else by the time at which they were made.
+std::vector<Commit> in_order(const std::map<std::string, Commit>& by_name);
+
+/// Series of the benchmarks that match; all commits of a line are in one order.
 std::vector<Line> lines_of(std::span<const Record> records,
                            const Globs& globs,
                            const ChangePointOptions& options);

@@ -88,6 +88,19 @@ TEST(Lines, go_by_time_where_git_does_not_know_all) {
   EXPECT_EQ(lines.front().series.front().points[0].commit.name, "b");
 }
 
+TEST(Lines, have_one_order_for_all_their_series) {
+  std::vector<Record> records = {record_of("a", 1, {1}), record_of("b", 2, {2})};
+  records.push_back(record_of("c", 3, {3}));
+  records[2].commit.position.reset();
+  records[2].benchmarks[0].name = "another";
+  const auto lines = lines_of(records);
+  const auto& series = lines.front().series;
+  ASSERT_EQ(series.size(), 2U);
+  // By time, although git knows the positions of all that this one has.
+  EXPECT_EQ(series[1].points[0].commit.name, "b");
+  EXPECT_EQ(series[1].points[1].commit.name, "a");
+}
+
 TEST(Lines, count_several_records_of_a_commit_as_one) {
   const auto lines = lines_of({record_of("a", 1, {1, 2}), record_of("a", 1, {9})});
   const auto& points = lines.front().series.front().points;

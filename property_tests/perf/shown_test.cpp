@@ -139,6 +139,18 @@ TEST(Export, is_what_the_other_page_reads) {
   EXPECT_NE(bench.at("extra").get<std::string>().find("peer: 2.5"), std::string::npos);
 }
 
+TEST(Export, has_commits_in_the_order_of_the_history) {
+  std::vector<Line> lines = {line_of("b", {1e-9, 2e-9})};
+  auto& points = lines.front().series.front().points;
+  points[0].commit.time = 1;
+  points[1].commit.time = 2;
+  points[1].commit.position.reset();  // somebody's own word, which git does not know
+  const std::string text = exported(lines, {});
+  const std::size_t first = text.find(points[0].commit.name);
+  const std::size_t second = text.find(points[1].commit.name);
+  EXPECT_LT(first, second);
+}
+
 TEST(Foreign, is_of_its_own_machine_and_time) {
   BenchmarkRun run;
   run.context = {{"date", "2024-05-01T12:00:00+02:00"},

@@ -45,8 +45,8 @@ def write_run(name, benchmarks, first=1.0):
     return path
 
 
-def asked(statement):
-    database = sqlite3.connect(DATABASE)
+def asked(statement, path=DATABASE):
+    database = sqlite3.connect(path)
     rows = database.execute(statement).fetchall()
     database.close()
     return rows
@@ -371,6 +371,28 @@ def old_worktrees_go_and_others_stay():
     check(stamps == left, f'stamps left are {stamps}')
 
 
+def git_is_not_misread():
+    """A clone that lacks commits counts too few; a signature is told before what is asked for."""
+    ours = Ours('whole', ['put 100', 'put 200', 'put 300'])
+    shallow = os.path.join(FOLDER, 'shallow')
+    git(FOLDER, 'clone', '--quiet', '--depth', '2', 'file://' + ours.folder, shallow)
+    gpg = os.path.join(FOLDER, 'gpg')
+    write_program(gpg, 'cat >/dev/null; echo "[GNUPG:] GOODSIG 1 n"; echo "made today" >&2\n')
+    raw = git(ours.folder, 'cat-file', 'commit', 'HEAD').replace(
+        '\n\n', '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n a\n -----END PGP SIGNATURE-----\n\n', 1)
+    ours.write('bin/signed', raw)
+    signed = git(ours.folder, 'hash-object', '-t', 'commit', '-w', 'bin/signed').strip()
+    git(ours.folder, 'config', 'gpg.program', gpg)
+    git(ours.folder, 'config', 'log.showSignature', 'true')
+    database = os.path.join(FOLDER, 'misread.sqlite')
+    for number, (folder, commit) in enumerate(
+            [(ours.folder, 'HEAD~1'), (shallow, 'HEAD'), (ours.folder, signed)]):
+        perf('record', '--db', database, '--import', write_run('git.json', 1, number),
+             '--commit', commit, cwd=folder)
+    rows = asked('SELECT subject, position FROM commits ORDER BY id', database)
+    check(rows == [('number 1', 2), ('number 2', None), ('number 2', 3)], f'{rows}')
+
+
 def bisect_finds_the_commit():
     """In a checkout of somebody else's, whose commits say in a file how slow they are."""
     checkout = os.path.join(FOLDER, 'theirs')
@@ -610,15 +632,14 @@ def main():
     os.makedirs(FOLDER)
     for test in (two_who_write_lose_nothing, a_kill_leaves_whole_records,
                  files_that_are_none_are_named, growth_names_what_it_leaves_out,
-                 old_worktrees_go_and_others_stay, bisect_finds_the_commit,
+                 what_git_tells_its_hooks_is_kept_from_git_and_builds,
+                 worktrees_of_others_that_are_away_come_back,
+                 two_who_record_commits_wait_for_each_other, a_build_that_fails_leaves_none,
+                 a_build_goes_on_alone_when_we_are_killed, old_worktrees_go_and_others_stay,
+                 git_is_not_misread, bisect_finds_the_commit,
                  a_command_has_its_words_as_they_were_given,
                  a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
                  commits_are_recorded_with_what_was_asked_for,
-                 what_git_tells_its_hooks_is_kept_from_git_and_builds,
-                 worktrees_of_others_that_are_away_come_back,
-                 two_who_record_commits_wait_for_each_other, old_worktrees_go_and_others_stay,
-                 bisect_finds_the_commit, a_build_that_fails_leaves_none,
-                 a_build_goes_on_alone_when_we_are_killed,
                  bisect_passes_over_commits_without_the_benchmark):
         test()
         print(f'verbs_test: {test.__name__}')
