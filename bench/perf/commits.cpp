@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "bench/perf/git.hpp"
+#include "bench/perf/measured_process.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -26,6 +28,20 @@ std::optional<std::int64_t> number_in(const std::string& text) {
 std::optional<std::string> hash_of(const std::filesystem::path& checkout, const std::string& name) {
   return git(checkout,
              {"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
+}
+
+/// "-1a2b3c4d"; or nothing, where git does not tell them.
+std::string digest_of_changes(const std::filesystem::path& checkout) {
+  constexpr std::size_t letters = 8;
+  const auto changes =
+      git(checkout, {"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--binary", "HEAD"});
+  const ScratchFolder scratch;
+  const std::filesystem::path file = scratch.path() / "changes";
+  if (!changes || !(std::ofstream(file, std::ios::binary) << *changes).flush()) {
+    return {};
+  }
+  const auto digest = git(checkout, {"hash-object", "--no-filters", file.string()});
+  return digest ? "-" + digest->substr(0, letters) : "";
 }
 
 }  // namespace
@@ -61,7 +77,7 @@ std::optional<Commit> checked_out(const std::filesystem::path& checkout, std::in
   }
   const auto changed = git(checkout, {"status", "--porcelain", "--untracked-files=no"});
   if (changed && !changed->empty()) {
-    commit->name += "-modified";
+    commit->name += "-modified" + digest_of_changes(checkout);
     commit->time = now;
   }
   return commit;

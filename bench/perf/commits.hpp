@@ -13,8 +13,8 @@ namespace lastref::perf {
 /// The commit of that name, with its whole hash; nothing if there is none, or no checkout.
 std::optional<Commit> commit_in(const std::filesystem::path& checkout, const std::string& name);
 
-/// What is checked out, with "-modified" behind its hash and its time now, if files that git keeps
-/// are others than it has. Seconds since 1970.
+/// What is checked out; if files that git keeps are others than it has, with "-modified-1a2b3c4d"
+/// behind its hash, a digest of what is other, and with its time now. Seconds since 1970.
 std::optional<Commit> checked_out(const std::filesystem::path& checkout, std::int64_t now);
 
 /// Hashes of those after `good` up to `bad`, oldest first, along first parents; nothing unless

@@ -378,8 +378,9 @@ def git_is_not_misread():
     git(FOLDER, 'clone', '--quiet', '--depth', '2', 'file://' + ours.folder, shallow)
     gpg = os.path.join(FOLDER, 'gpg')
     write_program(gpg, 'cat >/dev/null; echo "[GNUPG:] GOODSIG 1 n"; echo "made today" >&2\n')
+    signature = '-----BEGIN PGP SIGNATURE-----\n \n a\n -----END PGP SIGNATURE-----'
     raw = git(ours.folder, 'cat-file', 'commit', 'HEAD').replace(
-        '\n\n', '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n a\n -----END PGP SIGNATURE-----\n\n', 1)
+        '\n\n', f'\ngpgsig {signature}\n\n', 1)
     ours.write('bin/signed', raw)
     signed = git(ours.folder, 'hash-object', '-t', 'commit', '-w', 'bin/signed').strip()
     git(ours.folder, 'config', 'gpg.program', gpg)
@@ -391,6 +392,23 @@ def git_is_not_misread():
              '--commit', commit, cwd=folder)
     rows = asked('SELECT subject, position FROM commits ORDER BY id', database)
     check(rows == [('number 1', 2), ('number 2', None), ('number 2', 3)], f'{rows}')
+
+
+def states_that_are_no_commits_are_told_apart():
+    ours = Ours('changed', ['put 100'])
+    tree = os.path.join(ours.folder, 'build', 'ci')
+    ours.perf = os.path.join(tree, 'bin', 'lastref_perf')
+    os.makedirs(os.path.dirname(ours.perf))
+    os.link(PERF, ours.perf)
+    for benchmark in ('put 200', 'put 300', 'put 200'):
+        ours.write('benchmark', benchmark)
+        subprocess.run(['ninja', '-C', tree], cwd=ours.folder, env=ours.environment(), check=True)
+        ours.run('record', '--repetitions', '1')
+    rows = asked('SELECT name, count(*) FROM commits JOIN records ON commit_id = commits.id '
+                 'GROUP BY name ORDER BY commits.id',
+                 os.path.join(ours.folder, 'build/perf/history.sqlite'))
+    start = git(ours.folder, 'rev-parse', 'HEAD').strip() + '-modified-'
+    check([name.startswith(start) for name, _ in rows] == [True, True], f'{rows}')
 
 
 def bisect_finds_the_commit():
@@ -636,8 +654,8 @@ def main():
                  worktrees_of_others_that_are_away_come_back,
                  two_who_record_commits_wait_for_each_other, a_build_that_fails_leaves_none,
                  a_build_goes_on_alone_when_we_are_killed, old_worktrees_go_and_others_stay,
-                 git_is_not_misread, bisect_finds_the_commit,
-                 a_command_has_its_words_as_they_were_given,
+                 git_is_not_misread, states_that_are_no_commits_are_told_apart,
+                 bisect_finds_the_commit, a_command_has_its_words_as_they_were_given,
                  a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
                  commits_are_recorded_with_what_was_asked_for,
                  bisect_passes_over_commits_without_the_benchmark):
