@@ -1,6 +1,5 @@
 // counters: counts what hot paths ask of the machine, and compares that with a table in the tree.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -15,6 +14,7 @@
 #include "bench/perf/measured_process.hpp"
 #include "bench/perf/operation_counts.hpp"
 #include "bench/perf/verbs.hpp"
+#include "bench/perf/whole_file.hpp"
 #include "bench/shm_folder.hpp"
 
 namespace lastref::perf {
@@ -43,11 +43,9 @@ std::string text_of(const std::string& path) {
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  if (std::ofstream file(part); !(file << text).flush()) {
-    throw std::runtime_error(part + " cannot be written");
+  if (!write_whole(path, text)) {
+    throw std::runtime_error(path + " cannot be written");
   }
-  std::filesystem::rename(part, path);
 }
 
 /// What was counted, and what was left out.

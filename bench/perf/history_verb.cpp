@@ -1,6 +1,6 @@
 // history: what was recorded, as a table, as a page, or for somebody else's page.
 #include <chrono>
-#include <fstream>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "bench/perf/series.hpp"
 #include "bench/perf/store.hpp"
 #include "bench/perf/verbs.hpp"
+#include "bench/perf/whole_file.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -85,20 +86,9 @@ void print(const Line& line, const ChangePointOptions& changes) {
   }
 }
 
-/// Beside its place first, so that nobody reads half of it.
 Exit write(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary);
-  std::error_code error;
-  if (!(file << text).flush()) {
-    complain("cannot write " + beside);
-    std::filesystem::remove(beside, error);
-    return Exit::unusable;
-  }
-  std::filesystem::rename(beside, path, error);
-  if (error) {
-    complain(fmt::format("cannot write {}: {}", path, error.message()));
-    std::filesystem::remove(beside, error);
+  if (!write_whole(path, text)) {
+    complain("cannot write " + path);
     return Exit::unusable;
   }
   fmt::print("wrote {}\n", path);

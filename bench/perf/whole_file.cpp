@@ -12,11 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where links lead to, for what is replaced is the file and not the link.
-fs::path behind_links(const fs::path& path) {
+/// Where links lead to, for what is replaced is the file and not the link. Nothing need be there.
+fs::path behind_links(fs::path path) {
+  constexpr int links_most = 40;  // path_resolution(7)
   std::error_code error;
-  fs::path real = fs::weakly_canonical(path, error);
-  return error ? path : real;
+  for (int links = 0; links < links_most && fs::is_symlink(path, error); ++links) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
 }
 
 bool is_no_file(const fs::path& path) {

@@ -101,6 +101,11 @@ def files_that_are_none_are_named():
     perf('history', '--db', DATABASE, '--bench', 'no*', code=2,
          says='recorded, no benchmark matches no*')
     perf('history', '--db', DATABASE, '--html', '/proc/no/page', code=2, says='cannot write')
+    link = os.path.join(FOLDER, 'page')
+    os.symlink('page.html', link)
+    perf('history', '--db', DATABASE, '--html', link, says='wrote')
+    check(os.path.islink(link) and os.path.exists(link), 'the link is a page now')
+    perf('history', '--db', DATABASE, '--html', '/dev/stdout', says='</html>')
     perf('history', '--db', DATABASE, '--bench', 'b3', says='8.375 µs [')
     run = write_run('once.json', 2, 55)
     perf('record', '--db', DATABASE, '--import', run, '--here', says='recorded')

@@ -54,8 +54,8 @@ if(EXISTS ${beside}/lastref_perf)
   set(row "\"iterations\":1,\"cpu_time\":1.0,\"real_time\":1.0,\"time_unit\"")
   file(WRITE ${FOLDER}/sizes.json "{\"benchmarks\":[{\"name\":\"drop/10/real_time\",${row}:\"us\"},
     {\"name\":\"drop/1000/real_time\",${row}:\"ms\"}]}")
-  answers(0 "drop: exponent 1.50, of the last step 1.50" perf growth --json sizes.json)
-  answers(1 "GROWS drop: 1.50 is above 1.20" perf growth --json sizes.json --limit 1.2)
+  answers(0 "drop/real_time: exponent 1.50, of the last step 1.50" perf growth --json sizes.json)
+  answers(1 "GROWS drop/real_time: 1.50 is above 1.20" perf growth --json sizes.json --limit 1.2)
   answers(2 "diary" perf growth --json diary)
   answers(2 "profile takes --bench and a name, or -- and a command" perf profile)
   answers(0 "true:\n.*true \\([0-9]+\\)" perf profile -- true)
@@ -83,7 +83,7 @@ if(EXISTS ${beside}/lastref_perf)
     perf compare a.json b.json)
   answers(0 "x/1 +faster, beyond 5 %" perf compare b.json a.json --json told.json)
   answers(0 "1 the same" perf compare a.json b.json --bench y)
-  answers(3 "x/1 +cannot tell.*3 repetitions are too few to be sure"
+  answers(3 "x/1 +cannot tell.*3 repetitions are too few: it takes 6"
     perf compare a.json few.json --bench "x/*")
   answers(2 "no benchmark matches z or x; .*: 'z/.' or '.z.' may do"
     perf compare a.json b.json --bench z --bench x)
