@@ -47,6 +47,8 @@ inline void spin_in_body(const Slowness& slow) noexcept {
 class SlowedOs final : public harness::OsAround<SlowedOs> {
  public:
   SlowedOs(os::Os& inner, const Slowness& slow) : OsAround(inner), slow_(slow) {}
+  SlowedOs(const SlowedOs&) = delete;
+  SlowedOs& operator=(const SlowedOs&) = delete;
   /// Says what was called, if somebody asks.
   ~SlowedOs() override;
 

@@ -15,6 +15,7 @@ class OsAround : public EveryCall<Self> {
  public:
   OsAround(const OsAround&) = delete;
   OsAround& operator=(const OsAround&) = delete;
+  ~OsAround() override = default;
 
   std::uint64_t process_token() noexcept override { return inner_.process_token(); }
   std::unique_ptr<os::Monitor> make_monitor() noexcept override { return inner_.make_monitor(); }
@@ -29,7 +30,6 @@ class OsAround : public EveryCall<Self> {
  protected:
   /// The inner one may be a member of Self that is not made yet.
   explicit OsAround(os::Os& inner) noexcept : inner_(inner) {}
-  ~OsAround() override = default;
 
   os::Os& inner() noexcept { return inner_; }
 
