@@ -81,6 +81,9 @@ void print(const ProcessShares& who) {
       who.wake_ups);
   std::string line;
   for (std::size_t kind = 0; kind < kinds_of_spent; ++kind) {
+    if (static_cast<Spent>(kind) == Spent::in_kernel && who.spent[kind] == 0) {
+      continue;
+    }
     line +=
         fmt::format("{}{} {:.1f} %",
                     line.empty() ? "" : ", ",

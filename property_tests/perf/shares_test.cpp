@@ -43,7 +43,10 @@ TEST(InKernelTest, a_fault_within_a_call_is_a_fault) {
 TEST(InKernelTest, what_nobody_asked_for_is_an_interrupt) {
   EXPECT_EQ(in_kernel({"tick_nohz_handler", "sysvec_apic_timer_interrupt"}).spent,
             Spent::interrupts);
-  EXPECT_EQ(in_kernel({}).spent, Spent::interrupts);
+  EXPECT_EQ(in_kernel({}).spent, Spent::in_kernel);
+  EXPECT_EQ(in_kernel({"", ""}).spent, Spent::in_kernel);
+  EXPECT_EQ(in_kernel({"", "sysvec_apic_timer_interrupt"}).spent, Spent::interrupts);
+  EXPECT_EQ(in_kernel({"", "do_int80_emulation"}).spent, Spent::system_calls);
 }
 
 TEST(AccountTest, adds_up_turns_of_each_processor_by_their_times) {

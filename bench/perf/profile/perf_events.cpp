@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -26,8 +27,11 @@
 namespace lastref::perf {
 namespace {
 
-constexpr std::size_t page = 4096;                   // bytes
-constexpr std::size_t ring = std::size_t{1} << 22U;  // bytes; a power of two of pages
+constexpr std::size_t page = 4096;  // bytes
+// bytes; each is a power of two of pages. How much of them may be locked is a matter of limits.
+// perf_event_open(2), perf_event_mlock_kb
+constexpr std::size_t ring_most = std::size_t{1} << 22U;
+constexpr std::size_t ring_least = std::size_t{1} << 17U;
 
 /// Reads the fields of a record, one after the other.
 class Fields {
@@ -159,13 +163,20 @@ std::optional<TimedRecord> record_of(const perf_event_header& header,
                 : std::nullopt;
 }
 
+/// Ticks a second, no more than there may be. The kernel itself lowers that where ticks take long.
+unsigned permitted(unsigned frequency) {
+  std::ifstream file("/proc/sys/kernel/perf_event_max_sample_rate");
+  unsigned most = 0;
+  return file >> most && most > 0 ? std::min(most, frequency) : frequency;
+}
+
 perf_event_attr what_is_told(unsigned frequency) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_CPU_CLOCK;
   attributes.freq = 1;
-  attributes.sample_freq = frequency;
+  attributes.sample_freq = permitted(frequency);
   attributes.sample_type =
       PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
   attributes.disabled = 1;
@@ -179,19 +190,19 @@ perf_event_attr what_is_told(unsigned frequency) {
   attributes.context_switch = 1;
   attributes.sample_id_all = 1;
   attributes.watermark = 1;
-  attributes.wakeup_watermark = ring / 4;
+  attributes.wakeup_watermark = ring_least / 4;
   return attributes;
 }
 
 /// What one processor tells.
 class Ring {
  public:
-  Ring() = default;
+  explicit Ring(std::size_t size) : size_(size) {}
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
   ~Ring() {
     if (page_ != nullptr) {
-      ::munmap(page_, page + ring);
+      ::munmap(page_, page + size_);
     }
     ::close(descriptor_);
   }
@@ -203,7 +214,7 @@ class Ring {
       return failure(std::errc{errno}, "perf_event_open");
     }
     void* const mapped =
-        ::mmap(nullptr, page + ring, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+        ::mmap(nullptr, page + size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
     if (mapped == MAP_FAILED) {
       return failure(std::errc{errno}, "the records of perf_event_open");
     }
@@ -237,15 +248,44 @@ class Ring {
   /// A record may go on at the beginning.
   void copy(std::uint64_t from, void* into, std::size_t size) const {
     const auto* const data = std::bit_cast<const std::byte*>(page_) + page;
-    const std::size_t at = from % ring;
-    const std::size_t first = std::min(size, ring - at);
+    const std::size_t at = from % size_;
+    const std::size_t first = std::min(size, size_ - at);
     std::memcpy(into, data + at, first);
     std::memcpy(static_cast<std::byte*>(into) + first, data, size - first);
   }
 
   int descriptor_ = -1;
+  std::size_t size_;
   perf_event_mmap_page* page_ = nullptr;
 };
+
+using Rings = std::vector<std::unique_ptr<Ring>>;
+
+/// One for each processor that is at work.
+Result<Rings> open_rings(int process, const perf_event_attr& attributes, std::size_t size) {
+  Rings rings;
+  for (int processor = 0; processor < ::get_nprocs_conf(); ++processor) {
+    auto ring = std::make_unique<Ring>(size);
+    const Status opened = ring->open(process, processor, attributes);
+    if (opened) {
+      rings.push_back(std::move(ring));
+    } else if (!failed_with(opened, std::errc::no_such_device)) {
+      return failure(opened.error());
+    }
+  }
+  return rings;
+}
+
+/// As large as they may be all together.
+Result<Rings> open_rings(int process, const perf_event_attr& attributes) {
+  std::size_t size = ring_most;
+  auto rings = open_rings(process, attributes, size);
+  while (failed_with(rings, std::errc::operation_not_permitted) && size > ring_least) {
+    size /= 2;
+    rings = open_rings(process, attributes, size);
+  }
+  return rings;
+}
 
 /// Puts what the rings tell in the order of time. In each round all of them are read, so what is no
 /// younger than the youngest of the round before has come.
@@ -291,18 +331,13 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
   }
   const int child = *started;
   const perf_event_attr attributes = what_is_told(frequency);
-  std::vector<std::unique_ptr<Ring>> rings;
+  const Result<Rings> rings = open_rings(child, attributes);
   std::vector<pollfd> items;
-  Status status = ok();
-  for (int processor = 0; status && processor < ::get_nprocs_conf(); ++processor) {
-    auto opened = std::make_unique<Ring>();
-    status = opened->open(child, processor, attributes);
-    if (status) {
-      items.push_back({.fd = opened->descriptor(), .events = POLLIN, .revents = 0});
-      rings.push_back(std::move(opened));
+  if (rings) {
+    for (const auto& each : *rings) {
+      items.push_back({.fd = each->descriptor(), .events = POLLIN, .revents = 0});
     }
-  }
-  if (!status) {
+  } else {
     ::kill(child, SIGKILL);
   }
   ::close(go[1]);
@@ -313,11 +348,10 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
     constexpr int look_every = 50;  // ms
     ::poll(items.data(), items.size(), look_every);
     ended = ::waitpid(child, &how, WNOHANG);
-    records.read(rings);
+    records.read(rings ? std::span(*rings) : std::span<const std::unique_ptr<Ring>>());
   }
   records.end();
-  LASTREF_CHECK(status);
-  return how;
+  return rings ? Result<int>(how) : failure(rings.error());
 }
 
 }  // namespace lastref::perf

@@ -21,7 +21,7 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> known
 /// "pwrite64" for __x64_sys_pwrite64, and for what stands in its place when that has nothing left
 /// to do but to go there.
 std::string call_of(std::string_view name) {
-  for (const std::string_view start : {"__x64_sys_", "__sys_", "ksys_"}) {
+  for (const std::string_view start : {"__x64_sys_", "__ia32_sys_", "__sys_", "ksys_"}) {
     if (name.starts_with(start)) {
       name.remove_prefix(start.size());
       return std::string(name.substr(0, name.find('.')));
@@ -44,6 +44,8 @@ std::string_view name_of(Spent spent) noexcept {
       return "system calls";
     case Spent::interrupts:
       return "interrupts";
+    case Spent::in_kernel:
+      return "in the kernel, nobody says for what";
   }
   return {};
 }
@@ -67,8 +69,15 @@ InKernel in_kernel(const std::vector<std::string_view>& names) {
     }
   }
   const bool in_call = !what.call.empty() || std::ranges::any_of(names, [](std::string_view name) {
-    return is_any(name, {"do_syscall_64", "entry_SYSCALL_64_after_hwframe", "x64_sys_call"});
+    return is_any(name,
+                  {"do_syscall_64",
+                   "entry_SYSCALL_64_after_hwframe",
+                   "x64_sys_call",
+                   "do_fast_syscall_32",
+                   "do_int80_emulation",
+                   "do_int80_syscall_32"});
   });
+  const auto has_name = [](std::string_view name) { return !name.empty(); };
   // A page that is cleared when it is first touched is part of the fault.
   if (is_fault) {
     what.spent = Spent::page_faults;
@@ -76,6 +85,8 @@ InKernel in_kernel(const std::vector<std::string_view>& names) {
     what.spent = Spent::copies;
   } else if (in_call) {
     what.spent = Spent::system_calls;
+  } else if (std::ranges::none_of(names, has_name)) {
+    what.spent = Spent::in_kernel;
   }
   return what;
 }

@@ -14,8 +14,15 @@
 namespace lastref::perf {
 
 /// What a processor did when a clock ticked.
-enum class Spent : std::uint8_t { own, copies, page_faults, system_calls, interrupts };
-inline constexpr std::size_t kinds_of_spent = 5;
+enum class Spent : std::uint8_t {
+  own,
+  copies,
+  page_faults,
+  system_calls,
+  interrupts,
+  in_kernel,  ///< Its functions have no names here.
+};
+inline constexpr std::size_t kinds_of_spent = 6;
 
 std::string_view name_of(Spent spent) noexcept;
 
