@@ -20,11 +20,12 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 /// Quick ones: of arithmetic alone, and of messages, files and maps.
-constexpr std::array<const char*, 5> subjects = {"registry_drop/512",
-                                                 "registry_hold_and_release/512",
-                                                 "reduce_a_known_array/1000000/real_time",
-                                                 "tracker_hold_and_release/real_time",
-                                                 "load/1000000/manual_time"};
+constexpr std::array<const char*, 5> subjects = {
+    "registry_drop/512",
+    "registry_hold_and_release/512",
+    "reduce_a_known_array/1000000/real_time",
+    "on_one_processor/tracker_hold_and_release/real_time",
+    "load/1000000/manual_time"};
 
 /// How long it may take and what it tries.
 struct Size {
