@@ -60,6 +60,17 @@ std::string_view read_again(int fd, std::span<char> buffer) {
   return {buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
+/// Whoever started us may ignore or block signals, as nohup(1) does: the program sees nothing of
+/// it. What all programs have open main has opened.
+void be_as_all_start() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    ::signal(signal, SIG_DFL);  // Some have no other action, and stay as they are.
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
 [[noreturn]] void give_up(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
@@ -109,27 +120,6 @@ void TracedThread::go_on() {
 void TracedThread::go_to_end() const {
   ::ptrace(PTRACE_CONT, id, nullptr, nullptr);
 }
-
-namespace {
-
-/// Whoever started us may ignore signals, as nohup(1) does, and may have closed what all programs
-/// have open: the program sees nothing of it.
-void be_as_all_start() {
-  for (int signal = 1; signal < NSIG; ++signal) {
-    ::signal(signal, SIG_DFL);  // Some have no other action, and stay as they are.
-  }
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  for (int open = 0; open >= 0 && open <= STDERR_FILENO;) {
-    open = ::open("/dev/null", O_RDWR);
-    if (open > STDERR_FILENO) {
-      ::close(open);
-    }
-  }
-}
-
-}  // namespace
 
 os::Pid start_traced(const std::vector<std::string>& command,
                      const std::vector<std::string>& environment) {
