@@ -25,6 +25,8 @@ namespace {
 constexpr std::uint32_t free_records_max = 1U << 14U;
 /// Where a waiter looks again by itself: a teller may be killed before it wakes anybody.
 constexpr timespec look_again{.tv_sec = 0, .tv_nsec = 50'000'000};
+/// How long who wants the lock leaves it to others.
+constexpr timespec ask_again{.tv_sec = 0, .tv_nsec = 50'000};
 
 constexpr std::size_t rounded(std::size_t size) noexcept {
   constexpr std::size_t page = 4096;
@@ -77,8 +79,14 @@ Board::Board(Inherited /*inherited*/)
 }
 
 Board::Held::Held(Board& board) noexcept : board_(board) {
+  // Nobody sleeps on the lock: if one whom an unlock has woken is killed before it runs, and another
+  // has taken the lock meanwhile, neither the kernel nor the C library wakes the next sleeper.
+  int taken = 0;
+  while ((taken = ::pthread_mutex_trylock(&board.shared_->lock)) == EBUSY) {
+    ::nanosleep(&ask_again, nullptr);
+  }
   // What the dead had half changed counts for nothing: counters go up last.
-  if (::pthread_mutex_lock(&board.shared_->lock) == EOWNERDEAD) {
+  if (taken == EOWNERDEAD) {
     ::pthread_mutex_consistent(&board.shared_->lock);
   }
 }
