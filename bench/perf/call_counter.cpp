@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "bench/counted/mark.hpp"
+#include "bench/perf/interrupted.hpp"
 #include "bench/perf/traced.hpp"
 
 namespace lastref::perf {
@@ -94,6 +95,7 @@ class Pauses {
       : children_(children), in_vain_(in_vain) {}
 
   void pause() {
+    throw_if_interrupted();
     children_.wait(time_);
     time_ = std::min(time_ * 2, time_max);
     if (Clock::now() > end_) {
@@ -138,6 +140,7 @@ class Counter {
 
   std::vector<CountsByRole> count() {
     while (!threads_.empty()) {
+      throw_if_interrupted();
       settle();
       if (TracedThread* const next = whose_turn()) {
         run(*next);

@@ -1,5 +1,6 @@
 // growth: exponents of how times grow with sizes, of our benchmarks or of anybody's.
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -10,12 +11,13 @@
 #include "bench/perf/measured_process.hpp"
 #include "bench/perf/scaling.hpp"
 #include "bench/perf/verbs.hpp"
-#include "harness/program/program.hpp"
 
 namespace lastref::perf {
 namespace {
 
 using harness::Exit;
+
+constexpr std::chrono::hours patience{24};
 
 struct GrowthOptions {
   std::string json = {};
@@ -45,16 +47,15 @@ tl::expected<BenchmarkRun, std::string> measure(double seconds) {
   }
   const ScratchFolder scratch;
   const std::string file = scratch.path() / "run.json";
-  const auto code = harness::run_program(*program,
-                                         {"--benchmark_filter=^scaling/",
-                                          fmt::format("--benchmark_min_time={}", seconds),
-                                          "--benchmark_out=" + file,
-                                          "--benchmark_out_format=json"});
-  if (!code) {
-    return tl::unexpected<std::string>(describe(code.error()));
-  }
-  if (*code != 0) {
-    return tl::unexpected<std::string>("lastref_bench did not end well");
+  const auto done = run_measured({.words = {program->string(),
+                                            "--benchmark_filter=^scaling/",
+                                            fmt::format("--benchmark_min_time={}", seconds),
+                                            "--benchmark_out=" + file,
+                                            "--benchmark_out_format=json"},
+                                  .log = {},
+                                  .patience = patience});
+  if (!done) {
+    return tl::unexpected<std::string>(describe(done.error()));
   }
   return read_run(file).map_error([](const UnreadableRun& why) { return describe(why); });
 }

@@ -3,12 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <string_view>
 
+#include "bench/perf/interrupted.hpp"
 #include "bench/perf/verbs.hpp"
+#include "harness/cli/interruption.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -58,6 +62,8 @@ int act_on(int count, char** arguments) {
   } catch (const CLI::ParseError& error) {
     return refuse(error.what());
   }
+  // timeout(1) sends one signal to us, and one to our group.
+  const harness::Interruption interruption(std::chrono::milliseconds(300));
   const harness::Exit exit = chosen();
   if (!std::cout.flush()) {
     return refuse("cannot write to standard output all that there was to say");
@@ -81,6 +87,9 @@ void open_what_is_closed() {
 int main(int count, char** arguments) try {
   lastref::perf::open_what_is_closed();
   return lastref::perf::act_on(count, arguments);
+} catch (const lastref::perf::Interrupted& interrupted) {
+  std::cerr << "lastref perf: interrupted; what was measured has ended\n";
+  return std::raise(interrupted.signal);
 } catch (const std::exception& error) {
   return lastref::perf::refuse(error.what());
 }

@@ -18,6 +18,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/perf/interrupted.hpp"
+#include "harness/cli/interruption.hpp"
+
 namespace lastref::perf {
 namespace {
 
@@ -91,22 +94,34 @@ double seconds_in(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-/// Waits for its end without reaping it. False if it did not end in time.
-bool ends_within(pid_t process, std::chrono::seconds patience) {
+/// How often a wait looks whether somebody has interrupted us: a signal may come just before it.
+constexpr std::chrono::milliseconds look_every{200};
+/// What was interrupted has so long to clean up.
+constexpr std::chrono::seconds grace{10};
+
+/// Waits for its end without reaping it. False if it did not end in time, or before `is_over`.
+bool ends_within(
+    pid_t process, std::chrono::seconds patience, bool (*is_over)() = [] { return false; }) {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
   if (fd < 0) {
     return true;  // An old kernel has no patience.
   }
   const auto until = Clock::now() + patience;
-  int ready = 0;
+  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
+  bool has_ended = false;
   do {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-    pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
-    ready = ::poll(&item, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
-  } while (ready < 0 && errno == EINTR);
+    has_ended = ::poll(&item, 1, static_cast<int>(look_every.count())) == 1;
+  } while (!has_ended && Clock::now() < until && !is_over());
   ::close(fd);
-  return ready != 0;
+  return has_ended;
+}
+
+/// Of what we were sent, so that it cleans up as it would at a terminal.
+void interrupt(pid_t process) {
+  signal_tree(process, harness::Interruption::signal());
+  if (!ends_within(process, grace)) {
+    signal_tree(process, SIGKILL);
+  }
 }
 
 tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options,
@@ -142,8 +157,10 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
   if (failed.code != 0) {
     return tl::unexpected<FailedProcess>(std::move(failed));
   }
-  const bool is_in_time = ends_within(process, options.patience);
-  if (!is_in_time) {
+  const bool is_in_time = ends_within(process, options.patience, harness::Interruption::happened);
+  if (harness::Interruption::happened()) {
+    interrupt(process);
+  } else if (!is_in_time) {
     ::kill(process, SIGKILL);
   }
   int status = 0;
@@ -154,6 +171,7 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
       return tl::unexpected<FailedProcess>(std::move(failed));
     }
   }
+  throw_if_interrupted();
   const ProcessTimes times{
       .wall_seconds = std::chrono::duration<double>(Clock::now() - began).count(),
       .processor_seconds = seconds_in(usage.ru_utime) + seconds_in(usage.ru_stime)};

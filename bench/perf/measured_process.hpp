@@ -49,7 +49,7 @@ struct FailedProcess {
 /// One line for people.
 std::string describe(const FailedProcess& failed);
 
-/// Ends with exit code 0, or it has failed.
+/// Ends with exit code 0, or it has failed. Throws Interrupted, when the program has ended.
 tl::expected<ProcessTimes, FailedProcess> run_measured(const ProcessOptions& options);
 
 /// What the program says on standard output, if it ends well. The log takes what it says besides.

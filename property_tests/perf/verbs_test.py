@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -649,6 +650,34 @@ def bisect_passes_over_commits_without_the_benchmark():
         check(f' number {number}\n' in said, said)
 
 
+def who_is_interrupted_leaves_nothing():
+    """Neither its folder among temporary files nor what it measures, two processes deep."""
+    temporary = os.path.join(FOLDER, 'temporary')
+    alive = os.path.join(FOLDER, 'alive')
+    os.mkdir(temporary)
+    os.mkfifo(alive)
+    command = f'exec 3>{alive}; echo on >&3; sleep 100000; true'
+    for words in (('compare', '.', '.'), ('profile',), ('profile', '--looks')):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            ours = subprocess.Popen([PERF, *words, '--', 'sh', '-c', command], cwd=FOLDER,
+                                    env={**os.environ, 'TMPDIR': temporary},
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with open(alive, encoding='utf-8') as held:
+                check(held.readline() == 'on\n', f'{words}: the command was not started')
+                ours.send_signal(number)
+                check(held.read() == '', f'{words}: the command goes on')
+            check(ours.wait() == -number, f'{words}: ended with {ours.returncode}')
+            check(os.listdir(temporary) == [], f'{words}: {os.listdir(temporary)} is left')
+
+
+def looks_see_who_has_lost_its_parent():
+    """The command itself lives for a second or so of its own processor time."""
+    perf('profile', '--looks', '--', 'sh', '-c', """
+orphan=$(sh -c 'sleep 100000 >/dev/null & echo $!')
+turn=0; while [ $turn -lt 1000000 ]; do turn=$((turn + 1)); done
+kill $orphan""", says='\n  sleep (')
+
+
 def main():
     if os.path.exists(FOLDER):
         shutil.rmtree(FOLDER)
@@ -663,7 +692,8 @@ def main():
                  bisect_finds_the_commit, a_command_has_its_words_as_they_were_given,
                  a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
                  commits_are_recorded_with_what_was_asked_for,
-                 bisect_passes_over_commits_without_the_benchmark):
+                 bisect_passes_over_commits_without_the_benchmark,
+                 who_is_interrupted_leaves_nothing, looks_see_who_has_lost_its_parent):
         test()
         print(f'verbs_test: {test.__name__}')
 

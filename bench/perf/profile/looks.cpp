@@ -2,7 +2,7 @@
 
 #include <poll.h>
 #include <seccomp.h>
-#include <sys/wait.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -73,7 +74,7 @@ void look_at(int process, Seen& seen) {
   // proc(5): minflt, utime and stime stand 7, 11 and 12 behind the state.
   constexpr std::size_t faults_at = 7;
   constexpr std::size_t user_at = 11;
-  if (fields.size() <= user_at + 1) {
+  if (fields.size() <= user_at + 1 || fields.front() == "Z") {
     return;
   }
   const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
@@ -111,12 +112,13 @@ void print(int process, const Seen& seen) {
 }  // namespace
 
 Result<int> profile_by_looks(const std::vector<std::string>& command) {
-  LASTREF_TRY(child, start_program(command));
+  // Who loses its parent, as daemons do, is a child of ours then, and seen as such.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  LASTREF_TRY(started, start_program(command));
   std::map<int, Seen> all;
-  int how = 0;
-  while (::waitpid(child, &how, WNOHANG) == 0) {
-    look_at(child, all[child]);
-    for (std::vector<int> left{child}; !left.empty();) {
+  std::optional<int> how;
+  while (!(how = started.end())) {
+    for (std::vector<int> left{::getpid()}; !left.empty();) {
       const int parent = left.back();
       left.pop_back();
       for (const int each : harness::children_of(parent)) {
@@ -131,7 +133,7 @@ Result<int> profile_by_looks(const std::vector<std::string>& command) {
       print(process, seen);
     }
   }
-  return how;
+  return *how;
 }
 
 }  // namespace lastref::perf

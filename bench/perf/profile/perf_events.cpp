@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -323,35 +322,33 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
   if (::pipe2(go.data(), O_CLOEXEC) != 0) {
     return failure(std::errc{errno}, "a pipe");
   }
-  Result<int> started = start_program(command, go);
+  Result<StartedProgram> started = start_program(command, go);
   ::close(go[0]);
   if (!started) {
     ::close(go[1]);
-    return started;
+    return failure(started.error());
   }
-  const int child = *started;
   const perf_event_attr attributes = what_is_told(frequency);
-  const Result<Rings> rings = open_rings(child, attributes);
+  const Result<Rings> rings = open_rings(started->id(), attributes);
   std::vector<pollfd> items;
   if (rings) {
     for (const auto& each : *rings) {
       items.push_back({.fd = each->descriptor(), .events = POLLIN, .revents = 0});
     }
   } else {
-    ::kill(child, SIGKILL);
+    ::kill(started->id(), SIGKILL);
   }
   ::close(go[1]);
   InOrder records(take);
-  int ended = 0;
-  int how = 0;
-  while (ended == 0) {
+  std::optional<int> how;
+  while (!how) {
     constexpr int look_every = 50;  // ms
     ::poll(items.data(), items.size(), look_every);
-    ended = ::waitpid(child, &how, WNOHANG);
+    how = started->end();
     records.read(rings ? std::span(*rings) : std::span<const std::unique_ptr<Ring>>());
   }
   records.end();
-  return rings ? Result<int>(how) : failure(rings.error());
+  return rings ? Result<int>(*how) : failure(rings.error());
 }
 
 }  // namespace lastref::perf

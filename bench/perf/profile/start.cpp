@@ -1,15 +1,32 @@
 #include "bench/perf/profile/start.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
+
+#include "bench/perf/interrupted.hpp"
+#include "harness/cli/interruption.hpp"
 
 namespace lastref::perf {
 
-Result<int> start_program(const std::vector<std::string>& command,
-                          const std::optional<std::array<int, 2>>& go) {
+std::optional<int> StartedProgram::end() {
+  if (harness::Interruption::happened() && !std::exchange(is_told_, true)) {
+    signal_tree(id_, harness::Interruption::signal());
+  }
+  int how = 0;
+  if (::waitpid(id_, &how, WNOHANG) == 0) {
+    return std::nullopt;
+  }
+  throw_if_interrupted();
+  return how;
+}
+
+Result<StartedProgram> start_program(const std::vector<std::string>& command,
+                                     const std::optional<std::array<int, 2>>& go) {
   std::vector<char*> words;
   std::ranges::transform(command, std::back_inserter(words), [](const std::string& word) {
     return const_cast<char*>(word.c_str());
@@ -20,7 +37,7 @@ Result<int> start_program(const std::vector<std::string>& command,
     return failure(std::errc{errno}, "fork");
   }
   if (child > 0) {
-    return child;
+    return StartedProgram(child);
   }
   if (go) {
     ::close((*go)[1]);

@@ -1,0 +1,19 @@
+// interrupted: Ctrl-C and SIGTERM, for what waits for other programs: nothing of ours is left
+// behind.
+#pragma once
+
+namespace lastref::perf {
+
+/// Somebody wants us to end. No std::exception: nobody who handles what failed handles this.
+struct Interrupted {
+  int signal = 0;
+};
+
+/// Throws Interrupted if there was a signal. Whoever waits asks often, after the programs that it
+/// has started were sent that signal.
+void throw_if_interrupted();
+
+/// Sends it to a process and to all that descend from it.
+void signal_tree(int process, int signal);
+
+}  // namespace lastref::perf
