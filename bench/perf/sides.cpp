@@ -180,6 +180,10 @@ tl::expected<void, std::string> build_side(FoundSide& side,
   if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
     return {};
   }
+  // Not waited for: who measures there may want what we have.
+  if (!side.use->take_alone()) {
+    return no(fmt::format("{} is in use, as another command has built it", side.folder.string()));
+  }
   if (auto made = make_worktree(side, lock); !made) {
     return made;
   }
@@ -201,7 +205,8 @@ tl::expected<void, std::string> build_side(FoundSide& side,
   }
   tell(fmt::format("built {} in {:.0f} s", side.name, built->wall_seconds));
   std::ofstream(stamp, std::ios::binary | std::ios::trunc) << build;
-  return {};
+  return side.use->wait_shared() ? tl::expected<void, std::string>()
+                                 : no("no lock on " + stamp.string());
 }
 
 }  // namespace lastref::perf

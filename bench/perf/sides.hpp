@@ -45,7 +45,8 @@ tl::expected<FoundSide, std::string> find_side(const std::string& word, const Si
 
 /// Builds a revision, if that has not been done by the same command, and removes what nobody has
 /// used for long; `tell` is told what takes long. One at a time in a repository; where that one is
-/// killed, the next waits for what it has left running. Others are left as they are.
+/// killed, the next waits for what it has left running. Others are left as they are, and so is a
+/// worktree in use that another command has built: that is an error.
 tl::expected<void, std::string> build_side(FoundSide& side,
                                            const SideOptions& options,
                                            const std::function<void(const std::string&)>& tell);

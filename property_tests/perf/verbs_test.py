@@ -358,6 +358,9 @@ def old_worktrees_go_and_others_stay():
                           stderr=subprocess.DEVNULL) as user:
         with open(fifo, encoding='utf-8') as is_running:
             is_running.readline()
+        perf(*words(0, 'false'), cwd=checkout, code=3)
+        other = [word.replace('true', ':') for word in words(0, 'false')]
+        perf(*other, cwd=checkout, code=125, says='is in use, as another command has built it')
         perf(*words(2, 'false'), cwd=checkout, code=3)
         with open(os.path.join(trees[2], 'notes'), 'w', encoding='utf-8') as file:
             file.write('of somebody')
