@@ -20,12 +20,14 @@
 #include <lastref/reducers.hpp>
 
 #include "bench/peers.hpp"
+#include "bench/processors.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
 
 namespace {
 
 using lastref::Array;
+using lastref::bench::on_one_processor;
 using lastref::bench::seconds;
 using lastref::bench::Times;
 using lastref::bench::Tree;
@@ -146,6 +148,9 @@ void reduce_a_known_array(benchmark::State& state) {
   }
 }
 BENCHMARK(reduce_a_known_array)->Arg(mega)->Arg(100 * mega)->UseRealTime();
+BENCHMARK_CAPTURE(on_one_processor, reduce_a_known_array, reduce_a_known_array)
+    ->Arg(mega)
+    ->UseRealTime();
 
 /// Rebuilds and lets go; beside it a bare open, mmap, munmap, close.
 void load(benchmark::State& state) {
@@ -180,6 +185,7 @@ void load(benchmark::State& state) {
   }
 }
 BENCHMARK(load)->Arg(mega)->Arg(100 * mega)->UseManualTime();
+BENCHMARK_CAPTURE(on_one_processor, load, load)->Arg(mega)->UseManualTime();
 
 /// What a Python says on standard output.
 std::string output_of(const std::vector<std::string>& arguments) {
