@@ -161,7 +161,7 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
   if (harness::Interruption::happened()) {
     interrupt(process);
   } else if (!is_in_time) {
-    ::kill(process, SIGKILL);
+    signal_tree(process, SIGKILL);
   }
   int status = 0;
   rusage usage{};

@@ -24,7 +24,7 @@ struct ProcessOptions {
   std::vector<std::string> without = {};           ///< Variables of our own that it does not see
   int kept_open = -1;                              ///< a descriptor of ours that it has, too
   std::filesystem::path log = "/dev/null";         ///< where all that it says goes; begun anew
-  std::chrono::seconds patience = usual_patience;  ///< before it is killed
+  std::chrono::seconds patience = usual_patience;  ///< before its tree is killed
 };
 
 struct ProcessTimes {

@@ -1,6 +1,10 @@
 // measured_process and benchmark_program: what is run, and how it can fail.
 #include "bench/perf/measured_process.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -57,12 +61,20 @@ TEST(MeasuredProcess, knows_a_signal_and_a_program_that_is_not_there) {
   EXPECT_THAT(describe(absent.error()), HasSubstr("No such file"));
 }
 
-TEST(MeasuredProcess, kills_what_does_not_end) {
-  ProcessOptions options{.words = {"tail", "-f", "/dev/null"}};
+TEST(MeasuredProcess, kills_what_does_not_end_with_its_children) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ProcessOptions options = shell("tail -f /dev/null; true");
+  options.kept_open = ends[1];
   options.patience = std::chrono::seconds(1);
   const auto slow = run_measured(options);
+  ::close(ends[1]);
   ASSERT_FALSE(slow);
   EXPECT_EQ(slow.error().why, Why::too_slow);
+  // Until nobody has the other end.
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0);
+  ::close(ends[0]);
 }
 
 TEST(MeasuredProcess, has_its_own_folder_and_variables) {
