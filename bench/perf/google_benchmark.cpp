@@ -54,9 +54,24 @@ std::string without_bare_words(std::string_view text) {
   return clean;
 }
 
+/// In UTF-8, without what a terminal would obey: controls of one byte, and those of two (C1).
+std::string without_controls(std::string text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto code = static_cast<unsigned char>(text[at]);
+    const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
+    if (code < ' ' || code == 0x7f) {
+      text[at] = '?';
+    } else if (code == 0xc2 && next >= 0x80 && next < 0xa0) {
+      text.replace(at, 2, "?");
+    }
+  }
+  return text;
+}
+
 std::string word_in(const Json& row, const char* key) {
   const auto found = row.find(key);
-  return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
+  return found != row.end() && found->is_string() ? without_controls(found->get<std::string>())
+                                                  : std::string();
 }
 
 /// How many seconds it is; Google Benchmark has these four.
@@ -189,7 +204,7 @@ class Reader {
   static void read_counters(const Json& row, MeasuredBenchmark& benchmark) {
     for (const auto& [key, value] : row.items()) {
       if (value.is_number() && is_counter(key)) {
-        benchmark.counters[key].push_back(value.get<double>());
+        benchmark.counters[without_controls(key)].push_back(value.get<double>());
       }
     }
   }
@@ -205,7 +220,7 @@ std::map<std::string, std::string> context_in(const Json& run) {
   if (const auto found = run.find("context"); found != run.end() && found->is_object()) {
     for (const auto& [key, value] : found->items()) {
       // Bytes that are no UTF-8 have been refused before.
-      context[key] = value.is_string() ? value.get<std::string>() : value.dump();
+      context[key] = value.is_string() ? without_controls(value.get<std::string>()) : value.dump();
     }
   }
   return context;

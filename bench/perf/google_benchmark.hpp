@@ -58,7 +58,8 @@ struct UnreadableRun {
 /// One line for people.
 std::string describe(const UnreadableRun& unreadable);
 
-/// Reads a whole text. A text with no benchmark at all is a run that has none.
+/// Reads a whole text. A text with no benchmark at all is a run that has none. Words have ? for
+/// what a terminal would obey.
 tl::expected<BenchmarkRun, UnreadableRun> parse_run(std::string_view text);
 tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& path);
 

@@ -73,6 +73,20 @@ TEST(GoogleBenchmark, words_in_strings_stay_what_they_are) {
   EXPECT_EQ(run->benchmarks.front().label, "NaN \" -Infinity");
 }
 
+/// Terminals obey ESC [, and many of them U+009B, which stands for both.
+TEST(GoogleBenchmark, nothing_that_a_terminal_obeys_is_in_words) {
+  const auto run = parse_run(run_of(
+      R"({"name": "a\u001b[2Jb", "iterations": 1, "real_time": 1, "cpu_time": 1,
+          "label": "µ\r\u009b2J", "c\u007f": 2},
+         {"name": "d", "error_occurred": true, "error_message": "no\nspace"})"));
+  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_EQ(run->benchmarks.size(), 2U);
+  EXPECT_EQ(run->benchmarks[0].name, "a?[2Jb");
+  EXPECT_EQ(run->benchmarks[0].label, "µ??2J");
+  EXPECT_THAT(run->benchmarks[0].counters.at("c?"), ElementsAre(2));
+  EXPECT_EQ(run->benchmarks[1].error, "no?space");
+}
+
 TEST(GoogleBenchmark, the_context_is_words) {
   const auto run = parse_run(run_of(""));
   ASSERT_TRUE(run) << describe(run.error());
