@@ -79,11 +79,11 @@ Board::Board(Inherited /*inherited*/)
 }
 
 Board::Held::Held(Board& board) noexcept : board_(board) {
-  // Nobody sleeps on the lock: if one whom an unlock has woken is killed before it runs, and another
-  // has taken the lock meanwhile, neither the kernel nor the C library wakes the next sleeper.
+  // Nobody sleeps on the lock: if one whom an unlock has woken is killed before it runs, and
+  // another has taken the lock meanwhile, neither the kernel nor the C library wakes the next.
   int taken = 0;
   while ((taken = ::pthread_mutex_trylock(&board.shared_->lock)) == EBUSY) {
-    ::nanosleep(&ask_again, nullptr);
+    board.wait_for_news(board.news(), ask_again);
   }
   // What the dead had half changed counts for nothing: counters go up last.
   if (taken == EOWNERDEAD) {
@@ -231,7 +231,11 @@ bool Board::let_one_down() {
 }
 
 void Board::wait_for_news(std::uint32_t seen) const noexcept {
-  ::syscall(SYS_futex, &shared_->news, FUTEX_WAIT, seen, &look_again, nullptr, 0);
+  wait_for_news(seen, look_again);
+}
+
+void Board::wait_for_news(std::uint32_t seen, const timespec& most) const noexcept {
+  ::syscall(SYS_futex, &shared_->news, FUTEX_WAIT, seen, &most, nullptr, 0);
 }
 
 void Board::make_news() noexcept {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <optional>
 #include <string>
@@ -104,6 +105,7 @@ class Board {
   };
 
   static std::size_t size() noexcept;
+  void wait_for_news(std::uint32_t seen, const timespec& most) const noexcept;
 
   SharedMemory memory_;
   Shared* shared_;

@@ -1,11 +1,11 @@
 // measured_process and benchmark_program: what is run, and how it can fail.
 #include "bench/perf/measured_process.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,19 +62,21 @@ TEST(MeasuredProcess, knows_a_signal_and_a_program_that_is_not_there) {
 }
 
 TEST(MeasuredProcess, kills_what_does_not_end_with_its_children) {
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-  ProcessOptions options = shell("tail -f /dev/null; true");
-  options.kept_open = ends[1];
+  const ScratchFolder scratch;
+  const std::string fifo = scratch.path() / "fifo";
+  ASSERT_TRUE(run_measured({.words = {"mkfifo", fifo}}));
+  std::string said;
+  std::thread until_nobody_can_say_more([&] {
+    std::ifstream file(fifo);
+    said.assign(std::istreambuf_iterator<char>(file), {});
+  });
+  ProcessOptions options = shell("exec 3>" + fifo + "; echo on >&3; tail -f /dev/null; true");
   options.patience = std::chrono::seconds(1);
   const auto slow = run_measured(options);
-  ::close(ends[1]);
+  until_nobody_can_say_more.join();
+  EXPECT_EQ(said, "on\n");
   ASSERT_FALSE(slow);
   EXPECT_EQ(slow.error().why, Why::too_slow);
-  // Until nobody has the other end.
-  char byte = 0;
-  EXPECT_EQ(::read(ends[0], &byte, 1), 0);
-  ::close(ends[0]);
 }
 
 TEST(MeasuredProcess, has_its_own_folder_and_variables) {

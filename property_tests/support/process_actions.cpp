@@ -70,6 +70,11 @@ os::Pid run_in_copy(const std::function<int()>& body) {
   leave(::getppid() == parent ? code_of_body(body) : threw);
 }
 
+void give_way() {
+  constexpr int last_of_all = 19;  // setpriority(2)
+  ::setpriority(PRIO_PROCESS, 0, last_of_all);
+}
+
 std::optional<int> run_as_first_process(const std::function<int()>& body) {
   constexpr int not_allowed = 77;
   const os::Pid copy = run_in_copy([&] {

@@ -25,6 +25,8 @@ os::Pid fork_here();
 /// Copies the calling process. The copy runs the body and leaves with what it gives, or with 2 if
 /// that throws. It is killed when the calling thread ends: a killed test leaves nobody behind.
 os::Pid run_in_copy(const std::function<int()>& body);
+/// The calling process lets all others run first, from now on.
+void give_way();
 /// Copies the calling process into a new namespace of processes, where the copy is number 1, and
 /// waits for it: what the body gives, 2 if it throws; nothing if that is not allowed here.
 std::optional<int> run_as_first_process(const std::function<int()>& body);

@@ -16,8 +16,8 @@ class StartedProgram {
   explicit StartedProgram(int process) noexcept : id_(process) {}
 
   int id() const noexcept { return id_; }
-  /// Its status, as waitpid(2) has it, if it has ended. Once somebody interrupts us, it is sent that
-  /// signal, with all that descend from it, and this throws Interrupted when it has ended.
+  /// Its status, as waitpid(2) has it, if it has ended. Once somebody interrupts us, it is sent
+  /// that signal, with all that descend from it, and this throws Interrupted when it has ended.
   std::optional<int> end();
 
  private:
