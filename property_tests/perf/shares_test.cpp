@@ -28,6 +28,8 @@ TEST(InKernelTest, a_copy_is_told_from_its_call) {
   const InKernel what = in_kernel({"rep_movs_alternative", "__x64_sys_write", "do_syscall_64"});
   EXPECT_EQ(what.spent, Spent::copies);
   EXPECT_EQ(what.call, "write");
+  EXPECT_EQ(in_kernel({"copy_folio_from_iter_atomic", "generic_perform_write"}).spent,
+            Spent::copies);
 }
 
 TEST(InKernelTest, what_is_cleared_for_a_fault_is_of_the_fault) {

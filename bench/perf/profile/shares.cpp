@@ -50,12 +50,14 @@ std::string_view name_of(Spent spent) noexcept {
   return {};
 }
 
+/// Processors that move few bytes quickly as well (FSRM) do so in the caller of copy_user.
 bool is_copying(std::string_view function) noexcept {
   return function.find("memcpy") != std::string_view::npos ||
          function.find("memmove") != std::string_view::npos ||
          function.find("memset") != std::string_view::npos || function.starts_with("copy_user_") ||
          function.starts_with("rep_movs_") || function.starts_with("rep_stos_") ||
          function.starts_with("clear_page") || function.starts_with("copy_page") ||
+         function.starts_with("copy_folio_") ||
          is_any(function, {"_copy_to_iter", "_copy_from_iter", "_copy_to_user", "_copy_from_user"});
 }
 
