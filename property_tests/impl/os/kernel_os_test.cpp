@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <lastref/kernel_os.hpp>
 
@@ -358,6 +359,19 @@ TEST_P(KernelOsAlone, without_a_free_descriptor_nothing_starts_and_nothing_is_le
 
 TEST_P(KernelOsAlone, what_is_in_the_environment_has_a_value) {
   act([](Scene& scene) { EXPECT_TRUE(scene.os().environment("PATH").has_value()); });
+}
+
+TEST_P(KernelOsAlone, a_look_at_a_file_system_leaves_no_descriptor_E12) {
+  act([](Scene& scene) {
+    const auto open_here = [] {
+      const std::filesystem::directory_iterator all("/proc/self/fd");
+      return std::distance(begin(all), end(all));
+    };
+    const auto before = open_here();
+    EXPECT_NE(value_of(scene.os().file_system(scene.folder())), 0U);
+    EXPECT_FALSE(scene.os().file_system(scene.path("nowhere")));
+    EXPECT_EQ(open_here(), before);
+  });
 }
 
 TEST(KernelOsOfProcess, is_one_whoever_asks) {
