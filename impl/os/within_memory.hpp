@@ -1,0 +1,50 @@
+// within_memory: where a failed allocation becomes an error.
+//
+// What allocates lets std::bad_alloc travel, and owners undo on its way. The boundary catches it: a
+// public function, a thread's body, a callback, a destructor. The handlers call no Os: in the
+// simulated kernel, processes share a thread, and a switch inside of a handler would mix them up.
+#pragma once
+
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <lastref/error.hpp>
+
+namespace lastref::os {
+
+/// not_enough_memory, about `what`. Allocates nothing: a longer text than std::string has room for
+/// is left out.
+inline tl::unexpected<Error> no_memory(std::string_view what) noexcept {
+  Error error{.code = std::errc::not_enough_memory, .call = {}, .subject = {}, .injected = false};
+  if (what.size() <= error.subject.capacity()) {
+    error.subject = what;
+  }
+  return tl::unexpected<Error>(std::move(error));
+}
+
+/// Runs `body`, and says whether all of its allocations succeeded.
+template <typename Body>
+bool had_memory(Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return true;
+  } catch (const std::bad_alloc&) {
+  }
+  return false;
+}
+
+/// What `body` returns, a Result or Status; not_enough_memory, about `what`, if an allocation
+/// failed in it.
+template <typename Body>
+auto within_memory(std::string_view what, Body&& body) noexcept -> std::invoke_result_t<Body> {
+  try {
+    return std::forward<Body>(body)();
+  } catch (const std::bad_alloc&) {
+  }
+  return no_memory(what);
+}
+
+}  // namespace lastref::os
