@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 25> at_the_kernel = {
+inline constexpr std::array<std::string_view, 26> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
@@ -37,7 +37,8 @@ inline constexpr std::array<std::string_view, 25> at_the_kernel = {
     "property_tests/support/process_actions",
     "property_tests/impl/cache/forked",
     "property_tests/impl/os/kernel_os_embedded_test",
-    "property_tests/repo/examples/",  // As strangers write.
+    "property_tests/repo/consumer/host",  // Loads shared objects.
+    "property_tests/repo/examples/",      // As strangers write.
     "property_tests/harness/cli/gate_process",
     "property_tests/harness/kernel/patience",
     "property_tests/support/process_group",
