@@ -1,0 +1,280 @@
+#include "property_tests/support/failing_memory.hpp"
+
+#include <execinfo.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <sstream>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace lastref::pretend {
+namespace {
+
+constexpr int frames_max = 48;
+constexpr std::size_t finding_size = 8192;  // more than any has
+constexpr unsigned hang_timeout = 60;       // seconds
+
+/// What a child and its parent share.
+struct Board {
+  std::atomic<std::uint64_t> number;  ///< Of the allocation that fails; 0 in a run without.
+  std::atomic<bool> from_then_on;
+  std::atomic<std::uint64_t> allocations;  ///< Of a run without.
+  std::atomic<std::uint64_t> runs;
+  std::atomic<std::uint64_t> failed;  ///< Runs in which one failed.
+  int frames_count;
+  std::array<void*, frames_max> frames;  ///< Where the first one failed.
+  std::array<char, 1U << 20U> findings;
+};
+
+Board* board = nullptr;
+std::atomic<bool> is_armed = false;
+std::atomic<std::uint64_t> seen = 0;
+std::atomic<std::ptrdiff_t> live = 0;
+thread_local constinit bool is_spared = false;
+
+/// Whether the allocation that is asked for fails.
+bool fails() noexcept {
+  if (!is_armed.load(std::memory_order_relaxed) || is_spared) {
+    return false;
+  }
+  const std::uint64_t number = ++seen;
+  const std::uint64_t first = board->number;
+  if (first == 0 || number < first || (number > first && !board->from_then_on)) {
+    return false;
+  }
+  if (number == first) {
+    is_spared = true;
+    board->frames_count = ::backtrace(board->frames.data(), frames_max);
+    is_spared = false;
+  }
+  return true;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  void* given = nullptr;
+  if (!fails()) {
+    given = alignment == 0
+                ? std::malloc(std::max<std::size_t>(size, 1))
+                : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  }
+  if (given == nullptr) {
+    throw std::bad_alloc();
+  }
+  ++live;
+  return given;
+}
+
+void give_back(void* given) noexcept {
+  if (given != nullptr) {
+    --live;
+    std::free(given);
+  }
+}
+
+/// What a process has.
+struct Belongings {
+  std::ptrdiff_t memory = 0;
+  std::ptrdiff_t descriptors = 0;
+  std::ptrdiff_t maps = 0;
+  std::ptrdiff_t threads = 0;
+};
+
+std::ptrdiff_t entries_in(const char* folder) {
+  return std::distance(std::filesystem::directory_iterator(folder),
+                       std::filesystem::directory_iterator());
+}
+
+/// Maps of files alone: the C library maps memory for its own heap.
+std::ptrdiff_t maps_of_files() {
+  std::ifstream maps("/proc/self/maps");
+  std::ptrdiff_t count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    count += line.find(" /") != std::string::npos && line.find(".so") == std::string::npos ? 1 : 0;
+  }
+  return count;
+}
+
+Belongings belongings() {
+  return {.memory = live,
+          .descriptors = entries_in("/proc/self/fd"),
+          .maps = maps_of_files(),
+          .threads = entries_in("/proc/self/task")};
+}
+
+std::string difference(const char* what, std::ptrdiff_t before, std::ptrdiff_t after) {
+  return before == after ? std::string()
+                         : " leaves " + std::to_string(after - before) + " " + what + ";";
+}
+
+std::string where_it_failed() {
+  const int count = board->frames_count;
+  char** const symbols = ::backtrace_symbols(board->frames.data(), count);
+  std::string text;
+  for (int frame = 2; frame < count && symbols != nullptr; ++frame) {
+    text += std::string("\n      ") + symbols[frame];
+  }
+  std::free(symbols);
+  return text;
+}
+
+void note(const std::string& finding) {
+  const std::size_t used = ::strnlen(board->findings.data(), board->findings.size());
+  std::snprintf(board->findings.data() + used,
+                board->findings.size() - used,
+                "allocation %llu%s: %s%s\n",
+                static_cast<unsigned long long>(board->number.load()),
+                board->from_then_on ? " and all after it" : "",
+                finding.c_str(),
+                where_it_failed().c_str());
+}
+
+/// Runs the trial with the failure that is on the board.
+void run_once(const Trial& trial, bool is_first = false) {
+  ::alarm(hang_timeout);
+  seen = 0;
+  board->frames_count = 0;
+  std::string finding;
+  finding.reserve(finding_size);
+  const Belongings before = belongings();
+  try {
+    finding += trial([](const std::function<void()>& tested) {
+      is_armed = true;
+      try {
+        tested();
+      } catch (...) {
+        is_armed = false;
+        throw;
+      }
+      is_armed = false;
+    });
+  } catch (const std::exception& thrown) {
+    finding += "an exception leaves it: ";
+    finding += thrown.what();
+  }
+  ++board->runs;
+  if (board->number == 0) {
+    board->allocations = seen.load();
+  }
+  board->failed += board->number != 0 && seen >= board->number ? 1 : 0;
+  const Belongings after = belongings();
+  finding += difference("allocations", before.memory, after.memory);
+  finding += difference("descriptors", before.descriptors, after.descriptors);
+  finding += difference("maps", before.maps, after.maps);
+  finding += difference("threads", before.threads, after.threads);
+  if (!finding.empty() && !is_first) {
+    note(finding);
+  }
+}
+
+/// The child: from the failure after the one on the board to the last.
+[[noreturn]] void run_from(const Trial& trial, std::uint64_t first, TrialOptions options) {
+  void* warm = nullptr;
+  ::backtrace(&warm, 1);  // It loads a library.
+  const bool from_then_on = board->from_then_on;
+  board->number = 0;
+  run_once(trial, /*is_first=*/true);  // What is made once in a process is made now.
+  run_once(trial);
+  board->from_then_on = from_then_on;
+  for (std::uint64_t number = first; number <= board->allocations; number += options.stride) {
+    board->number = number;
+    run_once(trial);
+  }
+  ::_exit(0);
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) {
+    return WTERMSIG(status) == SIGALRM ? "hangs"
+                                       : "kills by signal " + std::to_string(WTERMSIG(status));
+  }
+  return "exits with code " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+SparedMemory::SparedMemory() noexcept : before_(std::exchange(is_spared, true)) {}
+
+SparedMemory::~SparedMemory() {
+  is_spared = before_;
+}
+
+std::string unless_no_memory(const Status& status) {
+  return status || status.error().code == std::errc::not_enough_memory
+             ? std::string()
+             : "it says " + describe(status.error()) + ";";
+}
+
+void fail_each_allocation(const Trial& trial, TrialOptions options) {
+  void* const shared =
+      ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  board = new (shared) Board();
+  std::uint64_t deaths = 0;
+  for (const bool from_then_on : {false, true}) {
+    board->from_then_on = from_then_on;
+    for (std::uint64_t first = 1;;) {
+      std::fflush(nullptr);
+      const pid_t child = ::fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        run_from(trial, first, options);
+      }
+      int status = 0;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        break;
+      }
+      ++deaths;
+      note(how_it_ended(status));
+      ASSERT_NE(board->number, 0U) << "without a failure: " << board->findings.data();
+      first = board->number + options.stride;
+    }
+  }
+  std::printf("             %llu allocations, %llu runs, %llu with a failure, %llu deaths\n",
+              static_cast<unsigned long long>(board->allocations.load()),
+              static_cast<unsigned long long>(board->runs.load()),
+              static_cast<unsigned long long>(board->failed.load()),
+              static_cast<unsigned long long>(deaths));
+  if (board->findings[0] != 0) {
+    ADD_FAILURE() << board->findings.data();
+  }
+  EXPECT_GT(board->failed, 0U);
+  board = nullptr;
+  ::munmap(shared, sizeof(Board));
+}
+
+}  // namespace lastref::pretend
+
+// The other forms of new and delete in the C++ library end up in these.
+
+void* operator new(std::size_t size) {
+  return lastref::pretend::allocate(size, 0);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return lastref::pretend::allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* given) noexcept {
+  lastref::pretend::give_back(given);
+}
+void operator delete(void* given, std::size_t) noexcept {
+  lastref::pretend::give_back(given);
+}
+void operator delete(void* given, std::align_val_t) noexcept {
+  lastref::pretend::give_back(given);
+}
+void operator delete(void* given, std::size_t, std::align_val_t) noexcept {
+  lastref::pretend::give_back(given);
+}
