@@ -1,5 +1,7 @@
 #include "harness/sim/fiber.hpp"
 
+#include <cxxabi.h>
+
 #include <new>
 #include <utility>
 
@@ -65,6 +67,13 @@ void forget(Context&& context) noexcept {
 
 }  // namespace
 
+/// What a thread knows of its exceptions, as the C++ ABI lays it out: each fiber has its own.
+/// itanium-cxx-abi, "Exception Handling", 2.2.2
+struct Exceptions {
+  void* caught = nullptr;
+  unsigned uncaught = 0;
+};
+
 struct Fiber::State {
   explicit State(std::function<void()> the_body) : body(std::move(the_body)) {}
 
@@ -73,6 +82,7 @@ struct Fiber::State {
   Context inside;
   Context outside;
   bool ended = false;
+  Exceptions exceptions_elsewhere;  ///< Outside while it runs, and else its own.
 #if defined(__SANITIZE_ADDRESS__)
   void* fake_inside = nullptr;
   void* fake_outside = nullptr;
@@ -110,6 +120,10 @@ struct Fiber::State {
     arrived_inside();
   }
 
+  void swap_exceptions() noexcept {
+    std::swap(*reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()), exceptions_elsewhere);
+  }
+
   void go_in() noexcept {
 #if defined(__SANITIZE_ADDRESS__)
     const char* bottom = static_cast<char*>(memory.sp) - memory.size;
@@ -119,7 +133,9 @@ struct Fiber::State {
     tsan_outside = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(tsan_inside, 0);
 #endif
+    swap_exceptions();
     inside = std::move(inside).resume();
+    swap_exceptions();
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(fake_outside, nullptr, nullptr);
 #endif
