@@ -52,6 +52,11 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
                                "without --full",
                                share_of_real_processes))
       ->check(CLI::Range(least_share, 1.0));
+  verb->add_option("--only",
+                   options.only,
+                   "Of the matrix only faults whose row in the report begins with this: kill, "
+                   "allocation, fail_once")
+      ->type_name("PREFIX");
   verb->add_flag("--first", options.first, "Stop at the first violation");
   verb->add_option("--json", options.json, "Report for programs, as JSON; - is standard output")
       ->type_name("FILE");

@@ -49,6 +49,7 @@ struct GateOptions {
   std::string resume;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> random_runs;  ///< At most; none: as many as is usual.
+  std::string only;
   std::vector<std::string> required;
   unsigned worlds = 0;  ///< 0: as many as is usual
   std::string ambient;  ///< This one alone, and nothing else.

@@ -84,6 +84,7 @@ class Gate {
     campaign_.budget = options_.budget;
     campaign_.seed = options_.seed;
     campaign_.random_runs_max = options_.random_runs;
+    campaign_.only = options_.only;
     campaign_.stop_at_first = options_.first;
     campaign_.memory = &memory_;
     campaign_.is_interrupted = Interruption::happened;

@@ -165,6 +165,7 @@ Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
 Job Campaign::clean_job(std::size_t index, bool twice) {
   Plan clean;
   clean.wants_crossings = true;
+  clean.wants_allocations = options_.only.starts_with("allocation");
   Job job = job_of(index, CampaignPhase::clean, std::move(clean));
   job.twice = twice;
   return job;
@@ -235,7 +236,9 @@ void Campaign::enumerate(const Done& done) {
   }
   report_.scenarios[done.job.scenario].sites = sites.size();
   if (is_small) {
-    matrices_[done.job.scenario] = scenario_matrix_of(crossings);
+    std::vector<Crossing> all = crossings;
+    std::ranges::copy(done.outcome.allocations, std::back_inserter(all));
+    matrices_[done.job.scenario] = scenario_matrix_of(all);
   }
 }
 
@@ -255,6 +258,9 @@ void Campaign::plan() {
 void Campaign::plan(const Cell& cell) {
   ScenarioReport& mine = report_.scenarios[cell.scenario];
   const Fault& fault = fault_of(cell);
+  if (!column_of(fault).starts_with(options_.only)) {
+    return;
+  }
   report_.matrix.plan(fault);
   ++mine.matrix.total;
   if (memory_.has(mine.name, std::span(&fault, 1))) {

@@ -45,6 +45,8 @@ struct CampaignOptions {
   std::uint64_t seed = 0;
   /// Random runs that are made at most; a budget ends them in any case.
   std::optional<std::size_t> random_runs_max;
+  /// Of the matrix only faults whose column in the report begins with this; empty: all.
+  std::string only = {};
   /// Asked between runs, by any thread: whether somebody wants it to end now.
   std::function<bool()> is_interrupted = [] { return false; };
   ProgressFile* memory = nullptr;  ///< Skips what an earlier campaign executed.

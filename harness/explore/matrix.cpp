@@ -90,6 +90,11 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
   }
   std::vector<Fault> faults;
   for (const auto& [site, seen] : sites) {
+    if (is_allocation(site)) {
+      faults.push_back({.site = site, .kind = FaultKind::fail_once, .error = ENOMEM});
+      faults.push_back({.site = site, .kind = FaultKind::fail_always, .error = ENOMEM});
+      continue;
+    }
     add_kills_and_times(site, seen, faults);
     add_interrupts(site, faults);
     if (const CallRow* row = row_called(site.name); row != nullptr) {

@@ -15,6 +15,7 @@
 // - shorten, where the row's traits say that it may take or give fewer bytes;
 // - time_out and time_out_always, where the crossing waited and had a limit;
 // - interrupt, if it is a tracker's.
+// An allocation of the product gets fail_once and fail_always with ENOMEM, and nothing else.
 // Steps are no calls: they get the kills, the pause and the interrupts. For example, a clean run
 // that crosses nothing but "tracker/find_lock(lock)#1" (errno ENOLCK) without waiting has eight.
 #pragma once

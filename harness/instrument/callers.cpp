@@ -1,5 +1,6 @@
 #include "harness/instrument/callers.hpp"
 
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
@@ -8,9 +9,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
+
+// The C++ library's own copies keep no frame pointers, and a walk from an allocation in them would
+// end there. These are linked instead.
+template class std::basic_string<char>;
 
 namespace lastref::harness {
 namespace {
@@ -33,6 +41,7 @@ struct Function {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   Room room = Room::other;
+  std::string symbol = {};  ///< Of the product's alone
 };
 
 Room room_of(std::string_view symbol) noexcept {
@@ -62,8 +71,10 @@ void add_functions(Elf* elf, Elf_Scn* section, std::vector<Function>& functions)
     }
     const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
     if (const Room room = name == nullptr ? Room::other : room_of(name); room != Room::other) {
-      functions.push_back(
-          {.begin = symbol.st_value, .end = symbol.st_value + symbol.st_size, .room = room});
+      functions.push_back({.begin = symbol.st_value,
+                           .end = symbol.st_value + symbol.st_size,
+                           .room = room,
+                           .symbol = room == Room::product ? name : ""});
     }
   }
 }
@@ -101,10 +112,10 @@ struct Symbols {
   std::vector<Function> functions = functions_of_program();
   std::uintptr_t bias = load_bias();
 
-  Room room_at(std::uintptr_t address) const noexcept {
+  const Function* function_at(std::uintptr_t address) const noexcept {
     const auto after = std::ranges::upper_bound(functions, address, {}, &Function::begin);
-    return after == functions.begin() || address >= std::prev(after)->end ? Room::other
-                                                                          : std::prev(after)->room;
+    const bool is_known = after != functions.begin() && address < std::prev(after)->end;
+    return is_known ? &*std::prev(after) : nullptr;
   }
 };
 
@@ -116,15 +127,22 @@ const Symbols& symbols() {
 /// A stack on its way up.
 class Chain {
  public:
+  explicit Chain(bool ends_at_harness) noexcept : ends_at_harness_(ends_at_harness) {}
+
+  bool is_empty() const noexcept { return size_ == 0; }
+  const Function* innermost() const noexcept { return innermost_; }
+
   /// False when the harness's own code has been reached.
   bool add(std::uintptr_t address) noexcept {
-    const Room room = symbols().room_at(address);
+    const Function* function = symbols().function_at(address);
+    const Room room = function == nullptr ? Room::other : function->room;
     if (room == Room::harness) {
-      return size_ == 0;
+      return size_ == 0 && !ends_at_harness_;
     }
     // A call that calls itself is the same moment at every depth.
     if (room == Room::product && size_ < frames_.size() &&
         std::ranges::find(frames(), address) == frames().end()) {
+      innermost_ = size_ == 0 ? function : innermost_;
       frames_[size_++] = address;
     }
     return true;
@@ -142,6 +160,8 @@ class Chain {
  private:
   std::span<const std::uintptr_t> frames() const noexcept { return {frames_.data(), size_}; }
 
+  bool ends_at_harness_;  ///< Even if it is empty.
+  const Function* innermost_ = nullptr;
   std::array<std::uintptr_t, frames_max> frames_{};
   std::size_t size_ = 0;
 };
@@ -164,6 +184,13 @@ const Frame* caller_of(const Frame* frame) noexcept {
   return is_frame ? frame->caller : nullptr;
 }
 
+void walk(const Frame* frame, Chain& chain) noexcept {
+  // What is returned to lies behind the call, and may belong to the next function.
+  while (frame != nullptr && chain.add(frame->return_address - 1 - symbols().bias)) {
+    frame = caller_of(frame);
+  }
+}
+
 }  // namespace
 
 bool knows_callers() {
@@ -172,13 +199,28 @@ bool knows_callers() {
 }
 
 std::uint32_t callers_here() noexcept {
-  Chain chain;
-  const auto* frame = static_cast<const Frame*>(__builtin_frame_address(0));
-  // What is returned to lies behind the call, and may belong to the next function.
-  while (frame != nullptr && chain.add(frame->return_address - 1 - symbols().bias)) {
-    frame = caller_of(frame);
-  }
+  Chain chain(/*ends_at_harness=*/false);
+  walk(static_cast<const Frame*>(__builtin_frame_address(0)), chain);
   return chain.hash();
+}
+
+std::uint32_t callers_of_allocation(const void* frame) noexcept {
+  Chain chain(/*ends_at_harness=*/true);
+  walk(static_cast<const Frame*>(frame), chain);
+  return chain.is_empty() ? 0 : chain.hash();
+}
+
+std::string function_of_allocation(const void* frame) {
+  Chain chain(/*ends_at_harness=*/true);
+  walk(static_cast<const Frame*>(frame), chain);
+  if (chain.is_empty()) {
+    return {};
+  }
+  const std::string& symbol = chain.innermost()->symbol;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+  return plain == nullptr ? symbol : plain.get();
 }
 
 }  // namespace lastref::harness

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace lastref::harness {
 
@@ -18,5 +19,11 @@ bool knows_callers();
 ///
 /// Signal safety   allocates and locks nothing once `knows_callers` came back.
 std::uint32_t callers_here() noexcept;
+
+/// The same for an allocation, from the frame of its operator new on. 0: it is not the product's,
+/// or unknown.
+std::uint32_t callers_of_allocation(const void* frame) noexcept;
+/// The product's function that makes it, for people.
+std::string function_of_allocation(const void* frame);
 
 }  // namespace lastref::harness

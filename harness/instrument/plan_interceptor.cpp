@@ -24,6 +24,7 @@ void InterceptorState::follow(const Plan& plan) {
   notes_callers =
       knows_callers() && plan.wants_crossings && plan.faults.empty() && plan.ambient.empty();
   notes_aftermath = knows_callers() && plan.wants_aftermath;
+  notes_allocations = plan.wants_allocations && knows_callers();
 }
 
 bool InterceptorState::has_fired() const noexcept {
@@ -43,6 +44,47 @@ void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role)
       mine_.push_back(index);
     }
   }
+  counts_allocations_ = state_.notes_allocations || strikes_at(allocation_site);
+  allocations_ = 0;
+  chains_.clear();
+}
+
+bool PlanInterceptor::is_new_chain(std::uint32_t callers) {
+  const auto place = std::ranges::lower_bound(chains_, callers);
+  if (place != chains_.end() && *place == callers) {
+    return false;
+  }
+  chains_.insert(place, callers);
+  return true;
+}
+
+bool PlanInterceptor::allocation_fails(const void* frame) noexcept {
+  if (!counts_allocations_ || state_.observing) {
+    return false;
+  }
+  const std::uint32_t callers = callers_of_allocation(frame);
+  if (callers == 0) {
+    return false;
+  }
+  const PendingCall allocation{.name = allocation_site, .k = ++allocations_, .asks = false};
+  if (state_.notes_allocations && has_space_for_crossings() && is_new_chain(callers)) {
+    if (Record* made = record(allocation, RecordKind::begin)) {
+      made->callers = callers;
+      publish(*made);
+    }
+  }
+  const bool had_fired = state_.has_fired();
+  const Fault* dies = nullptr;
+  const int error = apply_faults(allocation, dies).error;
+  if (error != 0 && !had_fired) {
+    if (Record* made = record(allocation, RecordKind::end)) {
+      made->error = error;
+      made->injected = true;
+      made->text.assign(function_of_allocation(frame));
+      publish(*made);
+    }
+  }
+  return error != 0;
 }
 
 bool PlanInterceptor::strikes_at(std::string_view name) const noexcept {

@@ -31,8 +31,9 @@ struct InterceptorState {
   std::uint32_t crossings_allowed = crossings_max;
   PointSet reached = {};
   ProbeSet probes = {};
-  bool observing = false;        ///< Only the tracker goes, and nothing counts.
-  bool looks = false;            ///< The tracker is asked at once after each kill.
+  bool observing = false;  ///< Only the tracker goes, and nothing counts.
+  bool looks = false;      ///< The tracker is asked at once after each kill.
+  bool notes_allocations = false;
   bool notes_callers = false;    ///< From the start, or
   bool notes_aftermath = false;  ///< when the first fault has struck.
   std::array<bool, faults_max> fired = {};
@@ -64,6 +65,8 @@ class PlanInterceptor : public Interceptor {
   bool counts() const noexcept final { return !state_.observing; }
   /// An operation of a role is about to begin.
   void begins(std::string_view operation) noexcept;
+  /// Whether an allocation fails. `frame` is that of its operator new.
+  bool allocation_fails(const void* frame) noexcept;
 
  protected:
   explicit PlanInterceptor(InterceptorState& state) noexcept : state_(state) {}
@@ -101,6 +104,8 @@ class PlanInterceptor : public Interceptor {
   virtual void give_up() noexcept = 0;
 
  private:
+  /// Whether it is the first of these callers.
+  bool is_new_chain(std::uint32_t callers);
   bool is_hit(std::size_t index, const PendingCall& pending_call) const noexcept;
   void fire(const Fault& fault) noexcept;
   /// Does what the plan says at this point. `dies` if that is death before the call.
@@ -111,6 +116,9 @@ class PlanInterceptor : public Interceptor {
   std::span<const Fault> faults_;
   RoleText role_;
   std::vector<std::size_t> mine_;  ///< Indices of those that may strike in this role.
+  bool counts_allocations_ = false;
+  std::uint32_t allocations_ = 0;
+  std::vector<std::uint32_t> chains_;  ///< That led to an allocation. Sorted.
 };
 
 }  // namespace lastref::harness

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <csignal>
 
+#include "harness/program/arena.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -18,6 +20,13 @@ struct Me {
   PendingFaults pending = {};
 };
 thread_local Me me;
+
+/// Whose allocations this thread makes.
+thread_local constinit SerialInterceptor* allocates_for = nullptr;
+
+bool allocation_fails(const void* frame) noexcept {
+  return allocates_for->allocation_fails(frame);
+}
 
 ActorState state_of(Wait reason) noexcept {
   switch (reason) {
@@ -101,7 +110,13 @@ void SerialInterceptor::become(std::uint16_t process, ActorId actor) noexcept {
   for (auto& each : interests_) {
     each.clear();
   }
+  count_allocations();
   take_turn(control_block(), actor);
+}
+
+void SerialInterceptor::count_allocations() noexcept {
+  allocates_for = this;
+  decide_allocations(harness::allocation_fails);
 }
 
 std::string_view SerialInterceptor::role() const noexcept {
@@ -399,6 +414,7 @@ void SerialInterceptor::actor_begun() noexcept {
 
 void SerialInterceptor::actor_begins(ActorId actor) noexcept {
   me = {.actor = actor};
+  count_allocations();
   say_apart(control_block());
   take_turn(control_block(), actor);
 }

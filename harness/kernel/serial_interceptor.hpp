@@ -95,6 +95,8 @@ class SerialInterceptor final : public PlanInterceptor {
   /// The live process of the run that a process descriptor names, if it names one.
   std::optional<std::uint16_t> live_process(os::Fd process) noexcept;
   [[noreturn]] void halt() noexcept;
+  /// Those of the thread that calls, from now on.
+  void count_allocations() noexcept;
 
   SharedRun& run_;
   std::span<const Fault> faults_;

@@ -181,6 +181,7 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.wants_aftermath);
   with(request.plan.ambient);
   with(request.plan.wants_results);
+  with(request.plan.wants_allocations);
 }
 
 template <typename Visitor, typename Of>
@@ -188,6 +189,7 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.findings);
   with(outcome.looks);
   with(outcome.crossings);
+  with(outcome.allocations);
   with(outcome.last_crossings);
   with(outcome.choices);
   with(outcome.options);

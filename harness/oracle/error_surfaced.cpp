@@ -266,8 +266,8 @@ Judgement error_surfaced(const Evidence& evidence) {
     const Record& failed = evidence.records[at];
     operations.read(failed);
     root_died = root_died || (is_fact(failed, fact::died) && failed.role == "root");
-    if (failed.kind != RecordKind::end || !failed.injected || !matters(failed, operations) ||
-        (is_hired(failed) && root_died)) {
+    if (failed.kind != RecordKind::end || !failed.injected || failed.name == allocation_site ||
+        !matters(failed, operations) || (is_hired(failed) && root_died)) {
       continue;
     }
     const Struck struck = struck_by(evidence, at, operations);

@@ -53,6 +53,9 @@ Outcome outcome_of(const Evidence& evidence);
 /// The crossings of a run in order, for enumeration.
 std::vector<Crossing> crossings_of(std::span<const Record> records);
 
+/// Of each process the first allocation of each chain of callers, where they are noted.
+std::vector<Crossing> allocations_of(std::span<const Record> records);
+
 /// The last few records of each process, as text.
 std::vector<std::string> last_crossings_of(std::span<const Record> records);
 

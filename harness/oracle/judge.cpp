@@ -47,7 +47,8 @@ static_assert(oracles[index_of_same].ask == oracle::same);
 constexpr std::size_t last_of_each_process = 10;
 
 bool is_crossing(const Record& record) noexcept {
-  return (record.kind == RecordKind::begin || record.kind == RecordKind::end) && !record.observed;
+  return (record.kind == RecordKind::begin || record.kind == RecordKind::end) && !record.observed &&
+         record.name != allocation_site;
 }
 
 }  // namespace
@@ -81,6 +82,9 @@ Outcome outcome_of(const Evidence& evidence) {
   } else if (evidence.plan.wants_aftermath) {
     outcome.crossings = crossings_of(evidence.records);
     std::erase_if(outcome.crossings, [](const Crossing& each) { return each.callers == 0; });
+  }
+  if (evidence.plan.wants_allocations) {
+    outcome.allocations = allocations_of(evidence.records);
   }
   if (evidence.plan.wants_results || outcome.looks[index_of_same].waiver == Waiver::none) {
     outcome.results = oracle::results_of(evidence);
@@ -131,11 +135,27 @@ std::vector<Crossing> crossings_of(std::span<const Record> records) {
   return crossings;
 }
 
+std::vector<Crossing> allocations_of(std::span<const Record> records) {
+  std::vector<Crossing> allocations;
+  for (const Record& record : records) {
+    if (record.kind == RecordKind::begin && record.name == allocation_site) {
+      allocations.push_back({.site = {.role = std::string(record.role.view()),
+                                      .name = std::string(record.name.view()),
+                                      .object = {},
+                                      .k = record.k},
+                             .callers = record.callers});
+    }
+  }
+  return allocations;
+}
+
 std::vector<std::string> last_crossings_of(std::span<const Record> records) {
   std::map<std::uint16_t, std::deque<std::string>> last;
   for (const Record& record : records) {
     // A call that came back is told by its end alone, unless it never came back.
-    if (record.observed || record.kind == RecordKind::operation_begin) {
+    const bool is_noted_allocation =
+        record.kind == RecordKind::begin && record.name == allocation_site;
+    if (record.observed || record.kind == RecordKind::operation_begin || is_noted_allocation) {
       continue;
     }
     std::deque<std::string>& lines = last[record.process];

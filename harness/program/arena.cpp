@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include <lastref/error.hpp>
 
@@ -39,6 +40,7 @@ struct Block {
 };
 
 thread_local constinit Block block;
+thread_local constinit AllocationFails allocation_fails = nullptr;
 
 #if !LASTREF_SANITIZED
 bool holds(const void* memory) noexcept {
@@ -59,6 +61,17 @@ void* take(std::size_t size) noexcept {
   block.next += rounded + header_size;
   *reinterpret_cast<std::size_t*>(start) = index;
   return start + header_size;
+}
+
+/// Throws if this allocation is to fail. What decides it allocates as it likes.
+void let_fail(const void* frame) {
+  if (AllocationFails fails = std::exchange(allocation_fails, nullptr); fails != nullptr) {
+    const bool is_failure = fails(frame);
+    allocation_fails = fails;
+    if (is_failure) {
+      throw std::bad_alloc();
+    }
+  }
 }
 
 void give_back(void* memory) noexcept {
@@ -111,6 +124,10 @@ std::size_t Arena::used() noexcept {
   return static_cast<std::size_t>(block.next - block.begin);
 }
 
+void decide_allocations(AllocationFails fails) noexcept {
+  allocation_fails = fails;
+}
+
 ArenaPause::ArenaPause() noexcept : was_open_(std::exchange(block.open, false)) {}
 
 ArenaPause::~ArenaPause() {
@@ -123,6 +140,7 @@ ArenaPause::~ArenaPause() {
 // The other forms of new and delete in the C++ library end up in these.
 
 void* operator new(std::size_t size) {
+  lastref::harness::let_fail(__builtin_frame_address(0));
   if (lastref::harness::block.open) {
     if (void* memory = lastref::harness::take(size); memory != nullptr) {
       return memory;
@@ -147,5 +165,23 @@ void operator delete(void* memory) noexcept {
 
 void operator delete(void* memory, std::size_t) noexcept {
   operator delete(memory);
+}
+
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  lastref::harness::let_fail(__builtin_frame_address(0));
+  const auto step = static_cast<std::size_t>(alignment);
+  void* memory = std::aligned_alloc(step, (size + step - 1) / step * step);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  return memory;
+}
+
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
 }
 #endif

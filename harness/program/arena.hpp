@@ -31,6 +31,13 @@ class Arena {
   static std::size_t used() noexcept;
 };
 
+/// Whether an allocation fails; `frame` is the frame of operator new, for a walk up the stack.
+using AllocationFails = bool (*)(const void* frame) noexcept;
+
+/// From now on asked before each `operator new` of the calling thread; nullptr: none fails. Not in
+/// sanitizer builds.
+void decide_allocations(AllocationFails fails) noexcept;
+
 /// While it lives, allocations come from the usual heap again.
 class ArenaPause {
  public:

@@ -3,6 +3,9 @@
 namespace lastref::harness {
 
 std::string_view column_of(const Fault& fault) noexcept {
+  if (is_allocation(fault.site)) {
+    return fault.kind == FaultKind::fail_once ? "allocation_once" : "allocation_always";
+  }
   return fault.whole_tree ? "kill_whole_tree" : name_of(fault.kind);
 }
 

@@ -19,7 +19,7 @@ struct Count {
   bool operator==(const Count&) const = default;
 };
 
-/// The column of a fault: its kind, or "kill_whole_tree".
+/// The column of a fault: its kind, "kill_whole_tree", or that of a failing allocation.
 std::string_view column_of(const Fault& fault) noexcept;
 
 /// Sums over matrices.

@@ -48,6 +48,14 @@ struct Site {
   auto operator<=>(const Site&) const = default;
 };
 
+/// The name of the site of an allocation by the product, which has no object: k counts those of one
+/// process.
+inline constexpr std::string_view allocation_site = "allocate";
+
+inline bool is_allocation(const Site& site) noexcept {
+  return site.name == allocation_site;
+}
+
 /// "tracker" for "tracker#2": a role whatever its incarnation.
 std::string_view base_of(std::string_view role) noexcept;
 

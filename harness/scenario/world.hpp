@@ -35,6 +35,7 @@ struct Plan {
   std::string ambient = {};  ///< In which processes it runs; empty: the usual ones.
   /// Fill Outcome::results, whatever struck.
   bool wants_results = false;
+  bool wants_allocations = false;  ///< Fill Outcome::allocations.
 };
 
 /// One call or step as it was crossed.
@@ -63,6 +64,8 @@ struct Outcome {
   std::vector<Finding> findings;
   std::vector<Look> looks;  ///< Of each oracle, in the order of oracle_names().
   std::vector<Crossing> crossings;
+  /// Of each process the first allocation of each chain of callers.
+  std::vector<Crossing> allocations;
   std::vector<std::string>
       last_crossings;                  ///< With findings: the last few of each process, as text.
   std::vector<std::uint32_t> choices;  ///< What was answered, and

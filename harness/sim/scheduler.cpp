@@ -196,7 +196,9 @@ void Scheduler::enter(Index index) {
     return;
   }
   kernel_.late.enter(*actor.process);
+  is_inside_ = true;
   actor.fiber->enter();
+  is_inside_ = false;
   kernel_.late.leave();
 }
 

@@ -49,6 +49,7 @@ class Scheduler {
 
   // From inside an actor.
   Index current() const noexcept { return current_; }
+  bool is_inside() const noexcept { return is_inside_; }
   /// Somebody else may go first. `reach` is that of the step that comes next.
   void ask(Reach reach = Reach::everybody) noexcept;
   /// Comes back true when `ready` says so, or false when the deadline came first.
@@ -120,6 +121,7 @@ class Scheduler {
   std::deque<Actor> actors_;  // Stays in place while it grows
   std::vector<Index> options_;
   Index current_ = 0;
+  bool is_inside_ = false;
   std::optional<Index> picked_;  // by an actor that gives way
   std::uint64_t steps_ = 0;
   std::uint32_t on_end_ = 0;  ///< Asked so often without a change

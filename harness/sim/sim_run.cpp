@@ -10,6 +10,8 @@
 namespace lastref::harness::sim {
 namespace {
 
+constexpr int number_of_abort = 6;  // signal(7), SIGABRT
+
 const char* name_of(Wait reason) {
   switch (reason) {
     case Wait::lock:
@@ -147,6 +149,22 @@ bool SimRun::anybody_lives() const {
     const SimProcess& process = member->system->process();
     return process.life == SimProcess::Life::running && !process.doomed;
   });
+}
+
+bool SimRun::allocation_fails(const void* frame) {
+  if (!machine.scheduler.is_inside()) {
+    return false;
+  }
+  Member* member = member_of(machine.scheduler.process_of(machine.scheduler.current()));
+  return member != nullptr && member->interceptor->allocation_fails(frame);
+}
+
+void SimRun::abort() {
+  SimProcess& process = machine.scheduler.process_of(machine.scheduler.current());
+  process.doomed = true;
+  process.exit = {.code = number_of_abort, .killed = true};
+  machine.scheduler.mind_death();
+  LASTREF_ASSERT(false);
 }
 
 void SimRun::look_at_files() {

@@ -71,6 +71,10 @@ struct SimRun final : Standstill {
             std::string_view text,
             std::int64_t value = 0);
   bool anybody_lives() const;
+  /// Whether an allocation of the process that runs fails.
+  bool allocation_fails(const void* frame);
+  /// The process that runs has ended itself as by abort(3). Does not come back.
+  [[noreturn]] void abort();
   /// Keeps what is in the files that are there.
   void look_at_files();
   bool has_moved() override;

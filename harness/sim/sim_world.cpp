@@ -1,7 +1,9 @@
 #include "harness/sim/sim_world.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
@@ -31,6 +33,30 @@ std::shared_mutex& table_of_errors() {
   static std::shared_mutex mutex;
   return mutex;
 }
+
+thread_local constinit SimRun* running = nullptr;
+
+/// From now on to its end the allocations of this run may fail, and what would end this program
+/// ends the simulated process. No two of a thread at a time.
+class RunUnderWay {
+ public:
+  explicit RunUnderWay(SimRun& run) noexcept {
+    static const std::terminate_handler before = std::set_terminate([] {
+      if (running != nullptr && running->machine.scheduler.is_inside()) {
+        running->abort();
+      }
+      before();
+    });
+    running = &run;
+    decide_allocations([](const void* frame) noexcept { return running->allocation_fails(frame); });
+  }
+  RunUnderWay(const RunUnderWay&) = delete;
+  RunUnderWay& operator=(const RunUnderWay&) = delete;
+  ~RunUnderWay() {
+    decide_allocations(nullptr);
+    running = nullptr;
+  }
+};
 
 bool plans_errors(const Plan& plan) {
   return std::ranges::any_of(plan.faults, takes_error, &Fault::kind);
@@ -169,6 +195,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   const Arena arena(in_arena);
   auto run = std::make_unique<SimRun>(scenario, plan, choices);
   prepare(*run, options_);
+  std::optional<RunUnderWay> under_way(std::in_place, *run);
   run->ask_after = options_.ask_after;
   choices.hold(!options_.ask_after.empty());
   see_through(*run, root_role);
@@ -182,6 +209,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
     start_again(*run);
     left_after_sweep = left_by(*run);
   }
+  under_way.reset();
   const Evidence evidence{.scenario = scenario,
                           .plan = plan,
                           .records = run->journal,
