@@ -37,11 +37,14 @@ const std::vector<Word>& words() {
       {.names = {"assert"}, .instead = "LASTREF_ASSERT, which stays on", .only_called = true},
       {.names = {"std::views*", "std::ranges::views*"},
        .instead = "a loop, for clang 14 cannot read the views of libstdc++ 12"},
-      // What a task throws is caught where it runs; a vector has no other word for too much.
+      // What a task throws is caught where it runs, and a failed allocation at the boundary.
       {.names = {"throw", "try", "catch"},
        .instead = "Result",
        .where = product,
-       .but = {"impl/backends/safely.hpp", "impl/backends/task.cpp", "impl/cache/copy.hpp"}},
+       .but = {"impl/backends/safely.hpp",
+               "impl/backends/task.cpp",
+               "impl/cache/copy.hpp",
+               "impl/os/within_memory.hpp"}},
       {.names =
            {"std::thread", "std::jthread", "std::mutex", "std::condition_variable", "pthread_*"},
        .instead = "Os::start_thread and Os::make_monitor",
