@@ -52,29 +52,30 @@ constexpr Call row_above(Call call) noexcept {
   return static_cast<Call>(static_cast<std::uint8_t>(call) - 1);
 }
 
-#define LASTREF_CALL(method, point, trait, ...)                             \
-  template <>                                                               \
-  struct CallOf<Call::method> {                                             \
-    using Method = decltype(&os::Os::method);                               \
-    static constexpr Traits traits = Traits::trait;                         \
-    template <typename Of, typename... Given>                               \
-    static decltype(auto) make(Of& of, Given&&... given) {                  \
-      return of.method(std::forward<Given>(given)...);                      \
-    }                                                                       \
-  };                                                                        \
-  template <typename Self, typename Answer, typename... Given>              \
-  class Override<Call::method, Self, Answer (os::Os::*)(Given...) noexcept> \
-      : public Override<row_above(Call::method), Self> {                    \
-   public:                                                                  \
-    Answer method(Given... given) noexcept override {                       \
-      if constexpr (std::is_same_v<decltype(&Self::method),                 \
-                                   Answer (Self::*)(Given...) noexcept>) {  \
-        LASTREF_ASSERT(false); /* Self overrides it. */                     \
-      } else {                                                              \
-        return static_cast<Self&>(*this).template every<Call::method>(      \
-            std::forward<Given>(given)...);                                 \
-      }                                                                     \
-    }                                                                       \
+#define LASTREF_CALL(method, point, trait, ...)                                            \
+  template <>                                                                              \
+  struct CallOf<Call::method> {                                                            \
+    using Method = decltype(&os::Os::method);                                              \
+    static constexpr Traits traits = Traits::trait;                                        \
+    template <typename Of, typename... Given>                                              \
+    static decltype(auto) make(Of& of, Given&&... given) {                                 \
+      return of.method(std::forward<Given>(given)...);                                     \
+    }                                                                                      \
+  };                                                                                       \
+  template <typename Self, bool is_noexcept, typename Answer, typename... Given>           \
+  class Override<Call::method, Self, Answer (os::Os::*)(Given...) noexcept(is_noexcept)>   \
+      : public Override<row_above(Call::method), Self> {                                   \
+   public:                                                                                 \
+    Answer method(Given... given) noexcept(is_noexcept) override {                         \
+      if constexpr (std::is_same_v<decltype(&Self::method),                                \
+                                   Answer (Self::*)(Given...) noexcept> ||                 \
+                    std::is_same_v<decltype(&Self::method), Answer (Self::*)(Given...)>) { \
+        LASTREF_ASSERT(false); /* Self overrides it. */                                    \
+      } else {                                                                             \
+        return static_cast<Self&>(*this).template every<Call::method>(                     \
+            std::forward<Given>(given)...);                                                \
+      }                                                                                    \
+    }                                                                                      \
   };
 #include <lastref/calls.def>
 #undef LASTREF_CALL
@@ -90,8 +91,8 @@ constexpr Call last_row() noexcept {
 template <typename Self>
 using EveryCall = Override<last_row(), Self>;
 
-template <typename Answer, typename... Given>
-Answer answer_of(Answer (os::Os::*)(Given...) noexcept);
+template <bool is_noexcept, typename Answer, typename... Given>
+Answer answer_of(Answer (os::Os::*)(Given...) noexcept(is_noexcept));
 
 /// What the method returns.
 template <Call call>

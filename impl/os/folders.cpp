@@ -71,7 +71,7 @@ Result<std::string> not_too_long(std::string path) {
   return path;
 }
 
-Result<std::string> from_root(Os& os, const std::string& path) noexcept {
+Result<std::string> from_root(Os& os, const std::string& path) {
   std::string whole = path;
   if (!path.starts_with('/')) {
     LASTREF_TRY(working, os.working_folder());
@@ -80,7 +80,7 @@ Result<std::string> from_root(Os& os, const std::string& path) noexcept {
   return not_too_long(std::move(whole));
 }
 
-Status make_with_parents(Os& os, const std::string& path) noexcept {
+Status make_with_parents(Os& os, const std::string& path) {
   Status made = os.make_folder(path, private_folder);
   if (made || made.error().code != std::errc::no_such_file_or_directory) {
     return made;
@@ -94,7 +94,7 @@ Status make_with_parents(Os& os, const std::string& path) noexcept {
   return os.make_folder(path, private_folder);
 }
 
-Status check_is_safe(Os& os, const std::string& folder) noexcept {
+Status check_is_safe(Os& os, const std::string& folder) {
   LASTREF_TRY(path, from_root(os, folder));
   for (;;) {
     while (path.size() > 1 && path.ends_with('/')) {
@@ -113,7 +113,7 @@ Status check_is_safe(Os& os, const std::string& folder) noexcept {
   }
 }
 
-Status check_parent(Os& os, const std::string& path) noexcept {
+Status check_parent(Os& os, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return check_is_safe(os, slash == std::string::npos ? "." : path.substr(0, slash));
 }

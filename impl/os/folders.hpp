@@ -12,7 +12,7 @@ namespace lastref::os {
 ///
 /// Errors          what make_folder said of the path, file_exists too; of those above all but that.
 /// Crossings       make_folder; once, if all above is there.
-Status make_with_parents(Os& os, const std::string& path) noexcept;
+Status make_with_parents(Os& os, const std::string& path);
 
 /// `path` from the root of the file system: where it is now, wherever this process goes later. Its
 /// parts stay as they are, symlinks and all ".." behind a name too.
@@ -20,7 +20,7 @@ Status make_with_parents(Os& os, const std::string& path) noexcept;
 /// Errors          filename_too_long, with the limit as part of the subject; what working_folder
 ///                 said.
 /// Crossings       working_folder, for a relative path.
-Result<std::string> from_root(Os& os, const std::string& path) noexcept;
+Result<std::string> from_root(Os& os, const std::string& path);
 
 /// A path that the kernel can take.
 ///
@@ -37,12 +37,12 @@ Result<std::string> not_too_long(std::string path);
 /// Errors          permission_denied, not_a_directory, with the folder that is to blame; what
 ///                 working_folder and status_at said.
 /// Crossings       working_folder, if it is relative; status_at, one for each folder on the way.
-Status check_is_safe(Os& os, const std::string& folder) noexcept;
+Status check_is_safe(Os& os, const std::string& folder);
 
 /// The same of the folder that `path` is in.
 ///
 /// Errors          as check_is_safe.
 /// Crossings       those of check_is_safe.
-Status check_parent(Os& os, const std::string& path) noexcept;
+Status check_parent(Os& os, const std::string& path);
 
 }  // namespace lastref::os

@@ -4,10 +4,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
+#include <new>
 #include <utility>
 
 #include <lastref/kernel_os.hpp>
@@ -16,12 +19,18 @@
 #include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 
 tl::unexpected<Error> failed(Call call, const std::string& subject) noexcept {
-  const int code = errno;
-  return failure(std::errc{code}, subject, call);
+  return failed_with_code(errno, call, subject);
+}
+
+tl::unexpected<Error> failed_with_code(int code, Call call, const std::string& subject) noexcept {
+  Error error{.code = std::errc{code}, .call = call, .subject = {}, .injected = false};
+  static_cast<void>(had_memory([&] { error.subject = subject; }));
+  return tl::unexpected<Error>(std::move(error));
 }
 
 tl::unexpected<Error> failed(Call call, Fd fd) noexcept {
@@ -53,7 +62,8 @@ bool is_size_signal_ours() noexcept {
 }
 
 KernelOs& KernelOs::of_process(KernelOptions options) {
-  static auto& one = *new KernelOs(std::move(options));
+  alignas(KernelOs) static std::array<std::byte, sizeof(KernelOs)> place;
+  static KernelOs& one = *new (place.data()) KernelOs(std::move(options));
   return one;
 }
 
@@ -89,7 +99,7 @@ Status KernelOs::entropy(Buffer into) noexcept {
   return ok();
 }
 
-std::optional<std::string> KernelOs::environment(const std::string& name) noexcept {
+std::optional<std::string> KernelOs::environment(const std::string& name) {
   // Whoever runs a set-user-id program must not choose where it puts its files.
   const char* const value = ::secure_getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -103,7 +113,7 @@ void KernelOs::keep_to_itself(std::span<const Fd> fds, const std::string& variab
   ::unsetenv(variable.c_str());  // NOLINT(concurrency-mt-unsafe): there are no other threads yet.
 }
 
-ProcessObjects& KernelOs::objects() noexcept {
+ProcessObjects& KernelOs::objects() {
   // Never destroyed: static objects may still ask.
   static GenerationsOfObjects& of_program = *std::make_unique<GenerationsOfObjects>().release();
   return of_program.of(*this, process_token());

@@ -10,12 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
-#include <sstream>
-#include <string>
+#include <cstdio>
+#include <string_view>
 
 #include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_signals.hpp"
@@ -58,33 +60,30 @@ bool is_dead(int process) noexcept {
 
 /// What a process leaves that is dead and not yet reaped. proc(5), /proc/pid/stat, fields 3 and 52.
 std::optional<ChildExit> end_of_zombie(std::uint32_t pid) noexcept {
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, 32> path{};
+  static_cast<void>(std::snprintf(path.data(), path.size(), "/proc/%u/stat", pid));
+  const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     return std::nullopt;
   }
   std::array<char, 1024> buffer{};
   const ssize_t size = ::read(fd, buffer.data(), buffer.size());
   ::close(fd);
-  const std::string text(buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
-  // Its name, field 2, may have anything in it.
+  const std::string_view text(buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+  // Its name, field 2, may have anything in it. A blank is in front of each field behind it.
+  constexpr std::string_view is_zombie = ") Z";
   const std::size_t behind_name = text.rfind(')');
-  if (behind_name == std::string::npos) {
+  if (behind_name == std::string::npos || !text.substr(behind_name).starts_with(is_zombie)) {
     return std::nullopt;
   }
-  std::istringstream fields(text.substr(behind_name + 1));
-  constexpr int fields_between = 48;
-  char state = 0;
-  std::string skipped;
+  constexpr int fields_before = 49;
+  std::string_view field = text.substr(behind_name + is_zombie.size());
+  for (int i = 0; i < fields_before && !field.empty(); ++i) {
+    field.remove_prefix(std::min(field.find(' ') + 1, field.size()));
+  }
   int status = 0;
-  fields >> state;
-  for (int i = 0; i < fields_between; ++i) {
-    fields >> skipped;
-  }
-  if (!(fields >> status) || state != 'Z') {
-    return std::nullopt;
-  }
-  return to_exit(status);
+  const auto read = std::from_chars(field.begin(), field.end(), status);
+  return read.ec == std::errc{} ? std::optional(to_exit(status)) : std::nullopt;
 }
 
 /// Ends a child that nobody will ever hear of. What is no child of ours any more is left alone.

@@ -8,8 +8,10 @@
 namespace lastref::os {
 
 /// The error that errno tells of, before anything else can change it. "fd 7" and "pid 12" fit into
-/// a short string, so a call that would block allocates nothing.
+/// a short string, so a call that would block allocates nothing. A subject for which there is no
+/// memory is left out.
 tl::unexpected<Error> failed(Call call, const std::string& subject) noexcept;
+tl::unexpected<Error> failed_with_code(int code, Call call, const std::string& subject) noexcept;
 tl::unexpected<Error> failed(Call call, Fd fd) noexcept;
 tl::unexpected<Error> failed_process(Call call, Pid pid) noexcept;
 

@@ -3,13 +3,17 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include <lastref/kernel_os.hpp>
 
 #include "impl/os/kernel_os_token.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 
@@ -58,7 +62,8 @@ std::optional<std::function<void()>> ExitHooks::take_last(std::uint64_t process)
 
 void ExitHooks::run(std::uint64_t process) noexcept {
   while (const auto action = take_last(process)) {
-    (*action)();
+    // An action that has no memory for its work ends, and the others run.
+    static_cast<void>(had_memory(*action));
   }
 }
 
@@ -66,14 +71,23 @@ namespace {
 
 /// This program's. Never destroyed: static objects may have hooks.
 ExitHooks& hooks_of_program() noexcept {
-  static ExitHooks& hooks = []() -> ExitHooks& {
-    const int error = ::pthread_atfork([] { hooks_of_program().lock(); },
-                                       [] { hooks_of_program().unlock(); },
-                                       [] { hooks_of_program().unlock(); });
-    LASTREF_ASSERT(error == 0);
-    return *std::make_unique<ExitHooks>().release();
-  }();
+  alignas(ExitHooks) static std::array<std::byte, sizeof(ExitHooks)> place;
+  static ExitHooks& hooks = *new (place.data()) ExitHooks();
   return hooks;
+}
+
+/// From now on a forked child finds the list whole. If the C library has no memory to note that, it
+/// is tried again with the next hook. pthread_atfork(3)
+void guard_against_fork() noexcept {
+  static bool is_guarded = false;
+  ExitHooks& hooks = hooks_of_program();
+  hooks.lock();
+  if (!is_guarded) {
+    is_guarded = ::pthread_atfork([] { hooks_of_program().lock(); },
+                                  [] { hooks_of_program().unlock(); },
+                                  [] { hooks_of_program().unlock(); }) == 0;
+  }
+  hooks.unlock();
 }
 
 /// Whether exit(3) will come to run_hooks. A forked child inherits both.
@@ -86,7 +100,8 @@ void run_hooks() noexcept {
 
 }  // namespace
 
-std::unique_ptr<ExitHook> KernelOs::at_exit(std::function<void()> action) noexcept {
+std::unique_ptr<ExitHook> KernelOs::at_exit(std::function<void()> action) {
+  guard_against_fork();
   auto hook = hooks_of_program().add(token_of_process(), std::move(action));
   if (!awaits_exit.exchange(true) && std::atexit(run_hooks) != 0) {
     // Another thread's exit(3) is past its last action: this one comes too late, as after _exit(2).

@@ -24,6 +24,7 @@
 
 #include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 namespace {
@@ -303,9 +304,11 @@ Result<std::vector<FolderEntry>> KernelOs::read_folder(Fd folder) noexcept {
     if (size < 0) {
       return failed(Call::read_folder, folder);
     }
-    std::vector<FolderEntry> entries =
-        entries_of(folder, Bytes(buffer).first(static_cast<std::size_t>(size)));
-    if (size == 0 || !entries.empty()) {
+    const Bytes read = Bytes(buffer).first(static_cast<std::size_t>(size));
+    auto entries = within_memory("read_folder", [&]() -> Result<std::vector<FolderEntry>> {
+      return entries_of(folder, read);
+    });
+    if (size == 0 || !entries || !entries->empty()) {
       return entries;
     }
   }
@@ -337,7 +340,8 @@ Result<std::string> KernelOs::working_folder() noexcept {
   if (path == nullptr) {
     return failed(Call::working_folder, std::string());
   }
-  return std::string(path.get());
+  return within_memory("working_folder",
+                       [&]() -> Result<std::string> { return std::string(path.get()); });
 }
 
 Result<Buffer> KernelOs::map(const MapOptions& options) noexcept {

@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <lastref/kernel_os.hpp>
 
@@ -21,6 +20,7 @@
 #include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
 #include "impl/os/kernel_os_token.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 namespace {
@@ -218,7 +218,10 @@ Status KernelOs::unblock_signal(Signal signal) noexcept {
 
 Result<std::unique_ptr<Thread>> KernelOs::start_thread(std::function<void()> body,
                                                        ThreadKind kind) noexcept {
-  auto thread = std::make_unique<KernelThread>(std::move(body));
+  std::unique_ptr<KernelThread> thread;
+  if (!had_memory([&] { thread = std::make_unique<KernelThread>(std::move(body)); })) {
+    return no_memory("a thread");
+  }
   if (const int error = thread->start(kind); error != 0) {
     return failure(std::errc{error}, {}, Call::start_thread);
   }
@@ -240,17 +243,14 @@ Pid KernelOs::thread_id() noexcept {
 
 unsigned KernelOs::processors() noexcept {
   // A set that is too small for the machine is refused. sched_getaffinity(2), "NOTES"
-  for (std::size_t count = 1; count <= processor_sets_max; count *= 2) {
-    std::vector<cpu_set_t> sets(count);
-    const std::size_t size = count * sizeof(cpu_set_t);
-    if (::sched_getaffinity(0, size, sets.data()) == 0) {
-      return static_cast<unsigned>(std::max(CPU_COUNT_S(size, sets.data()), 1));
-    }
+  std::array<cpu_set_t, processor_sets_max> sets{};
+  if (::sched_getaffinity(0, sizeof sets, sets.data()) != 0) {
+    return 1;
   }
-  return 1;
+  return static_cast<unsigned>(std::max(CPU_COUNT_S(sizeof sets, sets.data()), 1));
 }
 
-std::unique_ptr<Monitor> KernelOs::make_monitor() noexcept {
+std::unique_ptr<Monitor> KernelOs::make_monitor() {
   return std::make_unique<KernelMonitor>();
 }
 

@@ -15,6 +15,7 @@
 
 #include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 namespace {
@@ -70,19 +71,26 @@ void attach(msghdr& message, Control& control, std::span<const Fd> fds) noexcept
   std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
 }
 
-/// The descriptors that came with a message. They are open in this process, whatever else is wrong.
-std::vector<Fd> attached_to(msghdr& message) {
-  std::vector<Fd> fds;
+/// Hands the descriptors that came with a message to `take`, some at a time. They are open in this
+/// process, whatever else is wrong.
+template <typename Take>
+void each_attached_to(msghdr& message, Take take) {
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
       continue;
     }
-    const std::size_t before = fds.size();
+    std::array<Fd, sizeof(Control) / sizeof(Fd)> fds{};
     const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(Fd);
-    fds.resize(before + count);
-    std::memcpy(&fds[before], CMSG_DATA(header), count * sizeof(Fd));
+    std::memcpy(fds.data(), CMSG_DATA(header), count * sizeof(Fd));
+    take(std::span(fds).first(count));
   }
+}
+
+std::vector<Fd> attached_to(msghdr& message) {
+  std::vector<Fd> fds;
+  each_attached_to(
+      message, [&](std::span<const Fd> more) { fds.insert(fds.end(), more.begin(), more.end()); });
   return fds;
 }
 
@@ -187,8 +195,14 @@ Result<Received> KernelOs::receive(Fd socket, Buffer into) noexcept {
     return failed(Call::receive, socket);
   }
   Received received{.size = static_cast<std::size_t>(size),
-                    .fds = attached_to(header),
+                    .fds = {},
                     .truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0};
+  if (!had_memory([&] { received.fds = attached_to(header); })) {
+    each_attached_to(header, [](std::span<const Fd> fds) {
+      std::ranges::for_each(fds, [](Fd fd) { ::close(number(fd)); });
+    });
+    return no_memory("receive");
+  }
   for (Fd& fd : received.fds) {
     fd = Fd{above_standard(number(fd))};
   }
@@ -235,7 +249,9 @@ Result<std::size_t> KernelOs::poll(std::span<PollItem> items,
   std::vector<pollfd> many;
   std::span<pollfd> asked(at_hand);
   if (items.size() > at_hand.size()) {
-    many.resize(items.size());
+    if (!had_memory([&] { many.resize(items.size()); })) {
+      return no_memory("poll");
+    }
     asked = many;
   }
   asked = asked.first(items.size());

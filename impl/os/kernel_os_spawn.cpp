@@ -20,6 +20,7 @@
 #include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 namespace {
@@ -182,6 +183,10 @@ std::vector<std::string> environment_with(
 }  // namespace
 
 Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
+  return within_memory("spawn", [&] { return spawn_within_memory(options); });
+}
+
+Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
   std::string program = program_.empty() ? this_program() : program_;
   if (program.empty()) {
     program = "lastref";
@@ -201,7 +206,7 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
   FdActions actions;
   actions.pass(options.fds);
   if (const int error = std::max(attributes.error(), actions.error()); error != 0) {
-    return failure(std::errc{error}, program, Call::spawn);
+    return failed_with_code(error, Call::spawn, program);
   }
   const std::vector<char*> argument_pointers = pointers_to(strings);
   const std::vector<char*> variable_pointers = pointers_to(variables);
@@ -217,7 +222,7 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
     start_child(birth);
   }
   if (birth.error != 0) {
-    return failure(std::errc{birth.error}, program, Call::spawn);
+    return failed_with_code(birth.error, Call::spawn, program);
   }
   const int process = above_standard(birth.process);
   if (process < 0) {

@@ -1,6 +1,8 @@
 // owners: see owners.hpp. Everything here goes through the Os that it is given.
 #include <lastref/owners.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::os {
 namespace {
 
@@ -79,7 +81,7 @@ void UniqueFd::close_quietly() noexcept {
   }
   Os& os = *os_;
   if (const Status closed = close(); !closed) {
-    report_quietly(os, "lastref: " + describe(closed.error()));
+    report_quietly(os, [&] { return "lastref: " + describe(closed.error()); });
   }
 }
 
@@ -105,7 +107,7 @@ void UniqueMap::unmap_quietly() noexcept {
   }
   Os& os = *os_;
   if (const Status unmapped = unmap(); !unmapped) {
-    report_quietly(os, "lastref: " + describe(unmapped.error()));
+    report_quietly(os, [&] { return "lastref: " + describe(unmapped.error()); });
   }
 }
 
@@ -149,20 +151,23 @@ Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept {
 }
 
 void report_quietly(Os& os, std::string_view line) noexcept {
-  std::string message(line.substr(0, line.find_last_not_of('\n') + 1));
   const std::uint64_t unsaid = os.unsaid.exchange(0);
-  const std::string note =
-      unsaid == 0 ? std::string()
-                  : "lastref: " + std::to_string(unsaid) + " messages before this were not read\n";
-  cut_to(message, message_max - note.size() - 1);
-  message = note + message + '\n';
+  std::string message;
+  const bool is_whole = had_memory([&] {
+    message = line.substr(0, line.find_last_not_of('\n') + 1);
+    const std::string note = unsaid == 0 ? std::string()
+                                         : "lastref: " + std::to_string(unsaid) +
+                                               " messages before this were not read\n";
+    cut_to(message, message_max - note.size() - 1);
+    message = note + message + '\n';
+  });
   // In one piece, so that lines of several processes do not mix.
-  if (!is_read(os) || !write_all(os, Fd::standard_error, bytes_of(message))) {
+  if (!is_whole || !is_read(os) || !write_all(os, Fd::standard_error, bytes_of(message))) {
     os.unsaid += unsaid + 1;
   }
 }
 
-Result<std::string> random_hex(Os& os) noexcept {
+Result<std::string> random_hex(Os& os) {
   std::array<std::byte, 16> bytes{};
   LASTREF_CHECK(retry_interrupted([&] { return os.entropy(bytes); }));
   constexpr std::string_view digits = "0123456789abcdef";

@@ -27,7 +27,7 @@ GenerationsOfObjects::~GenerationsOfObjects() {
   std::unique_ptr<Generation>(newest_.load());
 }
 
-ProcessObjects& GenerationsOfObjects::of(Os& os, std::uint64_t process) noexcept {
+ProcessObjects& GenerationsOfObjects::of(Os& os, std::uint64_t process) {
   Generation* known = newest_.load();
   while (known == nullptr || known->process != process) {
     auto made = std::make_unique<Generation>(process, os.make_monitor(), known);

@@ -5,6 +5,7 @@
 // simulated kernel, processes share a thread, and a switch inside of a handler would mix them up.
 #pragma once
 
+#include <concepts>
 #include <new>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include <lastref/error.hpp>
+#include <lastref/owners.hpp>
 
 namespace lastref::os {
 
@@ -34,6 +36,17 @@ bool had_memory(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
   }
   return false;
+}
+
+/// The message that `text` makes. One for which there is no memory counts as unsaid.
+template <std::invocable Text>
+void report_quietly(Os& os, Text&& text) noexcept {
+  std::string line;
+  if (had_memory([&] { line = std::forward<Text>(text)(); })) {
+    report_quietly(os, std::string_view(line));
+  } else {
+    ++os.unsaid;
+  }
 }
 
 /// What `body` returns, a Result or Status; not_enough_memory, about `what`, if an allocation

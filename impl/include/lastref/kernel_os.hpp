@@ -105,14 +105,16 @@ class KernelOs : public Os {
   unsigned processors() noexcept override;
   Instant now() noexcept override;
   Status entropy(Buffer into) noexcept override;
-  std::optional<std::string> environment(const std::string& name) noexcept override;
+  std::optional<std::string> environment(const std::string& name) override;
   void keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept override;
   std::uint64_t process_token() noexcept override;
-  std::unique_ptr<Monitor> make_monitor() noexcept override;
-  std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept override;
-  ProcessObjects& objects() noexcept override;
+  std::unique_ptr<Monitor> make_monitor() override;
+  std::unique_ptr<ExitHook> at_exit(std::function<void()> action) override;
+  ProcessObjects& objects() override;
 
  private:
+  Result<Child> spawn_within_memory(const SpawnOptions& options);
+
   std::string program_;
 };
 

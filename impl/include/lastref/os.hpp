@@ -7,8 +7,11 @@
 // Contract, for every implementation and wrapper:
 // - One method is one system call. Nothing is retried inside: `interrupted` reaches the caller,
 //   and the retry policy lives in owners.hpp, where it can be tested.
-// - No method throws. A failed call leaves the state that the kernel documents; `close` gives up
-//   its descriptor even when it reports an error.
+// - No method throws, but for std::bad_alloc where one is not noexcept. A call that has no memory
+//   for its answer fails with not_enough_memory, and leaves no descriptor open; a message that was
+//   received is lost then. For want of memory an error may have no subject. A failed call leaves
+//   the state that the kernel documents; `close` gives up its descriptor even when it reports an
+//   error.
 // - No descriptor is 0, 1 or 2, whatever the program around us has closed, and nothing is written
 //   to what it has opened as 2 since. Every one is close-on-exec; sockets and pipes never block:
 //   they answer `resource_unavailable_try_again` (would block). Waiting is `poll`, and only `poll`.
@@ -374,20 +377,20 @@ class Os {
   virtual Instant now() noexcept = 0;
   virtual Status entropy(Buffer into) noexcept = 0;
   /// No value if it is not set.
-  virtual std::optional<std::string> environment(const std::string& name) noexcept = 0;
+  virtual std::optional<std::string> environment(const std::string& name) = 0;
 
   // No rows: they cannot fail, and nothing outside the process can tell that they happened.
   /// This process's alone, as long as it lives, and never 0. A child that was forked has another
   /// one, in whatever way it was forked, and whatever its pid in whatever namespace.
   virtual std::uint64_t process_token() noexcept = 0;
-  virtual std::unique_ptr<Monitor> make_monitor() noexcept = 0;
+  virtual std::unique_ptr<Monitor> make_monitor() = 0;
   /// `action` runs when this process ends by exit(3) or by returning from main, the last registered
   /// first; what is registered meanwhile comes next. It never runs in a forked child, nor after
   /// SIGKILL or _exit(2). What it uses has to be there still, also the Os: after main, only what is
   /// static. Whoever takes back an action that another thread runs already does not wait for it.
-  virtual std::unique_ptr<ExitHook> at_exit(std::function<void()> action) noexcept = 0;
+  virtual std::unique_ptr<ExitHook> at_exit(std::function<void()> action) = 0;
   /// What there is once in the process that this Os is of.
-  virtual ProcessObjects& objects() noexcept = 0;
+  virtual ProcessObjects& objects() = 0;
   /// What was given to this process alone reaches nothing that it executes: these descriptors, and
   /// a variable of its environment, which is not set any more here either. Called before there are
   /// other threads.

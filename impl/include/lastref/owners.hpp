@@ -113,8 +113,8 @@ Status sync_file(Os& os, Fd fd) noexcept;
 inline constexpr std::size_t message_max = 4096;
 
 /// One message to people on standard error, cut to message_max bytes. It waits for nobody: if
-/// nobody reads, the message is dropped, and the next one that gets through says how many were.
-/// Other errors are swallowed, for there is nobody to tell.
+/// nobody reads, or there is no memory for it, the message is dropped, and the next one that gets
+/// through says how many were. Other errors are swallowed, for there is nobody to tell.
 ///
 /// Crossings       poll, write.
 void report_quietly(Os& os, std::string_view line) noexcept;
@@ -122,7 +122,7 @@ void report_quietly(Os& os, std::string_view line) noexcept;
 /// 128 bits of chance in hexadecimal.
 ///
 /// Errors          what entropy said.
-Result<std::string> random_hex(Os& os) noexcept;
+Result<std::string> random_hex(Os& os);
 
 /// Which thing it is.
 inline Identity identity_of(const FileStatus& status) noexcept {

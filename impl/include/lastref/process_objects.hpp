@@ -68,7 +68,7 @@ class GenerationsOfObjects {
   ~GenerationsOfObjects();
 
   /// `os` makes the monitor; `process` is the token of its process.
-  ProcessObjects& of(Os& os, std::uint64_t process) noexcept;
+  ProcessObjects& of(Os& os, std::uint64_t process);
 
  private:
   struct Generation;
