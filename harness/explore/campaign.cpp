@@ -31,6 +31,12 @@ std::string count_of(std::size_t scenarios) {
   return scenarios == 1 ? "1 scenario" : fmt::format("{} scenarios", scenarios);
 }
 
+std::vector<Crossing> with_allocations(const Outcome& outcome) {
+  std::vector<Crossing> all = outcome.crossings;
+  all.insert(all.end(), outcome.allocations.begin(), outcome.allocations.end());
+  return all;
+}
+
 /// None: until the budget is spent.
 std::optional<std::size_t> most_random_runs(const CampaignOptions& options) {
   if (options.random_runs_max || options.budget) {
@@ -236,9 +242,7 @@ void Campaign::enumerate(const Done& done) {
   }
   report_.scenarios[done.job.scenario].sites = sites.size();
   if (is_small) {
-    std::vector<Crossing> all = crossings;
-    std::ranges::copy(done.outcome.allocations, std::back_inserter(all));
-    matrices_[done.job.scenario] = scenario_matrix_of(all);
+    matrices_[done.job.scenario] = scenario_matrix_of(with_allocations(done.outcome));
   }
 }
 
@@ -247,6 +251,7 @@ void Campaign::plan() {
   site_matrix_ = site_matrix_of(matrices_, options_.seed);
   report_.full_matrix = all.size();
   report_.site_matrix = site_matrix_.size();
+  report_.allocation_sites = allocation_sites_of(matrices_);
   std::ranges::for_each(options_.full ? all : site_matrix_,
                         [this](const Cell& cell) { plan(cell); });
   mix(cells_);
@@ -258,7 +263,9 @@ void Campaign::plan() {
 void Campaign::plan(const Cell& cell) {
   ScenarioReport& mine = report_.scenarios[cell.scenario];
   const Fault& fault = fault_of(cell);
-  if (!column_of(fault).starts_with(options_.only)) {
+  const bool is_drawn = !is_allocation(fault.site) || options_.full ||
+                        share_.draws(scenario(cell.scenario).name + ' ' + to_text(fault));
+  if (!is_drawn || !column_of(fault).starts_with(options_.only)) {
     return;
   }
   report_.matrix.plan(fault);
@@ -316,7 +323,7 @@ void Campaign::execute(const Done& done) {
   report_.matrix.execute(fault);
   ++report_.scenarios[done.job.scenario].matrix.executed;
   const std::vector<Crossing> drawn =
-      second_level_->add(done.job.scenario, fault, done.outcome.crossings);
+      second_level_->add(done.job.scenario, fault, with_allocations(done.outcome));
   for (const Crossing& crossing : drawn) {
     memory_.add_aftermath({.scenario = name, .first = fault, .crossing = crossing});
   }

@@ -36,8 +36,8 @@ struct CampaignOptions {
   bool only_ambients = false;             ///< And nowhere else.
   bool all_scenarios = true;  ///< Nothing was left out, so each point has to be reached.
   bool full = false;          ///< Every cell of every matrix, and not the site matrix alone.
-  /// What is drawn, by the seed, of the second level, of the scenarios in each ambient, and of
-  /// the usual number of random runs. Known plans are all tried.
+  /// What is drawn, by the seed, of the second level, of the allocations, of the scenarios in each
+  /// ambient, and of the usual number of random runs. Known plans are all tried.
   double share = 1;
   ProbeDemand probes = ProbeDemand::counted;
   std::optional<double> budget;  ///< seconds; none: until all is done.

@@ -1,6 +1,7 @@
 #include "harness/explore/site_matrix.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "harness/choice/choices.hpp"
@@ -95,13 +96,26 @@ std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::
     }
   }
   for (auto& [strike, mine] : candidates) {
-    draw(mine, cells_for(strike.kind));
+    // What is done about an allocation that fails depends on the callers alone.
+    draw(mine, strike.moment.name == allocation_site ? 1 : cells_for(strike.kind));
     for (const Candidate& drawn : mine) {
       cells.push_back(drawn.cell);
     }
   }
   std::ranges::sort(cells);
   return cells;
+}
+
+std::size_t allocation_sites_of(std::span<const ScenarioMatrix> matrices) {
+  std::set<Moment> sites;
+  for (const ScenarioMatrix& matrix : matrices) {
+    for (const auto& [site, callers] : matrix.callers) {
+      if (is_allocation(site)) {
+        sites.insert(moment_of(site, callers));
+      }
+    }
+  }
+  return sites.size();
 }
 
 void mix(std::vector<Cell>& cells) {

@@ -60,6 +60,9 @@ std::vector<Cell> all_cells_of(std::span<const ScenarioMatrix> matrices);
 /// Sorted, each once.
 std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::uint64_t seed);
 
+/// How many chains of callers, each in a role, lead to an allocation.
+std::size_t allocation_sites_of(std::span<const ScenarioMatrix> matrices);
+
 /// Brings them into an order in which a budget that ends early has looked everywhere a little;
 /// always the same one.
 void mix(std::vector<Cell>& cells);

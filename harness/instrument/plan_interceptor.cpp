@@ -44,7 +44,8 @@ void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role)
       mine_.push_back(index);
     }
   }
-  counts_allocations_ = state_.notes_allocations || strikes_at(allocation_site);
+  notes_allocations_ = state_.notes_allocations || (state_.notes_aftermath && state_.has_fired());
+  counts_allocations_ = notes_allocations_ || strikes_at(allocation_site);
   allocations_ = 0;
   chains_.clear();
 }
@@ -67,7 +68,7 @@ bool PlanInterceptor::allocation_fails(const void* frame) noexcept {
     return false;
   }
   const PendingCall allocation{.name = allocation_site, .k = ++allocations_, .asks = false};
-  if (state_.notes_allocations && has_space_for_crossings() && is_new_chain(callers)) {
+  if (notes_allocations_ && has_space_for_crossings() && is_new_chain(callers)) {
     if (Record* made = record(allocation, RecordKind::begin)) {
       made->callers = callers;
       publish(*made);

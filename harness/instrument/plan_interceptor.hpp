@@ -117,6 +117,7 @@ class PlanInterceptor : public Interceptor {
   RoleText role_;
   std::vector<std::size_t> mine_;  ///< Indices of those that may strike in this role.
   bool counts_allocations_ = false;
+  bool notes_allocations_ = false;
   std::uint32_t allocations_ = 0;
   std::vector<std::uint32_t> chains_;  ///< That led to an allocation. Sorted.
 };

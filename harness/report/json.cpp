@@ -129,6 +129,7 @@ Json matrix_of_report(const Report& report) {
   Json json = json_of(report.matrix);
   json["site_total"] = report.site_matrix;
   json["full_total"] = report.full_matrix;
+  json["allocation_sites"] = report.allocation_sites;
   json["resumed"] = report.resumed;
   json["not_reached"] = list_of(report.missed);
   return json;

@@ -146,6 +146,7 @@ struct Report {
   MatrixCount matrix;                  ///< What was planned: one of these two.
   std::size_t site_matrix = 0;         ///< Faults that stand for all of their moments
   std::size_t full_matrix = 0;         ///< Faults of all scenarios
+  std::size_t allocation_sites = 0;    ///< Chains of callers, in a role, that end in an allocation
   double share = 1;                    ///< Drawn of the second level and of the ambients
   MatrixCount second_level;            ///< Faults where only faulted runs come, and known plans
   std::size_t second_level_whole = 0;  ///< So many were drawn from, without known plans

@@ -97,10 +97,13 @@ std::string table_of(std::string_view name, const MatrixCount& matrix) {
 
 std::string text_of_matrix(const Report& report) {
   return table_of("faults", report.matrix) +
-         fmt::format("  the site matrix of seed {} has {} faults, the full one {}\n\n",
-                     report.seed,
-                     report.site_matrix,
-                     report.full_matrix);
+         fmt::format(
+             "  the site matrix of seed {} has {} faults, the full one {}; allocations "
+             "have {} sites\n\n",
+             report.seed,
+             report.site_matrix,
+             report.full_matrix,
+             report.allocation_sites);
 }
 
 std::string table_of(const std::vector<ScenarioReport>& scenarios) {

@@ -64,7 +64,8 @@ struct Outcome {
   std::vector<Finding> findings;
   std::vector<Look> looks;  ///< Of each oracle, in the order of oracle_names().
   std::vector<Crossing> crossings;
-  /// Of each process the first allocation of each chain of callers.
+  /// Of each process the first allocation of each chain of callers. With wants_aftermath, of each
+  /// process that began when the first fault had struck.
   std::vector<Crossing> allocations;
   std::vector<std::string>
       last_crossings;                  ///< With findings: the last few of each process, as text.
