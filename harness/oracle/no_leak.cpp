@@ -33,7 +33,8 @@ bool may_leave(const Evidence& evidence, const Record& record) {
   const bool is_for_ever = std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
     return fails_for_ever(fault, record.role.view(), record.name.view());
   });
-  const bool is_needed = is_for_ever && is_tracker(record) && is_needed_to_clean_up(record.call);
+  const bool is_needed = is_for_ever && is_tracker(record) &&
+                         (is_needed_to_clean_up(record.call) || record.name == allocation_site);
   // Of trackers that all die of one thing, the root starts no more than a few.
   const bool is_in_all =
       is_tracker(record) && std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
