@@ -105,6 +105,9 @@ Result<Configured> ThreadingBackend::configure(const BackendOptions& options) {
 }
 
 Outcome<FuturePtr> ThreadingBackend::apply_async(Batch batch, Callback callback) {
+  if (const Status ours = state_->check_process(); !ours) {
+    return failed(ours.error());
+  }
   const auto pool = state_->slot.pool();
   if (!pool) {
     return failed(backends::not_configured());
@@ -113,7 +116,7 @@ Outcome<FuturePtr> ThreadingBackend::apply_async(Batch batch, Callback callback)
 }
 
 bool ThreadingBackend::is_ready() const {
-  return state_->slot.pool() != nullptr;
+  return state_->check_process() && state_->slot.pool() != nullptr;
 }
 
 Status ThreadingBackend::terminate() {

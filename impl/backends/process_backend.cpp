@@ -183,7 +183,7 @@ Outcome<FuturePtr> ProcessBackend::apply_brief(Batch batch, Callback callback) {
 }
 
 bool ProcessBackend::step_aside(bool waits, Deferred& who) {
-  const auto pool = state_->slot.pool();
+  const auto pool = state_->check_process() ? state_->slot.pool() : nullptr;
   return pool && pool->step_aside(waits, who);
 }
 
@@ -197,7 +197,7 @@ void ProcessBackend::cancel() {
 }
 
 bool ProcessBackend::is_ready() const {
-  const auto pool = state_->slot.pool();
+  const auto pool = state_->check_process() ? state_->slot.pool() : nullptr;
   return pool && !pool->is_broken();
 }
 
@@ -212,11 +212,13 @@ Status ProcessBackend::terminate() {
 }
 
 std::size_t ProcessBackend::compute_batch_size() {
-  return state_->batching.compute_batch_size(state_->verbose);
+  return state_->check_process() ? state_->batching.compute_batch_size(state_->verbose) : 1;
 }
 
 void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {
-  state_->batching.batch_completed(size, duration);
+  if (state_->check_process()) {
+    state_->batching.batch_completed(size, duration);
+  }
 }
 
 Result<Configured> ProcessBackend::abort_everything(bool ensure_ready) {
@@ -231,6 +233,7 @@ Result<Configured> ProcessBackend::abort_everything(bool ensure_ready) {
 }
 
 Status ProcessBackend::start_call() {
+  LASTREF_CHECK(state_->check_process());
   const auto travel = state_->travel();
   if (!travel) {
     return failure(backends::not_configured());
@@ -245,6 +248,7 @@ Status ProcessBackend::start_call() {
 }
 
 Status ProcessBackend::stop_call() {
+  LASTREF_CHECK(state_->check_process());
   const auto travel = state_->travel();
   if (!travel) {
     return ok();
@@ -258,6 +262,9 @@ Status ProcessBackend::stop_call() {
 }
 
 void ProcessBackend::release_input(const Array::Identity& input) {
+  if (!state_->check_process()) {
+    return;
+  }
   if (const auto travel = state_->travel()) {
     static_cast<void>(travel->reducer->invalidate(input));
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <lastref/npy.hpp>
@@ -23,36 +24,45 @@ std::string text_of(const Array& array) {
 
 }  // namespace
 
-/// Marks that an array is being dumped, so that whoever sends it meanwhile waits and reuses.
-class ForwardReducer::Dumping {
- public:
-  Dumping(ForwardReducer& reducer, Array::Identity identity)
-      : reducer_(reducer), identity_(std::move(identity)) {
-    const os::Held held(*reducer_.monitor_);
-    while (!reducer_.dumping_.insert(identity_).second) {
-      reducer_.os_.saw(Probe::dump_shared);
-      reducer_.monitor_->wait();
-    }
-  }
-  Dumping(const Dumping&) = delete;
-  Dumping& operator=(const Dumping&) = delete;
-  ~Dumping() {
-    const os::Held held(*reducer_.monitor_);
-    reducer_.dumping_.erase(identity_);
-    reducer_.monitor_->notify_all();
-  }
-
- private:
-  ForwardReducer& reducer_;
-  Array::Identity identity_;
-};
-
 /// Files whose arrays have gone since somebody looked.
 struct ForwardReducer::Gone {
   explicit Gone(os::Os& os) : monitor(os.make_monitor()) {}
 
   std::unique_ptr<os::Monitor> monitor;
   std::vector<std::shared_ptr<const TemporaryFile>> files;
+};
+
+/// What the threads of one process share.
+struct ForwardReducer::Mine {
+  explicit Mine(os::Os& os) : monitor(os.make_monitor()), gone(std::make_shared<Gone>(os)) {}
+
+  std::unique_ptr<os::Monitor> monitor;
+  std::set<Array::Identity, std::owner_less<>> dumping;
+  std::shared_ptr<Gone> gone;  ///< With a monitor of its own.
+};
+
+/// Marks that an array is being dumped: another thread that sends it meanwhile waits and reuses.
+class ForwardReducer::Dumping {
+ public:
+  Dumping(ForwardReducer& reducer, Array::Identity identity)
+      : mine_(reducer.mine_.here()), identity_(std::move(identity)) {
+    const os::Held held(*mine_.monitor);
+    while (!mine_.dumping.insert(identity_).second) {
+      reducer.os_.saw(Probe::dump_shared);
+      mine_.monitor->wait();
+    }
+  }
+  Dumping(const Dumping&) = delete;
+  Dumping& operator=(const Dumping&) = delete;
+  ~Dumping() {
+    const os::Held held(*mine_.monitor);
+    mine_.dumping.erase(identity_);
+    mine_.monitor->notify_all();
+  }
+
+ private:
+  Mine& mine_;
+  Array::Identity identity_;
 };
 
 /// The file of an array, as long as it is that: with the array it goes to those whose arrays have
@@ -95,9 +105,10 @@ ForwardReducer::ForwardReducer(os::Os& os,
       resources_(std::move(resources)),
       options_(options),
       receiver_(std::move(receiver)),
-      monitor_(os.make_monitor()),
       files_(os),
-      gone_(std::make_shared<Gone>(os)) {}
+      mine_(os) {}
+
+ForwardReducer::~ForwardReducer() = default;
 
 /// `line` makes it, for most senders want none.
 template <typename Line>
@@ -200,7 +211,7 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
     if (!*lent) {
       return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
     }
-    files_.set(array, std::make_shared<Known>(file, gone_));
+    files_.set(array, std::make_shared<Known>(file, mine_.here().gone));
     reference = *std::move(lent);
     const bool warms = options_.prewarm == Prewarm::on || (options_.prewarm == Prewarm::automatic &&
                                                            !is_on_shared_memory(file->path()));
@@ -240,8 +251,9 @@ Status ForwardReducer::invalidate(const Array::Identity& identity) {
 Status ForwardReducer::release_gone() {
   std::vector<std::shared_ptr<const TemporaryFile>> files;
   {
-    const os::Held held(*gone_->monitor);
-    files.swap(gone_->files);
+    Gone& gone = *mine_.here().gone;
+    const os::Held held(*gone.monitor);
+    files.swap(gone.files);
   }
   Status all = ok();
   for (const auto& file : files) {

@@ -41,11 +41,9 @@ Result<MemoryRef> map_part(os::Os& os,
 }  // namespace
 
 struct Receiver::State {
-  State(os::Os& os, std::shared_ptr<References> counts)
-      : monitor(os.make_monitor()), references(std::move(counts)) {}
+  explicit State(os::Os& os) : monitor(os.make_monitor()) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::shared_ptr<References> references;
   std::map<std::string, std::size_t> temporaries;  // path: how many maps of it there are
 };
 
@@ -53,32 +51,40 @@ struct Receiver::State {
 /// temporaries.
 class Receiver::Loan {
  public:
-  Loan(std::shared_ptr<State> state, std::string path)
-      : state_(std::move(state)), path_(std::move(path)) {
-    const os::Held held(*state_->monitor);
-    ++state_->temporaries[path_];
+  Loan(std::shared_ptr<os::PerProcess<State>> states,
+       std::shared_ptr<References> references,
+       std::string path)
+      : states_(std::move(states)),
+        state_(states_->here()),
+        references_(std::move(references)),
+        path_(std::move(path)) {
+    const os::Held held(*state_.monitor);
+    ++state_.temporaries[path_];
   }
   Loan(const Loan&) = delete;
   Loan& operator=(const Loan&) = delete;
   ~Loan() {
+    if (states_->find() != &state_) {
+      return;  // A forked child has a copy of it, and its parent gives it back.
+    }
     {
-      const os::Held held(*state_->monitor);
-      const auto found = state_->temporaries.find(path_);
+      const os::Held held(*state_.monitor);
+      const auto found = state_.temporaries.find(path_);
       if (--found->second == 0) {
-        state_->temporaries.erase(found);
+        state_.temporaries.erase(found);
       }
     }
     // What was held and never mapped is given back, whoever else would end it.
     if (holds_ && (unlinks_ || !is_mapped_)) {
-      static_cast<void>(state_->references->release({.type = ResourceType::file, .name = path_}));
+      static_cast<void>(references_->release({.type = ResourceType::file, .name = path_}));
     }
   }
 
   /// Takes the reference, or takes over the one that the sender took for us.
   Status hold(bool unlinks) {
     unlinks_ = unlinks;
-    if (state_->references->is_attributed()) {
-      LASTREF_CHECK(state_->references->hold({.type = ResourceType::file, .name = path_}));
+    if (references_->is_attributed()) {
+      LASTREF_CHECK(references_->hold({.type = ResourceType::file, .name = path_}));
       holds_ = true;
     } else {
       holds_ = unlinks;
@@ -88,7 +94,9 @@ class Receiver::Loan {
   void is_mapped() noexcept { is_mapped_ = true; }
 
  private:
-  std::shared_ptr<State> state_;
+  std::shared_ptr<os::PerProcess<State>> states_;
+  State& state_;
+  std::shared_ptr<References> references_;
   std::string path_;
   bool holds_ = false;
   bool unlinks_ = true;
@@ -96,16 +104,19 @@ class Receiver::Loan {
 };
 
 Receiver::Receiver(os::Os& os, std::shared_ptr<References> references)
-    : os_(os), state_(std::make_shared<State>(os, std::move(references))) {}
+    : os_(os),
+      references_(std::move(references)),
+      states_(std::make_shared<os::PerProcess<State>>(os)) {}
 
 bool Receiver::is_temporary(const std::string& path) const {
-  const os::Held held(*state_->monitor);
-  return state_->temporaries.contains(path);
+  const State& state = states_->here();
+  const os::Held held(*state.monitor);
+  return state.temporaries.contains(path);
 }
 
 /// Before the file is opened: whatever happens from here on, the reference is given back.
 Result<std::shared_ptr<Receiver::Loan>> Receiver::borrow(const std::string& path, bool unlinks) {
-  auto loan = std::make_shared<Loan>(state_, path);
+  auto loan = std::make_shared<Loan>(states_, references_, path);
   LASTREF_CHECK(loan->hold(unlinks));
   return loan;
 }

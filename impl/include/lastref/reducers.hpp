@@ -15,13 +15,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <lastref/array.hpp>
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
+#include <lastref/per_process.hpp>
 #include <lastref/reduction.hpp>
 #include <lastref/references.hpp>
 #include <lastref/temporary_resources.hpp>
@@ -54,7 +54,8 @@ struct Sent {
 
 /// What receives, in one process: it rebuilds arrays, and knows which files are temporary.
 ///
-/// All methods may be called from any thread; arrays may outlive it.
+/// All methods may be called from any thread; arrays may outlive it. A forked child has received
+/// nothing: what it finds is its parent's to let go of.
 class Receiver {
  public:
   Receiver(os::Os& os, std::shared_ptr<References> references);
@@ -84,7 +85,8 @@ class Receiver {
   Result<std::shared_ptr<Loan>> borrow(const std::string& path, bool unlinks);
 
   os::Os& os_;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<References> references_;
+  std::shared_ptr<os::PerProcess<State>> states_;
 };
 
 /// Whether each page of a new file is touched once before it is sent.
@@ -107,7 +109,8 @@ struct ForwardOptions {
 
 /// From a parent to its workers.
 ///
-/// All methods may be called from any thread.
+/// All methods may be called from any thread. A forked child has sent nothing, and makes no files
+/// (see TemporaryResources); what needs none it sends.
 ///
 /// Limits          An array that is changed in place after it was sent stays as it was for those
 ///                 who receive it later: `invalidate` it.
@@ -121,6 +124,9 @@ class ForwardReducer {
                  std::shared_ptr<TemporaryResources> resources,
                  ForwardOptions options = {},
                  std::shared_ptr<const Receiver> receiver = nullptr);
+  ForwardReducer(const ForwardReducer&) = delete;
+  ForwardReducer& operator=(const ForwardReducer&) = delete;
+  ~ForwardReducer();
 
   /// An array with a file behind it is sent as a view of that, by value if it was mapped
   /// copy-on-write or its path does not lead to the file any more; a larger one than max_nbytes as
@@ -128,7 +134,7 @@ class ForwardReducer {
   /// broadcast view counts for the bytes that it spans.
   ///
   /// Errors          what TemporaryResources::publish, hold and status_at said. Nothing is left of
-  ///                 it.
+  ///                 it. In a forked child, of what travels by a new file: operation_not_permitted.
   /// Crossings       those of publish; status_at for an array with a file behind it and for one
   ///                 that was sent before; write on standard error if verbose; with prewarm map and
   ///                 unmap.
@@ -151,6 +157,7 @@ class ForwardReducer {
   class Dumping;
   class Known;
   struct Gone;
+  struct Mine;
 
   Result<Sent> reduce_mapped(const Array& array);
   Result<Sent> reduce_large(const Array& array);
@@ -166,10 +173,8 @@ class ForwardReducer {
   std::shared_ptr<TemporaryResources> resources_;
   ForwardOptions options_;
   std::shared_ptr<const Receiver> receiver_;
-  std::unique_ptr<os::Monitor> monitor_;
-  std::set<std::weak_ptr<const void>, std::owner_less<std::weak_ptr<const void>>> dumping_;
   WeakArrayKeyMap<std::shared_ptr<Known>> files_;
-  std::shared_ptr<Gone> gone_;
+  os::PerProcess<Mine> mine_;
 };
 
 /// How the options of a reducer travel to a worker; what was sent and where files go do not.

@@ -2,7 +2,7 @@
 //
 // An entry goes with the last handle of its array. As long as an entry is there, no other array can
 // have its identity, whatever memory it is given: an identity is never recycled while somebody
-// remembers it, unlike an address.
+// remembers it, unlike an address. A forked child begins with an empty map.
 // Source: joblib _memmapping_reducer.py, _WeakArrayKeyMap.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/per_process.hpp>
 
 namespace lastref {
 
@@ -23,12 +24,13 @@ namespace lastref {
 template <typename Value>
 class WeakArrayKeyMap {
  public:
-  explicit WeakArrayKeyMap(os::Os& os) : state_(std::make_shared<State>(os)) {}
+  explicit WeakArrayKeyMap(os::Os& os) : state_(std::make_shared<os::PerProcess<State>>(os)) {}
 
   std::optional<Value> get(const Array& array) const {
-    const os::Held held(*state_->monitor);
-    const auto found = state_->entries.find(array.identity());
-    return found == state_->entries.end() ? std::nullopt : found->second;
+    State& state = state_->here();
+    const os::Held held(*state.monitor);
+    const auto found = state.entries.find(array.identity());
+    return found == state.entries.end() ? std::nullopt : found->second;
   }
 
   /// In place of what it had.
@@ -36,16 +38,18 @@ class WeakArrayKeyMap {
     std::optional<Value> old = std::move(value);
     bool is_new = false;
     {
-      const os::Held held(*state_->monitor);
-      const auto [found, added] = state_->entries.try_emplace(array.identity());
+      State& state = state_->here();
+      const os::Held held(*state.monitor);
+      const auto [found, added] = state.entries.try_emplace(array.identity());
       std::swap(found->second, old);
       is_new = added;
     }
     if (is_new) {
       array.when_gone(
-          [identity = array.identity(), state = std::weak_ptr<State>(state_)] {
-            if (const auto alive = state.lock()) {
-              alive->remove(identity);
+          [identity = array.identity(), states = std::weak_ptr(state_)] {
+            const auto alive = states.lock();
+            if (State* const state = alive ? alive->find() : nullptr) {
+              state->remove(identity);
             }
           },
           state_);
@@ -56,8 +60,9 @@ class WeakArrayKeyMap {
   std::optional<Value> take(const Array& array) { return take(array.identity()); }
   std::optional<Value> take(const Array::Identity& identity) {
     std::optional<Value> old;
-    const os::Held held(*state_->monitor);
-    if (const auto found = state_->entries.find(identity); found != state_->entries.end()) {
+    State& state = state_->here();
+    const os::Held held(*state.monitor);
+    if (const auto found = state.entries.find(identity); found != state.entries.end()) {
       std::swap(found->second, old);  // The entry stays: its array is watched already.
     }
     return old;
@@ -65,9 +70,10 @@ class WeakArrayKeyMap {
 
   /// Arrays that have a value.
   std::size_t size() const {
-    const os::Held held(*state_->monitor);
+    const State& state = state_->here();
+    const os::Held held(*state.monitor);
     std::size_t count = 0;
-    for (const auto& [identity, value] : state_->entries) {
+    for (const auto& [identity, value] : state.entries) {
       count += value ? 1U : 0U;
     }
     return count;
@@ -92,7 +98,7 @@ class WeakArrayKeyMap {
     std::map<Identity, std::optional<Value>, std::owner_less<Identity>> entries;
   };
 
-  std::shared_ptr<State> state_;
+  std::shared_ptr<os::PerProcess<State>> state_;
 };
 
 /// Identities mean nothing in another process.

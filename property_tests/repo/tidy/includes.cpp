@@ -98,6 +98,7 @@ constexpr std::array doors = {
     Door{"kernel_os.hpp", "impl/os"},
     Door{"os.hpp", "impl/os"},
     Door{"owners.hpp", "impl/os"},
+    Door{"per_process.hpp", "impl/os"},
     Door{"process_objects.hpp", "impl/os"},
     Door{"resource.hpp", "impl/os"},
     Door{"array.hpp", "impl/array"},

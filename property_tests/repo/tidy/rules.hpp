@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 27> at_the_kernel = {
+inline constexpr std::array<std::string_view, 28> at_the_kernel = {
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
@@ -34,6 +34,7 @@ inline constexpr std::array<std::string_view, 27> at_the_kernel = {
     "property_tests/harness/warden/",
     "property_tests/harness/program/",
     "property_tests/impl/backends/embedded_test",
+    "property_tests/impl/backends/forked_table_test",
     "property_tests/support/failing_memory",
     "property_tests/support/process_actions",
     "property_tests/impl/cache/forked",

@@ -1,0 +1,115 @@
+// forked_subjects: each object that threads may share, as one thread and a forked child find it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <ostream>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lastref/references.hpp>
+
+#include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/support/gate_os.hpp"
+#include "property_tests/support/process_group.hpp"
+
+namespace lastref::forked {
+
+/// References without a tracker: what a process gives back has to be its own.
+class OwnReferences final : public References {
+ public:
+  using References::register_name;
+  Status register_name(const Resource& resource, const std::optional<Identity>&) override {
+    return hold(resource);
+  }
+  Status hold(const Resource& resource) override {
+    const std::lock_guard held(guard_);
+    held_.insert(resource.name);
+    return ok();
+  }
+  Status release(const Resource& resource) override { return end(resource); }
+  Status forget(const Resource& resource) override { return end(resource); }
+  bool is_attributed() const noexcept override { return true; }
+
+  /// A copy of the process holds nothing.
+  void start_in_copy() { held_.clear(); }
+  /// Called for what is given back and was not held.
+  std::function<void()> not_held;
+
+ private:
+  Status end(const Resource& resource) {
+    const std::lock_guard held(guard_);
+    const auto found = held_.find(resource.name);
+    if (found == held_.end()) {
+      not_held();
+      return ok();
+    }
+    held_.erase(found);
+    return ok();
+  }
+
+  std::mutex guard_;  // Never held at a place where a thread is stopped.
+  std::multiset<std::string> held_;
+};
+
+/// What objects are made of.
+struct World {
+  World() {
+    pretend::adopt_orphans();
+    folder.make_folder("files");
+    pretend::set_variable("LASTREF_RUNTIME_FOLDER", folder.path("runtime"));
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() {
+    pretend::bury_all();
+    pretend::set_variable("LASTREF_RUNTIME_FOLDER", "");
+    for (const char* name : {"kept", "mark", "mapped.npy", "files", "runtime"}) {
+      if (folder.exists(name)) {
+        folder.remove(name);
+      }
+    }
+  }
+
+  std::string file() const { return folder.path("mapped.npy"); }
+
+  pretend::FreshFolder folder;
+  pretend::GateOs os;
+  std::shared_ptr<OwnReferences> references = std::make_shared<OwnReferences>();
+};
+
+struct Method {
+  std::string name;  ///< In parentheses, what is no method but can be done to the object.
+  std::function<std::errc()> call;
+};
+
+/// An object in a state in which each of its methods has something to do.
+struct Subject {
+  Subject() = default;
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+  virtual ~Subject() = default;
+  /// What a method that waits is waiting for.
+  virtual void end_wait() {}
+
+  std::vector<Method> methods;
+};
+
+struct Row {
+  std::string object;
+  /// Classes whose public methods these are, with their headers.
+  std::vector<std::pair<std::string, std::string>> classes;
+  std::unique_ptr<Subject> (*make)(World&);
+  bool has_threads_in_child = false;
+};
+
+void PrintTo(const Row& row, std::ostream* out);
+
+/// All of them.
+std::span<const Row> every_row();
+
+}  // namespace lastref::forked
