@@ -12,7 +12,7 @@ namespace {
 Result<Array> numbered() {
   LASTREF_TRY(dtype, DType::parse("<i4"));
   LASTREF_TRY(array, Array::zeros(dtype, {3, 4}));
-  std::byte* const data = array.mutable_data();
+  LASTREF_TRY(data, array.mutable_data());
   for (std::uint32_t index = 0; index < array.size(); ++index) {
     data[index * sizeof(index)] = static_cast<std::byte>(index);
   }

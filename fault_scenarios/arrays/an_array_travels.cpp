@@ -15,7 +15,8 @@ Result<Array> numbered_in_map(Stage& stage) {
   LASTREF_TRY(
       array,
       Array::over(std::move(memory), {.dtype = elements.dtype(), .shape = elements.shape()}));
-  std::memcpy(array.mutable_data(), elements.data(), elements.nbytes());
+  LASTREF_TRY(data, array.mutable_data());
+  std::memcpy(data, elements.data(), elements.nbytes());
   if (!has_shareable_memory(array)) {
     stage.refute("R2: a map without a file is memory that is shared", "it is not said to be");
   }

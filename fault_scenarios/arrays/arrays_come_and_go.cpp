@@ -34,7 +34,7 @@ class Location {
   /// numbered(factor), as long as nobody asks again.
   Array holds(std::uint32_t factor) {
     const Array elements = numbered(factor);
-    std::ranges::copy(std::span(elements.data(), elements.nbytes()), base_.mutable_data());
+    std::ranges::copy(std::span(elements.data(), elements.nbytes()), base_.mutable_data().value());
     return base_.slice({}).value();
   }
 

@@ -31,7 +31,7 @@ std::int32_t first_of(const Array& view) {
 
 /// In place of the element that few_numbered() begins with.
 void store_first(const Array& view, std::int32_t element) {
-  std::memcpy(view.mutable_data(), &element, sizeof element);
+  std::memcpy(view.mutable_data().value(), &element, sizeof element);
 }
 
 constexpr std::int32_t stored_by_root = 7000;

@@ -52,9 +52,10 @@ std::string file_of(const Reduction& reduction) {
 Array numbered(std::uint32_t factor) {
   constexpr std::size_t elements = 1000;
   Array made = Array::zeros(DType::parse("<i4").value(), {elements}).value();
+  std::byte* const data = made.mutable_data().value();
   for (std::uint32_t index = 0; index < elements; ++index) {
     const std::uint32_t element = index * factor;
-    std::memcpy(made.mutable_data() + index * sizeof element, &element, sizeof element);
+    std::memcpy(data + index * sizeof element, &element, sizeof element);
   }
   return made;
 }

@@ -73,15 +73,27 @@ bool Array::is_contiguous(Order order) const noexcept {
 }
 
 bool Array::writable() const noexcept {
-  return node_->writable;
+  return node_->writable && !is_read_only_;
+}
+
+bool Array::is_shared() const noexcept {
+  const std::optional<FileMap>& file = node_->memory->file();
+  return file ? file->mode == MapMode::read_write || file->mode == MapMode::create
+              : node_->memory->origin() == Origin::anonymous_map;
+}
+
+Array Array::read_only() const noexcept {
+  return Array(node_, /*is_read_only=*/true);
 }
 
 const std::byte* Array::data() const noexcept {
   return node_->data;
 }
 
-std::byte* Array::mutable_data() const noexcept {
-  LASTREF_ASSERT(node_->writable);
+Result<std::byte*> Array::mutable_data() const {
+  if (!writable()) {
+    return failure(std::errc::permission_denied, "a store to an array that may only be read");
+  }
   return node_->data;
 }
 
@@ -100,7 +112,7 @@ const MemoryRef& Array::memory() const noexcept {
 }
 
 std::optional<Array> Array::base() const {
-  return node_->base ? std::optional(Array(node_->base)) : std::nullopt;
+  return node_->base ? std::optional(Array(node_->base, is_read_only_)) : std::nullopt;
 }
 
 std::weak_ptr<const void> Array::identity() const noexcept {

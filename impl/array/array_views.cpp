@@ -41,7 +41,8 @@ Array Array::view(Shape shape, Strides strides, std::ptrdiff_t offset) const {
                                                  .data = node_->data + offset,
                                                  .writable = node_->writable,
                                                  .memory = node_->memory,
-                                                 .base = node_->base ? node_->base : node_}));
+                                                 .base = node_->base ? node_->base : node_}),
+               is_read_only_);
 }
 
 Result<Array> Array::slice(std::span<const Slice> slices) const {
@@ -128,7 +129,7 @@ Result<Array> Array::broadcast_to(const Shape& to) const {
   const Array made = view(to, std::move(steps), 0);
   Node node = *made.node_;
   node.writable = false;  // Elements that are one would change together.
-  return Array(std::make_shared<const Node>(std::move(node)));
+  return Array(std::make_shared<const Node>(std::move(node)), is_read_only_);
 }
 
 Result<Array> Array::reshape(const Shape& to, Order order) const {

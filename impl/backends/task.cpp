@@ -1,5 +1,6 @@
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <typeinfo>
@@ -35,6 +36,12 @@ Failure caught_here() {
     return WorkerInterrupt();
   } catch (const std::bad_alloc&) {
     return Error{.code = std::errc::not_enough_memory, .subject = {}};
+  } catch (const tl::bad_expected_access<Error>& thrown) {
+    return TransportableException{
+        .type = current_type(), .message = describe(thrown.error()), .where = {}};
+  } catch (const tl::bad_expected_access<Failure>& thrown) {
+    return TransportableException{
+        .type = current_type(), .message = describe(thrown.error()), .where = {}};
   } catch (const std::exception& thrown) {
     const char* message = thrown.what();
     return TransportableException{
@@ -125,6 +132,20 @@ const TaskFunction* Functions::find(std::string_view name) const noexcept {
   return found == functions_.end() ? nullptr : &found->second;
 }
 
+const Value& Arguments::operator[](std::size_t index) const noexcept {
+  static const Value nothing;
+  return index < values_.size() ? values_[index] : nothing;
+}
+
+Error Arguments::mismatch(std::size_t index, std::string_view expected) const {
+  const std::string which = "argument " + std::to_string(index) + " of " + std::string(function_);
+  const std::string observed = index < values_.size()
+                                   ? values_[index].mismatch(expected)
+                                   : "expected " + std::string(expected) + ", observed " +
+                                         std::to_string(values_.size()) + " arguments";
+  return {.code = std::errc::invalid_argument, .subject = which + ": " + observed};
+}
+
 std::string describe(const Failure& failure) {
   return std::visit(Describe(), failure);
 }
@@ -135,11 +156,12 @@ Outcome<Value> call_safely(const Functions& functions,
                            PositionInBatch position) {
   const TaskFunction* function = functions.find(task.function);
   if (function == nullptr) {
-    return failed({.code = std::errc::function_not_supported, .subject = task.function});
+    return failed({.code = std::errc::function_not_supported,
+                   .subject = "no function is registered as \"" + task.function + '"'});
   }
   Failure thrown;
   try {
-    Result<Value> result = (*function)(context, task.arguments);
+    Result<Value> result = (*function)(context, Arguments(task.function, task.arguments));
     if (!result) {
       return failed(std::move(result).error());
     }
@@ -183,6 +205,21 @@ Failure backends::placed(Failure failure, const char* where) noexcept {
 
 namespace {
 
+/// Arrays for those who must not see whether a store arrives.
+void protect(Value& value) noexcept {
+  if (auto* array = std::get_if<Array>(&value.content())) {
+    if (array->writable() && !array->is_shared()) {
+      *array = array->read_only();
+    }
+  } else if (auto* list = std::get_if<List>(&value.content())) {
+    std::ranges::for_each(*list, protect);
+  } else if (auto* map = std::get_if<Map>(&value.content())) {
+    for (auto& [key, each] : *map) {
+      protect(each);
+    }
+  }
+}
+
 Outcome<List> call_each(const Functions& functions,
                         const TaskContext& context,
                         Batch& batch,
@@ -190,6 +227,7 @@ Outcome<List> call_each(const Functions& functions,
   List results;
   results.reserve(batch.size());
   for (Task& task : batch) {
+    std::ranges::for_each(task.arguments, protect);
     Outcome<Value> result =
         call_safely(functions, context, task, {.number = results.size() + 1, .of = batch.size()});
     if (after_each) {

@@ -5,7 +5,7 @@
 
 namespace lastref {
 
-std::string_view Value::kind_name() const noexcept {
+std::string_view Value::kind_name_at(std::size_t index) noexcept {
   static constexpr std::array<std::string_view, std::variant_size_v<Content>> names = {
       "nothing",
       "a truth value",
@@ -16,7 +16,11 @@ std::string_view Value::kind_name() const noexcept {
       "an array",
       "a list",
       "a map"};
-  return names[content_.index()];
+  return names[index];
+}
+
+std::string Value::mismatch(std::string_view expected) const {
+  return "expected " + std::string(expected) + ", observed " + std::string(kind_name());
 }
 
 bool Value::operator==(const Value& other) const {

@@ -198,8 +198,12 @@ class Worker {
 
   /// When it returns, nothing of the batch is here any more but what a task has kept.
   std::pair<Kind, os::Packed> work(os::Bytes bytes) {
-    Result<Batch> batch = backends::decode_batch(
-        bytes, [&](const Reduction& reduction) { return receiver_->rebuild(reduction); });
+    Result<Batch> batch = backends::decode_batch(bytes, [&](const Reduction& reduction) {
+      // A store to a file that was made for the journey never reaches its sender.
+      const bool is_senders = std::holds_alternative<StridedFromMemmap>(reduction);
+      return receiver_->rebuild(reduction).map(
+          [&](const Array& array) { return is_senders ? array : array.read_only(); });
+    });
     if (!batch) {
       return {Kind::failed, backends::encode(Failure(batch.error()))};
     }

@@ -81,12 +81,18 @@ class Array {
   bool is_c_contiguous() const noexcept { return is_contiguous(Order::c); }
   bool is_f_contiguous() const noexcept { return is_contiguous(Order::f); }
   bool is_contiguous(Order order) const noexcept;
-  /// False of what was mapped to be read, of strangers' constants, and of broadcast views.
+  /// False of what was mapped to be read, of strangers' constants, of broadcast views, and of what
+  /// `read_only` gave.
   bool writable() const noexcept;
+  /// Whether a store is seen by all that have the memory, in other processes too: a map in "r+" or
+  /// "w+", or one without a file.
+  bool is_shared() const noexcept;
 
   const std::byte* data() const noexcept;
-  /// Only if it is writable.
-  std::byte* mutable_data() const noexcept;
+  /// The same, to be written to.
+  ///
+  /// Errors          permission_denied: it is not writable. A copy is.
+  Result<std::byte*> mutable_data() const;
   /// bytes, from the start of the memory to `data()`
   std::size_t offset() const noexcept;
   /// From the lowest byte of any element to the highest; nothing at `data()` if there are none.
@@ -103,6 +109,8 @@ class Array {
   /// waits for that: the action goes when the next one comes.
   void when_gone(std::function<void()> action,
                  std::optional<std::weak_ptr<const void>> listener = {}) const;
+  /// A handle of the same array that cannot be written by, nor by views that are made of it.
+  Array read_only() const noexcept;
   /// Whether both are handles of the same array.
   bool is(const Array& other) const noexcept { return node_ == other.node_; }
 
@@ -156,11 +164,13 @@ class Array {
 
  private:
   struct Node;
-  explicit Array(std::shared_ptr<const Node> node) noexcept : node_(std::move(node)) {}
+  explicit Array(std::shared_ptr<const Node> node, bool is_read_only = false) noexcept
+      : node_(std::move(node)), is_read_only_(is_read_only) {}
   Array view(Shape shape, Strides strides, std::ptrdiff_t offset) const;
   static Result<Array> fresh(Result<MemoryRef> (*make)(std::size_t), Layout layout);
 
   std::shared_ptr<const Node> node_;
+  bool is_read_only_ = false;
 };
 
 /// Whether dtype, shape and the bytes of every element are the same. So a NaN equals itself, and

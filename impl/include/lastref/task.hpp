@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,7 +47,45 @@ struct TaskContext {
   const Session& session;
 };
 
-using TaskFunction = std::function<Result<Value>(const TaskContext&, std::span<const Value>)>;
+/// What a function is called with. An array among them may only be read, unless it is shared (see
+/// Array::is_shared): a store to any other would be seen in some backends and not in others.
+class Arguments {
+ public:
+  /// Both outlive it.
+  Arguments(std::string_view function, std::span<const Value> values) noexcept
+      : function_(function), values_(values) {}
+
+  std::size_t size() const noexcept { return values_.size(); }
+  bool empty() const noexcept { return values_.empty(); }
+  const Value* data() const noexcept { return values_.data(); }
+  const Value* begin() const noexcept { return values_.data(); }
+  const Value* end() const noexcept { return values_.data() + values_.size(); }
+
+  /// Nothing, past the last one.
+  const Value& operator[](std::size_t index) const noexcept;
+
+  /// A copy of one.
+  ///
+  /// Errors          invalid_argument, with the function, the index, what was expected and what it
+  ///                 is as subject: it is of another kind, or there is none.
+  template <typename Kind>
+  Result<Kind> as(std::size_t index) const {
+    const Value& value = (*this)[index];
+    if (const Kind* kind = value.get_if<Kind>()) {
+      return *kind;
+    }
+    return failure(mismatch(index, Value::kind_name_of<Kind>()));
+  }
+
+ private:
+  Error mismatch(std::size_t index, std::string_view expected) const;
+
+  std::string_view function_;
+  std::span<const Value> values_;
+};
+
+/// A function that takes a std::span<const Value> does as well, and looks itself how long that is.
+using TaskFunction = std::function<Result<Value>(const TaskContext&, const Arguments&)>;
 
 /// bytes; what travels names the function of each task, so a name is short.
 inline constexpr std::size_t function_name_size_max = 512;
@@ -65,9 +104,17 @@ class Functions {
   std::map<std::string, TaskFunction, std::less<>> functions_;
 };
 
+/// The arguments of a task. In braces each value is one: {list} is one argument, as {map} is.
+struct ArgumentList : List {
+  ArgumentList() noexcept = default;
+  ArgumentList(std::initializer_list<Value> each) : List(each) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): what was collected one by one.
+  ArgumentList(List all) noexcept : List(std::move(all)) {}
+};
+
 struct Task {
   std::string function;
-  std::vector<Value> arguments = {};
+  ArgumentList arguments = {};
 };
 
 /// Tasks that travel and run together, one after the other.
@@ -81,7 +128,8 @@ class Interrupt : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// What a task threw, as far as it can travel.
+/// What a task threw, as far as it can travel. If a Result or Outcome was asked for a value that it
+/// does not have, the message is its error, described.
 ///
 /// Source          joblib my_exceptions.py, TransportableException.
 struct TransportableException {
@@ -138,14 +186,15 @@ struct PositionInBatch {
 /// Calls a task's function in this process.
 ///
 /// Errors          TransportableException or WorkerInterrupt: what it threw; Error: what it
-///                 returned; function_not_supported: nobody knows its name.
+///                 returned; function_not_supported: no function is registered by its name.
 /// Source          joblib _parallel_backends.py, SafeFunction.
 Outcome<Value> call_safely(const Functions& functions,
                            const TaskContext& context,
                            const Task& task,
                            PositionInBatch position = {});
 
-/// A whole batch, up to its first failure. The arguments of a task go when it has run. `after_each`
+/// A whole batch, up to its first failure. Arrays among the arguments are passed to be read, unless
+/// they are shared. The arguments of a task go when it has run. `after_each`
 /// is called before that, whatever came of it.
 Outcome<List> call_all(const Functions& functions,
                        const TaskContext& context,

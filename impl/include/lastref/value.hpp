@@ -75,22 +75,36 @@ class Value {
 
   /// A copy.
   ///
-  /// Errors          invalid_argument, with what it is as subject.
+  /// Errors          invalid_argument, with what was expected and what it is as subject.
   template <typename Kind>
   Result<Kind> as() const {
     if (const Kind* kind = get_if<Kind>()) {
       return *kind;
     }
-    return failure(std::errc::invalid_argument, "a value is " + std::string(kind_name()));
+    return failure(std::errc::invalid_argument, mismatch(kind_name_of<Kind>()));
   }
 
   /// "nothing", "a truth value", ...
-  std::string_view kind_name() const noexcept;
+  std::string_view kind_name() const noexcept { return kind_name_at(content_.index()); }
+  template <typename Kind>
+  static std::string_view kind_name_of() noexcept {
+    return kind_name_at(index_in<Kind>(static_cast<const Content*>(nullptr)));
+  }
+  /// "expected an array, observed a text"
+  std::string mismatch(std::string_view expected) const;
 
   /// Arrays by their contents, floating-point numbers by their bits.
   bool operator==(const Value& other) const;
 
  private:
+  template <typename Kind, typename... Kinds>
+  static constexpr std::size_t index_in(const std::variant<Kinds...>*) noexcept {
+    std::size_t index = 0;
+    static_cast<void>(((std::same_as<Kind, Kinds> || (++index, false)) || ...));
+    return index;
+  }
+  static std::string_view kind_name_at(std::size_t index) noexcept;
+
   Content content_;
 };
 // NOLINTEND(google-explicit-constructor)

@@ -246,7 +246,7 @@ TEST(Array, is_copied_whatever_its_size_is_R5) {
     const Array copy = must(view.copy(order));
     EXPECT_TRUE(contents_equal(copy, view));
     EXPECT_EQ(pretend::elements_of(copy), pretend::elements_of(view));
-    copy.mutable_data()[copy.nbytes() - 1] ^= std::byte{1};
+    copy.mutable_data().value()[copy.nbytes() - 1] ^= std::byte{1};
     EXPECT_FALSE(contents_equal(copy, view));
   }
 }
@@ -406,7 +406,7 @@ TEST(Array, over_the_bytes_of_strangers_keeps_their_keeper) {
         must(Array::over(std::move(memory), {.dtype = dtype_of("<i4"), .shape = {2}}));
     const auto read =
         must(Array::over(std::move(constant), {.dtype = dtype_of("<i4"), .shape = {2}}));
-    written.mutable_data()[7] = std::byte{5};
+    written.mutable_data().value()[7] = std::byte{5};
     EXPECT_EQ(read.data()[7], std::byte{5});
     EXPECT_TRUE(written.writable());
     EXPECT_FALSE(read.writable());
@@ -417,9 +417,32 @@ TEST(Array, over_the_bytes_of_strangers_keeps_their_keeper) {
   EXPECT_TRUE(watched.expired());
 }
 
-TEST(ArrayDeathTest, that_may_not_be_written_gives_nobody_its_bytes) {
-  const Array array = must(must(Array::zeros(dtype_of("<i4"), {1})).broadcast_to({2}));
-  EXPECT_DEATH(static_cast<void>(array.mutable_data()), "assertion failed");
+TEST(ReadOnlyArray, gives_no_bytes_to_write_to_E15) {
+  const Array array = must(Array::zeros(dtype_of("<i4"), {2}));
+  const Array broadcast = must(must(Array::zeros(dtype_of("<i4"), {1})).broadcast_to({2}));
+  for (const Array& each : {broadcast, array.read_only()}) {
+    EXPECT_FALSE(each.writable());
+    EXPECT_EQ(each.mutable_data().error().code, std::errc::permission_denied);
+  }
+  EXPECT_EQ(must(array.mutable_data()), array.data());
+}
+
+TEST(ReadOnlyArray, is_the_same_array_and_so_are_its_views_E13) {
+  const Array array = must(Array::zeros(dtype_of("<i4"), {2, 3}));
+  const Array handle = array.read_only();
+  EXPECT_TRUE(handle.is(array));
+  const Array views[] = {handle.transpose(),
+                         must(handle.pick(0, 1)),
+                         must(handle.slice({})),
+                         must(handle.reshape({6})),
+                         must(handle.broadcast_to({4, 2, 3})),
+                         *must(handle.pick(0, 1)).base()};
+  for (const Array& view : views) {
+    EXPECT_FALSE(view.writable());
+  }
+  EXPECT_TRUE(must(handle.copy()).writable());
+  EXPECT_TRUE(array.writable());
+  EXPECT_TRUE(array.transpose().base()->writable());
 }
 
 }  // namespace

@@ -225,6 +225,20 @@ TEST(NpyFile, of_what_points_into_python_is_neither_written_nor_read_R4) {
   folder.remove("a.npy");
 }
 
+TEST(NpyFile, that_cannot_be_mapped_is_named_with_the_reason_E10) {
+  const FreshFolder folder;
+  os::KernelOs os;
+  const std::string path = folder.path("a.npy");
+  const auto subject = [&] { return map_npy(os, path, MapMode::read).error().subject; };
+  folder.write("a.npy", "some text");
+  EXPECT_EQ(subject(), path + " (not an .npy file)");
+  folder.remove("a.npy");
+  ASSERT_TRUE(write_to(os, path, must(Array::zeros(dtype_of("<i4"), {100}))).has_value());
+  std::filesystem::resize_file(path, 200);
+  EXPECT_EQ(subject(), path + " (the file is shorter than its header says)");
+  folder.remove("a.npy");
+}
+
 /// What map_npy and create_npy promise, on any Os. `path` names a new file.
 void check_modes(os::Os& os, const std::string& path) {
   {
@@ -233,15 +247,15 @@ void check_modes(os::Os& os, const std::string& path) {
     EXPECT_TRUE(made.writable());
     EXPECT_EQ(made.memory()->file()->mode, MapMode::create);
     EXPECT_TRUE(contents_equal(made, must(Array::zeros(dtype_of("<i2"), {2, 3}))));
-    made.mutable_data()[11] = std::byte{5};
+    made.mutable_data().value()[11] = std::byte{5};
     const Array seen = must(map_npy(os, path, MapMode::read));
     EXPECT_FALSE(seen.writable());
     EXPECT_EQ(seen.data()[11], std::byte{5});
     const Array both = must(map_npy(os, path, MapMode::read_write));
-    both.mutable_data()[10] = std::byte{6};
+    both.mutable_data().value()[10] = std::byte{6};
     EXPECT_EQ(seen.data()[10], std::byte{6});
     const Array own = must(map_npy(os, path, MapMode::copy_on_write));
-    own.mutable_data()[0] = std::byte{7};
+    own.mutable_data().value()[0] = std::byte{7};
     EXPECT_EQ(seen.data()[0], std::byte{0});
     // Those who have mapped the old file keep it.
     const Array anew = must(create_npy(os, path, dtype_of("|u1"), {0}));

@@ -307,7 +307,8 @@ TEST(Values, are_what_they_are_made_of_B5) {
   EXPECT_EQ(Value(std::numeric_limits<double>::quiet_NaN()),
             Value(std::numeric_limits<double>::quiet_NaN()));
   EXPECT_EQ(Value("text").as<std::string>().value(), "text");
-  EXPECT_EQ(Value("text").as<std::int64_t>().error().subject, "a value is a text");
+  EXPECT_EQ(Value("text").as<std::int64_t>().error().subject,
+            "expected a whole number, observed a text");
   EXPECT_EQ(Value("a").as<bool>().error().code, std::errc::invalid_argument);
 }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <lastref/npy.hpp>
+
 #include "property_tests/impl/backends/fixture.hpp"
 
 namespace lastref {
@@ -68,6 +70,46 @@ TEST_P(BackendContract, a_callback_may_take_the_results_B1) {
       squares(3, 5), [&](BatchOutcome& outcome) { taken = std::move(outcome).value(); }));
   static_cast<void>(future->get());
   EXPECT_EQ(taken, (List{9, 16}));
+}
+
+TEST_P(BackendContract, arguments_are_read_only_whatever_their_size_E13) {
+  for (const MapMode mode : {MapMode::read, MapMode::read_write, MapMode::copy_on_write}) {
+    BackendOptions options = fixture.options(2);
+    options.arrays.mmap_mode = mode;
+    must(backend->configure(options));
+    for (const std::size_t size : {std::size_t{10}, 10 * pretend::small_nbytes}) {
+      const Array array = pretend::array_of(size);
+      for (const Value& argument : {Value(array), Value(List{array}), Value(array.transpose())}) {
+        const FuturePtr future = must_be(backend->apply_async({{"store", {argument}}}, {}));
+        EXPECT_EQ(code_of(future->get()), std::errc::permission_denied);
+      }
+      EXPECT_EQ(array.data()[0], std::byte{1});
+      EXPECT_TRUE(array.writable());
+    }
+  }
+}
+
+TEST_P(BackendContract, stores_to_a_shared_map_arrive_and_to_no_other_E13) {
+  must(backend->configure(fixture.options(2)));
+  const std::string path = fixture.folder.path("shared.npy");
+  const DType dtype = pretend::array_of(1).dtype();
+  for (const std::size_t size : {std::size_t{10}, 10 * pretend::small_nbytes}) {
+    const Array made = must(create_npy(fixture.os, path, dtype, {size}));
+    const Array shared = must(map_npy(fixture.os, path, MapMode::read_write));
+    const Array own = must(map_npy(fixture.os, path, MapMode::copy_on_write));
+    const auto store = [&](const Array& array) {
+      return code_of(must_be(backend->apply_async({{"store", {array}}}, {}))->get());
+    };
+    EXPECT_EQ(store(own), std::errc::permission_denied);
+    EXPECT_EQ(store(shared.read_only()), std::errc::permission_denied);
+    EXPECT_EQ(made.data()[0], std::byte{0});
+    EXPECT_EQ(store(shared), std::errc{});
+    EXPECT_EQ(made.data()[0], std::byte{7});
+    must(made.mutable_data())[0] = std::byte{0};
+    EXPECT_EQ(store(made), std::errc{});
+    EXPECT_EQ(shared.data()[0], std::byte{7});
+  }
+  fixture.folder.remove("shared.npy");
 }
 
 TEST_P(BackendContract, a_callback_may_send_more_B1) {

@@ -120,7 +120,7 @@ TEST_F(Files, are_of_the_elements_as_they_were_at_the_call_B10) {
   const Array kept = array_of(large);
   EXPECT_EQ(must_be(parallel.run({{"sum", {kept}}})), List{large});
   // Nothing of one call is in the next: what was changed in between is sent anew.
-  std::fill_n(kept.mutable_data(), large, std::byte{2});
+  std::fill_n(kept.mutable_data().value(), large, std::byte{2});
   EXPECT_EQ(must_be(parallel.run({{"sum", {kept}}})), List{2 * large});
 }
 

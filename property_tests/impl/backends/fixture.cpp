@@ -153,7 +153,7 @@ void PrintTo(const Belongings& belongings, std::ostream* out) {
 
 Array array_of(std::size_t size, int value) {
   Array made = must(Array::zeros(dtype_of("|u1"), {size}));
-  std::fill_n(made.mutable_data(), size, static_cast<std::byte>(value));
+  std::fill_n(made.mutable_data().value(), size, static_cast<std::byte>(value));
   return made;
 }
 

@@ -78,6 +78,30 @@ Result<Value> throw_no_memory(const TaskContext&, Arguments) {
   throw std::bad_alloc();
 }
 
+/// {.., number}
+Result<Value> second_number(const TaskContext&, const lastref::Arguments& arguments) {
+  LASTREF_TRY(number, arguments.as<std::int64_t>(1));
+  return number;
+}
+Result<Value> sixth(const TaskContext&, const lastref::Arguments& arguments) {
+  return arguments[5];
+}
+/// {text}: what has no value is asked for it.
+Result<Value> value_of_error(const TaskContext& context, Arguments arguments) {
+  return refuse(context, arguments).value();
+}
+Result<Value> value_of_failure(const TaskContext&, Arguments) {
+  return Outcome<Value>(tl::unexpected<Failure>(WorkerInterrupt{.where = "there"})).value();
+}
+/// {array or a list with one}: stores 7 in its first byte.
+Result<Value> store(const TaskContext&, Arguments arguments) {
+  const auto* list = arguments[0].get_if<List>();
+  LASTREF_TRY(array, (list == nullptr ? arguments[0] : list->front()).as<Array>());
+  LASTREF_TRY(data, array.mutable_data());
+  *data = std::byte{7};
+  return Value();
+}
+
 /// {size}: so many bytes.
 Result<Value> make_bytes(const TaskContext&, Arguments arguments) {
   return ByteString(static_cast<std::size_t>(number_of(arguments[0])), std::byte{7});
@@ -211,6 +235,9 @@ std::shared_ptr<const Functions> test_functions() {
         {"throw_interrupt", throw_interrupt},
         {"throw_silent", throw_silent},
         {"throw_no_memory", throw_no_memory},
+        {"value_of_error", value_of_error},
+        {"value_of_failure", value_of_failure},
+        {"store", store},
         {"make_bytes", make_bytes},
         {"size_of_bytes", size_of_bytes},
         {"sum", sum},
@@ -236,6 +263,8 @@ std::shared_ptr<const Functions> test_functions() {
     for (const auto& [name, function] : table) {
       must(functions->add(name, function).map([] { return true; }));
     }
+    must(functions->add("second_number", second_number).map([] { return true; }));
+    must(functions->add("sixth", sixth).map([] { return true; }));
     return functions;
   }();
   return all;

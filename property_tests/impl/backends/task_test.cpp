@@ -105,13 +105,49 @@ TEST_P(SafeFunction, an_error_that_is_returned_stays_that_error_B7) {
 TEST_P(SafeFunction, nobody_knows_is_an_error_that_names_it_B7) {
   const auto error = std::get<Error>(failure_of({{"nobody", {}}}));
   EXPECT_EQ(error.code, std::errc::function_not_supported);
-  EXPECT_EQ(error.subject, "nobody");
+  EXPECT_EQ(error.subject, "no function is registered as \"nobody\"");
 }
 
 TEST_P(SafeFunction, arguments_of_the_wrong_kind_are_what_the_task_makes_of_them_B7) {
   const auto thrown = thrown_by({{"square", {"a text"}}});
   EXPECT_EQ(thrown.type, "std::runtime_error");
-  EXPECT_THAT(thrown.message, HasSubstr("a value is a text"));
+  EXPECT_THAT(thrown.message, HasSubstr("expected a whole number, observed a text"));
+}
+
+TEST_P(SafeFunction, an_argument_of_another_kind_is_an_error_that_says_which_B7) {
+  EXPECT_EQ(std::get<Error>(failure_of({{"second_number", {1, "a text"}}})).subject,
+            "argument 1 of second_number: expected a whole number, observed a text");
+}
+
+TEST_P(SafeFunction, an_argument_that_is_not_there_fails_its_task_alone_E13) {
+  EXPECT_EQ(std::get<Error>(failure_of({{"second_number", {1}}})),
+            (Error{.code = std::errc::invalid_argument,
+                   .subject = "argument 1 of second_number: expected a whole number, observed 1 "
+                              "arguments"}));
+  must(backend->configure(fixture.options(2)));
+  EXPECT_EQ(must_be(must_be(backend->apply_async({{"sixth", {1}}}, {}))->get()), List{Value()});
+}
+
+TEST_P(SafeFunction, the_value_of_an_error_that_is_asked_for_says_the_error_B7) {
+  const auto thrown = thrown_by({{"value_of_error", {"the disk"}}});
+  EXPECT_THAT(thrown.type, HasSubstr("bad_expected_access"));
+  EXPECT_EQ(thrown.message, "write the disk: No space left on device");
+  const auto outcome = thrown_by({{"value_of_failure", {}}});
+  EXPECT_EQ(outcome.message, "interrupted (there)");
+}
+
+TEST(Tasks, have_one_argument_for_each_value_in_braces_B1) {
+  const List list{1, 2, 3};
+  const Map map{{"one", 1}};
+  const List one_list(1, Value(list));
+  EXPECT_EQ((Task{"f", {list}}.arguments), one_list);
+  EXPECT_EQ((Task{"f", {List{1, 2, 3}}}.arguments), one_list);
+  EXPECT_EQ((Task{.function = "f", .arguments = {list}}.arguments), one_list);
+  EXPECT_EQ((Task{"f", {one_list}}.arguments), List(1, Value(one_list)));
+  EXPECT_EQ((Task{"f", {map}}.arguments), List(1, Value(map)));
+  EXPECT_EQ((Task{"f", {list, 4}}.arguments), (List{list, 4}));
+  EXPECT_EQ((Task{"f", list}.arguments), list);
+  EXPECT_TRUE((Task{"f", {}}.arguments.empty()));
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ TEST(Forward, never_lets_two_arrays_share_a_file_R4) {
   const Array theirs = fixture.send(view);
   EXPECT_NE(mine.memory()->file()->path, yours.memory()->file()->path);
   EXPECT_NE(mine.memory()->file()->path, theirs.memory()->file()->path);
-  mine.mutable_data()[0] = std::byte{99};
+  mine.mutable_data().value()[0] = std::byte{99};
   EXPECT_TRUE(contents_equal(yours, other));
 }
 
@@ -252,7 +252,7 @@ TEST(Forward, dumps_anew_what_was_invalidated_R4) {
   EXPECT_TRUE(fixture.forward->invalidate(never));
   auto first = std::optional(fixture.send(array));
   const std::string path = first->memory()->file()->path;
-  array.mutable_data()[0] ^= std::byte{0xff};
+  array.mutable_data().value()[0] ^= std::byte{0xff};
   EXPECT_FALSE(contents_equal(fixture.send(array), array)) << "the limit that is documented";
   EXPECT_TRUE(fixture.forward->invalidate(array));
   EXPECT_TRUE(fixture.forward->invalidate(array));

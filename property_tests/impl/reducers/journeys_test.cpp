@@ -152,7 +152,7 @@ class Journeys {
 
   void renew(std::size_t slot) {
     arrays_.at(slot) = pretend::patterned(20);
-    arrays_.at(slot)->mutable_data()[0] = static_cast<std::byte>(++made_);
+    arrays_.at(slot)->mutable_data().value()[0] = static_cast<std::byte>(++made_);
     known_[slot].reset();
   }
 

@@ -284,7 +284,7 @@ TEST(Receiver, maps_as_the_sender_said_R7_R8) {
     EXPECT_TRUE(contents_equal(one, array));
     EXPECT_EQ(one.writable(), mode != MapMode::read);
     if (one.writable()) {
-      one.mutable_data()[0] ^= std::byte{0xff};
+      one.mutable_data().value()[0] ^= std::byte{0xff};
       const bool is_shared = mode != MapMode::copy_on_write;
       EXPECT_EQ(other.data()[0] == one.data()[0], is_shared);
       EXPECT_EQ(fixture.send(array).data()[0] == one.data()[0], is_shared);

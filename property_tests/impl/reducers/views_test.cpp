@@ -150,7 +150,7 @@ RC_GTEST_PROP(Views, that_are_stored_to_are_stored_to_for_all_R3_R8, ()) {
   const std::vector<std::ptrdiff_t> wanted(index.begin(), index.end());
   const std::ptrdiff_t there = must(rebuilt.item_offset(wanted));
   const std::ptrdiff_t here = must(array.item_offset(wanted));
-  rebuilt.mutable_data()[there] ^= std::byte{0xff};
+  rebuilt.mutable_data().value()[there] ^= std::byte{0xff};
   RC_ASSERT(array.data()[here] == rebuilt.data()[there]);
   const auto in_file =
       100 + static_cast<std::size_t>(array.offset()) + static_cast<std::size_t>(here);
@@ -162,7 +162,7 @@ RC_GTEST_PROP(Views, of_a_map_that_is_copied_on_write_travel_by_value_R3, ()) {
   const Array made = pretend::any_array(dtype_of(*pretend::any_dtype_text()));
   Array array = mapped_like(fixture, made, MapMode::copy_on_write, 7);
   if (array.size() > 0 && array.dtype().itemsize() > 0) {
-    array.mutable_data()[0] ^= std::byte{0xff};
+    array.mutable_data().value()[0] ^= std::byte{0xff};
   }
   array = pretend::any_view(array);
   const Sent sent = must(fixture.forward.reduce(array));

@@ -53,7 +53,7 @@ std::string this_program() {
 
 Array array_of(std::byte value) {
   Array made = Array::zeros(DType::parse("|u1").value(), {elements}).value();
-  std::fill_n(made.mutable_data(), elements, value);
+  std::fill_n(made.mutable_data().value(), elements, value);
   return made;
 }
 

@@ -14,9 +14,9 @@ using lastref::Result;
 using lastref::Value;
 
 /// How many steps it takes from `number` to 1 (Collatz), out of the cache if somebody knows it.
-Result<Value> steps_from(const lastref::TaskContext& context, std::span<const Value> arguments) {
-  LASTREF_TRY(handle, arguments[0].as<std::string>());
-  LASTREF_TRY(number, arguments[1].as<std::int64_t>());
+Result<Value> steps_from(const lastref::TaskContext& context, const lastref::Arguments& arguments) {
+  LASTREF_TRY(handle, arguments.as<std::string>(0));
+  LASTREF_TRY(number, arguments.as<std::int64_t>(1));
   LASTREF_TRY(cache, MultiprocessFileCache::attach(*context.session.os, handle));
   const auto slot = static_cast<std::uint64_t>(number);
   std::int64_t steps = 0;

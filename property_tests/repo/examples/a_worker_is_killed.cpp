@@ -11,9 +11,9 @@ using lastref::Array;
 using lastref::Result;
 using lastref::Value;
 
-Result<Value> element(const lastref::TaskContext&, std::span<const Value> arguments) {
-  LASTREF_TRY(array, arguments[0].as<Array>());
-  LASTREF_TRY(index, arguments[1].as<std::int64_t>());
+Result<Value> element(const lastref::TaskContext&, const lastref::Arguments& arguments) {
+  LASTREF_TRY(array, arguments.as<Array>(0));
+  LASTREF_TRY(index, arguments.as<std::int64_t>(1));
   if (index == 13) {
     std::raise(SIGKILL);  // As the kernel does when memory runs out.
   }
@@ -40,7 +40,8 @@ bool print_elements(lastref::Parallel& parallel, const Array& array, int first, 
 Result<Array> mostly_zeros() {
   LASTREF_TRY(dtype, lastref::DType::parse("<i8"));
   LASTREF_TRY(array, Array::zeros(dtype, {1'000'000}));
-  reinterpret_cast<std::int64_t*>(array.mutable_data())[21] = 42;
+  LASTREF_TRY(data, array.mutable_data());
+  reinterpret_cast<std::int64_t*>(data)[21] = 42;
   return array;
 }
 

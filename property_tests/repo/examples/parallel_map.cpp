@@ -13,9 +13,9 @@ using lastref::Array;
 using lastref::Result;
 using lastref::Value;
 
-Result<Value> sum_of_row(const lastref::TaskContext&, std::span<const Value> arguments) {
-  LASTREF_TRY(array, arguments[0].as<Array>());
-  LASTREF_TRY(row, arguments[1].as<std::int64_t>());
+Result<Value> sum_of_row(const lastref::TaskContext&, const lastref::Arguments& arguments) {
+  LASTREF_TRY(array, arguments.as<Array>(0));
+  LASTREF_TRY(row, arguments.as<std::int64_t>(1));
   LASTREF_TRY(line, array.pick(0, row));
   const auto* const numbers = reinterpret_cast<const double*>(line.data());
   return std::accumulate(numbers, numbers + line.size(), 0.0);
@@ -24,7 +24,8 @@ Result<Value> sum_of_row(const lastref::TaskContext&, std::span<const Value> arg
 Result<Array> numbered_rows() {
   LASTREF_TRY(dtype, lastref::DType::parse("<f8"));
   LASTREF_TRY(array, Array::zeros(dtype, {8, 1'000'000}));
-  auto* const numbers = reinterpret_cast<double*>(array.mutable_data());
+  LASTREF_TRY(data, array.mutable_data());
+  auto* const numbers = reinterpret_cast<double*>(data);
   std::iota(numbers, numbers + array.size(), 0.0);
   return array;
 }

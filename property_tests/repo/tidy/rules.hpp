@@ -15,7 +15,7 @@
 namespace lastref::tidy {
 
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
-inline constexpr std::array<std::string_view, 28> at_the_kernel = {
+inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "impl/os/kernel_os",
     "bench/",  // Measures the kernel beside us.
     "harness/cli/interruption",
@@ -44,7 +44,7 @@ inline constexpr std::array<std::string_view, 28> at_the_kernel = {
     "property_tests/harness/cli/gate_process",
     "property_tests/harness/kernel/patience",
     "property_tests/support/process_group",
-};
+});
 
 struct File {
   std::string path;  ///< From the checkout, with slashes.
