@@ -176,6 +176,15 @@ Outcome<List> Parallel::run(std::vector<Task> tasks) {
   });
 }
 
+Status Parallel::invalidate(const Array& array) {
+  if (!state_->is_ours()) {
+    return failure(backends::not_ours());
+  }
+  // What stands in for it sends nothing.
+  state_->wanted->release_input(array.identity());
+  return ok();
+}
+
 void Parallel::abort() {
   if (!state_->is_ours()) {
     return;

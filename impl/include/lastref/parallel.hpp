@@ -11,9 +11,13 @@
 // - One object may be called any number of times, whatever became of the calls before: each begins
 //   with the same configuration and nothing else. Its workers stay between calls; a call that has
 //   failed leaves none, and the next one starts new ones.
+// - Arrays among the arguments of a task may only be read, in every backend, unless they are shared
+//   memory (Array::is_shared): what a worker stores in a copy reaches no other process.
 // - A large array travels through a file, which is there until the array is gone and its tasks are
 //   done, or no task is to come and its last one is done; at the latest until the end of the call.
 //   A task that has kept the array keeps the file.
+// - So a buffer that a source fills again for each task needs `invalidate` each time, and a
+//   batch_size of 1: tasks of one batch are asked for before any of them is sent.
 #pragma once
 
 #include <chrono>
@@ -54,7 +58,7 @@ struct ParallelOptions {
   std::function<void(const CallProgress&)> progress = {};
 };
 
-/// run and abort may be called from any thread.
+/// run, abort and invalidate may be called from any thread.
 ///
 /// Source          joblib parallel.py, Parallel.
 class Parallel {
@@ -79,6 +83,14 @@ class Parallel {
   ///                 Nothing of the call is left, and the next one may be made.
   Outcome<List> run(const TaskSource& source);
   Outcome<List> run(std::vector<Task> tasks);
+
+  /// The contents of the array have changed: tasks that are asked for from now on get it as it is
+  /// when they are sent. Without that, a task of the same call may get it as it was sent before, if
+  /// it is so large that it travels through a file (ForwardOptions::max_nbytes). Between calls
+  /// nothing has to be said. May be called by the source of the call.
+  ///
+  /// Errors          operation_not_permitted: it belongs to another process.
+  Status invalidate(const Array& array);
 
   /// Makes the call that is on its way, if there is one, end with operation_canceled: it is from
   /// the moment that run was called. Its workers are ended at once. Waits for nobody.

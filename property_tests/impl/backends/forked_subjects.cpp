@@ -249,6 +249,8 @@ struct ParallelSubject final : Subject {
          [this] {
            return code_of(parallel->run({add_up, add_up}));
          }},
+        {"invalidate",
+         [this] { return code_of(parallel->invalidate(*add_up.arguments[0].get_if<Array>())); }},
         {"abort", plainly([this] { return (parallel->abort(), 0); })},
     };
   }

@@ -51,6 +51,38 @@ RC_GTEST_PROP(ParallelProperties, results_are_in_the_order_of_the_tasks_B10, ())
   }
 }
 
+/// What the tasks see of a buffer that their source fills again for each.
+List sums_of_refilled_buffer(BackendKind kind, std::size_t size, bool invalidates) {
+  Fixture fixture;
+  ParallelOptions options = fixture.parallel(kind, 2);
+  options.batch_size = 1;
+  options.pre_dispatch = 1;
+  Parallel parallel(fixture.session, fixture.functions, options);
+  const Array buffer = pretend::array_of(size, 0);
+  std::byte next{1};
+  return must_be(parallel.run([&]() -> std::optional<Task> {
+    if (next == std::byte{4}) {
+      return std::nullopt;
+    }
+    std::fill_n(pretend::must(buffer.mutable_data()), size, next);
+    if (invalidates) {
+      pretend::must(parallel.invalidate(buffer).map([] { return true; }));
+    }
+    next = static_cast<std::byte>(std::to_integer<int>(next) + 1);
+    return Task{"sum", {buffer}};
+  }));
+}
+
+TEST(RefilledBuffer, arrives_as_it_is_after_invalidate_R4_B10) {
+  constexpr auto large = static_cast<std::int64_t>(4 * pretend::small_nbytes);
+  EXPECT_EQ(sums_of_refilled_buffer(BackendKind::processes, large, /*invalidates=*/true),
+            (List{large, 2 * large, 3 * large}));
+  EXPECT_EQ(sums_of_refilled_buffer(BackendKind::sequential, large, /*invalidates=*/true),
+            (List{large, 2 * large, 3 * large}));
+  EXPECT_EQ(sums_of_refilled_buffer(BackendKind::processes, 10, /*invalidates=*/false),
+            (List{10, 20, 30}));
+}
+
 RC_GTEST_PROP(ParallelProperties, a_source_is_never_further_ahead_than_allowed_B10, ()) {
   Fixture fixture;
   ParallelOptions options =
