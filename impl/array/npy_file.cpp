@@ -68,6 +68,15 @@ Result<NpyHeader> read_header(os::Os& os, os::Fd fd, std::size_t first) {
   return parse_npy_header(os::Bytes(bytes).first(std::min(bytes.size(), size)));
 }
 
+/// What is wrong with the contents of a file, and which file it is.
+template <typename Value>
+Result<Value> in_file(const std::string& path, Result<Value> result) {
+  if (!result && result.error().call == Call::none) {
+    result.error().subject = path + " (" + result.error().subject + ')';
+  }
+  return result;
+}
+
 Layout layout_of(const NpyHeader& header) {
   return {.dtype = header.dtype, .shape = header.shape, .order = header.order};
 }
@@ -123,9 +132,9 @@ Result<Array> map_npy(os::Os& os,
   }
   LASTREF_TRY(path, array::path_of(os, where));
   LASTREF_TRY(file, os::open_file(os, where, {.write = mode == MapMode::read_write}));
-  LASTREF_TRY(header, os::about(path, read_header(os, file.get(), usual_header)));
+  LASTREF_TRY(header, in_file(path, os::about(path, read_header(os, file.get(), usual_header))));
   LASTREF_TRY(status, os::about(path, os.status(file.get())));
-  LASTREF_CHECK(os::about(path, check_elements(status, header)));
+  LASTREF_CHECK(in_file(path, check_elements(status, header)));
   LASTREF_TRY(memory,
               Memory::map_open(os,
                                file.get(),
