@@ -86,7 +86,7 @@ class OwnFile {
   OwnFile(os::Os& os, std::shared_ptr<References> references, Resource resource)
       : os_(&os),
         references_(references),
-        reference_(std::move(references), std::move(resource)),
+        reference_(os, std::move(references), std::move(resource)),
         token_(os.process_token()) {}
   static Result<OwnFile> create(os::Os& os,
                                 std::shared_ptr<References> references,

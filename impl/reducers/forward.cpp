@@ -156,7 +156,7 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
     os_.saw(Probe::received_array_sent_on);
     const Resource file{.type = ResourceType::file, .name = view->filename};
     LASTREF_CHECK(references_->hold(file));
-    reference = Reference(references_, file);
+    reference = Reference(os_, references_, file);
     view->unlink = true;
   }
   const bool is_receivers = reference && !references_->is_attributed();

@@ -1,4 +1,6 @@
 // clean_up: how a manager lets go.
+#include <new>
+#include <tuple>
 #include <utility>
 
 #include <lastref/probe.hpp>
@@ -20,6 +22,13 @@ void keep_first(Status& first, Status next) {
 
 TemporaryResources::~TemporaryResources() {
   if (os_.process_token() != token_) {
+    // A thread of the parent may have been changing them when this process was forked: they are
+    // left as they are until it ends.
+    static_cast<void>(new (std::nothrow) std::tuple(std::move(contexts_),
+                                                    std::move(current_),
+                                                    std::move(made_),
+                                                    std::move(looked_at_),
+                                                    std::move(left_)));
     return;
   }
   const os::Held held(*monitor_);

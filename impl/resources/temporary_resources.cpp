@@ -435,7 +435,7 @@ Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& f
     return std::optional<Reference>();
   }
   LASTREF_CHECK(references_->hold(file.resource()));
-  return std::optional<Reference>(Reference(references_, file.resource(), file.ended_));
+  return std::optional<Reference>(Reference(os_, references_, file.resource(), file.ended_));
 }
 
 Status TemporaryResources::release(const TemporaryFile& file) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -70,15 +71,19 @@ std::shared_ptr<References> references_of(std::shared_ptr<tracker::Client> clien
 /// Kept by somebody else's tracker.
 std::shared_ptr<References> references_of(std::shared_ptr<tracker::LokyClient> client);
 
-/// A reference that somebody answers for: let go of once, at the latest when this goes.
+/// A reference that a process answers for: released once, at the latest when this is destroyed. A
+/// copy in a forked child releases nothing.
 class Reference {
  public:
   Reference() noexcept = default;
   /// One that was taken already. Once `ended` is true, the name was forgotten, and nobody lets go.
-  Reference(std::shared_ptr<References> references,
+  Reference(os::Os& os,
+            std::shared_ptr<References> references,
             Resource resource,
             std::shared_ptr<const std::atomic<bool>> ended = nullptr) noexcept
-      : references_(std::move(references)),
+      : os_(&os),
+        process_(os.process_token()),
+        references_(std::move(references)),
         resource_(std::move(resource)),
         ended_(std::move(ended)) {}
   Reference(const Reference&) = delete;
@@ -96,6 +101,8 @@ class Reference {
   void hand_over() noexcept { references_.reset(); }
 
  private:
+  os::Os* os_ = nullptr;
+  std::uint64_t process_ = 0;  ///< The token of the one that took it.
   std::shared_ptr<References> references_;
   Resource resource_;
   std::shared_ptr<const std::atomic<bool>> ended_;

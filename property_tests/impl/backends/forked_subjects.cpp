@@ -44,7 +44,7 @@ struct ReducerSubject final : Subject {
         reducer(std::make_unique<ForwardReducer>(
             world.os, world.references, resources, ForwardOptions{.max_nbytes = 1000})),
         mapped(must(create_npy(world.os, world.file(), known.dtype(), {100}))) {
-    static_cast<void>(must(reducer->reduce(known)));
+    sent = must(reducer->reduce(known));
     static_cast<void>(must(reducer->reduce(*dropped)));
     methods = {
         {"reduce",
@@ -57,6 +57,7 @@ struct ReducerSubject final : Subject {
         {"invalidate", [this] { return code_of(reducer->invalidate(known)); }},
         {"release_gone", [this] { return code_of(reducer->release_gone()); }},
         {"options", plainly([this] { return reducer->options(); })},
+        {"(end of what was sent)", plainly([this] { return (sent.reset(), 0); })},
         {"(end of an array)", plainly([this] { return (dropped.reset(), 0); })},
     };
   }
@@ -66,6 +67,7 @@ struct ReducerSubject final : Subject {
   std::optional<Array> dropped = array_of(4000);
   std::shared_ptr<TemporaryResources> resources;
   std::unique_ptr<ForwardReducer> reducer;
+  std::optional<Sent> sent;
   Array mapped;
 };
 
