@@ -2,7 +2,12 @@
 // behind.
 #pragma once
 
+#include <chrono>
+
 namespace lastref::perf {
+
+/// A program that was sent the signal has this long to clean up. Then its tree is killed.
+inline constexpr std::chrono::seconds grace{5};
 
 /// Somebody wants us to end. No std::exception: nobody who handles what failed handles this.
 struct Interrupted {

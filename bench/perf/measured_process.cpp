@@ -96,8 +96,6 @@ double seconds_in(const timeval& time) {
 
 /// How often a wait looks whether somebody has interrupted us: a signal may come just before it.
 constexpr std::chrono::milliseconds look_every{200};
-/// What was interrupted has so long to clean up.
-constexpr std::chrono::seconds grace{10};
 
 /// Waits for its end without reaping it. False if it did not end in time, or before `is_over`.
 bool ends_within(

@@ -653,6 +653,16 @@ def bisect_passes_over_commits_without_the_benchmark():
         check(f' number {number}\n' in said, said)
 
 
+def start_interruptible(words, temporary, ignored=()):
+    """With SIGINT and SIGTERM as at a terminal, whatever this program has inherited."""
+    def prepare():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    return subprocess.Popen([PERF, *words], cwd=FOLDER, preexec_fn=prepare,
+                            env={**os.environ, 'TMPDIR': temporary},
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def who_is_interrupted_leaves_nothing():
     """Neither its folder among temporary files nor what it measures, two processes deep."""
     temporary = os.path.join(FOLDER, 'temporary')
@@ -662,15 +672,52 @@ def who_is_interrupted_leaves_nothing():
     command = f'exec 3>{alive}; echo on >&3; sleep 100000; true'
     for words in (('compare', '.', '.'), ('profile',), ('profile', '--looks')):
         for number in (signal.SIGTERM, signal.SIGINT):
-            ours = subprocess.Popen([PERF, *words, '--', 'sh', '-c', command], cwd=FOLDER,
-                                    env={**os.environ, 'TMPDIR': temporary},
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ours = start_interruptible([*words, '--', 'sh', '-c', command], temporary)
             with open(alive, encoding='utf-8') as held:
                 check(held.readline() == 'on\n', f'{words}: the command was not started')
                 ours.send_signal(number)
                 check(held.read() == '', f'{words}: the command goes on')
             check(ours.wait() == -number, f'{words}: ended with {ours.returncode}')
             check(os.listdir(temporary) == [], f'{words}: {os.listdir(temporary)} is left')
+
+
+def a_command_that_outlives_the_signal_is_killed():
+    """It ignores SIGTERM, and so does what it starts."""
+    running = []
+    for number, words in enumerate((('compare', '.', '.'), ('profile',), ('profile', '--looks'))):
+        temporary = os.path.join(FOLDER, f'temporary.{number}')
+        alive = os.path.join(FOLDER, f'alive.{number}')
+        os.mkdir(temporary)
+        os.mkfifo(alive)
+        command = f'trap "" TERM; exec 3>{alive}; echo on >&3; sleep 100000; true'
+        ours = start_interruptible([*words, '--', 'sh', '-c', command], temporary)
+        held = open(alive, encoding='utf-8')
+        check(held.readline() == 'on\n', f'{words}: the command was not started')
+        ours.send_signal(signal.SIGTERM)
+        running.append((words, ours, held))
+    for words, ours, held in running:
+        check(held.read() == '', f'{words}: the command continues')
+        held.close()
+        check(ours.wait() == -signal.SIGTERM, f'{words}: ended with {ours.returncode}')
+
+
+def an_ignored_signal_stays_ignored():
+    """The command receives no signal either, and ends as it would."""
+    temporary = os.path.join(FOLDER, 'temporary.ignored')
+    alive, go_on = (os.path.join(FOLDER, name) for name in ('alive.ignored', 'go_on'))
+    os.mkdir(temporary)
+    os.mkfifo(alive)
+    os.mkfifo(go_on)
+    command = f'echo on >{alive}; read line <{go_on}'
+    for words in (('profile',), ('profile', '--looks')):
+        ours = start_interruptible([*words, '--', 'sh', '-c', command], temporary,
+                                   ignored=(signal.SIGINT,))
+        with open(alive, encoding='utf-8') as held:
+            check(held.readline() == 'on\n', f'{words}: the command was not started')
+        ours.send_signal(signal.SIGINT)
+        with open(go_on, 'w', encoding='utf-8') as file:
+            file.write('over\n')
+        check(ours.wait() == 0, f'{words}: ended with {ours.returncode}')
 
 
 def looks_see_who_has_lost_its_parent():
@@ -696,7 +743,8 @@ def main():
                  a_report_comes_as_a_whole_or_not_at_all, closed_standard_streams_are_nobody_elses,
                  commits_are_recorded_with_what_was_asked_for,
                  bisect_passes_over_commits_without_the_benchmark,
-                 who_is_interrupted_leaves_nothing, looks_see_who_has_lost_its_parent):
+                 who_is_interrupted_leaves_nothing, a_command_that_outlives_the_signal_is_killed,
+                 an_ignored_signal_stays_ignored, looks_see_who_has_lost_its_parent):
         test()
         print(f'verbs_test: {test.__name__}')
 

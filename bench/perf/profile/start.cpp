@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <iterator>
-#include <utility>
 
 #include "bench/perf/interrupted.hpp"
 #include "harness/cli/interruption.hpp"
@@ -14,8 +14,13 @@
 namespace lastref::perf {
 
 std::optional<int> StartedProgram::end() {
-  if (harness::Interruption::happened() && !std::exchange(is_told_, true)) {
+  const auto now = std::chrono::steady_clock::now();
+  if (harness::Interruption::happened() && !killed_at_) {
     signal_tree(id_, harness::Interruption::signal());
+    killed_at_ = now + grace;
+  }
+  if (killed_at_ && now >= *killed_at_) {
+    signal_tree(id_, SIGKILL);
   }
   int how = 0;
   if (::waitpid(id_, &how, WNOHANG) == 0) {

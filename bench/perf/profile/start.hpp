@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,12 +18,13 @@ class StartedProgram {
 
   int id() const noexcept { return id_; }
   /// Its status, as waitpid(2) has it, if it has ended. Once somebody interrupts us, it is sent
-  /// that signal, with all that descend from it, and this throws Interrupted when it has ended.
+  /// that signal, with all that descend from it, and this throws Interrupted when it has ended. A
+  /// program that outlives the signal by `grace` is killed.
   std::optional<int> end();
 
  private:
   int id_;
-  bool is_told_ = false;
+  std::optional<std::chrono::steady_clock::time_point> killed_at_;  ///< Set once it has the signal
 };
 
 /// A child that becomes the command, looked for on PATH; 127 is the exit code if that cannot be
