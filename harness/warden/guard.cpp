@@ -18,12 +18,17 @@ namespace {
 /// What somebody sends who wants us to end.
 constexpr int of_end[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
+/// An ignored signal would still come out of sigtimedwait(2), because it is blocked.
 sigset_t awaited() noexcept {
   sigset_t all{};
   ::sigemptyset(&all);
   ::sigaddset(&all, SIGCHLD);
   for (const int signal : of_end) {
-    ::sigaddset(&all, signal);
+    struct sigaction action {};
+    ::sigaction(signal, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) {
+      ::sigaddset(&all, signal);
+    }
   }
   return all;
 }

@@ -87,7 +87,7 @@ class GateProcess : public testing::Test {
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     const std::string then = arguments.find(';') == std::string::npos ? "exec " : "";
     const std::string command =
-        "exec 2>&1; cd /; " + then + (folder_ / "lastref").string() + " gate " + arguments;
+        "exec 2>&1; cd /; " + then + (folder_ / "lastref").string() + ' ' + verb_ + ' ' + arguments;
     pid_ = ::fork();
     ASSERT_GE(pid_, 0);
     if (pid_ == 0) {
@@ -126,6 +126,7 @@ class GateProcess : public testing::Test {
   }
   std::string in_folder(const std::string& name) const { return folder_ / name; }
 
+  std::string verb_ = "gate";
   pid_t pid_ = 0;
   std::string said_;
 
@@ -181,6 +182,19 @@ TEST_F(GateProcess, ends_where_namespaces_are_not_permitted_and_leaves_nothing) 
 
 bool as_it_is() {
   return true;
+}
+
+TEST_F(GateProcess, leaves_a_signal_ignored_that_its_program_ignores) {
+  verb_ = "run";
+  const std::string fifo = in_folder("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  start("-- sh -c 'echo on >&2; read line <" + fifo + "'",
+        [] { return ::signal(SIGINT, SIG_IGN) != SIG_ERR; });
+  read_until("on\n");
+  ::kill(pid_, SIGINT);
+  std::ofstream(fifo) << "over" << std::endl;
+  EXPECT_EQ(wait(), 0) << said_;
+  EXPECT_THAT(said_, testing::Not(HasSubstr("interrupted")));
 }
 
 TEST_F(GateProcess, runs_all_in_the_ambients_of_a_row_that_nobody_else_shows) {
