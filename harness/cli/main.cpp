@@ -10,6 +10,7 @@
 
 #include "harness/cli/verbs.hpp"
 #include "harness/kernel/kernel_world.hpp"
+#include "harness/kernel/sandbox.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/stress/free_process.hpp"
 
@@ -25,6 +26,14 @@ bool Invocation::has_worlds() {
     refuse(fmt::format("the {} world cannot run here: {}", worlds.kind(), worlds.degraded()));
   }
   return worlds.available();
+}
+
+bool Invocation::has_proc() {
+  const bool is_there = harness::has_proc();
+  if (!is_there) {
+    refuse(fmt::format("{} cannot run here: {}", arguments[1], no_proc));
+  }
+  return is_there;
 }
 
 namespace {

@@ -313,7 +313,7 @@ void run(const RunVerbOptions& options, Invocation& invocation) {
     say_what_works(invocation);
   } else if (options.calls) {
     list_calls(invocation);
-  } else {
+  } else if (invocation.has_proc()) {
     const auto work = [&] {
       Run(options, invocation).run();
       std::cout << std::flush;

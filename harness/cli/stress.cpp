@@ -29,6 +29,9 @@ void print(const StressViolation& violation) {
 }  // namespace
 
 void run(const StressVerbOptions& options, Invocation& invocation) {
+  if (!invocation.has_proc()) {
+    return;
+  }
   StressCampaign campaign({.scenarios = &catalog(),
                            .pattern = options.scenario,
                            .runs = options.runs,

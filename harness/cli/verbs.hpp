@@ -21,6 +21,8 @@ struct Invocation {
   void refuse(std::string_view why);
   /// Whether the worlds that were started can run; refuses if not.
   bool has_worlds();
+  /// Whether there is a /proc; refuses if not.
+  bool has_proc();
 };
 
 void run(const BenchOptions& options, Invocation& invocation);

@@ -6,6 +6,7 @@
 
 #include "harness/kernel/bare_tree.hpp"
 #include "harness/kernel/kernel_world.hpp"
+#include "harness/kernel/sandbox.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/sim/sim_world.hpp"
 
@@ -51,6 +52,11 @@ Worlds Worlds::start(std::span<const char* const> arguments) {
   }
   if (value_after(arguments, "--world") == "sim") {
     worlds.kind_ = "sim";
+  }
+  if (worlds.kind_ == "kernel" && !has_proc()) {
+    worlds.degraded_ = no_proc;
+    worlds.available_ = false;
+    return worlds;
   }
   const unsigned number = verb == "gate" ? number_of_worlds(arguments) : 1;
   if (verb == "gate" && worlds.kind_ == "kernel") {

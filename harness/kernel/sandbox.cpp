@@ -185,6 +185,10 @@ os::Pid fork_first_process(bool& permitted) noexcept {
   return child;
 }
 
+bool has_proc() noexcept {
+  return ::access("/proc/self/exe", F_OK) == 0;
+}
+
 bool mount_proc() noexcept {
   return ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }

@@ -59,6 +59,12 @@ class Sandbox {
 /// A child, process 1 of a new pid namespace if that is `permitted`. As fork(2).
 os::Pid fork_first_process(bool& permitted) noexcept;
 
+/// Whether there is a /proc, of this process's pid namespace. Without it no run can be watched.
+bool has_proc() noexcept;
+/// What to report if there is none.
+inline constexpr const char* no_proc =
+    "/proc is missing, or is that of another pid namespace; mount -t proc proc /proc";
+
 /// In the place of the /proc that is there, one of this process's pid namespace. False and errno if
 /// that cannot be.
 bool mount_proc() noexcept;

@@ -21,6 +21,7 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -182,6 +183,35 @@ TEST_F(GateProcess, ends_where_namespaces_are_not_permitted_and_leaves_nothing) 
 
 bool as_it_is() {
   return true;
+}
+
+bool hide_proc() {
+  return (::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("none", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, nullptr) == 0;
+}
+
+TEST_F(GateProcess, cannot_run_without_proc_and_reports_it) {
+  const std::pair<const char*, const char*> verbs[] = {
+      {"gate", "--scenario canary/always_fails"},
+      {"replay", "canary/always_fails"},
+      {"stress", "--scenario canary/always_fails --runs 1"},
+      {"run", "-- true"}};
+  for (const auto& [verb, arguments] : verbs) {
+    verb_ = verb;
+    said_.clear();
+    EXPECT_EQ(exit_of(arguments, hide_proc), 2) << said_;
+    EXPECT_THAT(said_, HasSubstr("/proc is missing"));
+    EXPECT_THAT(said_, testing::Not(HasSubstr("DEGRADED")));
+  }
+}
+
+TEST_F(GateProcess, simulates_without_proc) {
+  verb_ = "explore";
+  EXPECT_EQ(exit_of("canary/always_fails", hide_proc), 1) << said_;
+  verb_ = "replay";
+  said_.clear();
+  EXPECT_EQ(exit_of("canary/always_fails --world sim", hide_proc), 1) << said_;
 }
 
 TEST_F(GateProcess, leaves_a_signal_ignored_that_its_program_ignores) {
