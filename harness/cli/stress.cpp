@@ -53,6 +53,9 @@ void run(const StressVerbOptions& options, Invocation& invocation) {
   for (const auto& [scenario, why] : report.left_out) {
     std::cout << fmt::format("left out: {}: {}\n", scenario, why);
   }
+  for (const auto& [scenario, why] : report.without_kills) {
+    std::cout << fmt::format("nobody killed: {}: {}\n", scenario, why);
+  }
   std::cout << fmt::format(
       "{} runs without gates of {} scenarios, {} of them with kills: {} processes killed; {} "
       "violations; {} scenarios left out; seed {}\n",

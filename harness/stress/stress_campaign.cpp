@@ -85,7 +85,10 @@ void StressCampaign::try_one(Shared& shared, StressWorld& world, std::uint64_t n
     }
     if (const auto known = shared.took.find(scenario.name); known != shared.took.end()) {
       plan.span = known->second;
-      plan.kills = kills_in_turn[number / scenarios_.size() % kills_in_turn.size()];
+      // A scenario outside the matrix does not say what a kill may leave.
+      plan.kills = scenario.in_matrix()
+                       ? kills_in_turn[number / scenarios_.size() % kills_in_turn.size()]
+                       : 0;
     }
   }
   const StressOutcome outcome = world.run(plan);
@@ -98,6 +101,9 @@ void StressCampaign::try_one(Shared& shared, StressWorld& world, std::uint64_t n
   }
   if (plan.kills == 0) {
     shared.took[scenario.name] = outcome.took;
+  }
+  if (!scenario.in_matrix()) {
+    report.without_kills[scenario.name] = scenario.outside_matrix;
   }
   ++report.runs;
   report.runs_with_kills += outcome.killed.empty() ? 0U : 1U;

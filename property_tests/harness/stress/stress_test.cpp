@@ -97,6 +97,16 @@ const std::vector<Scenario>& toys() {
        .sentence = {},
        .rows = {},
        .roles = {{"root", leave_a_file_of_the_sanitizer}}},
+      {.name = "toys/leaves_when_killed",
+       .sentence = {},
+       .rows = {},
+       .roles = {{"root",
+                  [](Stage& stage) {
+                    leave_a_file(stage);
+                    stage.outside().unlink(stage.folder() + "/forgotten.bin");
+                    return ok();
+                  }}},
+       .outside_matrix = "a kill leaves the file"},
       {.name = "toys/limits", .sentence = {}, .rows = {}, .roles = {{"root", limit}}},
       {.name = "toys/races", .sentence = {}, .rows = {}, .roles = {{"root", race}}}};
   return all;
@@ -170,6 +180,14 @@ TEST_F(StressTest, says_which_scenarios_need_gates_and_why) {
   const StressReport found = report("toys/limits", 3);
   EXPECT_EQ(found.runs, 0U);
   EXPECT_THAT(found.left_out, Contains(Pair("toys/limits", "it limits storage")));
+}
+
+TEST_F(StressTest, kills_nobody_outside_the_matrix_and_reports_why) {
+  const StressReport found = report("toys/leaves_when_killed", 8);
+  EXPECT_EQ(found.runs, 8U);
+  EXPECT_EQ(found.killed, 0U);
+  EXPECT_THAT(found.without_kills,
+              Contains(Pair("toys/leaves_when_killed", "a kill leaves the file")));
 }
 
 TEST_F(StressTest, finds_races_where_a_sanitizer_looks_for_them) {
