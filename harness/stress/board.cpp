@@ -49,6 +49,7 @@ struct Board::Shared {
   std::uint16_t process_count;
   RecordText left_out;
   std::array<FreeProcess, processes_most> processes;
+  std::array<std::atomic<std::uint32_t>, processes_most> timed_waits;
   Signals signals;
   std::array<Waiter, processes_most> waiters;
 };
@@ -116,6 +117,7 @@ std::optional<std::uint16_t> Board::add_process(std::string_view role) {
       known, RoleText(role).view(), [](const FreeProcess& each) { return each.base.view(); });
   FreeProcess& process = shared_->processes[index];
   process = {};
+  shared_->timed_waits[index].store(0);
   process.is_alive = true;
   process.base.assign(role);
   process.role.assign(incarnation_of(role, static_cast<std::size_t>(before) + 1));
@@ -227,6 +229,22 @@ bool Board::let_one_down() {
     }
   }
   make_news();
+  return any;
+}
+
+void Board::begin_timed_wait(std::uint16_t process) noexcept {
+  shared_->timed_waits[process].fetch_add(1);
+}
+
+void Board::end_timed_wait(std::uint16_t process) noexcept {
+  shared_->timed_waits[process].fetch_sub(1);
+}
+
+bool Board::has_timed_waits() {
+  bool any = false;
+  for_each_process([&](std::uint16_t at, const FreeProcess& each) {
+    any = any || (each.is_alive && !each.is_stopped && shared_->timed_waits[at].load() > 0);
+  });
   return any;
 }
 

@@ -68,6 +68,11 @@ class Board {
   std::optional<std::string> mail(std::string_view signal);
   /// Tells one that waits that nobody is left who could tell. False if nobody waits.
   bool let_one_down();
+  /// A thread of `process` waits up to a limit of time; then, that it does so no longer.
+  void begin_timed_wait(std::uint16_t process) noexcept;
+  void end_timed_wait(std::uint16_t process) noexcept;
+  /// Whether a process that runs will continue by itself, because such a limit ends.
+  bool has_timed_waits();
   /// Waits until something has changed since `seen`, or for a moment.
   std::uint32_t news() const noexcept;
   void wait_for_news(std::uint32_t seen) const noexcept;

@@ -112,6 +112,17 @@ Result<os::Child> FreeOs::spawn(const os::SpawnOptions& options) noexcept {
   return child;
 }
 
+Result<std::size_t> FreeOs::poll(std::span<os::PollItem> items,
+                                 std::optional<std::chrono::nanoseconds> timeout) noexcept {
+  if (!timeout || *timeout <= std::chrono::nanoseconds(0) || last.board == nullptr) {
+    return KernelOs::poll(items, timeout);
+  }
+  last.board->begin_timed_wait(last.process);
+  Result<std::size_t> ready = KernelOs::poll(items, timeout);
+  last.board->end_timed_wait(last.process);
+  return ready;
+}
+
 Status FreeOs::signal_process(os::Fd process, os::Signal signal) noexcept {
   const os::Pid pid = pid_behind(process);
   context_.board.for_each_process([&](std::uint16_t /*at*/, FreeProcess& each) {

@@ -1,6 +1,8 @@
 // free process: what runs in the processes of an ungated run.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +33,9 @@ class FreeOs final : public os::KernelOs {
       : KernelOs({.program = "/proc/self/exe"}), context_(context) {}
 
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
+  /// The board is told of each limit of time that a thread waits for.
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   /// Who is killed by the product dies of nothing that is wrong.
   Status signal_process(os::Fd process, os::Signal signal) noexcept override;
 

@@ -35,8 +35,7 @@ using std::chrono::steady_clock;
 /// How often to look who died.
 constexpr milliseconds look_every{1};
 /// How often to look whether anybody could go on, and how often in a row nobody could before who
-/// waits is told so. One who waits for the end of a limit is taken for one who waits for ever: then
-/// a role goes on earlier than in the gated worlds, which the machine might have done as well.
+/// waits is told so.
 constexpr int looks_between = 10;
 constexpr int looks_at_rest = 8;
 /// One kill in so many is one of everybody.
@@ -224,7 +223,7 @@ void FreeRun::strike() {
 void FreeRun::look_whether_anybody_goes_on() {
   const Doing doing = doing_of(children_of(::getpid()));
   const std::uint32_t noted = board_.journal().size();
-  if (doing.could_go_on || noted != noted_) {
+  if (doing.could_go_on || noted != noted_ || board_.has_timed_waits()) {
     at_rest_ = 0;
   } else if (++at_rest_ == looks_at_rest) {
     at_rest_ = 0;

@@ -1,5 +1,6 @@
 // stress_test: what a run without gates comes to, and what it finds. This program is also the
 // processes of those runs.
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -84,6 +85,23 @@ Status race(Stage& /*stage*/) {
   return ok();
 }
 
+constexpr auto limit_of_time = std::chrono::milliseconds(400);
+
+/// Reports a role's end only when a limit of time has ended.
+Status report_late(Stage& stage) {
+  LASTREF_CHECK(stage.start("client"));
+  LASTREF_CHECK(status_of(stage.os().poll({}, limit_of_time)));
+  stage.tell("the limit has ended");
+  return ok();
+}
+
+Status await_the_limit(Stage& stage) {
+  if (!stage.await("the limit has ended")) {
+    stage.refute("a process that waits for a limit of time can still tell", "it was let down");
+  }
+  return ok();
+}
+
 const std::vector<Scenario>& toys() {
   static const std::vector<Scenario> all = {
       {.name = "toys/claims", .sentence = {}, .rows = {}, .roles = {{"root", claim_something}}},
@@ -107,6 +125,10 @@ const std::vector<Scenario>& toys() {
                     return ok();
                   }}},
        .outside_matrix = "a kill leaves the file"},
+      {.name = "toys/takes_time",
+       .sentence = {},
+       .rows = {},
+       .roles = {{"root", report_late}, {"client", await_the_limit}}},
       {.name = "toys/limits", .sentence = {}, .rows = {}, .roles = {{"root", limit}}},
       {.name = "toys/races", .sentence = {}, .rows = {}, .roles = {{"root", race}}}};
   return all;
@@ -188,6 +210,12 @@ TEST_F(StressTest, kills_nobody_outside_the_matrix_and_reports_why) {
   EXPECT_EQ(found.killed, 0U);
   EXPECT_THAT(found.without_kills,
               Contains(Pair("toys/leaves_when_killed", "a kill leaves the file")));
+}
+
+TEST_F(StressTest, lets_nobody_down_while_a_process_waits_for_a_limit_of_time) {
+  StressCampaign campaign({.scenarios = &toys(), .pattern = "toys/takes_time", .runs = 1});
+  std::ostringstream progress;
+  EXPECT_THAT(claims_of(campaign.run(progress)), IsEmpty());
 }
 
 TEST_F(StressTest, finds_races_where_a_sanitizer_looks_for_them) {
