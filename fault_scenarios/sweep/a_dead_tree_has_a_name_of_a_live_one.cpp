@@ -40,9 +40,9 @@ Status root(Stage& stage) {
   const bool is_made = stage.await("it is made");
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(product.register_name(file_of(stage)));
+  stage.stop("victim");  // Else it might start another tracker, which would clean up.
   stage.kill("tracker");
   stage.kill("victim");
-  stage.kill("tracker");  // The one that the victim may have started in between.
   const Status probed = product.client().probe();
   LASTREF_CHECK(stage.start("next"));
   stage.await("next has swept");
