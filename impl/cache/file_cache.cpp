@@ -13,6 +13,7 @@
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/space.hpp"
 #include "impl/cache/sweep.hpp"
+#include "impl/os/about.hpp"
 
 namespace lastref {
 namespace {
@@ -225,8 +226,10 @@ class CacheOfOne final : public Cache {
     if (!preserved) {
       return false;
     }
-    LASTREF_TRY(snapshot,
-                cache::Snapshot::load(owner_.os(), std::move(preserved->file), numbers_.length));
+    LASTREF_TRY(
+        snapshot,
+        os::about(preserved->path,
+                  cache::Snapshot::load(owner_.os(), std::move(preserved->file), numbers_.length)));
     loaded_ = std::move(snapshot);
     store_.reset();
     is_frozen_ = true;

@@ -15,6 +15,7 @@
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/sweep.hpp"
 #include "impl/cache/words.hpp"
+#include "impl/os/about.hpp"
 
 namespace lastref {
 namespace {
@@ -237,7 +238,11 @@ class SharedFileCache final : public MultiprocessFileCache {
     if (const Live live(live_); live) {
       const OldMapsDropped dropped(live);
       LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-      return act(*live);
+      Result<Found> found = act(*live);
+      if (!found) {
+        return cache::about(std::move(found).error(), path_of(live_handle_));
+      }
+      return found;
     }
     if (const Loaded loaded(loaded_); loaded) {
       LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
@@ -271,7 +276,9 @@ class SharedFileCache final : public MultiprocessFileCache {
     if (!preserved) {
       return false;
     }
-    LASTREF_TRY(snapshot, cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_));
+    LASTREF_TRY(snapshot,
+                os::about(preserved->path,
+                          cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_)));
     // Whoever else has the old file puts no more into it.
     live.freeze();
     open_loaded(std::move(snapshot), std::move(preserved->path));
@@ -343,7 +350,9 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
   if (!parsed.is_live) {
     // Who preloaded it has looked at all of it.
     LASTREF_TRY(snapshot,
-                cache::Snapshot::load(os, std::move(file), parsed.length, cache::Check::as_used));
+                os::about(parsed.path,
+                          cache::Snapshot::load(
+                              os, std::move(file), parsed.length, cache::Check::as_used)));
     auto attached = std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), parsed.length);
     attached->open_loaded(std::move(snapshot), parsed.path);
     return attached;
@@ -351,7 +360,7 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
   const auto open_words = [&](std::uint64_t folder_number) {
     return open_own(os, cache::words_path(folder_number, base_of(parsed.path)), /*write=*/true);
   };
-  LASTREF_TRY(live, cache::LiveFile::open(os, std::move(file), open_words));
+  LASTREF_TRY(live, os::about(parsed.path, cache::LiveFile::open(os, std::move(file), open_words)));
   if (live->id() != parsed.id) {
     return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
   }

@@ -56,7 +56,8 @@ std::string_view name_of(Call call) noexcept {
 
 namespace {
 
-/// The limit that the kernel means, where its word does not say; empty where there is none.
+/// The limit that was reached, or what refuses the call, where the kernel's text does not say it;
+/// empty where there is none.
 std::string_view limit_behind(const Error& error) {
   switch (error.code) {
     case std::errc::too_many_files_open:
@@ -68,6 +69,14 @@ std::string_view limit_behind(const Error& error) {
     case std::errc::resource_unavailable_try_again:
       return error.call == Call::spawn || error.call == Call::start_thread
                  ? "RLIMIT_NPROC, or pids.max"
+                 : "";
+    case std::errc::not_enough_memory:
+      return error.call == Call::map ? "RLIMIT_AS, or vm.max_map_count" : "";
+    case std::errc::operation_not_permitted:
+    case std::errc::function_not_supported:
+      // The kernel itself permits it to each process. pidfd_open(2)
+      return error.call == Call::open_process
+                 ? "pidfd_open(2), which the system call filter of a container may refuse"
                  : "";
     default:
       return "";

@@ -244,6 +244,8 @@ void start_child(Birth& birth) noexcept {
   birth.process = pidfd_open(birth.pid);
   if (birth.process < 0) {
     birth.error = errno;
+    const bool is_refused = birth.error == EPERM || birth.error == ENOSYS;
+    birth.failed = is_refused ? Call::open_process : Call::spawn;
     kill_and_reap(birth.pid);
   } else if (!is_child(birth.process)) {
     ::close(birth.process);

@@ -39,7 +39,8 @@ struct Birth {
   char* const* variables = nullptr;
   bool many_fds = false;  ///< Heeded for nobody's children alone: A can change what they get.
 
-  int error = 0;  ///< An errno
+  int error = 0;              ///< An errno
+  Call failed = Call::spawn;  ///< Which of the calls that a birth takes gave it
   pid_t pid = 0;
   int process = -1;
 };

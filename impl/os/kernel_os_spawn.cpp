@@ -222,7 +222,7 @@ Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
     start_child(birth);
   }
   if (birth.error != 0) {
-    return failed_with_code(birth.error, Call::spawn, program);
+    return failed_with_code(birth.error, birth.failed, program);
   }
   const int process = above_standard(birth.process);
   if (process < 0) {

@@ -313,6 +313,24 @@ TEST(ManyReaders, make_no_call_and_change_no_word_once_it_is_mapped_C1) {
   EXPECT_THAT(steps, testing::Each(Step::word_load));
 }
 
+TEST(ManyReaders, that_cannot_map_the_file_name_it_and_the_limits_E10) {
+  CacheFixture fixture;
+  pretend::DirectedOs other_os;
+  const auto made =
+      must(MultiprocessFileCache::make(fixture.os, fixture.party, 4, fixture.options()));
+  ASSERT_TRUE(put(*made, 0, "x"));
+  const std::string handle = made->handle();
+  const std::string path = handle.substr(handle.find('/'));
+  for (std::size_t map = 0; map < 2; ++map) {
+    other_os.director = pretend::fail_kth(map, std::errc::not_enough_memory, Call::map);
+    auto attached = MultiprocessFileCache::attach(other_os, handle);
+    const Status told = attached ? status_of((*attached)->get(0)) : status_of(attached);
+    ASSERT_FALSE(told) << map;
+    EXPECT_EQ(describe(told.error()),
+              "map " + path + ": Cannot allocate memory (RLIMIT_AS, or vm.max_map_count)");
+  }
+}
+
 TEST(ManyReaders, map_a_growing_file_as_often_as_it_doubles_C1) {
   Two two(2000);
   std::vector<std::optional<CachedBytes>> views;

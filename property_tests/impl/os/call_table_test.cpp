@@ -83,6 +83,17 @@ TEST(Describe, names_the_limit_that_was_reached_E10) {
             "spawn: Resource temporarily unavailable (RLIMIT_NPROC, or pids.max)");
   EXPECT_EQ(says(std::errc::resource_unavailable_try_again, Call::lock_range),
             "lock_range: Resource temporarily unavailable");
+  EXPECT_EQ(says(std::errc::not_enough_memory, Call::map),
+            "map: Cannot allocate memory (RLIMIT_AS, or vm.max_map_count)");
+  EXPECT_EQ(says(std::errc::not_enough_memory, Call::open), "open: Cannot allocate memory");
+  const std::string filter =
+      " (pidfd_open(2), which the system call filter of a container may refuse)";
+  EXPECT_EQ(says(std::errc::operation_not_permitted, Call::open_process),
+            "open_process: Operation not permitted" + filter);
+  EXPECT_EQ(says(std::errc::function_not_supported, Call::open_process),
+            "open_process: Function not implemented" + filter);
+  EXPECT_EQ(says(std::errc::operation_not_permitted, Call::unlink),
+            "unlink: Operation not permitted");
 }
 
 }  // namespace

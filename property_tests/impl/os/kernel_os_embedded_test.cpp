@@ -1,11 +1,16 @@
 // kernel_os_embedded_test: what KernelOs promises to the program around it: its descriptors, its
 // signals and its children are its own.
 #include <elf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -370,6 +375,41 @@ TEST_P(KernelOsEmbedded, the_thread_of_a_copy_has_a_number_of_its_own_E8) {
                 1U);
     }
   });
+}
+
+/// As the system call filter of a container does.
+bool refuse_pidfd_open() {
+  std::array<sock_filter, 4> filter = {{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_pidfd_open},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+  }};
+  const sock_fprog program = {.len = filter.size(), .filter = filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(KernelOsInContainer, a_refused_pidfd_open_is_named_and_leaves_no_child_E10) {
+  const os::Pid copy = pretend::run_in_copy([] {
+    KernelOs os({.program = "/proc/self/exe"});
+    const os::SpawnOptions options{
+        .entry = "exit_with", .arguments = {"0"}, .fds = {}, .blocked = {}};
+    if (!refuse_pidfd_open()) {
+      return 3;
+    }
+    for (const bool end_wanted : {true, false}) {
+      os::SpawnOptions each = options;
+      each.end_wanted = end_wanted;
+      const auto child = os.spawn(each);
+      if (child || child.error().call != Call::open_process ||
+          describe(child.error()).find("pidfd_open") == std::string::npos) {
+        return 4;
+      }
+    }
+    return pretend::has_children() ? 5 : 0;
+  });
+  EXPECT_EQ(pretend::exit_code_of(copy), 0);
 }
 
 }  // namespace
