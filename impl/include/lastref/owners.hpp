@@ -96,16 +96,6 @@ Result<std::size_t> read_until_full_at(Os& os, Fd fd, Buffer into, std::uint64_t
 Status write_all(Os& os, Fd fd, Bytes bytes) noexcept;
 Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept;
 
-/// The same error, about `subject`: "no space left" on a path says more than on "fd 20". What went
-/// well costs nothing.
-template <typename T>
-Result<T> about(std::string_view subject, Result<T> result) {
-  if (!result) {
-    result.error().subject = subject;
-  }
-  return result;
-}
-
 /// fdatasync(2), retried when interrupted.
 Status sync_file(Os& os, Fd fd) noexcept;
 
