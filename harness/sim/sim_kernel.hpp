@@ -171,7 +171,6 @@ struct SimProcess {
   std::set<os::Signal> sent;  ///< By processes, whatever came of it.
   std::map<std::string, std::string> environment;
   std::string working_folder = "/";  ///< An absolute path without symlinks; it is not renamed.
-  std::uint64_t chance = 0;          ///< State of its stream of entropy
 };
 
 struct SimLimits {

@@ -11,61 +11,24 @@
 namespace lastref::harness::sim {
 namespace {
 
+/// The interceptor waits for its end.
 class SimThread final : public os::Thread {
  public:
-  SimThread(Scheduler& scheduler, Scheduler::Index actor) noexcept
+  SimThread(const Scheduler& scheduler, Scheduler::Index actor) noexcept
       : scheduler_(scheduler), actor_(actor) {}
   SimThread(const SimThread&) = delete;
   SimThread& operator=(const SimThread&) = delete;
   ~SimThread() override { LASTREF_ASSERT(joined_); }
 
   void join() noexcept override {
-    const std::function<bool()> ended = [this] { return scheduler_.is_gone(actor_); };
-    if (!ended()) {
-      scheduler_.wait_until(ended, std::nullopt, "join");
-    }
+    LASTREF_ASSERT(scheduler_.is_gone(actor_));
     joined_ = true;
   }
 
  private:
-  Scheduler& scheduler_;
+  const Scheduler& scheduler_;
   Scheduler::Index actor_;
   bool joined_ = false;
-};
-
-class SimMonitor final : public os::Monitor {
- public:
-  explicit SimMonitor(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
-
-  void lock() noexcept override {
-    scheduler_.ask();
-    take();
-  }
-  void unlock() noexcept override {
-    LASTREF_ASSERT(held_);
-    held_ = false;
-  }
-  void wait() noexcept override {
-    unlock();
-    const std::uint64_t before = notices_;
-    const std::function<bool()> noticed = [this, before] { return notices_ != before && !held_; };
-    scheduler_.wait_until(noticed, std::nullopt, "monitor wait");
-    held_ = true;
-  }
-  void notify_all() noexcept override { ++notices_; }
-
- private:
-  void take() noexcept {
-    const std::function<bool()> free = [this] { return !held_; };
-    if (held_) {
-      scheduler_.wait_until(free, std::nullopt, "monitor lock");
-    }
-    held_ = true;
-  }
-
-  Scheduler& scheduler_;
-  bool held_ = false;
-  std::uint64_t notices_ = 0;
 };
 
 /// Whether what others have done may be told by it. What is asked between a word and the value that
@@ -121,11 +84,8 @@ void Machine::begin(const std::shared_ptr<SimProcess>& process,
   if (on_birth) {
     on_birth(*system, parent, options);
   }
-  scheduler.start(process, /*is_main=*/true, [this, os = system.get(), options] {
-    const int code = live(*os, options);
-    os->run_exit_hooks();
-    return code;
-  });
+  scheduler.start(
+      process, /*is_main=*/true, [this, os = system.get(), options] { return live(*os, options); });
 }
 
 SimOs::SimOs(Machine& machine, std::shared_ptr<SimProcess> process) noexcept
@@ -159,18 +119,9 @@ Result<std::string> SimOs::working_folder() noexcept {
 
 Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
                                 std::optional<std::chrono::nanoseconds> timeout) noexcept {
+  LASTREF_ASSERT(timeout == os::Instant(0));
   orders(Call::poll);
-  const SimKernel& kernel = machine_.kernel;
-  const std::size_t ready = kernel.look(*process_, items);
-  const os::Instant time = std::max(timeout.value_or(os::Instant(1)), os::Instant(0));
-  if (ready > 0 || time == os::Instant(0)) {
-    return ready;
-  }
-  const std::function<bool()> is_ready = [&] { return kernel.is_ready(*process_, items); };
-  const auto deadline = timeout ? std::optional(kernel.clock + time) : std::nullopt;
-  machine_.scheduler.wait_until(is_ready, deadline, "poll");
-  orders(Call::poll);
-  return kernel.look(*process_, items);
+  return machine_.kernel.look(*process_, items);
 }
 
 Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
@@ -226,21 +177,6 @@ os::Pid SimOs::thread_id() noexcept {
   return found == threads_.end() ? process_->pid : found->second;
 }
 
-unsigned SimOs::processors() noexcept {
-  return processors_of_a_run;
-}
-
-os::Instant SimOs::now() noexcept {
-  return machine_.kernel.clock;
-}
-
-Status SimOs::entropy(os::Buffer into) noexcept {
-  for (std::byte& each : into) {
-    each = static_cast<std::byte>(next_random(process_->chance));
-  }
-  return ok();
-}
-
 std::optional<std::string> SimOs::environment(const std::string& name) noexcept {
   const auto found = process_->environment.find(name);
   return found == process_->environment.end() ? std::nullopt : std::optional(found->second);
@@ -253,18 +189,6 @@ void SimOs::keep_to_itself(std::span<const os::Fd>, const std::string& variable)
 
 std::uint64_t SimOs::process_token() noexcept {
   return process_->token;
-}
-
-std::unique_ptr<os::Monitor> SimOs::make_monitor() noexcept {
-  return std::make_unique<SimMonitor>(machine_.scheduler);
-}
-
-std::unique_ptr<os::ExitHook> SimOs::at_exit(std::function<void()> action) noexcept {
-  return exit_hooks_.add(process_->token, std::move(action));
-}
-
-os::ProcessObjects& SimOs::objects() noexcept {
-  return objects_.of(*this, process_token());
 }
 
 }  // namespace lastref::harness::sim

@@ -1,7 +1,9 @@
-// SimOs: the Os of one simulated process. Its calls go to a SimKernel, and waiting to a Scheduler.
+// SimOs: what a SimKernel answers to one simulated process.
 //
-// No call but `poll`, Monitor and join lets anybody else go: that a call is a step where the run
-// may be switched, killed or failed is the business of InstrumentedOs and SimInterceptor around it.
+// No call waits, and none lets another process run. InstrumentedOs and SimInterceptor stand around
+// it: there a call is a step where the run may be switched, killed or failed. What waits is theirs,
+// and so are clock, entropy, processors and what is kept for the end of the process: SimOs is not
+// asked for these.
 #pragma once
 
 #include <functional>
@@ -10,13 +12,11 @@
 #include <string>
 
 #include <lastref/os.hpp>
-#include <lastref/process_objects.hpp>
 
 #include "harness/instrument/about.hpp"
 #include "harness/instrument/every_call.hpp"
 #include "harness/sim/scheduler.hpp"
 #include "harness/sim/sim_kernel.hpp"
-#include "impl/os/kernel_os_exit.hpp"
 
 namespace lastref::harness::sim {
 
@@ -78,9 +78,6 @@ class SimOs final : public EveryCall<SimOs> {
 
   SimProcess& process() const noexcept { return *process_; }
   Machine& machine() const noexcept { return machine_; }
-  /// What exit(3) would do; at the end of `live`.
-  void run_exit_hooks() noexcept { exit_hooks_.run(process_->token); }
-
   /// Every call that is none of those below: what the kernel says, an errno as an Error.
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept {
@@ -88,8 +85,9 @@ class SimOs final : public EveryCall<SimOs> {
     return told(CallOf<call>::make(machine_.kernel, *process_, given...), call, about(given...));
   }
 
-  // They wait, may end or start somebody, or are nothing that a SimKernel is asked for.
+  // They may end or start a process, or are nothing that a SimKernel is asked for.
   Result<std::string> working_folder() noexcept override;
+  /// With no timeout but 0.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
@@ -100,27 +98,29 @@ class SimOs final : public EveryCall<SimOs> {
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
                                                    os::ThreadKind kind) noexcept override;
   os::Pid thread_id() noexcept override;
-  unsigned processors() noexcept override;
-  os::Instant now() noexcept override;
-  Status entropy(os::Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) noexcept override;
 
   void touch(const os::WordAccess& access) noexcept override;
   void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override;
   std::uint64_t process_token() noexcept override;
-  std::unique_ptr<os::Monitor> make_monitor() noexcept override;
-  std::unique_ptr<os::ExitHook> at_exit(std::function<void()> action) noexcept override;
-  os::ProcessObjects& objects() noexcept override;
+
+  unsigned processors() noexcept override { not_asked_here(); }
+  os::Instant now() noexcept override { not_asked_here(); }
+  Status entropy(os::Buffer /*into*/) noexcept override { not_asked_here(); }
+  std::unique_ptr<os::Monitor> make_monitor() noexcept override { not_asked_here(); }
+  std::unique_ptr<os::ExitHook> at_exit(std::function<void()> /*action*/) noexcept override {
+    not_asked_here();
+  }
+  os::ProcessObjects& objects() noexcept override { not_asked_here(); }
 
  private:
+  [[noreturn]] static void not_asked_here() noexcept { LASTREF_ASSERT(false); }
   /// What each call does to the order in which stores are seen; see LateStores.
   void orders(Call call) noexcept;
 
   Machine& machine_;
   std::shared_ptr<SimProcess> process_;
   std::map<Scheduler::Index, os::Pid> threads_;  ///< All but the first
-  os::ExitHooks exit_hooks_;
-  os::GenerationsOfObjects objects_;
 };
 
 }  // namespace lastref::harness::sim

@@ -9,19 +9,23 @@ constexpr const char* first = "test";
 
 }  // namespace
 
-Scheduler::Rest run_process(Machine& machine,
-                            const Entries& entries,
-                            const std::function<void(os::Os&)>& body) {
+Scheduler::Rest Computer::run_process(const Entries& entries,
+                                      const std::function<void(os::Os&)>& body) {
   const Arena leaks_of_the_killed(/*serves=*/false);
+  Machine& machine = run_.machine;
   machine.knows = [&entries](const os::SpawnOptions& options) {
     return entries.contains(options.entry);
   };
-  machine.live = [&](SimOs& os, const os::SpawnOptions& options) {
+  machine.live = [&](SimOs& system, const os::SpawnOptions& options) {
+    InstrumentedOs& os = *run_.member_of(system.process())->os;
+    int code = 0;
     if (options.entry == first) {
       body(os);
-      return 0;
+    } else {
+      code = entries.find(options.entry)->second(os, options.arguments);
     }
-    return entries.find(options.entry)->second(os, options.arguments);
+    os.run_exit_hooks();
+    return code;
   };
   machine.boot(nullptr, {.entry = first, .arguments = {}, .fds = {}, .blocked = {}});
   return machine.scheduler.run();

@@ -147,7 +147,6 @@ std::shared_ptr<SimProcess> SimKernel::make_process(const std::shared_ptr<SimPro
   process->token = processes_.size() + 1;
   process->parent = parent;
   process->role = std::move(role);
-  process->chance = static_cast<std::uint64_t>(process->pid) << 32U;
   if (parent) {
     process->user = parent->user;
     process->umask = parent->umask;

@@ -64,8 +64,13 @@ bool plans_errors(const Plan& plan) {
 
 /// What one process does, on its own fiber.
 int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
-  if (options.entry == later_start) {
-    static_cast<void>(lastref::sweep(system, {}));
+  if (options.entry == later_start) {  // Not of the run, but the world's own.
+    Member sweeper;
+    sweeper.base = sweeper.role = later_start;
+    sweeper.system = &system;
+    sim::SimInterceptor interceptor(run, sweeper);
+    InstrumentedOs os(system, interceptor);
+    static_cast<void>(lastref::sweep(os, {}));
     return 0;
   }
   Member& member = *run.member_of(system.process());

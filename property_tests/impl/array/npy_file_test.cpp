@@ -277,9 +277,8 @@ TEST(NpyFile, is_mapped_in_each_mode_as_numpy_means_it_R8) {
 
 TEST(NpyFile, is_mapped_in_each_mode_in_the_simulated_kernel_too_R8) {
   harness::ListedChoices choices{{}};
-  harness::sim::Machine machine{choices};
-  const auto rest =
-      harness::sim::run_process(machine, {}, [](os::Os& os) { check_modes(os, "/tmp/a.npy"); });
+  harness::sim::Computer computer{choices};
+  const auto rest = computer.run_process({}, [](os::Os& os) { check_modes(os, "/tmp/a.npy"); });
   EXPECT_EQ(rest, harness::sim::Scheduler::Rest::ended);
 }
 

@@ -73,6 +73,7 @@ const std::vector<FixtureRow>& fixtures();
 /// The real kernel, for what only it can show.
 FixtureRow kernel_fixture();
 FixtureRow sim_fixture();
+FixtureRow gate_fixture();
 
 /// `result` is an error of this row with this code; says what it is if not.
 testing::AssertionResult fails(const Status& result, Call call, std::errc code);

@@ -29,7 +29,7 @@ FixtureRow kernel_fixture() {
 }
 
 const std::vector<FixtureRow>& fixtures() {
-  static const std::vector<FixtureRow> rows = {kernel_fixture(), sim_fixture()};
+  static const std::vector<FixtureRow> rows = {kernel_fixture(), gate_fixture(), sim_fixture()};
   return rows;
 }
 

@@ -15,18 +15,19 @@ class SimFixture final : public Fixture {
     for (const Entry& entry : entries()) {
       known[std::string(entry.name)] = entry.run;
     }
-    const Scheduler::Rest rest = harness::sim::run_process(machine_, known, body);
-    EXPECT_EQ(rest, Scheduler::Rest::ended) << "nobody can go on: " << machine_.scheduler.waiting();
+    const Scheduler::Rest rest = computer_.run_process(known, body);
+    EXPECT_EQ(rest, Scheduler::Rest::ended)
+        << "nobody can go on: " << computer_.scheduler().waiting();
   }
   std::string base() const override { return "/tmp"; }
   void plant_symlink(const std::string& path, const std::string& target) override {
-    harness::sim::SimProcess& process = *machine_.kernel.processes().front();
-    EXPECT_TRUE(machine_.kernel.make_symlink(process, path, target));
+    harness::sim::SimProcess& process = *computer_.kernel().processes().front();
+    EXPECT_TRUE(computer_.kernel().make_symlink(process, path, target));
   }
 
  private:
   harness::ListedChoices choices_{{}};
-  harness::sim::Machine machine_{choices_};
+  harness::sim::Computer computer_{choices_};
 };
 
 }  // namespace

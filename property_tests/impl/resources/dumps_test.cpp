@@ -137,9 +137,9 @@ TEST(Dump, is_ours_alone_from_its_first_instant_R13) {
 TEST(Dump, is_ours_alone_whatever_the_umask_R13) {
   for (const std::uint32_t mask : {0U, 022U, 027U, 077U}) {
     harness::ListedChoices choices{{}};
-    harness::sim::Machine machine{choices};
-    const auto rest = harness::sim::run_process(machine, {}, [&](os::Os& os) {
-      machine.kernel.processes().front()->umask = mask;
+    harness::sim::Computer computer{choices};
+    const auto rest = computer.run_process({}, [&](os::Os& os) {
+      computer.kernel().processes().front()->umask = mask;
       pretend::Counts counts;
       const auto resources =
           must(TemporaryResources::make(os, counts.party("parent"), {.root = "/tmp/deep/root"}));
