@@ -42,6 +42,9 @@ const std::vector<KnownPlan>& known_plans() {
                   "tracker/unlink_shm(lastref-left)#3 fail_once EACCES"}},
       // That a name was forgotten lies unread when it is held again.
       {.scenario = "tracker/a_forgotten_name_is_held_again", .faults = {"client_a/poll()#2 pause"}},
+      // A restarted tracker reads the forget, and the next register, before a holder has announced.
+      {.scenario = "tracker/a_forgotten_name_is_held_again",
+       .faults = {"tracker/poll()#4 kill_blocked", "client_a/shut_down(tracker)#1 pause"}},
       // A name that could not be removed is registered again, and the ledger refuses it.
       {.scenario = "arrays/a_context_begins_again",
        .faults = {"tracker/remove_folder(arrays:call)#1 fail_in_all EBUSY",

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "fault_scenarios/tracker/tracker.hpp"
 
 namespace lastref::harness {
@@ -23,6 +25,18 @@ Status root(Stage& stage) {
   return first_failure({released, probed});
 }
 
+/// Each process has one reference at most: what client_a held before is forgotten.
+void check_counts(Stage& stage) {
+  const auto counts = stage.product().client().counts();
+  for (const tracker::Count& each : counts.value_or(std::vector<tracker::Count>())) {
+    if (each.count > 1) {
+      stage.refute("T3: no reference outlives the forget of its name",
+                   std::to_string(each.holder) + " is counted " + std::to_string(each.count) +
+                       " times at " + to_text(each.resource));
+    }
+  }
+}
+
 Status client_a(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("again.bin");
@@ -38,6 +52,7 @@ Status client_a(Stage& stage) {
   const Status probed = product.client().probe();
   if (is_alone && probed) {
     product.must_exist(file);
+    check_counts(stage);
   }
   return first_failure({probed, product.release(file)});
 }

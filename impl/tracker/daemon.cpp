@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <lastref/probe.hpp>
 
@@ -77,7 +78,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
   return daemon;
 }
 
-/// Everybody who has a byte of the lock and is not a member yet becomes one that must announce.
+/// Everybody who has a byte of the lock and is not a member yet becomes one that must announce. The
+/// death of a process that is not seen from here, in another pid namespace, is seen by its lock.
 Status Daemon::expect_members() {
   LASTREF_TRY(found, members_of(os_, lock_.get()));
   for (const auto& [pid, nonce] : found) {
@@ -86,8 +88,11 @@ Status Daemon::expect_members() {
     if (known) {
       continue;
     }
-    auto process = os_.open_process(pid);
-    if (!process) {
+    auto process = pid > 0 ? os_.open_process(pid) : os::Fd::none;
+    if (pid == 0) {
+      look_again_ = os_.now() + pause_between_looks;
+      looks_ = 0;
+    } else if (!process) {
       if (process.error().code == std::errc::no_such_process) {
         continue;
       }
@@ -119,6 +124,9 @@ Status Daemon::serve() {
         os_.step(Step::tracker_settled);
       }
       clear_tombstones();
+      if (std::exchange(waits_for_all_, false)) {
+        retry_parked();
+      }
       if (round_was_full_) {
         tell_counts(asked_before);
         doom(before);
@@ -159,7 +167,7 @@ std::optional<std::chrono::nanoseconds> Daemon::poll_timeout() {
   if (accept_failures_ > 0 && (!next || accept_again_ < *next)) {
     next = accept_again_;
   }
-  if (looks_ < looks_max && !settled() && (!next || look_again_ < *next)) {
+  if (looks_again() && (!next || look_again_ < *next)) {
     next = look_again_;
   }
   return next ? std::optional(std::max(*next - os_.now(), os::Instant(0))) : std::nullopt;
@@ -295,14 +303,20 @@ void Daemon::leave_without_lock() {
   std::ranges::for_each(gone, [this](MemberId id) { leave(id); });
 }
 
+bool Daemon::looks_again() const {
+  return !settled() && (looks_ < looks_max || std::ranges::any_of(members_, [](const auto& item) {
+                          return !item.second.announced && !item.second.process;
+                        }));
+}
+
 /// By the clock as well: who lost its connection, and then its lock, says nothing more. Less and
 /// less often, for who cannot go on gives up its lock soon.
 void Daemon::look_for_locks() {
-  if (looks_ < looks_max && !settled()) {
+  if (looks_again()) {
     if (const os::Instant now = os_.now(); now >= look_again_) {
       leave_without_lock();
-      look_again_ = now + pause_between_looks * (1 << looks_);
-      ++looks_;
+      looks_ = std::min(looks_ + 1, looks_max);
+      look_again_ = now + pause_between_looks * (1 << (looks_ - 1));
     }
   }
 }

@@ -89,6 +89,7 @@ class Daemon {
   std::size_t read_all(ConnectionId id);
   void drop_connection(ConnectionId id);
   void leave_without_lock();
+  bool looks_again() const;
   void look_for_locks();
   void let_go();
   void doom(Registry::Stamp before);
@@ -113,6 +114,7 @@ class Daemon {
   void clear_tombstone(const Resource& resource);
   void report_not_struck(const Resource& resource, const Error& why);
   void retry_parked();
+  bool may_be_over(const Entry& entry) const;
   Status enter(const Entry& entry);
   void take_identity(Connection& connection, const Message& message);
   void take_hold(Connection& connection, const Message& message);
@@ -145,6 +147,7 @@ class Daemon {
   ConnectionId last_connection_ = 0;
   bool round_was_full_ = true;
   bool was_settled_ = false;
+  bool waits_for_all_ = false;  // a parked register, for every announcement
   os::UniqueFd spare_;
   int accept_failures_ = 0;
   os::Instant accept_again_{0};

@@ -107,10 +107,12 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     const Member& member = item.second;
     return member.pid == connection.peer.pid && member.nonce == message.id;
   });
+  std::map<Resource, std::uint64_t> stale_counts;
   if (known != members_.end()) {
     // What still lies in its old connection is contained in the announcement; read later, it would
     // count twice.
     const MemberId before = known->first;
+    stale_counts = std::move(known->second.stale_counts);
     if (known->second.has_spoken) {
       os_.saw(Probe::member_came_back);
     }
@@ -119,11 +121,13 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     members_.erase(known);
   }
   const MemberId member = ++last_member_;
-  members_[member] = {.pid = connection.peer.pid,
-                      .nonce = message.id,
-                      .process = std::move(connection.announcing_process),
-                      .announced = !message.again,
-                      .has_spoken = true};
+  Member& announced = members_[member];
+  announced = {.pid = connection.peer.pid,
+               .nonce = message.id,
+               .process = std::move(connection.announcing_process),
+               .announced = !message.again,
+               .has_spoken = true,
+               .stale_counts = std::move(stale_counts)};
   connection.member = member;
   for (const Entry& entry : connection.announcing) {
     if (registry_.knows(entry.resource)) {
@@ -131,6 +135,7 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     } else {
       // What the ledger does not know was forgotten, or cleaned up, and this process not told.
       os_.saw(Probe::announced_what_was_forgotten);
+      announced.stale_counts[entry.resource] = entry.count;
       tell_forgotten(member, entry.resource);
     }
   }
@@ -141,8 +146,11 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
 void Daemon::take_register(ConnectionId id, Connection& connection, Message& message) {
   for (const Entry& entry : message.entries) {
     // Either the thing is being deleted, and whoever creates it now would lose it; or somebody may
-    // yet announce the life of the name that is over. Wait for the end of that.
-    if (cleaner_.is_under_way(entry.resource) || tombstones_.contains(entry.resource)) {
+    // yet announce the life of the name that is over, or may be over. Wait for the end of that.
+    const bool waits_for_all = may_be_over(entry);
+    if (cleaner_.is_under_way(entry.resource) || tombstones_.contains(entry.resource) ||
+        waits_for_all) {
+      waits_for_all_ = waits_for_all_ || waits_for_all;
       os_.saw(Probe::register_waited);
       parked_.push_back({.from = id, .message = std::move(message)});
       return;
@@ -165,6 +173,13 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
     abandoned_.erase(entry.resource);
   }
   answer(connection, message.id);
+}
+
+/// Whether only an announcement to come can decide if the thing is still the one that is known.
+bool Daemon::may_be_over(const Entry& entry) const {
+  return !entry.identity && registry_.knows(entry.resource) &&
+         registry_.count_of(entry.resource) == 0 && ledger_.identity_of(entry.resource) &&
+         !settled();
 }
 
 /// A life of a name that somebody holds goes on, and so does what is known of its thing.
@@ -292,7 +307,8 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
     if (!registry_.forget(entry.resource) && !was_left && !message.again) {
       complain(connection, "forgets an unknown name: " + to_text(entry.resource));
     }
-    bool all_told = true;
+    // A member that has not announced yet may hold it, and not know that it is forgotten.
+    bool all_told = settled();
     for (const MemberId holder : holders) {
       // Who has left never announces anything again.
       const bool need_not_know = holder == connection.member || !members_.contains(holder);
@@ -329,7 +345,7 @@ bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
 void Daemon::clear_tombstones() {
   const bool all_told =
       !tombstones_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
-        return item.second.link.wants_space();
+        return item.second.link.wants_space() || item.second.link.broken();
       });
   if (!all_told) {
     return;

@@ -158,9 +158,7 @@ Status collect_members(
     return ok();
   }
   for (std::uint64_t byte = start; byte < start + length; ++byte) {
-    if (holder->pid > 0) {  // Who is in a namespace that we do not see says itself who it is.
-      members.push_back({.pid = holder->pid, .nonce = nonce_of(byte)});
-    }
+    members.push_back({.pid = holder->pid, .nonce = nonce_of(byte)});
   }
   LASTREF_CHECK(collect_members(os, lock, first, start - 1, members));
   return collect_members(os, lock, start + length, last, members);

@@ -39,7 +39,7 @@ struct Membership {
 
 /// What the lock of a tree tells of a membership.
 struct Known {
-  os::Pid pid = 0;
+  os::Pid pid = 0;  ///< 0 if it is in a pid namespace that we do not see
   std::uint32_t nonce = 0;
   friend bool operator==(const Known&, const Known&) = default;
 };

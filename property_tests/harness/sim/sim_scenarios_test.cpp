@@ -237,6 +237,9 @@ TEST(SimScenarios, a_name_that_is_held_anew_stays_however_late_its_holder_hears_
   for (const char* fault : {"client_a/poll()#2 pause", "client_a/find_lock(lock)#1 pause"}) {
     expect_well(a_forgotten_name_is_held_again(), {fault});
   }
+  // A restarted tracker is to forget the name before the holder has announced.
+  expect_well(a_forgotten_name_is_held_again(),
+              {"tracker/poll()#4 kill_blocked", "client_a/shut_down(tracker)#1 pause"});
 }
 
 /// A release that could not be said at once is said before its process goes.
