@@ -51,10 +51,13 @@ Result<std::vector<std::string>> names_in(os::Os& os, const std::string& folder)
   }
 }
 
-/// Whether this process holds the lock: it would lose it, were the file opened and closed.
+/// Whether this process holds the lock, perhaps by another copy of the library: it would lose it,
+/// were the file opened and closed.
 bool is_locked_here(os::Os& os, const os::FileStatus& file) {
-  const os::Held held(os.objects().monitor());
-  return os.objects().locked_files.contains({file.device, file.inode});
+  os::ProcessObjects& objects = os.objects();
+  const os::Held held(objects.monitor());
+  return objects.locked_files.contains({file.device, file.inode}) ||
+         objects.is_locked_by_another_copy({file.device, file.inode}, {});
 }
 
 /// Whether there is a regular file of this user.

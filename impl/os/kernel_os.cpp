@@ -17,6 +17,7 @@
 #include <lastref/process_objects.hpp>
 
 #include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_locks.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
 #include "impl/os/within_memory.hpp"
@@ -115,7 +116,8 @@ void KernelOs::keep_to_itself(std::span<const Fd> fds, const std::string& variab
 
 ProcessObjects& KernelOs::objects() {
   // Never destroyed: static objects may still ask.
-  static GenerationsOfObjects& of_program = *std::make_unique<GenerationsOfObjects>().release();
+  static GenerationsOfObjects& of_program =
+      *std::make_unique<GenerationsOfObjects>(has_record_lock).release();
   return of_program.of(*this, process_token());
 }
 

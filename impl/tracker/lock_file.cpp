@@ -61,14 +61,33 @@ Result<std::optional<LockFile>> LockFile::open_to_sweep(os::Os& os,
 Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
                                                        const std::string& path,
                                                        Use use) {
+  close_unused(os);
   LASTREF_TRY(named, os.status_at(path));
   auto& files = os.objects().lock_files;
   const auto known = files.find(id_of(named));
   if (known == files.end()) {
+    if (use == Use::sweep && os.objects().is_locked_by_another_copy(id_of(named), {})) {
+      return std::nullopt;
+    }
     LASTREF_TRY(file, os::open_file(os, path, {.write = true}));
     return enter(os, std::move(file), use);
   }
   return share(os, *known, use);
+}
+
+/// But those that another copy of the library has locks on, which a close would drop.
+void LockFile::close_unused(os::Os& os) {
+  os::ProcessObjects& objects = os.objects();
+  std::erase_if(objects.lock_files, [&](const Known& known) {
+    const auto& [id, file] = known;
+    if (file.users > 0 || objects.is_locked_by_another_copy(id, file.fds)) {
+      return false;
+    }
+    for (const os::Fd fd : file.fds) {
+      os::UniqueFd(os, fd).close_quietly();
+    }
+    return true;
+  });
 }
 
 std::optional<LockFile> LockFile::share(os::Os& os, Known& known, Use use) {
@@ -78,7 +97,7 @@ std::optional<LockFile> LockFile::share(os::Os& os, Known& known, Use use) {
   }
   os.saw(Probe::lock_shared_in_process);
   ++open.users;
-  return LockFile(os, id, open.fd);
+  return LockFile(os, id, open.fds.front());
 }
 
 /// It may be open here already, where somebody has put it in the place of another between a look
@@ -88,11 +107,11 @@ Result<std::optional<LockFile>> LockFile::enter(os::Os& os, os::UniqueFd file, U
   const auto [entry, is_new] =
       os.objects().lock_files.try_emplace(id_of(status), os::ProcessObjects::OpenLockFile{});
   if (!is_new) {
-    entry->second.more.push_back(file.release());
+    entry->second.fds.push_back(file.release());
     return share(os, *entry, use);
   }
-  entry->second = {.fd = file.release(), .is_swept = use == Use::sweep};
-  return LockFile(os, entry->first, entry->second.fd);
+  entry->second = {.fds = {file.release()}, .is_swept = use == Use::sweep};
+  return LockFile(os, entry->first, entry->second.fds.front());
 }
 
 Status LockFile::lock(std::uint64_t byte) noexcept {
@@ -116,23 +135,28 @@ void LockFile::close_quietly() noexcept {
     return;  // A forked child has only a copy, of a descriptor that its parent needs.
   }
   if (--entry->second.users > 0) {
-    for (const std::uint64_t byte : bytes) {
-      const Status given_up = os::retry_interrupted(
-          [&] { return os_->lock_range(entry->second.fd, {.start = byte, .length = 1}); });
-      if (!given_up) {
-        os::report_quietly(*os_,
-                           "lastref: a lock is given up when the last of this process leaves: " +
-                               describe(given_up.error()));
-      }
-    }
+    unlock(entry->second.fds.front(), bytes);
     return;
   }
-  for (const os::Fd more : entry->second.more) {
-    os::UniqueFd(*os_, more).close_quietly();
+  const os::Fd fd = entry->second.fds.front();
+  entry->second.is_swept = false;
+  close_unused(*os_);
+  if (objects.lock_files.contains(id_)) {
+    unlock(fd, bytes);
   }
-  os::UniqueFd(*os_, entry->second.fd).close_quietly();
-  objects.lock_files.erase(entry);
   objects.monitor().notify_all();
+}
+
+void LockFile::unlock(os::Fd fd, const std::vector<std::uint64_t>& bytes) {
+  for (const std::uint64_t byte : bytes) {
+    const Status given_up =
+        os::retry_interrupted([&] { return os_->lock_range(fd, {.start = byte, .length = 1}); });
+    if (!given_up) {
+      os::report_quietly(*os_,
+                         "lastref: a lock is given up when the last of this process leaves: " +
+                             describe(given_up.error()));
+    }
+  }
 }
 
 }  // namespace lastref::tracker

@@ -5,6 +5,10 @@
 // not even open what its own process has open: that tree is alive. While a sweep looks at a lock,
 // whoever would join by it waits: closed behind its look, the file would lose the new member's
 // lock. Each user has bytes of its own, which it lets go of when others still need the descriptor.
+//
+// Another copy of the library in the process, in a plugin, knows nothing of this one; the kernel
+// shows what it has locked. A sweep takes such a tree for alive. A descriptor that nobody uses any
+// more stays open, with no lock, until the other copy has no lock on the file either.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +63,8 @@ class LockFile {
   LockFile(os::Os& os, FileId id, os::Fd fd) noexcept : os_(&os), id_(id), fd_(fd) {}
   static Result<std::optional<LockFile>> find_or_open(os::Os& os, const std::string& path, Use use);
   static std::optional<LockFile> share(os::Os& os, Known& known, Use use);
+  static void close_unused(os::Os& os);
+  void unlock(os::Fd fd, const std::vector<std::uint64_t>& bytes);
   static Result<std::optional<LockFile>> enter(os::Os& os, os::UniqueFd file, Use use);
 
   os::Os* os_ = nullptr;

@@ -3,7 +3,8 @@
 // POSIX record locks are a process's, and go when it closes any descriptor of their file. So
 // whoever opens a lock file has to know whether anybody else in the process has it open, and lock
 // files are opened through LockFile (impl/tracker/lock_file.hpp), which looks here. And a program
-// that asks for a session in five places means the same one each time.
+// that asks for a session in five places means the same one each time. Another copy of the library
+// in the process, in a plugin, has objects of its own: its locks are asked of the kernel.
 //
 // Every Os gives that of its process: KernelOs the one of the program, which a forked child begins
 // anew, for it has none of its parent's locks.
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,9 +29,9 @@ class ProcessObjects {
  public:
   /// A lock file that is open here.
   struct OpenLockFile {
-    Fd fd;
-    /// Of the same file, opened by mistake: closed with it, not before.
-    std::vector<Fd> more = {};
+    /// The first is used. Others were opened by mistake: closed with it, not before.
+    std::vector<Fd> fds;
+    /// None: it stays open because another copy of the library has locks on the file.
     int users = 1;
     bool is_swept = false;  ///< By somebody who wants to know whether all others are dead.
   };
@@ -40,12 +42,20 @@ class ProcessObjects {
   };
   using FileId = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 
-  explicit ProcessObjects(std::unique_ptr<Monitor> monitor) noexcept;
+  /// Whether this process has locked the file through any descriptor that is not in `own`.
+  using HasRecordLock = bool (*)(FileId file, std::span<const Fd> own) noexcept;
+
+  explicit ProcessObjects(std::unique_ptr<Monitor> monitor,
+                          HasRecordLock has_record_lock = nullptr) noexcept;
   ProcessObjects(const ProcessObjects&) = delete;
   ProcessObjects& operator=(const ProcessObjects&) = delete;
   ~ProcessObjects();
 
   Monitor& monitor() noexcept { return *monitor_; }
+  /// Whether another copy of the library has locked the file, of which `own` are open here.
+  bool is_locked_by_another_copy(FileId file, std::span<const Fd> own) const noexcept {
+    return has_record_lock_ != nullptr && has_record_lock_(file, own);
+  }
 
   // With the monitor held.
   std::map<FileId, OpenLockFile> lock_files;
@@ -56,13 +66,15 @@ class ProcessObjects {
 
  private:
   std::unique_ptr<Monitor> monitor_;
+  HasRecordLock has_record_lock_;
 };
 
 /// Those of the process that asks. A forked child gets new ones, and leaves alone what its parent
 /// had when it was forked: that monitor may be held for ever.
 class GenerationsOfObjects {
  public:
-  GenerationsOfObjects() noexcept = default;
+  explicit GenerationsOfObjects(ProcessObjects::HasRecordLock has_record_lock = nullptr) noexcept
+      : has_record_lock_(has_record_lock) {}
   GenerationsOfObjects(const GenerationsOfObjects&) = delete;
   GenerationsOfObjects& operator=(const GenerationsOfObjects&) = delete;
   ~GenerationsOfObjects();
@@ -72,6 +84,7 @@ class GenerationsOfObjects {
 
  private:
   struct Generation;
+  ProcessObjects::HasRecordLock has_record_lock_;
   std::atomic<Generation*> newest_ = nullptr;
 };
 

@@ -39,8 +39,9 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "property_tests/support/process_actions",
     "property_tests/impl/cache/forked",
     "property_tests/impl/os/kernel_os_embedded_test",
-    "property_tests/repo/consumer/host",  // Loads shared objects.
-    "property_tests/repo/examples/",      // As strangers write.
+    "property_tests/impl/tracker/two_copies_test",  // Loads a shared object.
+    "property_tests/repo/consumer/host",            // Loads shared objects.
+    "property_tests/repo/examples/",                // As strangers write.
     "property_tests/harness/cli/gate_process",
     "property_tests/harness/kernel/patience",
     "property_tests/support/process_group",
