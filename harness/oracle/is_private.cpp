@@ -6,6 +6,7 @@ namespace {
 
 constexpr std::int64_t private_file = 0600;
 constexpr std::int64_t private_folder = 0700;
+constexpr std::int64_t sticky = 01000;  // It lets nobody do more.
 
 }  // namespace
 
@@ -19,7 +20,9 @@ Judgement is_private(const Evidence& evidence) {
     }
     ++judgement.look.seen;
     ++judgement.look.filled;
-    if (record.value != (makes_folder ? private_folder : private_file)) {
+    const bool is_so =
+        makes_folder ? (record.value & ~sticky) == private_folder : record.value == private_file;
+    if (!is_so) {
       std::string mode(4, '0');
       for (std::size_t digit = 0; digit < mode.size(); ++digit) {
         const auto shift = 3 * (mode.size() - 1 - digit);

@@ -332,8 +332,7 @@ Result<Swept> sweep_locations(os::Os& os,
     Status done = check_private(os, location);
     if (done) {
       done = sweep_trees(os, location, swept);
-      // Refused while any tree is left in it.
-      static_cast<void>(os.remove_folder(location));
+      remove_runtime(os, location);
     } else if (!minds_others && is_anothers(os, location)) {
       continue;  // No tree of ours is in it.
     }

@@ -13,6 +13,8 @@ namespace lastref::tracker {
 namespace {
 
 constexpr std::uint32_t private_folder = 0700;
+/// Marks a runtime folder that we made: only such a one is removed.
+constexpr std::uint32_t made_here = 01000;
 constexpr int tries_max = 8;
 constexpr std::uint64_t tracker_byte = 0;
 constexpr std::uint64_t root_byte = 1ULL << 32U;
@@ -26,7 +28,7 @@ constexpr std::size_t ledger_reserve = 4096;
 /// Made or found: a folder of ours that nobody else can enter.
 Status usable_folder(os::Os& os, const std::string& path) {
   for (int tries = 1;; ++tries) {
-    Status made = os.make_folder(path, private_folder);
+    Status made = os.make_folder(path, private_folder | made_here);
     if (!made && made.error().code != std::errc::file_exists) {
       return made;
     }
@@ -132,7 +134,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
       static_cast<void>(remove_tree(os, paths));
     }
     if (tries == tries_max || !worth_another_try(made.error())) {
-      static_cast<void>(os.remove_folder(runtime));
+      remove_runtime(os, runtime);
       return failure(made.error());
     }
     os.saw(Probe::tree_made_again);
@@ -280,6 +282,16 @@ Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) noexcept {
   return members;
 }
 
+void remove_runtime(os::Os& os, const std::string& path) noexcept {
+  const auto status = os.status_at(path);
+  if (status && (status->mode & made_here) != 0) {
+    static_cast<void>(os.remove_folder(path));  // Refused while any tree is left in it.
+  } else if (!status && status.error().code != std::errc::no_such_file_or_directory) {
+    os::report_quietly(os,
+                       "lastref: an empty runtime folder may stay: " + describe(status.error()));
+  }
+}
+
 Status remove_tree(os::Os& os, const TreePaths& paths) noexcept {
   // The lock goes last of the files: as long as it is there, a sweep can tell the living from the
   // dead.
@@ -290,8 +302,7 @@ Status remove_tree(os::Os& os, const TreePaths& paths) noexcept {
       !removed && removed.error().code != std::errc::no_such_file_or_directory) {
     return removed;
   }
-  // Not empty, most of the time: other trees live there.
-  static_cast<void>(os.remove_folder(paths.folder.substr(0, paths.folder.rfind('/'))));
+  remove_runtime(os, paths.folder.substr(0, paths.folder.rfind('/')));
   return ok();
 }
 

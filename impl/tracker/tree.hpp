@@ -91,6 +91,9 @@ bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept;
 /// The memberships of all other processes, the tracker's excepted.
 Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) noexcept;
 
+/// Removes a runtime folder in which nothing is left, if we made it: its sticky bit says so (E4).
+void remove_runtime(os::Os& os, const std::string& path) noexcept;
+
 /// Removes the folder of a tree whose names are cleaned: socket, ledger, lock, folder, and the
 /// runtime folder if it was the last.
 Status remove_tree(os::Os& os, const TreePaths& paths) noexcept;

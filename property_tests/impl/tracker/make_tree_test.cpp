@@ -27,6 +27,20 @@ using testing::IsEmpty;
 
 namespace fs = std::filesystem;
 
+TEST(RuntimeFolder, of_another_program_stays_after_a_sweep_and_the_last_tree_E4) {
+  TreeFixture fixture;
+  fs::create_directory(fixture.runtime());
+  fs::permissions(fixture.runtime(), fs::perms(02700));
+  PretendProcess root(fixture.locks);
+  ASSERT_TRUE(sweep(root, fixture.runtime()));
+  EXPECT_TRUE(fs::exists(fixture.runtime()));
+  const auto tree = make_tree(root, fixture.runtime());
+  ASSERT_TRUE(tree);
+  ASSERT_TRUE(remove_tree(root, tree->paths));
+  EXPECT_TRUE(fs::is_empty(fixture.runtime()));
+  fs::remove(fixture.runtime());
+}
+
 /// The crossings of make_tree when nothing happens.
 std::vector<Crossing> crossings_of_making() {
   TreeFixture fixture;

@@ -38,7 +38,7 @@ TEST(Tree, has_its_parts_and_they_are_private_T2) {
   const std::string name = fs::path(tree->paths.folder).filename().string();
   EXPECT_EQ(name.size(), 32U);
   EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
-  EXPECT_EQ(mode_of(fixture.runtime()), 0700U);
+  EXPECT_EQ(mode_of(fixture.runtime()), 01700U);  // With the mark of what we made.
   EXPECT_EQ(mode_of(tree->paths.folder), 0700U);
   EXPECT_EQ(mode_of(tree->paths.lock()), 0600U);
   EXPECT_EQ(mode_of(tree->paths.ledger()), 0600U);
