@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <lastref/array.hpp>
@@ -6,39 +7,42 @@
 #include "impl/array/array_node.hpp"
 #include "impl/array/elements.hpp"
 #include "impl/array/layout.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
 
-constexpr std::size_t compared_at_once = std::size_t{64} * 1024;  // bytes
+constexpr std::size_t compared_at_once = std::size_t{8} * 1024;  // bytes
 
 }  // namespace
 
 Result<Array> Array::over(MemoryRef memory, Layout layout) {
-  const std::size_t itemsize = layout.dtype.itemsize();
-  LASTREF_TRY(size, array::size_of(layout.shape, itemsize));
-  if (layout.strides && layout.strides->size() != layout.shape.size()) {
-    return failure(std::errc::invalid_argument, "not one stride for each axis");
-  }
-  Strides strides = layout.strides
-                        ? std::move(*layout.strides)
-                        : array::contiguous_strides(layout.shape, itemsize, layout.order);
-  const os::Buffer bytes = memory->bytes();
-  const auto extent = array::extent_of(layout.shape, strides, itemsize);
-  const bool inside = extent && layout.offset <= bytes.size() &&
-                      extent->low >= -static_cast<std::ptrdiff_t>(layout.offset) &&
-                      extent->high <= static_cast<std::ptrdiff_t>(bytes.size() - layout.offset);
-  if (!inside) {
-    return failure(std::errc::result_out_of_range, "an element outside of the memory");
-  }
-  const bool writable = memory->writable();
-  return Array(std::make_shared<const Node>(Node{.dtype = std::move(layout.dtype),
-                                                 .shape = std::move(layout.shape),
-                                                 .strides = std::move(strides),
-                                                 .size = size,
-                                                 .data = bytes.data() + layout.offset,
-                                                 .writable = writable,
-                                                 .memory = std::move(memory)}));
+  return os::within_memory("an array", [&]() -> Result<Array> {
+    const std::size_t itemsize = layout.dtype.itemsize();
+    LASTREF_TRY(size, array::size_of(layout.shape, itemsize));
+    if (layout.strides && layout.strides->size() != layout.shape.size()) {
+      return failure(std::errc::invalid_argument, "not one stride for each axis");
+    }
+    Strides strides = layout.strides
+                          ? std::move(*layout.strides)
+                          : array::contiguous_strides(layout.shape, itemsize, layout.order);
+    const os::Buffer bytes = memory->bytes();
+    const auto extent = array::extent_of(layout.shape, strides, itemsize);
+    const bool inside = extent && layout.offset <= bytes.size() &&
+                        extent->low >= -static_cast<std::ptrdiff_t>(layout.offset) &&
+                        extent->high <= static_cast<std::ptrdiff_t>(bytes.size() - layout.offset);
+    if (!inside) {
+      return failure(std::errc::result_out_of_range, "an element outside of the memory");
+    }
+    const bool writable = memory->writable();
+    return Array(std::make_shared<const Node>(Node{.dtype = std::move(layout.dtype),
+                                                   .shape = std::move(layout.shape),
+                                                   .strides = std::move(strides),
+                                                   .size = size,
+                                                   .data = bytes.data() + layout.offset,
+                                                   .writable = writable,
+                                                   .memory = std::move(memory)}));
+  });
 }
 
 Result<Array> Array::fresh(Result<MemoryRef> (*make)(std::size_t), Layout layout) {
@@ -125,10 +129,12 @@ void Array::when_gone(std::function<void()> action,
 }
 
 Result<Array> Array::copy(Order order) const {
-  LASTREF_TRY(made,
-              fresh(Memory::uninitialized, {.dtype = dtype(), .shape = shape(), .order = order}));
-  array::ElementStream(*this, order).read(made.memory()->bytes());
-  return made;
+  return os::within_memory("an array", [&]() -> Result<Array> {
+    LASTREF_TRY(made,
+                fresh(Memory::uninitialized, {.dtype = dtype(), .shape = shape(), .order = order}));
+    array::ElementStream(*this, order).read(made.memory()->bytes());
+    return made;
+  });
 }
 
 bool contents_equal(const Array& one, const Array& other) {
@@ -137,16 +143,15 @@ bool contents_equal(const Array& one, const Array& other) {
   }
   array::ElementStream left(one, Order::c);
   array::ElementStream right(other, Order::c);
-  std::vector<std::byte> buffers(2 * std::min(compared_at_once, one.nbytes()));
-  const os::Buffer first = os::Buffer(buffers).first(buffers.size() / 2);
-  const os::Buffer second = os::Buffer(buffers).subspan(first.size());
+  std::array<std::byte, compared_at_once> first;
+  std::array<std::byte, compared_at_once> second;
   for (;;) {
     const std::size_t size = left.read(first);
     right.read(second);
     if (size == 0) {
       return true;
     }
-    if (!std::ranges::equal(first.first(size), second.first(size))) {
+    if (!std::ranges::equal(os::Bytes(first).first(size), os::Bytes(second).first(size))) {
       return false;
     }
   }

@@ -8,6 +8,7 @@
 
 #include "impl/array/array_node.hpp"
 #include "impl/array/layout.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -46,37 +47,41 @@ Array Array::view(Shape shape, Strides strides, std::ptrdiff_t offset) const {
 }
 
 Result<Array> Array::slice(std::span<const Slice> slices) const {
-  if (slices.size() > ndim()) {
-    return wrong("more slices than axes");
-  }
-  Shape to = shape();
-  Strides steps = strides();
-  std::ptrdiff_t offset = 0;
-  for (std::size_t axis = 0; axis < slices.size(); ++axis) {
-    if (slices[axis].step == 0) {
-      return wrong("a step of 0");
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    if (slices.size() > ndim()) {
+      return wrong("more slices than axes");
     }
-    const array::Sliced sliced = array::slice_of(to[axis], slices[axis]);
-    to[axis] = sliced.count;
-    // Without elements there may be any strides, with which nothing can be counted.
-    if (size() > 0) {
-      offset += sliced.first * steps[axis];
-      steps[axis] *= sliced.count > 1 ? slices[axis].step : 1;
+    Shape to = shape();
+    Strides steps = strides();
+    std::ptrdiff_t offset = 0;
+    for (std::size_t axis = 0; axis < slices.size(); ++axis) {
+      if (slices[axis].step == 0) {
+        return wrong("a step of 0");
+      }
+      const array::Sliced sliced = array::slice_of(to[axis], slices[axis]);
+      to[axis] = sliced.count;
+      // Without elements there may be any strides, with which nothing can be counted.
+      if (size() > 0) {
+        offset += sliced.first * steps[axis];
+        steps[axis] *= sliced.count > 1 ? slices[axis].step : 1;
+      }
     }
-  }
-  return view(std::move(to), std::move(steps), offset);
+    return view(std::move(to), std::move(steps), offset);
+  });
 }
 
 Result<Array> Array::pick(std::size_t axis, std::ptrdiff_t index) const {
-  if (axis >= ndim()) {
-    return wrong("no such axis");
-  }
-  LASTREF_TRY(picked, index_along(shape()[axis], index));
-  Shape to = shape();
-  Strides steps = strides();
-  to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
-  steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(axis));
-  return view(std::move(to), std::move(steps), size() == 0 ? 0 : picked * strides()[axis]);
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    if (axis >= ndim()) {
+      return wrong("no such axis");
+    }
+    LASTREF_TRY(picked, index_along(shape()[axis], index));
+    Shape to = shape();
+    Strides steps = strides();
+    to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
+    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(axis));
+    return view(std::move(to), std::move(steps), size() == 0 ? 0 : picked * strides()[axis]);
+  });
 }
 
 Array Array::transpose() const {
@@ -85,90 +90,102 @@ Array Array::transpose() const {
 }
 
 Result<Array> Array::transpose(std::span<const std::size_t> axes) const {
-  if (axes.size() != ndim()) {
-    return wrong("not each axis once");
-  }
-  Shape to;
-  Strides steps;
-  for (const std::size_t axis : axes) {
-    if (axis >= ndim() || std::ranges::count(axes, axis) != 1) {
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    if (axes.size() != ndim()) {
       return wrong("not each axis once");
     }
-    to.push_back(shape()[axis]);
-    steps.push_back(strides()[axis]);
-  }
-  return view(std::move(to), std::move(steps), 0);
+    Shape to;
+    Strides steps;
+    for (const std::size_t axis : axes) {
+      if (axis >= ndim() || std::ranges::count(axes, axis) != 1) {
+        return wrong("not each axis once");
+      }
+      to.push_back(shape()[axis]);
+      steps.push_back(strides()[axis]);
+    }
+    return view(std::move(to), std::move(steps), 0);
+  });
 }
 
 Result<Array> Array::swapaxes(std::size_t one, std::size_t other) const {
-  if (one >= ndim() || other >= ndim()) {
-    return wrong("no such axis");
-  }
-  Shape to = shape();
-  Strides steps = strides();
-  std::swap(to[one], to[other]);
-  std::swap(steps[one], steps[other]);
-  return view(std::move(to), std::move(steps), 0);
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    if (one >= ndim() || other >= ndim()) {
+      return wrong("no such axis");
+    }
+    Shape to = shape();
+    Strides steps = strides();
+    std::swap(to[one], to[other]);
+    std::swap(steps[one], steps[other]);
+    return view(std::move(to), std::move(steps), 0);
+  });
 }
 
 Result<Array> Array::broadcast_to(const Shape& to) const {
-  LASTREF_CHECK(array::size_of(to, dtype().itemsize()));
-  if (to.size() < ndim()) {
-    return wrong("fewer axes than before");
-  }
-  Strides steps(to.size(), 0);
-  const std::size_t more = to.size() - ndim();
-  for (std::size_t axis = 0; axis < ndim(); ++axis) {
-    const std::size_t length = shape()[axis];
-    if (length == to[more + axis]) {
-      steps[more + axis] = strides()[axis];
-    } else if (length != 1) {
-      return wrong("an axis of another length");
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    LASTREF_CHECK(array::size_of(to, dtype().itemsize()));
+    if (to.size() < ndim()) {
+      return wrong("fewer axes than before");
     }
-  }
-  const Array made = view(to, std::move(steps), 0);
-  Node node = *made.node_;
-  node.writable = false;  // Elements that are one would change together.
-  return Array(std::make_shared<const Node>(std::move(node)), is_read_only_);
+    Strides steps(to.size(), 0);
+    const std::size_t more = to.size() - ndim();
+    for (std::size_t axis = 0; axis < ndim(); ++axis) {
+      const std::size_t length = shape()[axis];
+      if (length == to[more + axis]) {
+        steps[more + axis] = strides()[axis];
+      } else if (length != 1) {
+        return wrong("an axis of another length");
+      }
+    }
+    const Array made = view(to, std::move(steps), 0);
+    Node node = *made.node_;
+    node.writable = false;  // Elements that are one would change together.
+    return Array(std::make_shared<const Node>(std::move(node)), is_read_only_);
+  });
 }
 
 Result<Array> Array::reshape(const Shape& to, Order order) const {
-  LASTREF_TRY(count, array::size_of(to, dtype().itemsize()));
-  if (count != size()) {
-    return wrong("another number of elements");
-  }
-  auto steps = array::reshaped(shape(), strides(), dtype().itemsize(), to, order);
-  if (!steps) {
-    return failure(std::errc::not_supported, "it takes a copy");
-  }
-  return view(to, std::move(*steps), 0);
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    LASTREF_TRY(count, array::size_of(to, dtype().itemsize()));
+    if (count != size()) {
+      return wrong("another number of elements");
+    }
+    auto steps = array::reshaped(shape(), strides(), dtype().itemsize(), to, order);
+    if (!steps) {
+      return failure(std::errc::not_supported, "it takes a copy");
+    }
+    return view(to, std::move(*steps), 0);
+  });
 }
 
 Result<Array> Array::as_strided(Shape to, Strides steps, std::ptrdiff_t offset) const {
-  LASTREF_CHECK(array::size_of(to, dtype().itemsize()));
-  if (to.size() != steps.size()) {
-    return wrong("not one stride for each axis");
-  }
-  const auto mine = array::extent_of(shape(), strides(), dtype().itemsize());
-  const auto extent = array::extent_of(to, steps, dtype().itemsize());
-  const bool starts_inside = offset >= mine->low && offset <= mine->high;
-  if (!starts_inside || !extent || extent->low < mine->low - offset ||
-      extent->high > mine->high - offset) {
-    return outside("an element outside of the bounds");
-  }
-  return view(std::move(to), std::move(steps), offset);
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    LASTREF_CHECK(array::size_of(to, dtype().itemsize()));
+    if (to.size() != steps.size()) {
+      return wrong("not one stride for each axis");
+    }
+    const auto mine = array::extent_of(shape(), strides(), dtype().itemsize());
+    const auto extent = array::extent_of(to, steps, dtype().itemsize());
+    const bool starts_inside = offset >= mine->low && offset <= mine->high;
+    if (!starts_inside || !extent || extent->low < mine->low - offset ||
+        extent->high > mine->high - offset) {
+      return outside("an element outside of the bounds");
+    }
+    return view(std::move(to), std::move(steps), offset);
+  });
 }
 
 Result<std::ptrdiff_t> Array::item_offset(std::span<const std::ptrdiff_t> index) const {
-  if (index.size() != ndim()) {
-    return wrong("not one index for each axis");
-  }
-  std::ptrdiff_t offset = 0;
-  for (std::size_t axis = 0; axis < ndim(); ++axis) {
-    LASTREF_TRY(along, index_along(shape()[axis], index[axis]));
-    offset += size() == 0 ? 0 : along * strides()[axis];
-  }
-  return offset;
+  return os::within_memory("an index", [&]() -> Result<std::ptrdiff_t> {
+    if (index.size() != ndim()) {
+      return wrong("not one index for each axis");
+    }
+    std::ptrdiff_t offset = 0;
+    for (std::size_t axis = 0; axis < ndim(); ++axis) {
+      LASTREF_TRY(along, index_along(shape()[axis], index[axis]));
+      offset += size() == 0 ? 0 : along * strides()[axis];
+    }
+    return offset;
+  });
 }
 
 }  // namespace lastref

@@ -11,6 +11,7 @@
 #include <lastref/dtype.hpp>
 
 #include "impl/array/python_literal.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -234,57 +235,59 @@ Result<Extent> extent_of(const Literal& type) {
 }  // namespace
 
 Result<DType> DType::parse(std::string_view text) {
-  DType type;
-  if (text.starts_with('[')) {
-    const auto fields = array::parse_literal(text);
-    if (!fields) {
-      return failure(std::errc::invalid_argument, fields.error().subject);
+  return os::within_memory("a dtype", [&]() -> Result<DType> {
+    DType type;
+    if (text.starts_with('[')) {
+      const auto fields = array::parse_literal(text);
+      if (!fields) {
+        return failure(std::errc::invalid_argument, fields.error().subject);
+      }
+      if (fields->source.size() != text.size()) {
+        return wrong("white space behind the list");
+      }
+      LASTREF_TRY(extent, structure_of(*fields));
+      type.text_ = text;
+      type.itemsize_ = extent.itemsize;
+      type.has_object_ = extent.has_object;
+      return type;
     }
-    if (fields->source.size() != text.size()) {
-      return wrong("white space behind the list");
+    const ByteOrder order = take_order(text);
+    const auto kind = text.empty() ? std::nullopt : kind_of(text.front());
+    if (!kind) {
+      return wrong("an unknown kind of element");
     }
-    LASTREF_TRY(extent, structure_of(*fields));
-    type.text_ = text;
-    type.itemsize_ = extent.itemsize;
-    type.has_object_ = extent.has_object;
+    text.remove_prefix(1);
+    const bool has_digits = !text.empty() && text.front() >= '0' && text.front() <= '9';
+    const auto number = take_number(text);
+    if (has_digits && !number) {
+      return too_large();
+    }
+    const bool is_time = kind == DTypeKind::timedelta || kind == DTypeKind::datetime;
+    if (!is_time && !text.empty()) {
+      return wrong("something stands behind the size");
+    }
+    const bool is_object = kind == DTypeKind::object;
+    const std::size_t each = kind == DTypeKind::unicode ? character_size : 1;
+    const std::size_t count = is_object ? number.value_or(pointer_size) : number.value_or(0);
+    if (count > itemsize_max / each) {
+      return too_large();
+    }
+    type.kind_ = *kind;
+    type.itemsize_ = count * each;
+    type.has_object_ = is_object;
+    if (!has_size(*kind, type.itemsize_)) {
+      return wrong("a size that this kind does not have");
+    }
+    LASTREF_TRY(unit, unit_of(text));
+    const bool ordered = type.itemsize_ > 1 || kind == DTypeKind::unicode;
+    const bool swappable = kind != DTypeKind::bytes && kind != DTypeKind::raw && !is_object;
+    type.byte_order_ = ordered && swappable ? order : ByteOrder::none;
+    type.text_ += static_cast<char>(type.byte_order_);
+    type.text_ += static_cast<char>(*kind);
+    type.text_ += is_object ? std::string() : std::to_string(count);
+    type.text_ += unit;
     return type;
-  }
-  const ByteOrder order = take_order(text);
-  const auto kind = text.empty() ? std::nullopt : kind_of(text.front());
-  if (!kind) {
-    return wrong("an unknown kind of element");
-  }
-  text.remove_prefix(1);
-  const bool has_digits = !text.empty() && text.front() >= '0' && text.front() <= '9';
-  const auto number = take_number(text);
-  if (has_digits && !number) {
-    return too_large();
-  }
-  const bool is_time = kind == DTypeKind::timedelta || kind == DTypeKind::datetime;
-  if (!is_time && !text.empty()) {
-    return wrong("something stands behind the size");
-  }
-  const bool is_object = kind == DTypeKind::object;
-  const std::size_t each = kind == DTypeKind::unicode ? character_size : 1;
-  const std::size_t count = is_object ? number.value_or(pointer_size) : number.value_or(0);
-  if (count > itemsize_max / each) {
-    return too_large();
-  }
-  type.kind_ = *kind;
-  type.itemsize_ = count * each;
-  type.has_object_ = is_object;
-  if (!has_size(*kind, type.itemsize_)) {
-    return wrong("a size that this kind does not have");
-  }
-  LASTREF_TRY(unit, unit_of(text));
-  const bool ordered = type.itemsize_ > 1 || kind == DTypeKind::unicode;
-  const bool swappable = kind != DTypeKind::bytes && kind != DTypeKind::raw && !is_object;
-  type.byte_order_ = ordered && swappable ? order : ByteOrder::none;
-  type.text_ += static_cast<char>(type.byte_order_);
-  type.text_ += static_cast<char>(*kind);
-  type.text_ += is_object ? std::string() : std::to_string(count);
-  type.text_ += unit;
-  return type;
+  });
 }
 
 std::string DType::literal() const {

@@ -16,7 +16,7 @@ void gather(std::byte* to, const std::byte* from, std::size_t count, std::ptrdif
 
 }  // namespace
 
-ElementStream::ElementStream(const Array& array, Order order)
+ElementStream::ElementStream(const Array& array, Order order) noexcept
     : at_(array.data()), run_(array.dtype().itemsize()), left_(array.nbytes()) {
   if (left_ == 0) {
     return;
@@ -29,20 +29,20 @@ ElementStream::ElementStream(const Array& array, Order order)
       continue;
     }
     // Two axes that are passed as if they were one are one.
-    if (!axes_.empty() && axes_.back().stride == static_cast<std::ptrdiff_t>(length) * stride) {
-      axes_.back() = {.length = axes_.back().length * length, .stride = stride};
+    if (axes_count_ > 0 && last_axis().stride == static_cast<std::ptrdiff_t>(length) * stride) {
+      last_axis() = {.length = last_axis().length * length, .stride = stride};
     } else {
-      axes_.push_back({.length = length, .stride = stride});
+      axes_[axes_count_++] = {.length = length, .stride = stride};
     }
   }
-  if (!axes_.empty() && axes_.back().stride == static_cast<std::ptrdiff_t>(run_)) {
-    run_ *= axes_.back().length;
-    axes_.pop_back();
+  if (axes_count_ > 0 && last_axis().stride == static_cast<std::ptrdiff_t>(run_)) {
+    run_ *= last_axis().length;
+    --axes_count_;
   }
 }
 
-void ElementStream::advance(std::size_t count) {
-  for (std::size_t i = axes_.size(); i > 0 && count > 0; --i) {
+void ElementStream::advance(std::size_t count) noexcept {
+  for (std::size_t i = axes_count_; i > 0 && count > 0; --i) {
     Axis& axis = axes_[i - 1];
     const std::size_t index = axis.index + count;
     const std::size_t wrapped = index % axis.length;
@@ -53,8 +53,8 @@ void ElementStream::advance(std::size_t count) {
   }
 }
 
-void ElementStream::read_runs(os::Buffer into, std::size_t count) {
-  const std::ptrdiff_t stride = axes_.back().stride;
+void ElementStream::read_runs(os::Buffer into, std::size_t count) noexcept {
+  const std::ptrdiff_t stride = last_axis().stride;
   switch (run_) {
     case 1:
       return gather<1>(into.data(), at_, count, stride);
@@ -73,14 +73,14 @@ void ElementStream::read_runs(os::Buffer into, std::size_t count) {
   }
 }
 
-std::size_t ElementStream::read(os::Buffer into) {
+std::size_t ElementStream::read(os::Buffer into) noexcept {
   std::size_t size = 0;
   while (size < into.size() && left_ > 0) {
     const os::Buffer space = into.subspan(size);
     std::size_t count = 0;
-    if (taken_ == 0 && !axes_.empty() && space.size() >= run_) {
+    if (taken_ == 0 && axes_count_ > 0 && space.size() >= run_) {
       const std::size_t runs =
-          std::min(space.size() / run_, axes_.back().length - axes_.back().index);
+          std::min(space.size() / run_, last_axis().length - last_axis().index);
       read_runs(space, runs);
       count = runs * run_;
       advance(runs);

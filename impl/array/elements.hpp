@@ -1,8 +1,9 @@
 // ElementStream: the elements of an array one after the other, as bytes, whatever its strides.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <vector>
+#include <span>
 
 #include <lastref/array.hpp>
 
@@ -11,10 +12,10 @@ namespace lastref::array {
 class ElementStream {
  public:
   /// The array outlives it.
-  ElementStream(const Array& array, Order order);
+  ElementStream(const Array& array, Order order) noexcept;
 
   /// The next bytes, as many as fit; 0 when there are no more. Elements may be cut.
-  std::size_t read(os::Buffer into);
+  std::size_t read(os::Buffer into) noexcept;
 
  private:
   struct Axis {
@@ -23,14 +24,16 @@ class ElementStream {
     std::size_t index = 0;
   };
 
-  void read_runs(os::Buffer into, std::size_t count);
-  void advance(std::size_t count);
+  Axis& last_axis() noexcept { return axes_[axes_count_ - 1]; }
+  void read_runs(os::Buffer into, std::size_t count) noexcept;
+  void advance(std::size_t count) noexcept;
 
-  std::vector<Axis> axes_;  // slowest first; those along which a run ends
-  const std::byte* at_;     // of the run that is being read
-  std::size_t run_ = 0;     // bytes that lie together
-  std::size_t taken_ = 0;   // of them
-  std::size_t left_ = 0;    // bytes of all
+  std::array<Axis, dims_max> axes_;  // slowest first; those along which a run ends
+  std::size_t axes_count_ = 0;
+  const std::byte* at_;    // of the run that is being read
+  std::size_t run_ = 0;    // bytes that lie together
+  std::size_t taken_ = 0;  // of them
+  std::size_t left_ = 0;   // bytes of all
 };
 
 }  // namespace lastref::array

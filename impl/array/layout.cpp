@@ -1,6 +1,7 @@
 #include "impl/array/layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace lastref::array {
@@ -26,16 +27,23 @@ struct Axis {
   std::ptrdiff_t stride = 0;
 };
 
-/// Those of a length other than 1, slowest first.
-std::vector<Axis> axes_of(ShapeView shape, StridesView strides) {
-  std::vector<Axis> axes;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != 1) {
-      axes.push_back({.length = shape[i], .stride = strides[i]});
+/// Those of a length other than 1, slowest first. On the stack, for callers that are noexcept.
+class Axes {
+ public:
+  Axes(ShapeView shape, StridesView strides) noexcept {
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] != 1) {
+        axes_[size_++] = {.length = shape[i], .stride = strides[i]};
+      }
     }
   }
-  return axes;
-}
+
+  std::span<Axis> all() noexcept { return std::span(axes_).first(size_); }
+
+ private:
+  std::array<Axis, dims_max> axes_;
+  std::size_t size_ = 0;
+};
 
 /// Whether to go on by one along each axis is to have gone through all of the axes behind it.
 bool is_one_run(std::span<const Axis> axes) noexcept {
@@ -48,7 +56,7 @@ bool is_one_run(std::span<const Axis> axes) noexcept {
 }
 
 /// In C order, with elements, and as many as before.
-std::optional<Strides> reshaped_in_c(const std::vector<Axis>& axes,
+std::optional<Strides> reshaped_in_c(std::span<const Axis> axes,
                                      std::size_t itemsize,
                                      ShapeView other) {
   Strides strides(other.size());
@@ -68,7 +76,7 @@ std::optional<Strides> reshaped_in_c(const std::vector<Axis>& axes,
         old_count *= axes[--old_begin].length;
       }
     }
-    if (!is_one_run(std::span(axes).subspan(old_begin, old_end - old_begin))) {
+    if (!is_one_run(axes.subspan(old_begin, old_end - old_begin))) {
       return std::nullopt;
     }
     stride = axes[old_end - 1].stride;
@@ -112,18 +120,24 @@ Strides contiguous_strides(ShapeView shape, std::size_t itemsize, Order order) {
   return strides;
 }
 
-bool is_contiguous(ShapeView shape, StridesView strides, std::size_t itemsize, Order order) {
+bool is_contiguous(ShapeView shape,
+                   StridesView strides,
+                   std::size_t itemsize,
+                   Order order) noexcept {
   if (has_none(shape)) {
     return true;
   }
-  std::vector<Axis> axes = axes_of(shape, strides);
+  Axes found(shape, strides);
+  const std::span<Axis> axes = found.all();
   if (order == Order::f) {
     std::ranges::reverse(axes);
   }
   return axes.empty() || (axes.back().stride == to_signed(itemsize) && is_one_run(axes));
 }
 
-std::optional<Extent> extent_of(ShapeView shape, StridesView strides, std::size_t itemsize) {
+std::optional<Extent> extent_of(ShapeView shape,
+                                StridesView strides,
+                                std::size_t itemsize) noexcept {
   Extent extent;
   if (has_none(shape)) {
     return extent;
@@ -167,7 +181,8 @@ std::optional<Strides> reshaped(
   if (has_none(shape)) {
     return contiguous_strides(other, itemsize, order);
   }
-  std::vector<Axis> axes = axes_of(shape, strides);
+  Axes found(shape, strides);
+  const std::span<Axis> axes = found.all();
   if (order == Order::c) {
     return reshaped_in_c(axes, itemsize, other);
   }

@@ -20,7 +20,10 @@ Result<std::size_t> size_of(ShapeView shape, std::size_t itemsize);
 
 /// The strides of a contiguous array; size_of has let its shape pass.
 Strides contiguous_strides(ShapeView shape, std::size_t itemsize, Order order);
-bool is_contiguous(ShapeView shape, StridesView strides, std::size_t itemsize, Order order);
+bool is_contiguous(ShapeView shape,
+                   StridesView strides,
+                   std::size_t itemsize,
+                   Order order) noexcept;
 
 /// bytes, from the element at index 0: of the lowest element's first byte, and behind the last byte
 /// of the highest.
@@ -30,7 +33,9 @@ struct Extent {
 };
 
 /// Both 0 if there are no elements; none if it cannot be counted, in either direction.
-std::optional<Extent> extent_of(ShapeView shape, StridesView strides, std::size_t itemsize);
+std::optional<Extent> extent_of(ShapeView shape,
+                                StridesView strides,
+                                std::size_t itemsize) noexcept;
 
 /// What a shape and strides become where a slice is taken.
 struct Sliced {

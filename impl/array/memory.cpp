@@ -9,6 +9,7 @@
 #include "impl/array/own_file.hpp"
 #include "impl/array/path_of.hpp"
 #include "impl/os/about.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -89,15 +90,17 @@ std::shared_ptr<Memory> Memory::make(Origin origin) {
 }
 
 Result<MemoryRef> Memory::uninitialized(std::size_t size) {
-  // Nothing takes up a byte too, so that every array has an address of its own.
-  void* const bytes = ::operator new(std::max<std::size_t>(size, 1), alignment, std::nothrow);
-  if (bytes == nullptr) {
-    return failure(std::errc::not_enough_memory, std::to_string(size) + " bytes");
-  }
-  auto memory = make(Origin::allocated);
-  memory->allocated_.reset(static_cast<std::byte*>(bytes));
-  memory->bytes_ = os::Buffer(memory->allocated_.get(), size);
-  return MemoryRef(std::move(memory));
+  return os::within_memory("memory", [&]() -> Result<MemoryRef> {
+    auto memory = make(Origin::allocated);
+    // Nothing takes up a byte too, so that every array has an address of its own.
+    void* const bytes = ::operator new(std::max<std::size_t>(size, 1), alignment, std::nothrow);
+    if (bytes == nullptr) {
+      return failure(std::errc::not_enough_memory, std::to_string(size) + " bytes");
+    }
+    memory->allocated_.reset(static_cast<std::byte*>(bytes));
+    memory->bytes_ = os::Buffer(memory->allocated_.get(), size);
+    return MemoryRef(std::move(memory));
+  });
 }
 
 Result<MemoryRef> Memory::zeros(std::size_t size) {
@@ -123,57 +126,65 @@ MemoryRef Memory::borrow(os::Bytes bytes, std::shared_ptr<const void> keeper) {
 }
 
 Result<MemoryRef> Memory::map_anonymous(os::Os& os, std::size_t size) {
-  LASTREF_TRY(map, os::map_memory(os, {.size = size, .kind = os::MapKind::shared}));
-  auto memory = make(Origin::anonymous_map);
-  memory->map_ = std::move(map);
-  memory->bytes_ = memory->map_.get();
-  return MemoryRef(std::move(memory));
+  return os::within_memory("a map", [&]() -> Result<MemoryRef> {
+    LASTREF_TRY(map, os::map_memory(os, {.size = size, .kind = os::MapKind::shared}));
+    auto memory = make(Origin::anonymous_map);
+    memory->map_ = std::move(map);
+    memory->bytes_ = memory->map_.get();
+    return MemoryRef(std::move(memory));
+  });
 }
 
 Result<MemoryRef> Memory::map_open(os::Os& os,
                                    os::Fd fd,
                                    std::string path,
                                    MapFileOptions options) {
-  LASTREF_TRY(status, os::about(path, os.status(fd)));
-  return map_open(os, fd, std::move(path), std::move(options), status);
+  return os::within_memory("a map", [&]() -> Result<MemoryRef> {
+    LASTREF_TRY(status, os::about(path, os.status(fd)));
+    return map_open(os, fd, std::move(path), std::move(options), status);
+  });
 }
 
 Result<MemoryRef> Memory::map_open(
     os::Os& os, os::Fd fd, std::string path, MapFileOptions options, const os::FileStatus& status) {
-  LASTREF_CHECK(check_end(options));
-  LASTREF_CHECK(os::about(path, reach(os, fd, options, status)));
-  auto memory = make(Origin::file_map);
-  if (options.size > 0) {
-    const auto before = static_cast<std::size_t>(options.offset % os::map_alignment);
-    LASTREF_TRY(map,
-                os::about(path,
-                          os::map_memory(os,
-                                         {.file = fd,
-                                          .offset = options.offset - before,
-                                          .size = before + options.size,
-                                          .kind = row_of(options.mode).kind})));
-    memory->map_ = std::move(map);
-    memory->bytes_ = memory->map_.get().subspan(before);
-  }
-  memory->writable_ = options.mode != MapMode::read;
-  memory->file_ = {.path = std::move(path),
-                   .mode = options.mode,
-                   .offset = options.offset,
-                   .identity = Identity{.device = status.device, .inode = status.inode}};
-  memory->when_unmapped_ = std::move(options.when_unmapped);
-  return MemoryRef(std::move(memory));
+  return os::within_memory("a map", [&]() -> Result<MemoryRef> {
+    LASTREF_CHECK(check_end(options));
+    LASTREF_CHECK(os::about(path, reach(os, fd, options, status)));
+    auto memory = make(Origin::file_map);
+    if (options.size > 0) {
+      const auto before = static_cast<std::size_t>(options.offset % os::map_alignment);
+      LASTREF_TRY(map,
+                  os::about(path,
+                            os::map_memory(os,
+                                           {.file = fd,
+                                            .offset = options.offset - before,
+                                            .size = before + options.size,
+                                            .kind = row_of(options.mode).kind})));
+      memory->map_ = std::move(map);
+      memory->bytes_ = memory->map_.get().subspan(before);
+    }
+    memory->writable_ = options.mode != MapMode::read;
+    memory->file_ = {.path = std::move(path),
+                     .mode = options.mode,
+                     .offset = options.offset,
+                     .identity = Identity{.device = status.device, .inode = status.inode}};
+    memory->when_unmapped_ = std::move(options.when_unmapped);
+    return MemoryRef(std::move(memory));
+  });
 }
 
 Result<MemoryRef> Memory::map_file(os::Os& os, const os::PathAt& where, MapFileOptions options) {
-  const MapMode mode = options.mode;
-  LASTREF_CHECK(check_end(options));  // Before a file makes space for a new one.
-  LASTREF_TRY(path, array::path_of(os, where));
-  LASTREF_TRY(file, open_for(os, where, mode));
-  auto memory = map_open(os, file.get(), std::move(path), std::move(options));
-  if (!memory && mode == MapMode::create) {
-    array::discard_own_quietly(os, file.get(), where);
-  }
-  return memory;
+  return os::within_memory("a map", [&]() -> Result<MemoryRef> {
+    const MapMode mode = options.mode;
+    LASTREF_CHECK(check_end(options));  // Before a file makes space for a new one.
+    LASTREF_TRY(path, array::path_of(os, where));
+    LASTREF_TRY(file, open_for(os, where, mode));
+    auto memory = map_open(os, file.get(), std::move(path), std::move(options));
+    if (!memory && mode == MapMode::create) {
+      array::discard_own_quietly(os, file.get(), where);
+    }
+    return memory;
+  });
 }
 
 Memory::~Memory() {

@@ -9,6 +9,7 @@
 #include "impl/array/own_file.hpp"
 #include "impl/array/path_of.hpp"
 #include "impl/os/about.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -92,74 +93,86 @@ Result<MemoryRef> fill_new(
 }  // namespace
 
 Status write_npy(os::Os& os, os::Fd fd, const Array& array) {
-  const Order order = is_only_f_contiguous(array) ? Order::f : Order::c;
-  LASTREF_TRY(header, npy_header(array.dtype(), array.shape(), order));
-  LASTREF_CHECK(os::write_all(os, fd, header));
-  if (array.is_contiguous(order)) {
-    return os::write_all(os, fd, array.bounds());
-  }
-  std::vector<std::byte> buffer(std::min(written_at_once, array.nbytes()));
-  array::ElementStream elements(array, order);
-  while (const std::size_t size = elements.read(buffer)) {
-    LASTREF_CHECK(os::write_all(os, fd, os::Bytes(buffer).first(size)));
-  }
-  return ok();
+  return os::within_memory("an .npy file", [&]() -> Status {
+    const Order order = is_only_f_contiguous(array) ? Order::f : Order::c;
+    LASTREF_TRY(header, npy_header(array.dtype(), array.shape(), order));
+    LASTREF_CHECK(os::write_all(os, fd, header));
+    if (array.is_contiguous(order)) {
+      return os::write_all(os, fd, array.bounds());
+    }
+    std::vector<std::byte> buffer(std::min(written_at_once, array.nbytes()));
+    array::ElementStream elements(array, order);
+    while (const std::size_t size = elements.read(buffer)) {
+      LASTREF_CHECK(os::write_all(os, fd, os::Bytes(buffer).first(size)));
+    }
+    return ok();
+  });
 }
 
 Result<NpyHeader> read_npy_header(os::Os& os, os::Fd fd) {
-  // No more than is sure to belong to the header: first what all versions have, then the rest.
-  return read_header(os, fd, array::npy_start_size(1));
+  return os::within_memory("an .npy file", [&]() -> Result<NpyHeader> {
+    // No more than is sure to belong to the header: first what all versions have, then the rest.
+    return read_header(os, fd, array::npy_start_size(1));
+  });
 }
 
 Result<Array> read_npy(os::Os& os, os::Fd fd) {
-  LASTREF_TRY(header, read_npy_header(os, fd));
-  LASTREF_TRY(status, os.status(fd));
-  LASTREF_CHECK(check_elements(status, header));
-  LASTREF_TRY(memory, Memory::uninitialized(header.nbytes));
-  LASTREF_TRY(size, os::read_until_full(os, fd, memory->bytes()));
-  if (size != header.nbytes) {
-    return malformed("the file is shorter than its header says");
-  }
-  return Array::over(std::move(memory), layout_of(header));
+  return os::within_memory("an .npy file", [&]() -> Result<Array> {
+    LASTREF_TRY(header, read_npy_header(os, fd));
+    LASTREF_TRY(status, os.status(fd));
+    LASTREF_CHECK(check_elements(status, header));
+    LASTREF_TRY(memory, Memory::uninitialized(header.nbytes));
+    LASTREF_TRY(size, os::read_until_full(os, fd, memory->bytes()));
+    if (size != header.nbytes) {
+      return malformed("the file is shorter than its header says");
+    }
+    return Array::over(std::move(memory), layout_of(header));
+  });
 }
 
 Result<Array> map_npy(os::Os& os,
                       const os::PathAt& where,
                       MapMode mode,
                       std::function<void()> when_unmapped) {
-  if (mode == MapMode::create) {
-    return failure(std::errc::invalid_argument, "a new file has no header yet: see create_npy");
-  }
-  LASTREF_TRY(path, array::path_of(os, where));
-  LASTREF_TRY(file, os::open_file(os, where, {.write = mode == MapMode::read_write}));
-  LASTREF_TRY(header, in_file(path, os::about(path, read_header(os, file.get(), usual_header))));
-  LASTREF_TRY(status, os::about(path, os.status(file.get())));
-  LASTREF_CHECK(in_file(path, check_elements(status, header)));
-  LASTREF_TRY(memory,
-              Memory::map_open(os,
-                               file.get(),
-                               std::move(path),
-                               {.mode = mode,
-                                .offset = header.data_offset,
-                                .size = header.nbytes,
-                                .when_unmapped = std::move(when_unmapped)},
-                               status));
-  return Array::over(std::move(memory), layout_of(header));
+  return os::within_memory("an .npy file", [&]() -> Result<Array> {
+    if (mode == MapMode::create) {
+      return failure(std::errc::invalid_argument, "a new file has no header yet: see create_npy");
+    }
+    LASTREF_TRY(path, array::path_of(os, where));
+    LASTREF_TRY(file, os::open_file(os, where, {.write = mode == MapMode::read_write}));
+    LASTREF_TRY(header, in_file(path, os::about(path, read_header(os, file.get(), usual_header))));
+    LASTREF_TRY(status, os::about(path, os.status(file.get())));
+    LASTREF_CHECK(in_file(path, check_elements(status, header)));
+    LASTREF_TRY(memory,
+                Memory::map_open(os,
+                                 file.get(),
+                                 std::move(path),
+                                 {.mode = mode,
+                                  .offset = header.data_offset,
+                                  .size = header.nbytes,
+                                  .when_unmapped = std::move(when_unmapped)},
+                                 status));
+    return Array::over(std::move(memory), layout_of(header));
+  });
 }
 
 Result<Array> create_npy(
     os::Os& os, const os::PathAt& where, const DType& dtype, const Shape& shape, Order order) {
-  LASTREF_TRY(bytes, npy_header(dtype, shape, order));
-  LASTREF_TRY(header, parse_npy_header(bytes));
-  LASTREF_TRY(path, array::path_of(os, where));
-  LASTREF_CHECK(os::discard(os, where));
-  LASTREF_TRY(file, os::open_file(os, where, {.write = true, .create = true}));
-  auto memory = fill_new(os, file.get(), std::move(path), bytes, header.nbytes);
-  if (!memory) {
-    array::discard_own_quietly(os, file.get(), where);
-    return failure(std::move(memory).error());
-  }
-  return Array::over(std::move(*memory), layout_of(header));
+  return os::within_memory("an .npy file", [&]() -> Result<Array> {
+    LASTREF_TRY(bytes, npy_header(dtype, shape, order));
+    LASTREF_TRY(header, parse_npy_header(bytes));
+    LASTREF_TRY(path, array::path_of(os, where));
+    LASTREF_CHECK(os::discard(os, where));
+    LASTREF_TRY(file, os::open_file(os, where, {.write = true, .create = true}));
+    auto array = os::within_memory("an .npy file", [&]() -> Result<Array> {
+      LASTREF_TRY(memory, fill_new(os, file.get(), std::move(path), bytes, header.nbytes));
+      return Array::over(std::move(memory), layout_of(header));
+    });
+    if (!array) {
+      array::discard_own_quietly(os, file.get(), where);
+    }
+    return array;
+  });
 }
 
 }  // namespace lastref

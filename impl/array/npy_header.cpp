@@ -11,6 +11,7 @@
 #include "impl/array/npy_start.hpp"
 #include "impl/array/python_literal.hpp"
 #include "impl/array/utf8.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -164,35 +165,39 @@ Result<NpyStart> parse_npy_start(os::Bytes bytes) {
 }  // namespace array
 
 Result<std::vector<std::byte>> npy_header(const DType& dtype, const Shape& shape, Order order) {
-  if (dtype.has_object()) {
-    return failure(std::errc::not_supported, "elements that point into one Python");
-  }
-  LASTREF_CHECK(array::size_of(shape, dtype.itemsize()));
-  const std::string text = text_of(dtype, shape, order);
-  std::optional<std::string> header;
-  if (auto latin1 = array::latin1_from_utf8(text)) {
-    header = wrapped(*latin1, 1);
-    header = header ? header : wrapped(std::move(*latin1), 2);
-  } else {
-    header = wrapped(text, 3);
-  }
-  if (header->size() > npy_text_size_max) {
-    return failure(std::errc::value_too_large, "the size of the header");
-  }
-  const os::Bytes bytes = os::bytes_of(*header);
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
+  return os::within_memory("an .npy header", [&]() -> Result<std::vector<std::byte>> {
+    if (dtype.has_object()) {
+      return failure(std::errc::not_supported, "elements that point into one Python");
+    }
+    LASTREF_CHECK(array::size_of(shape, dtype.itemsize()));
+    const std::string text = text_of(dtype, shape, order);
+    std::optional<std::string> header;
+    if (auto latin1 = array::latin1_from_utf8(text)) {
+      header = wrapped(*latin1, 1);
+      header = header ? header : wrapped(std::move(*latin1), 2);
+    } else {
+      header = wrapped(text, 3);
+    }
+    if (header->size() > npy_text_size_max) {
+      return failure(std::errc::value_too_large, "the size of the header");
+    }
+    const os::Bytes bytes = os::bytes_of(*header);
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
 }
 
 Result<NpyHeader> parse_npy_header(os::Bytes bytes) {
-  LASTREF_TRY(start, array::parse_npy_start(bytes));
-  if (bytes.size() - start.size < start.text_size) {
-    return malformed("the header is cut short");
-  }
-  const os::Bytes text = bytes.subspan(start.size, start.text_size);
-  const auto* const letters = static_cast<const char*>(static_cast<const void*>(text.data()));
-  LASTREF_TRY(header, parse_text({letters, text.size()}, start.version));
-  header.data_offset = start.size + start.text_size;
-  return header;
+  return os::within_memory("an .npy header", [&]() -> Result<NpyHeader> {
+    LASTREF_TRY(start, array::parse_npy_start(bytes));
+    if (bytes.size() - start.size < start.text_size) {
+      return malformed("the header is cut short");
+    }
+    const os::Bytes text = bytes.subspan(start.size, start.text_size);
+    const auto* const letters = static_cast<const char*>(static_cast<const void*>(text.data()));
+    LASTREF_TRY(header, parse_text({letters, text.size()}, start.version));
+    header.data_offset = start.size + start.text_size;
+    return header;
+  });
 }
 
 }  // namespace lastref
