@@ -211,6 +211,30 @@ SparedMemory::~SparedMemory() {
   is_spared = before_;
 }
 
+Result<std::unique_ptr<os::Thread>> SparedOs::start_thread(std::function<void()> body,
+                                                           os::ThreadKind kind) noexcept {
+  const SparedMemory spared;
+  if (kind == os::ThreadKind::users) {
+    return kernel_.start_thread(std::move(body), kind);
+  }
+  return kernel_.start_thread(
+      [body = std::move(body)] {
+        const SparedMemory still_spared;
+        body();
+      },
+      kind);
+}
+
+void fail_from_now_on(std::uint64_t number, bool and_all_after_it) {
+  static Board own;
+  void* warm = nullptr;
+  ::backtrace(&warm, 1);  // It loads a library.
+  own.number = number;
+  own.from_then_on = and_all_after_it;
+  board = &own;
+  is_armed = true;
+}
+
 std::string unless_no_memory(const Status& status) {
   return status || status.error().code == std::errc::not_enough_memory
              ? std::string()

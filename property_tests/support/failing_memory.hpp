@@ -46,6 +46,9 @@ struct TrialOptions {
 /// Fails each allocation of the trial. A finding is a failed test.
 void fail_each_allocation(const Trial& trial, TrialOptions options = {});
 
+/// In a process of its own: its allocations fail from now on, or one does, counted from here.
+void fail_from_now_on(std::uint64_t number, bool and_all_after_it);
+
 /// "" if it worked, or failed for want of memory; else what it said.
 std::string unless_no_memory(const Status& status);
 
@@ -60,6 +63,9 @@ class SparedOs final : public harness::EveryCall<SparedOs> {
     return harness::CallOf<call>::make(kernel_, std::forward<Given>(given)...);
   }
 
+  /// Threads that the library has for itself do not lack memory either.
+  Result<std::unique_ptr<os::Thread>> start_thread(
+      std::function<void()> body, os::ThreadKind kind = os::ThreadKind::ours) noexcept override;
   std::uint64_t process_token() noexcept override { return kernel_.process_token(); }
   std::unique_ptr<os::Monitor> make_monitor() noexcept override {
     const SparedMemory spared;
