@@ -6,6 +6,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/temporary_resources.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/resources/contexts.hpp"
 
 namespace lastref {
@@ -37,15 +38,16 @@ TemporaryResources::~TemporaryResources() {
     monitor_->wait();
   }
   life_->manager = nullptr;
+  // Their hooks stay until they are empty: an exit that comes meanwhile waits for us.
   for (const auto& [id, context] : contexts_) {
     if (context->folder) {
-      left_.push_back(std::move(context->folder));
+      finalise(*context->folder);
     }
   }
-  // Whose hooks stay until they are empty: an exit that comes meanwhile waits for us.
   for (const std::shared_ptr<Folder>& folder : left_) {
     finalise(*folder);
   }
+  contexts_.clear();
   left_.clear();
 }
 
@@ -69,18 +71,18 @@ std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
   });
 }
 
-/// One context or all, closed: no file is added to it any more.
-std::vector<TemporaryResources::ContextPtr> TemporaryResources::take_contexts(
+/// One context or all, closed: no file is added to it any more. Takes no memory.
+std::map<std::string, TemporaryResources::ContextPtr> TemporaryResources::take_contexts(
     const std::optional<std::string>& id) {
-  std::vector<ContextPtr> taken;
-  std::erase_if(contexts_, [&](const auto& each) {
-    const bool is_meant = !id || each.first == *id;
-    if (is_meant) {
-      each.second->is_open = false;
-      taken.push_back(each.second);
-    }
-    return is_meant;
-  });
+  std::map<std::string, ContextPtr> taken;
+  if (!id) {
+    taken.swap(contexts_);
+  } else {
+    taken.insert(contexts_.extract(*id));
+  }
+  for (const auto& [name, each] : taken) {
+    each->is_open = false;
+  }
   return taken;
 }
 
@@ -142,9 +144,15 @@ void TemporaryResources::finalise(Folder& folder) {
   folder.open.reset();
   if (const Status deleted = delete_folder(os_, folder.resource.name, /*allow_non_empty=*/true);
       !deleted) {
-    os::report_quietly(os_,
-                       "lastref: could not delete the temporary folder " + folder.resource.name +
-                           ": " + describe(deleted.error()));
+    if (deleted.error().code == std::errc::not_enough_memory) {
+      // The tracker may have some.
+      static_cast<void>(references_->release(folder.resource));
+      return;
+    }
+    os::report_quietly(os_, [&] {
+      return "lastref: could not delete the temporary folder " + folder.resource.name + ": " +
+             describe(deleted.error());
+    });
     return;
   }
   static_cast<void>(references_->forget(folder.resource));
@@ -156,61 +164,69 @@ Status TemporaryResources::unlink_temporary_resources(const std::optional<std::s
 
 Status TemporaryResources::unregister_temporary_resources(
     const std::optional<std::string>& context) {
-  LASTREF_TRY(visit, enter_process());
-  const os::Held held(*monitor_);
-  Status first = ok();
-  for (const auto& [id, each] : contexts_) {
-    if (each->folder && (!context || id == *context)) {
-      keep_first(first, forget_files(*each->folder));
+  return os::within_memory("a context", [&]() -> Status {
+    LASTREF_TRY(visit, enter_process());
+    const os::Held held(*monitor_);
+    Status first = ok();
+    for (const auto& [id, each] : contexts_) {
+      if (each->folder && (!context || id == *context)) {
+        keep_first(first, forget_files(*each->folder));
+      }
     }
-  }
-  return first;
+    return first;
+  });
 }
 
 Status TemporaryResources::try_delete_folder(bool allow_non_empty,
                                              const std::optional<std::string>& context) {
-  LASTREF_TRY(visit, enter_process());
-  const os::Held held(*monitor_);
-  for (const ContextPtr& each : take_contexts(context)) {
-    if (const auto folder = std::exchange(each->folder, nullptr)) {
-      delete_or_leave(folder, allow_non_empty);
+  return os::within_memory("a context", [&]() -> Status {
+    LASTREF_TRY(visit, enter_process());
+    const os::Held held(*monitor_);
+    for (const auto& [id, each] : take_contexts(context)) {
+      if (const auto folder = std::exchange(each->folder, nullptr)) {
+        delete_or_leave(folder, allow_non_empty);
+      }
     }
-  }
-  return ok();
+    return ok();
+  });
 }
 
 Status TemporaryResources::clean_temporary_resources(const std::optional<std::string>& context,
                                                      CleanUpOptions options) {
-  LASTREF_TRY(visit, enter_process());
-  const os::Held held(*monitor_);
-  Status first = ok();
-  for (const ContextPtr& each : take_contexts(context)) {
-    const std::shared_ptr<Folder> folder = std::exchange(each->folder, nullptr);
-    if (!folder) {
-      continue;
+  return os::within_memory("a context", [&]() -> Status {
+    LASTREF_TRY(visit, enter_process());
+    const os::Held held(*monitor_);
+    Status first = ok();
+    for (const auto& [id, each] : take_contexts(context)) {
+      const std::shared_ptr<Folder> folder = std::exchange(each->folder, nullptr);
+      if (!folder) {
+        continue;
+      }
+      keep_first(first, options.force ? forget_files(*folder) : let_go_of_files(*folder));
+      if (options.force || options.allow_non_empty) {
+        delete_or_leave(folder, /*allow_non_empty=*/true);
+      } else {
+        keep_first(first, let_go_of_folder(folder));
+      }
     }
-    keep_first(first, options.force ? forget_files(*folder) : let_go_of_files(*folder));
-    if (options.force || options.allow_non_empty) {
-      delete_or_leave(folder, /*allow_non_empty=*/true);
-    } else {
-      keep_first(first, let_go_of_folder(folder));
-    }
-  }
-  return first;
+    return first;
+  });
 }
 
 Result<tracker::Swept> sweep(os::Os& os, const std::string& runtime_folder) {
-  auto swept = tracker::sweep(os, runtime_folder);
-  Status first = status_of(swept);
-  for (const std::string& location : temp_locations(os)) {
-    const auto path = absolute_path(os, location);
-    keep_first(first, status_of(path));
-    if (path) {
-      keep_first(first, remove_probes(os, *path));
+  return os::within_memory("a sweep", [&]() -> Result<tracker::Swept> {
+    auto swept = tracker::sweep(os, runtime_folder);
+    Status first = status_of(swept);
+    for (const std::string& location : temp_locations(os)) {
+      const auto path = absolute_path(os, location);
+      keep_first(first, status_of(path));
+      if (path) {
+        keep_first(first, remove_probes(os, *path));
+      }
     }
-  }
-  LASTREF_CHECK(std::move(first));
-  return swept;
+    LASTREF_CHECK(std::move(first));
+    return swept;
+  });
 }
 
 }  // namespace lastref

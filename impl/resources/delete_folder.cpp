@@ -5,6 +5,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/temp_folder.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/cleaner.hpp"
 
 namespace lastref {
@@ -60,7 +61,9 @@ Status delete_with_contents(os::Os& os, const std::string& path) {
 }  // namespace
 
 Status delete_folder(os::Os& os, const std::string& path, bool allow_non_empty) {
-  return allow_non_empty ? delete_with_contents(os, path) : delete_empty(os, path);
+  return os::within_memory("a folder", [&]() -> Status {
+    return allow_non_empty ? delete_with_contents(os, path) : delete_empty(os, path);
+  });
 }
 
 }  // namespace lastref

@@ -7,6 +7,7 @@
 #include <lastref/temp_folder.hpp>
 
 #include "impl/os/folders.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -32,7 +33,7 @@ std::string without_tilde(os::Os& os, const std::string& path) {
 }
 
 /// Makes a folder and removes it. Whoever swept here took it for a dead one's.
-Status make_and_remove(os::Os& os, const std::string& path) {
+Status make_and_remove(os::Os& os, const os::PathAt& path) {
   LASTREF_CHECK(os.make_folder(path, private_folder));
   Status removed = os.remove_folder(path);
   return is_gone(removed) ? ok() : removed;
@@ -51,10 +52,11 @@ Result<bool> probe(os::Os& os, const std::string& location, References* referenc
   }
   const Resource folder{.type = ResourceType::folder,
                         .name = join(location, std::string(probe_start) + *chance)};
+  const os::PathAt path = folder.name;
   if (references != nullptr) {
     LASTREF_CHECK(references->register_name(folder));
   }
-  const Status done = make_and_remove(os, folder.name);
+  const Status done = make_and_remove(os, path);
   if (references != nullptr) {
     // What could not be removed is left to whoever else can.
     LASTREF_CHECK(done ? references->forget(folder) : references->release(folder));
@@ -97,23 +99,25 @@ std::vector<std::string> usual_locations(os::Os& os) {
 }  // namespace
 
 Result<std::string> absolute_path(os::Os& os, const std::string& path) {
-  std::string whole = without_tilde(os, path);
-  if (!whole.starts_with('/')) {
-    LASTREF_TRY(working, os.working_folder());
-    whole = join(working, whole);
-  }
-  std::string normal;
-  for (std::size_t at = 0; at < whole.size();) {
-    const std::size_t end = std::min(whole.find('/', at), whole.size());
-    const std::string_view part = std::string_view(whole).substr(at, end - at);
-    if (part == "..") {
-      normal.erase(std::min(normal.rfind('/'), normal.size()));
-    } else if (!part.empty() && part != ".") {
-      normal.append("/").append(part);
+  return os::within_memory("a path", [&]() -> Result<std::string> {
+    std::string whole = without_tilde(os, path);
+    if (!whole.starts_with('/')) {
+      LASTREF_TRY(working, os.working_folder());
+      whole = join(working, whole);
     }
-    at = end + 1;
-  }
-  return os::not_too_long(normal.empty() ? "/" : std::move(normal));
+    std::string normal;
+    for (std::size_t at = 0; at < whole.size();) {
+      const std::size_t end = std::min(whole.find('/', at), whole.size());
+      const std::string_view part = std::string_view(whole).substr(at, end - at);
+      if (part == "..") {
+        normal.erase(std::min(normal.rfind('/'), normal.size()));
+      } else if (!part.empty() && part != ".") {
+        normal.append("/").append(part);
+      }
+      at = end + 1;
+    }
+    return os::not_too_long(normal.empty() ? "/" : std::move(normal));
+  });
 }
 
 bool is_on_shared_memory(const std::string& path) noexcept {
@@ -125,29 +129,31 @@ Result<TempFolder> temp_dir(os::Os& os,
                             const std::string& name,
                             const std::optional<std::string>& root,
                             const TempFolderOptions& options) {
-  if (const auto chosen = root ? root : named_by_a_variable(os)) {
-    LASTREF_TRY(path, absolute_path(os, *chosen));
-    return TempFolder{.path = join(path, name)};
-  }
-  if (options.try_shared_memory) {
-    LASTREF_TRY(usable, has_shared_memory(os, options));
-    if (usable) {
-      return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
+  return os::within_memory("a folder", [&]() -> Result<TempFolder> {
+    if (const auto chosen = root ? root : named_by_a_variable(os)) {
+      LASTREF_TRY(path, absolute_path(os, *chosen));
+      return TempFolder{.path = join(path, name)};
     }
-    os.saw(Probe::shared_memory_passed_over);
-  }
-  for (const std::string& location : usual_locations(os)) {
-    const auto path = absolute_path(os, location);
-    if (!path) {
-      continue;
+    if (options.try_shared_memory) {
+      LASTREF_TRY(usable, has_shared_memory(os, options));
+      if (usable) {
+        return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
+      }
+      os.saw(Probe::shared_memory_passed_over);
     }
-    LASTREF_TRY(usable, probe(os, *path, options.references));
-    if (usable) {
-      return TempFolder{.path = join(*path, name)};
+    for (const std::string& location : usual_locations(os)) {
+      const auto path = absolute_path(os, location);
+      if (!path) {
+        continue;
+      }
+      LASTREF_TRY(usable, probe(os, *path, options.references));
+      if (usable) {
+        return TempFolder{.path = join(*path, name)};
+      }
     }
-  }
-  return failure(std::errc::no_such_file_or_directory,
-                 "no folder for temporary files; set LASTREF_TEMP_FOLDER");
+    return failure(std::errc::no_such_file_or_directory,
+                   "no folder for temporary files; set LASTREF_TEMP_FOLDER");
+  });
 }
 
 std::vector<std::string> temp_locations(os::Os& os) {
@@ -157,31 +163,33 @@ std::vector<std::string> temp_locations(os::Os& os) {
 }
 
 Status remove_probes(os::Os& os, const std::string& location) {
-  auto folder = os::open_file(os, location, {.folder = true});
-  if (!folder) {
-    const bool absent = folder.error().code == std::errc::no_such_file_or_directory;
-    return absent ? ok() : status_of(folder);
-  }
-  for (;;) {
-    LASTREF_TRY(entries, os.read_folder(folder->get()));
-    if (entries.empty()) {
-      return ok();
+  return os::within_memory("a folder", [&]() -> Status {
+    auto folder = os::open_file(os, location, {.folder = true});
+    if (!folder) {
+      const bool absent = folder.error().code == std::errc::no_such_file_or_directory;
+      return absent ? ok() : status_of(folder);
     }
-    for (const os::FolderEntry& entry : entries) {
-      if (entry.kind != os::FileKind::folder || !entry.name.starts_with(probe_start)) {
-        continue;
+    for (;;) {
+      LASTREF_TRY(entries, os.read_folder(folder->get()));
+      if (entries.empty()) {
+        return ok();
       }
-      // Root may remove those of others, too; it is for them to say what they are worth.
-      const os::PathAt probe(folder->get(), entry.name);
-      const auto status = os.status_at(probe);
-      if (status && status->owner == os.user_id()) {
-        // Only if it is empty: then it is worth nothing, even to one who lives.
-        if (os.remove_folder(probe)) {
-          os.saw(Probe::dead_probe_removed);
+      for (const os::FolderEntry& entry : entries) {
+        if (entry.kind != os::FileKind::folder || !entry.name.starts_with(probe_start)) {
+          continue;
+        }
+        // Root may remove those of others, too; it is for them to say what they are worth.
+        const os::PathAt probe(folder->get(), entry.name);
+        const auto status = os.status_at(probe);
+        if (status && status->owner == os.user_id()) {
+          // Only if it is empty: then it is worth nothing, even to one who lives.
+          if (os.remove_folder(probe)) {
+            os.saw(Probe::dead_probe_removed);
+          }
         }
       }
     }
-  }
+  });
 }
 
 }  // namespace lastref

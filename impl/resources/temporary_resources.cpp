@@ -6,6 +6,7 @@
 
 #include "impl/os/about.hpp"
 #include "impl/os/folders.hpp"
+#include "impl/os/within_memory.hpp"
 #include "impl/resources/contexts.hpp"
 
 namespace lastref {
@@ -80,19 +81,21 @@ TemporaryResources::TemporaryResources(os::Os& os,
 
 Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
     os::Os& os, std::shared_ptr<References> references, TemporaryResourcesOptions options) {
-  LASTREF_TRY(root, root_now(os, options.root));
-  options.root = std::move(root);
-  LASTREF_TRY(id, os::random_hex(os));
-  std::string context = options.context.value_or("");
-  if (!options.context) {
-    LASTREF_TRY(chance, os::random_hex(os));
-    context = std::move(chance);
-  }
-  std::unique_ptr<TemporaryResources> made(
-      new TemporaryResources(os, std::move(references), std::move(options)));
-  made->id_ = std::move(id);
-  LASTREF_CHECK(made->set_current_context(context));
-  return made;
+  return os::within_memory("a manager", [&]() -> Result<std::unique_ptr<TemporaryResources>> {
+    LASTREF_TRY(root, root_now(os, options.root));
+    options.root = std::move(root);
+    LASTREF_TRY(id, os::random_hex(os));
+    std::string context = options.context.value_or("");
+    if (!options.context) {
+      LASTREF_TRY(chance, os::random_hex(os));
+      context = std::move(chance);
+    }
+    std::unique_ptr<TemporaryResources> made(
+        new TemporaryResources(os, std::move(references), std::move(options)));
+    made->id_ = std::move(id);
+    LASTREF_CHECK(made->set_current_context(context));
+    return made;
+  });
 }
 
 /// A forked child has copies of everything here, and owns none of it.
@@ -106,21 +109,25 @@ Result<TemporaryResources::Visit> TemporaryResources::enter_process() const {
 }
 
 Status TemporaryResources::set_current_context(const std::string& id) {
-  LASTREF_TRY(visit, enter_process());
-  LASTREF_CHECK(register_new_context(id));
-  const os::Held held(*monitor_);
-  current_ = id;
-  return ok();
+  return os::within_memory("a context", [&]() -> Status {
+    LASTREF_TRY(visit, enter_process());
+    LASTREF_CHECK(register_new_context(id));
+    const os::Held held(*monitor_);
+    current_ = id;
+    return ok();
+  });
 }
 
 Status TemporaryResources::register_new_context(const std::string& id) {
-  LASTREF_TRY(visit, enter_process());
-  LASTREF_CHECK(check_context(id));
-  const os::Held held(*monitor_);
-  if (!contexts_.contains(id)) {
-    contexts_.emplace(id, std::make_shared<Context>(Context{.id = id}));
-  }
-  return ok();
+  return os::within_memory("a context", [&]() -> Status {
+    LASTREF_TRY(visit, enter_process());
+    LASTREF_CHECK(check_context(id));
+    const os::Held held(*monitor_);
+    if (!contexts_.contains(id)) {
+      contexts_.emplace(id, std::make_shared<Context>(Context{.id = id}));
+    }
+    return ok();
+  });
 }
 
 Result<TemporaryResources::ContextPtr> TemporaryResources::current() {
@@ -153,11 +160,13 @@ Status TemporaryResources::choose(Context& context) {
 }
 
 Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
-  LASTREF_TRY(visit, enter_process());
-  LASTREF_TRY(context, current());
-  const os::Held held(*monitor_);
-  LASTREF_CHECK(choose(*context));
-  return *context->location;
+  return os::within_memory("a folder", [&]() -> Result<TempFolder> {
+    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(context, current());
+    const os::Held held(*monitor_);
+    LASTREF_CHECK(choose(*context));
+    return *context->location;
+  });
 }
 
 /// Remembers a folder that was made. Who has a context a call for years has no more of them than
@@ -179,34 +188,34 @@ void TemporaryResources::remember(const std::string& folder) {
 /// `is_strange` says that it is not, nor an earlier life's that the tracker has yet to delete.
 Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& location,
                                                                 bool& is_strange) {
+  const os::PathAt path = location.path;
+  auto open = std::make_shared<os::UniqueFd>();
   // What shared memory is mounted on is not for us to make.
-  Status made = location.use_shared_mem ? os_.make_folder(location.path, private_folder)
+  Status made = location.use_shared_mem ? os_.make_folder(path, private_folder)
                                         : os::make_with_parents(os_, location.path);
   if (!made && made.error().code != std::errc::file_exists) {
     return failure(std::move(made).error());
   }
-  if (made) {
-    remember(location.path);
-  }
-  auto open = os::open_file(os_, location.path, {.folder = true});
-  Status usable = status_of(open);
-  if (usable) {
-    usable = check_private(os_, open->get(), location.path);
-  }
-  if (usable) {
-    usable = os::check_parent(os_, location.path);
-  }
+  Status usable = os::within_memory("a folder", [&]() -> Status {
+    if (made) {
+      remember(location.path);
+    }
+    LASTREF_TRY(opened, os::open_file(os_, path, {.folder = true}));
+    *open = std::move(opened);
+    LASTREF_CHECK(check_private(os_, open->get(), location.path));
+    return os::check_parent(os_, location.path);
+  });
   if (!usable) {
     is_strange = !made && !made_.contains(location.path);
     if (is_strange) {
       os_.saw(Probe::strange_folder_refused);
     }
     if (made) {
-      static_cast<void>(os_.remove_folder(location.path));
+      static_cast<void>(os_.remove_folder(path));
     }
     return failure(std::move(usable).error());
   }
-  return std::make_shared<os::UniqueFd>(*std::move(open));
+  return open;
 }
 
 /// A context that was cleaned up and has come back gets the folder that was left to the exit.
@@ -231,10 +240,14 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
     take_back(context);
   }
   std::shared_ptr<Folder> folder = context.folder;
+  std::unique_ptr<os::ExitHook> finaliser;
   if (!folder) {
     folder = std::make_shared<Folder>(
         Folder{.resource = {.type = ResourceType::folder, .name = context.location->path},
                .open = nullptr});
+    finaliser = finalise_at_exit(folder);
+    // Whatever becomes of the folders that there are: to leave them to the exit takes no memory.
+    left_.reserve(left_.size() + contexts_.size() + 1);
     LASTREF_CHECK(references_->register_name(folder->resource));
   }
   if (!folder->open) {
@@ -244,7 +257,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
     }
     bool is_strange = false;
-    auto open = enter(*context.location, is_strange);
+    auto open = os::within_memory("a folder", [&] { return enter(*context.location, is_strange); });
     if (!open) {
       is_of_location = true;
       if (!context.folder && is_strange) {
@@ -263,14 +276,15 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
     folder->is_identified = identified.has_value();
     if (!identified) {  // No reason not to use it.
       os_.saw(Probe::folder_known_by_name);
-      os::report_quietly(os_,
-                         "lastref: " + folder->resource.name +
-                             " is known by its name alone: " + describe(identified.error()));
+      os::report_quietly(os_, [&] {
+        return "lastref: " + folder->resource.name +
+               " is known by its name alone: " + describe(identified.error());
+      });
     }
   }
   if (!context.folder) {
     context.folder = folder;
-    folder->finaliser = finalise_at_exit(folder);
+    folder->finaliser = std::move(finaliser);
   }
   return folder;
 }
@@ -301,7 +315,7 @@ Status TemporaryResources::fill(os::UniqueFd file,
                                 const os::PathAt& part,
                                 const os::PathAt& whole,
                                 const std::function<Status(os::Fd)>& write) {
-  Status done = write(file.get());
+  Status done = os::within_memory("a file", [&] { return write(file.get()); });
   if (done) {
     done = file.close();
   }
@@ -317,7 +331,8 @@ Status TemporaryResources::fill(os::UniqueFd file,
 void TemporaryResources::discard(const os::PathAt& part) {
   os_.saw(Probe::part_discarded);
   if (const Status removed = os::discard(os_, part); !removed) {
-    os::report_quietly(os_, "lastref: a part of a file stays: " + describe(removed.error()));
+    os::report_quietly(
+        os_, [&] { return "lastref: a part of a file stays: " + describe(removed.error()); });
   }
 }
 
@@ -329,8 +344,11 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   std::shared_ptr<Folder> folder;
   std::shared_ptr<os::UniqueFd> open;
   std::shared_ptr<const TemporaryFile> file;
+  // Its place among those of the folder: when it is there, nothing that may fail is left to do.
+  std::map<std::uint64_t, std::shared_ptr<const TemporaryFile>> place;
   Result<os::UniqueFd> begun;
   os::PathAt part(os::Fd::none, name + ".part");
+  os::PathAt whole(os::Fd::none, name);
   bool is_refused = false;
   {
     const os::Held held(*monitor_);
@@ -344,25 +362,27 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     folder = std::move(made);
     open = folder->open;
     file = std::make_shared<const TemporaryFile>(folder->resource.name + '/' + name);
-    part.folder = open->get();
+    place.emplace(0, file);
+    part.folder = whole.folder = open->get();
     begun = begin_file(part, file->resource(), is_refused);
   }
   const bool is_counted = begun.has_value();
   Status filled =
-      is_counted ? fill(*std::move(begun), part, {open->get(), name}, write) : status_of(begun);
-  if (!is_refused) {
-    filled = os::about(file->path(), std::move(filled));
+      is_counted ? fill(*std::move(begun), part, whole, write) : failure(std::move(begun).error());
+  if (!filled && !is_refused) {
+    filled =
+        os::within_memory("a file", [&] { return os::about(file->path(), std::move(filled)); });
   }
   is_of_location = !filled && !is_refused;
   const os::Held held(*monitor_);
   if (filled && life_->is_at_exit) {
-    static_cast<void>(os::discard(os_, {open->get(), name}));
-    filled = at_exit(context.id);
+    static_cast<void>(os::discard(os_, whole));
+    filled = os::within_memory("a file", [&]() -> Status { return at_exit(context.id); });
   } else if (filled && context.folder != folder) {
     // The context was cleaned up, or others have met an error here and chosen another location.
     os_.saw(Probe::file_finished_too_late);
-    static_cast<void>(os::discard(os_, {open->get(), name}));
-    filled = canceled(context.id);
+    static_cast<void>(os::discard(os_, whole));
+    filled = os::within_memory("a file", [&]() -> Status { return canceled(context.id); });
     is_of_location = context.is_open;
   }
   if (!filled) {
@@ -376,7 +396,9 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   }
   file->folder_ = folder;
   file->number_ = ++folder->files_made;
-  folder->files.emplace(file->number_, file);
+  auto node = place.extract(place.begin());
+  node.key() = file->number_;
+  folder->files.insert(std::move(node));
   context.has_file = true;
   return file;
 }
@@ -393,61 +415,68 @@ void TemporaryResources::abandon(Context& context) {
 
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     const std::function<Status(os::Fd)>& write) {
-  LASTREF_TRY(visit, enter_process());
-  LASTREF_TRY(context, current());
-  const auto has_failed = [&] {
-    const os::Held held(*monitor_);
-    return context->shared_memory_failed;
-  };
-  for (int lives = 1;;) {
-    bool is_of_location = false;
-    const bool had_failed = has_failed();
-    auto file = attempt(*context, write, is_of_location);
-    if (file || !is_of_location) {
-      return file;
+  return os::within_memory("a file", [&]() -> Result<std::shared_ptr<const TemporaryFile>> {
+    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(context, current());
+    const auto has_failed = [&] {
+      const os::Held held(*monitor_);
+      return context->shared_memory_failed;
+    };
+    for (int lives = 1;;) {
+      bool is_of_location = false;
+      const bool had_failed = has_failed();
+      auto file = attempt(*context, write, is_of_location);
+      if (file || !is_of_location) {
+        return file;
+      }
+      const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
+      const os::Held held(*monitor_);
+      if (context->shared_memory_failed != had_failed) {
+        os_.saw(Probe::others_chose_location);
+        continue;  // They were faster.
+      }
+      if (is_gone && lives < lives_of_a_folder_max) {
+        ++lives;
+        continue;
+      }
+      if (!context->location || !context->location->use_shared_mem) {
+        return file;
+      }
+      if (context->has_file) {
+        file.error().subject +=
+            std::string("; set ") + temp_folder_variables[0] + " to a folder with more space";
+        return file;
+      }
+      abandon(*context);
     }
-    const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
-    const os::Held held(*monitor_);
-    if (context->shared_memory_failed != had_failed) {
-      os_.saw(Probe::others_chose_location);
-      continue;  // They were faster.
-    }
-    if (is_gone && lives < lives_of_a_folder_max) {
-      ++lives;
-      continue;
-    }
-    if (!context->location || !context->location->use_shared_mem) {
-      return file;
-    }
-    if (context->has_file) {
-      file.error().subject +=
-          std::string("; set ") + temp_folder_variables[0] + " to a folder with more space";
-      return file;
-    }
-    abandon(*context);
-  }
+  });
 }
 
 Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& file) {
-  LASTREF_TRY(visit, enter_process());
-  const os::Held held(*monitor_);
-  if (!file.owned_) {
-    return std::optional<Reference>();
-  }
-  LASTREF_CHECK(references_->hold(file.resource()));
-  return std::optional<Reference>(Reference(os_, references_, file.resource(), file.ended_));
+  return os::within_memory("a file", [&]() -> Result<std::optional<Reference>> {
+    LASTREF_TRY(visit, enter_process());
+    const os::Held held(*monitor_);
+    if (!file.owned_) {
+      return std::optional<Reference>();
+    }
+    Resource name = file.resource();
+    LASTREF_CHECK(references_->hold(name));
+    return std::optional<Reference>(Reference(os_, references_, std::move(name), file.ended_));
+  });
 }
 
 Status TemporaryResources::release(const TemporaryFile& file) {
-  LASTREF_TRY(visit, enter_process());
-  const os::Held held(*monitor_);
-  if (!std::exchange(file.owned_, false)) {
-    return ok();
-  }
-  if (const auto folder = std::static_pointer_cast<Folder>(file.folder_.lock())) {
-    folder->files.erase(file.number_);
-  }
-  return references_->release(file.resource());
+  return os::within_memory("a file", [&]() -> Status {
+    LASTREF_TRY(visit, enter_process());
+    const os::Held held(*monitor_);
+    if (!std::exchange(file.owned_, false)) {
+      return ok();
+    }
+    if (const auto folder = std::static_pointer_cast<Folder>(file.folder_.lock())) {
+      folder->files.erase(file.number_);
+    }
+    return references_->release(file.resource());
+  });
 }
 
 }  // namespace lastref

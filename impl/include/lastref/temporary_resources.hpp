@@ -188,7 +188,7 @@ class TemporaryResources {
   void abandon(Context& context);
   void remember(const std::string& folder);
   std::unique_ptr<os::ExitHook> finalise_at_exit(const std::shared_ptr<Folder>& folder);
-  std::vector<ContextPtr> take_contexts(const std::optional<std::string>& id);
+  std::map<std::string, ContextPtr> take_contexts(const std::optional<std::string>& id);
   Status let_go_of_files(Folder& folder);
   Status forget_files(Folder& folder);
   Status let_go_of_folder(const std::shared_ptr<Folder>& folder);
