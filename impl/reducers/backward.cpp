@@ -2,25 +2,30 @@
 
 #include <lastref/reducers.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/reducers/views.hpp"
 
 namespace lastref {
 
 Result<Sent> BackwardReducer::reduce(const Array& array) {
-  if (reducers::file_of(array) == nullptr) {
-    return reducers::by_value(array);
-  }
-  LASTREF_TRY(view, reducers::reduce_view(os_, array));
-  if (!view || (receiver_ && receiver_->is_temporary(view->filename))) {
-    return reducers::by_value(array);
-  }
-  return Sent{.reduction = *std::move(view)};
+  return os::within_memory("an array", [&]() -> Result<Sent> {
+    if (reducers::file_of(array) == nullptr) {
+      return reducers::by_value(array);
+    }
+    LASTREF_TRY(view, reducers::reduce_view(os_, array));
+    if (!view || (receiver_ && receiver_->is_temporary(view->filename))) {
+      return reducers::by_value(array);
+    }
+    return Sent{.reduction = *std::move(view)};
+  });
 }
 
 Result<Sent> reduce(const ReducerRegistry& registry, const Array& array) {
-  const bool is_map = backing_memmap(array).has_value();
-  const auto found = registry.find(is_map ? ArrayType::memmap : ArrayType::ndarray);
-  return found == registry.end() ? reducers::by_value(array) : found->second(array);
+  return os::within_memory("an array", [&]() -> Result<Sent> {
+    const bool is_map = backing_memmap(array).has_value();
+    const auto found = registry.find(is_map ? ArrayType::memmap : ArrayType::ndarray);
+    return found == registry.end() ? reducers::by_value(array) : found->second(array);
+  });
 }
 
 void get_memmapping_reducers(os::Os& os,

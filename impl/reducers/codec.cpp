@@ -11,6 +11,7 @@
 #include "impl/array/elements.hpp"
 #include "impl/array/layout.hpp"
 #include "impl/os/wire.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -227,50 +228,54 @@ void put_value(Packed& into, const ByValue& value) {
 }  // namespace
 
 Result<std::vector<std::byte>> encode(const Reduction& reduction) {
-  if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
-    LASTREF_CHECK(check_elements(view->dtype));
-    Packed made = start(Kind::view);
-    put(made, view->filename);
-    put(made, view->dtype.text());
-    put(made, static_cast<std::uint8_t>(view->mode));
-    put(made, view->offset);
-    put(made, static_cast<std::uint8_t>(view->order));
-    put(made, view->shape);
-    put(made, view->strides);
-    put(made, view->total_buffer_len);
-    put(made, static_cast<std::uint8_t>(view->unlink));
-    put(made, view->identity);
+  return os::within_memory("a reduction", [&]() -> Result<std::vector<std::byte>> {
+    if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
+      LASTREF_CHECK(check_elements(view->dtype));
+      Packed made = start(Kind::view);
+      put(made, view->filename);
+      put(made, view->dtype.text());
+      put(made, static_cast<std::uint8_t>(view->mode));
+      put(made, view->offset);
+      put(made, static_cast<std::uint8_t>(view->order));
+      put(made, view->shape);
+      put(made, view->strides);
+      put(made, view->total_buffer_len);
+      put(made, static_cast<std::uint8_t>(view->unlink));
+      put(made, view->identity);
+      return made;
+    }
+    if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
+      Packed made = start(Kind::load);
+      put(made, load->filename);
+      put(made, static_cast<std::uint8_t>(load->mode));
+      put(made, static_cast<std::uint8_t>(load->unlink_on_gc_collect));
+      put(made, load->repeated_to);
+      return made;
+    }
+    const auto& value = std::get<ByValue>(reduction);
+    LASTREF_CHECK(check_elements(value.elements.dtype()));
+    Packed made = start(Kind::value);
+    put_value(made, value);
     return made;
-  }
-  if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
-    Packed made = start(Kind::load);
-    put(made, load->filename);
-    put(made, static_cast<std::uint8_t>(load->mode));
-    put(made, static_cast<std::uint8_t>(load->unlink_on_gc_collect));
-    put(made, load->repeated_to);
-    return made;
-  }
-  const auto& value = std::get<ByValue>(reduction);
-  LASTREF_CHECK(check_elements(value.elements.dtype()));
-  Packed made = start(Kind::value);
-  put_value(made, value);
-  return made;
+  });
 }
 
 Result<Reduction> decode_reduction(os::Bytes bytes) {
-  Kind kind{};
-  LASTREF_TRY(reader, open(bytes, kind));
-  switch (kind) {
-    case Kind::view:
-      return view_from(reader);
-    case Kind::load:
-      return load_from(reader);
-    case Kind::value:
-      return value_from(reader);
-    case Kind::options:
-      return malformed("no array");
-  }
-  return malformed("no array");
+  return os::within_memory("a reduction", [&]() -> Result<Reduction> {
+    Kind kind{};
+    LASTREF_TRY(reader, open(bytes, kind));
+    switch (kind) {
+      case Kind::view:
+        return view_from(reader);
+      case Kind::load:
+        return load_from(reader);
+      case Kind::value:
+        return value_from(reader);
+      case Kind::options:
+        return malformed("no array");
+    }
+    return malformed("no array");
+  });
 }
 
 std::vector<std::byte> encode(const ForwardOptions& options) {
@@ -284,20 +289,22 @@ std::vector<std::byte> encode(const ForwardOptions& options) {
 }
 
 Result<ForwardOptions> decode_forward_options(os::Bytes bytes) {
-  Kind kind{};
-  LASTREF_TRY(reader, open(bytes, kind));
-  if (kind != Kind::options) {
-    return malformed("no options");
-  }
-  constexpr std::uint8_t prewarms = 3;
-  ForwardOptions options;
-  options.max_nbytes = reader.optional([&] { return reader.number<std::uint64_t>(); });
-  options.mmap_mode = static_cast<MapMode>(reader.option(modes));
-  options.unlink_on_gc_collect = reader.flag();
-  options.prewarm = static_cast<Prewarm>(reader.option(prewarms));
-  options.verbose = static_cast<int>(reader.number<std::uint32_t>());
-  LASTREF_CHECK(reader.finish());
-  return options;
+  return os::within_memory("options", [&]() -> Result<ForwardOptions> {
+    Kind kind{};
+    LASTREF_TRY(reader, open(bytes, kind));
+    if (kind != Kind::options) {
+      return malformed("no options");
+    }
+    constexpr std::uint8_t prewarms = 3;
+    ForwardOptions options;
+    options.max_nbytes = reader.optional([&] { return reader.number<std::uint64_t>(); });
+    options.mmap_mode = static_cast<MapMode>(reader.option(modes));
+    options.unlink_on_gc_collect = reader.flag();
+    options.prewarm = static_cast<Prewarm>(reader.option(prewarms));
+    options.verbose = static_cast<int>(reader.number<std::uint32_t>());
+    LASTREF_CHECK(reader.finish());
+    return options;
+  });
 }
 
 }  // namespace lastref

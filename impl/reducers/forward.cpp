@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <list>
 #include <set>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/reducers.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/reducers/views.hpp"
 
 namespace lastref {
@@ -29,7 +31,7 @@ struct ForwardReducer::Gone {
   explicit Gone(os::Os& os) : monitor(os.make_monitor()) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::vector<std::shared_ptr<const TemporaryFile>> files;
+  std::list<std::shared_ptr<const TemporaryFile>> files;
 };
 
 /// What the threads of one process share.
@@ -70,22 +72,22 @@ class ForwardReducer::Dumping {
 class ForwardReducer::Known {
  public:
   Known(std::shared_ptr<const TemporaryFile> file, std::weak_ptr<Gone> gone)
-      : file_(std::move(file)), gone_(std::move(gone)) {}
+      : file_(1, std::move(file)), gone_(std::move(gone)) {}
   Known(const Known&) = delete;
   Known& operator=(const Known&) = delete;
   ~Known() {
-    if (const auto list = gone_.lock(); list && file_) {
+    if (const auto list = gone_.lock(); list && file_.front()) {
       const os::Held held(*list->monitor);
-      list->files.push_back(std::move(file_));
+      list->files.splice(list->files.end(), file_);
     }
   }
 
-  const std::shared_ptr<const TemporaryFile>& file() const noexcept { return file_; }
+  const std::shared_ptr<const TemporaryFile>& file() const noexcept { return file_.front(); }
   /// By who has taken it out of the map, and lets go of it himself.
-  std::shared_ptr<const TemporaryFile> take_file() noexcept { return std::move(file_); }
+  std::shared_ptr<const TemporaryFile> take_file() noexcept { return std::move(file_.front()); }
 
  private:
-  std::shared_ptr<const TemporaryFile> file_;
+  std::list<std::shared_ptr<const TemporaryFile>> file_;  // one, in its place among the gone
   std::weak_ptr<Gone> gone_;
 };
 
@@ -114,7 +116,7 @@ ForwardReducer::~ForwardReducer() = default;
 template <typename Line>
 void ForwardReducer::tell(int level, Line line) {
   if (options_.verbose >= level) {
-    os::report_quietly(os_, "lastref: " + line());
+    os::report_quietly(os_, [&] { return "lastref: " + line(); });
   }
 }
 
@@ -131,17 +133,19 @@ Status Sent::arrived() {
 }
 
 Result<Sent> ForwardReducer::reduce(const Array& array) {
-  if (reducers::file_of(array) != nullptr) {
-    return reduce_mapped(array);
-  }
-  const bool is_copy_on_write = array.memory()->origin() == Origin::file_map;
-  const std::uint64_t size = std::min<std::uint64_t>(array.nbytes(), array.bounds().size());
-  if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
-      size <= *options_.max_nbytes) {
-    tell(2, [&] { return "sends an array by value " + text_of(array); });
-    return reducers::by_value(array);
-  }
-  return reduce_large(array);
+  return os::within_memory("an array", [&]() -> Result<Sent> {
+    if (reducers::file_of(array) != nullptr) {
+      return reduce_mapped(array);
+    }
+    const bool is_copy_on_write = array.memory()->origin() == Origin::file_map;
+    const std::uint64_t size = std::min<std::uint64_t>(array.nbytes(), array.bounds().size());
+    if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
+        size <= *options_.max_nbytes) {
+      tell(2, [&] { return "sends an array by value " + text_of(array); });
+      return reducers::by_value(array);
+    }
+    return reduce_large(array);
+  });
 }
 
 Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
@@ -154,9 +158,9 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
   if (receiver_ && receiver_->is_temporary(view->filename)) {
     // It would be gone with our last view of it, before the receiver has opened it.
     os_.saw(Probe::received_array_sent_on);
-    const Resource file{.type = ResourceType::file, .name = view->filename};
+    Resource file{.type = ResourceType::file, .name = view->filename};
     LASTREF_CHECK(references_->hold(file));
-    reference = Reference(os_, references_, file);
+    reference = Reference(os_, references_, std::move(file));
     view->unlink = true;
   }
   const bool is_receivers = reference && !references_->is_attributed();
@@ -203,15 +207,18 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
                 resources_->publish([&](os::Fd fd) { return write_npy(os_, fd, once.elements); }));
     file = std::move(made);
     tell(1, [&] { return "made a map of an array " + text_of(array) + " at " + file->path(); });
-    auto lent = resources_->lend(*file);
+    auto lent = os::within_memory("a file", [&]() -> Result<Reference> {
+      LASTREF_TRY(first, resources_->lend(*file));
+      if (!first) {
+        return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
+      }
+      files_.set(array, std::make_shared<Known>(file, mine_.here().gone));
+      return *std::move(first);
+    });
     if (!lent) {
       static_cast<void>(resources_->release(*file));
       return failure(std::move(lent).error());
     }
-    if (!*lent) {
-      return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
-    }
-    files_.set(array, std::make_shared<Known>(file, mine_.here().gone));
     reference = *std::move(lent);
     const bool warms = options_.prewarm == Prewarm::on || (options_.prewarm == Prewarm::automatic &&
                                                            !is_on_shared_memory(file->path()));
@@ -233,7 +240,8 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
 void ForwardReducer::warm(const std::string& path) {
   const auto map = map_npy(os_, path, MapMode::read);
   if (!map) {
-    os::report_quietly(os_, "lastref: could not warm a file up: " + describe(map.error()));
+    os::report_quietly(
+        os_, [&] { return "lastref: could not warm a file up: " + describe(map.error()); });
     return;
   }
   const os::Bytes bytes = map->bounds();
@@ -243,24 +251,30 @@ void ForwardReducer::warm(const std::string& path) {
 }
 
 Status ForwardReducer::invalidate(const Array::Identity& identity) {
-  const Dumping dumping(*this, identity);
-  const auto file = take_file(identity);
-  return file ? resources_->release(*file) : ok();
+  return os::within_memory("an array", [&]() -> Status {
+    const Dumping dumping(*this, identity);
+    const auto file = take_file(identity);
+    return file ? resources_->release(*file) : ok();
+  });
 }
 
 Status ForwardReducer::release_gone() {
-  std::vector<std::shared_ptr<const TemporaryFile>> files;
-  {
-    Gone& gone = *mine_.here().gone;
-    const os::Held held(*gone.monitor);
-    files.swap(gone.files);
-  }
-  Status all = ok();
-  for (const auto& file : files) {
-    Status released = resources_->release(*file);
-    all = all ? released : all;
-  }
-  return all;
+  return os::within_memory("a file", [&]() -> Status {
+    std::list<std::shared_ptr<const TemporaryFile>> files;
+    {
+      Gone& gone = *mine_.here().gone;
+      const os::Held held(*gone.monitor);
+      files.swap(gone.files);
+    }
+    Status all = ok();
+    for (const auto& file : files) {
+      Status released = resources_->release(*file);
+      if (all) {
+        all = std::move(released);
+      }
+    }
+    return all;
+  });
 }
 
 }  // namespace lastref

@@ -7,6 +7,7 @@
 
 #include "impl/array/layout.hpp"
 #include "impl/os/about.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -57,9 +58,9 @@ class Receiver::Loan {
       : states_(std::move(states)),
         state_(states_->here()),
         references_(std::move(references)),
-        path_(std::move(path)) {
+        file_{.type = ResourceType::file, .name = std::move(path)} {
     const os::Held held(*state_.monitor);
-    ++state_.temporaries[path_];
+    ++state_.temporaries[file_.name];
   }
   Loan(const Loan&) = delete;
   Loan& operator=(const Loan&) = delete;
@@ -69,14 +70,14 @@ class Receiver::Loan {
     }
     {
       const os::Held held(*state_.monitor);
-      const auto found = state_.temporaries.find(path_);
+      const auto found = state_.temporaries.find(file_.name);
       if (--found->second == 0) {
         state_.temporaries.erase(found);
       }
     }
     // What was held and never mapped is given back, whoever else would end it.
     if (holds_ && (unlinks_ || !is_mapped_)) {
-      static_cast<void>(references_->release({.type = ResourceType::file, .name = path_}));
+      static_cast<void>(references_->release(file_));
     }
   }
 
@@ -84,7 +85,7 @@ class Receiver::Loan {
   Status hold(bool unlinks) {
     unlinks_ = unlinks;
     if (references_->is_attributed()) {
-      LASTREF_CHECK(references_->hold({.type = ResourceType::file, .name = path_}));
+      LASTREF_CHECK(references_->hold(file_));
       holds_ = true;
     } else {
       holds_ = unlinks;
@@ -97,7 +98,7 @@ class Receiver::Loan {
   std::shared_ptr<os::PerProcess<State>> states_;
   State& state_;
   std::shared_ptr<References> references_;
-  std::string path_;
+  Resource file_;
   bool holds_ = false;
   bool unlinks_ = true;
   bool is_mapped_ = false;
@@ -122,15 +123,17 @@ Result<std::shared_ptr<Receiver::Loan>> Receiver::borrow(const std::string& path
 }
 
 Result<Array> Receiver::rebuild(const Reduction& reduction) {
-  if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
-    return rebuild_view(*view);
-  }
-  if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
-    return this->load(*load);
-  }
-  const auto& value = std::get<ByValue>(reduction);
-  return value.repeated_to ? value.elements.broadcast_to(*value.repeated_to)
-                           : Result<Array>(value.elements);
+  return os::within_memory("an array", [&]() -> Result<Array> {
+    if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
+      return rebuild_view(*view);
+    }
+    if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
+      return this->load(*load);
+    }
+    const auto& value = std::get<ByValue>(reduction);
+    return value.repeated_to ? value.elements.broadcast_to(*value.repeated_to)
+                             : Result<Array>(value.elements);
+  });
 }
 
 Result<Array> Receiver::load(const LoadTemporaryMemmap& load) {

@@ -35,14 +35,14 @@ class WeakArrayKeyMap {
 
   /// In place of what it had.
   void set(const Array& array, Value value) {
-    std::optional<Value> old = std::move(value);
+    // First all that takes memory: when that fails, nothing has changed.
+    Entries made;
+    made.try_emplace(array.identity(), std::move(value));
     bool is_new = false;
     {
-      State& state = state_->here();
+      const State& state = state_->here();
       const os::Held held(*state.monitor);
-      const auto [found, added] = state.entries.try_emplace(array.identity());
-      std::swap(found->second, old);
-      is_new = added;
+      is_new = !state.entries.contains(array.identity());
     }
     if (is_new) {
       array.when_gone(
@@ -53,6 +53,13 @@ class WeakArrayKeyMap {
             }
           },
           state_);
+    }
+    State& state = state_->here();
+    const os::Held held(*state.monitor);
+    if (const auto found = state.entries.find(array.identity()); found != state.entries.end()) {
+      std::swap(found->second, made.begin()->second);
+    } else {
+      state.entries.merge(made);
     }
   }
 
@@ -81,6 +88,7 @@ class WeakArrayKeyMap {
 
  private:
   using Identity = Array::Identity;
+  using Entries = std::map<Identity, std::optional<Value>, std::owner_less<Identity>>;
 
   struct State {
     explicit State(os::Os& os) : monitor(os.make_monitor()) {}
@@ -95,7 +103,7 @@ class WeakArrayKeyMap {
     }
 
     std::unique_ptr<os::Monitor> monitor;
-    std::map<Identity, std::optional<Value>, std::owner_less<Identity>> entries;
+    Entries entries;
   };
 
   std::shared_ptr<os::PerProcess<State>> state_;
