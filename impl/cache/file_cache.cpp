@@ -14,6 +14,7 @@
 #include "impl/cache/space.hpp"
 #include "impl/cache/sweep.hpp"
 #include "impl/os/about.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -140,101 +141,113 @@ class CacheOfOne final : public Cache {
   }
 
   Result<bool> put(std::uint64_t slot, os::Bytes value) override {
-    LASTREF_CHECK(check_process("put"));
-    const Held held(*this);
-    if (is_frozen_ || !store_) {
-      return false;
-    }
-    LASTREF_CHECK(cache::Owner::check_slot(slot, numbers_.length));
-    if (store_->has(slot)) {
-      return false;
-    }
-    if (numbers_.size_limit > 0 && store_->end() + value.size() > numbers_.size_limit) {
-      is_frozen_ = true;
-      return false;
-    }
-    const Status stored = store_->put(slot, value);
-    if (!stored && cache::is_out_of_space(stored.error())) {
-      owner_.warn_of_space(slot, value.size());
-      return false;
-    }
-    LASTREF_CHECK(stored);
-    return true;
+    return os::within_memory("a value", [&]() -> Result<bool> {
+      LASTREF_CHECK(check_process("put"));
+      const Held held(*this);
+      if (is_frozen_ || !store_) {
+        return false;
+      }
+      LASTREF_CHECK(cache::Owner::check_slot(slot, numbers_.length));
+      if (store_->has(slot)) {
+        return false;
+      }
+      if (numbers_.size_limit > 0 && store_->end() + value.size() > numbers_.size_limit) {
+        is_frozen_ = true;
+        return false;
+      }
+      const Status stored = store_->put(slot, value);
+      if (!stored && cache::is_out_of_space(stored.error())) {
+        owner_.warn_of_space(slot, value.size());
+        return false;
+      }
+      LASTREF_CHECK(stored);
+      return true;
+    });
   }
 
   Result<Copied> get(std::uint64_t slot) override {
-    return look_up<Copied>(
-        slot,
-        [&]() -> Result<Copied> {
-          LASTREF_TRY(found, loaded_->find(slot));
-          if (!found) {
-            return Copied();
-          }
-          return cache::copy_of(*found);
-        },
-        [&]() -> Result<Copied> { return store_->read(slot); });
+    return os::within_memory("a value", [&]() -> Result<Copied> {
+      return look_up<Copied>(
+          slot,
+          [&]() -> Result<Copied> {
+            LASTREF_TRY(found, loaded_->find(slot));
+            if (!found) {
+              return Copied();
+            }
+            return cache::copy_of(*found);
+          },
+          [&]() -> Result<Copied> { return store_->read(slot); });
+    });
   }
 
   Result<Viewed> view(std::uint64_t slot) override {
-    return look_up<Viewed>(
-        slot,
-        [&] { return loaded_->view(slot); },
-        [&]() -> Result<Viewed> { return store_->view(slot); });
+    return os::within_memory("a value", [&]() -> Result<Viewed> {
+      return look_up<Viewed>(
+          slot,
+          [&] { return loaded_->view(slot); },
+          [&]() -> Result<Viewed> { return store_->view(slot); });
+    });
   }
 
   Result<Copied> get_checked(std::uint64_t slot) override {
-    return look_up<Copied>(
-        slot,
-        [&] { return loaded_->read(slot); },
-        [&]() -> Result<Copied> { return store_->read(slot); });
+    return os::within_memory("a value", [&]() -> Result<Copied> {
+      return look_up<Copied>(
+          slot,
+          [&] { return loaded_->read(slot); },
+          [&]() -> Result<Copied> { return store_->read(slot); });
+    });
   }
 
   Result<bool> preserve(const std::string& name, bool overwrite) override {
-    LASTREF_CHECK(owner_.check_process("preserve"));
-    const Held held(*this);
-    if (is_closed()) {
-      return false;
-    }
-    CachedBytes last;
-    const auto value_of = [&](std::uint64_t slot) -> Result<std::optional<os::Bytes>> {
-      if (loaded_) {
-        return loaded_->find(slot);
+    return os::within_memory("a cache", [&]() -> Result<bool> {
+      LASTREF_CHECK(owner_.check_process("preserve"));
+      const Held held(*this);
+      if (is_closed()) {
+        return false;
       }
-      if (!store_->has(slot)) {
-        return std::optional<os::Bytes>();
-      }
-      LASTREF_TRY(found, store_->view(slot));
-      last = std::move(found);
-      return std::optional<os::Bytes>(last.bytes);
-    };
-    return owner_.preserve(
-        name,
-        overwrite,
-        [&] { is_frozen_ = true; },
-        [&](os::Fd file) {
-          return cache::write_snapshot(owner_.os(), file, numbers_.length, value_of);
-        });
+      CachedBytes last;
+      const auto value_of = [&](std::uint64_t slot) -> Result<std::optional<os::Bytes>> {
+        if (loaded_) {
+          return loaded_->find(slot);
+        }
+        if (!store_->has(slot)) {
+          return std::optional<os::Bytes>();
+        }
+        LASTREF_TRY(found, store_->view(slot));
+        last = std::move(found);
+        return std::optional<os::Bytes>(last.bytes);
+      };
+      return owner_.preserve(
+          name,
+          overwrite,
+          [&] { is_frozen_ = true; },
+          [&](os::Fd file) {
+            return cache::write_snapshot(owner_.os(), file, numbers_.length, value_of);
+          });
+    });
   }
 
   Result<bool> preload(const std::string& name) override {
-    LASTREF_CHECK(owner_.check_process("preload"));
-    const Held held(*this);
-    if (is_frozen_ || is_closed()) {
-      return false;
-    }
-    LASTREF_TRY(preserved, owner_.find_preserved(name));
-    if (!preserved) {
-      return false;
-    }
-    LASTREF_TRY(
-        snapshot,
-        os::about(preserved->path,
-                  cache::Snapshot::load(owner_.os(), std::move(preserved->file), numbers_.length)));
-    loaded_ = std::move(snapshot);
-    store_.reset();
-    is_frozen_ = true;
-    owner_.tell("loaded " + name);
-    return true;
+    return os::within_memory("a cache", [&]() -> Result<bool> {
+      LASTREF_CHECK(owner_.check_process("preload"));
+      const Held held(*this);
+      if (is_frozen_ || is_closed()) {
+        return false;
+      }
+      LASTREF_TRY(preserved, owner_.find_preserved(name));
+      if (!preserved) {
+        return false;
+      }
+      LASTREF_TRY(snapshot,
+                  os::about(preserved->path,
+                            cache::Snapshot::load(
+                                owner_.os(), std::move(preserved->file), numbers_.length)));
+      loaded_ = std::move(snapshot);
+      store_.reset();
+      is_frozen_ = true;
+      owner_.tell([&] { return "loaded " + name; });
+      return true;
+    });
   }
 
   Status close() override {
@@ -312,36 +325,40 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
                                                std::shared_ptr<References> references,
                                                std::int64_t length,
                                                const CacheOptions& options) {
-  LASTREF_TRY(numbers, cache::check_numbers(length, options));
-  LASTREF_TRY(slots, cache::new_vector<FileStore::Entry>(numbers.length));
-  LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
-  CacheOptions fixed = options;
-  fixed.folder = folder;
-  cache::sweep_dead(os, folder);
-  LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
-  os::UniqueFd file = own.take_open();
-  // From here on the kernel counts: the file goes with its last descriptor.
-  LASTREF_CHECK(own.remove());
-  auto store = std::make_unique<FileStore>(os, std::move(file), std::move(slots));
-  return std::make_unique<CacheOfOne>(
-      os, std::move(references), fixed, numbers, std::move(store), /*is_bound=*/true);
+  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<Cache>> {
+    LASTREF_TRY(numbers, cache::check_numbers(length, options));
+    LASTREF_TRY(slots, cache::new_vector<FileStore::Entry>(numbers.length));
+    LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
+    CacheOptions fixed = options;
+    fixed.folder = folder;
+    cache::sweep_dead(os, folder);
+    LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
+    os::UniqueFd file = own.take_open();
+    // From here on the kernel counts: the file goes with its last descriptor.
+    LASTREF_CHECK(own.remove());
+    auto store = std::make_unique<FileStore>(os, std::move(file), std::move(slots));
+    return std::make_unique<CacheOfOne>(
+        os, std::move(references), fixed, numbers, std::move(store), /*is_bound=*/true);
+  });
 }
 
 Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
                                                 std::shared_ptr<References> references,
                                                 std::int64_t length,
                                                 const CacheOptions& options) {
-  LASTREF_TRY(numbers, cache::check_numbers(length, options));
-  LASTREF_TRY(slots, cache::new_vector<MemoryStore::Slots::value_type>(numbers.length));
-  CacheOptions fixed = options;
-  if (auto folder = cache::wanted_folder(os, options.folder)) {
-    fixed.folder = *std::move(folder);
-  } else if (options.folder) {
-    return failure(std::move(folder).error());
-  }
-  auto store = std::make_unique<MemoryStore>(std::move(slots));
-  return std::make_unique<CacheOfOne>(
-      os, std::move(references), fixed, numbers, std::move(store), /*is_bound=*/false);
+  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<Cache>> {
+    LASTREF_TRY(numbers, cache::check_numbers(length, options));
+    LASTREF_TRY(slots, cache::new_vector<MemoryStore::Slots::value_type>(numbers.length));
+    CacheOptions fixed = options;
+    if (auto folder = cache::wanted_folder(os, options.folder)) {
+      fixed.folder = *std::move(folder);
+    } else if (options.folder) {
+      return failure(std::move(folder).error());
+    }
+    auto store = std::make_unique<MemoryStore>(std::move(slots));
+    return std::make_unique<CacheOfOne>(
+        os, std::move(references), fixed, numbers, std::move(store), /*is_bound=*/false);
+  });
 }
 
 }  // namespace lastref

@@ -11,6 +11,7 @@
 #include "impl/cache/space.hpp"
 #include "impl/cache/words.hpp"
 #include "impl/os/wire.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
 namespace {
@@ -360,7 +361,7 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
   }
   std::optional<Put> refused;
   if (written && shape_.size_limit > 0) {
-    written = count_record(at, head, last, refused);
+    written = os::within_memory("a record", [&] { return count_record(at, head, last, refused); });
   }
   if (!written || refused) {
     give_space_back(at, size);

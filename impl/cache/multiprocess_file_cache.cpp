@@ -16,6 +16,7 @@
 #include "impl/cache/sweep.hpp"
 #include "impl/cache/words.hpp"
 #include "impl/os/about.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -105,10 +106,14 @@ class SharedFileCache final : public MultiprocessFileCache {
     live_.open(std::move(live));
   }
 
+  /// Of a cache that was loaded from there.
+  std::string handle_of_loaded(std::string path) const {
+    return to_text({.is_live = false, .id = {}, .length = length_, .path = std::move(path)});
+  }
+
   /// Once.
-  void open_loaded(std::unique_ptr<cache::Snapshot> snapshot, std::string path) {
-    loaded_handle_ =
-        to_text({.is_live = false, .id = {}, .length = length_, .path = std::move(path)});
+  void open_loaded(std::unique_ptr<cache::Snapshot> snapshot, std::string its_handle) noexcept {
+    loaded_handle_ = std::move(its_handle);
     loaded_.open(std::move(snapshot));
   }
 
@@ -117,69 +122,81 @@ class SharedFileCache final : public MultiprocessFileCache {
     if (words) {
       own_words_.emplace(*std::move(words));
     }
-    owner_.tell("made " + own_file_->path());
+    owner_.tell([&] { return "made " + own_file_->path(); });
   }
 
   Result<bool> put(std::uint64_t slot, os::Bytes value) override {
-    const Live live(live_);
-    if (!live || live->is_frozen()) {
-      return false;
-    }
-    LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
-    const OldMapsDropped dropped(live);
-    auto done = live->put(slot, value);
-    if (!done) {
-      return cache::about(std::move(done).error(), path_of(live_handle_));
-    }
-    const cache::Put outcome = *done;
-    if (outcome == cache::Put::no_space) {
-      owner_.warn_of_space(slot, value.size());
-    }
-    return outcome == cache::Put::stored;
+    return os::within_memory("a value", [&]() -> Result<bool> {
+      const Live live(live_);
+      if (!live || live->is_frozen()) {
+        return false;
+      }
+      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      const OldMapsDropped dropped(live);
+      auto done = live->put(slot, value);
+      if (!done) {
+        return cache::about(std::move(done).error(), path_of(live_handle_));
+      }
+      const cache::Put outcome = *done;
+      if (outcome == cache::Put::no_space) {
+        owner_.warn_of_space(slot, value.size());
+      }
+      return outcome == cache::Put::stored;
+    });
   }
 
   Result<Copied> get(std::uint64_t slot) override {
-    return look_up<Copied>(slot, [slot](auto& source) -> Result<Copied> {
-      LASTREF_TRY(found, source.find(slot));
-      if (!found) {
-        return Copied();
-      }
-      LASTREF_TRY(copy, cache::copy_of(*found));
-      return Copied(std::move(copy));
+    return os::within_memory("a value", [&]() -> Result<Copied> {
+      return look_up<Copied>(slot, [slot](auto& source) -> Result<Copied> {
+        LASTREF_TRY(found, source.find(slot));
+        if (!found) {
+          return Copied();
+        }
+        LASTREF_TRY(copy, cache::copy_of(*found));
+        return Copied(std::move(copy));
+      });
     });
   }
 
   Result<Viewed> view(std::uint64_t slot) override {
-    return look_up<Viewed>(slot, [slot](auto& source) { return source.view(slot); });
+    return os::within_memory("a value", [&]() -> Result<Viewed> {
+      return look_up<Viewed>(slot, [slot](auto& source) { return source.view(slot); });
+    });
   }
 
   Result<Copied> get_checked(std::uint64_t slot) override {
-    return look_up<Copied>(slot, [slot](auto& source) { return source.read(slot); });
+    return os::within_memory("a value", [&]() -> Result<Copied> {
+      return look_up<Copied>(slot, [slot](auto& source) { return source.read(slot); });
+    });
   }
 
   Result<bool> preserve(const std::string& name, bool overwrite) override {
-    LASTREF_CHECK(check_owner("preserve"));
-    if (const Live live(live_); live) {
-      return preserve_all_of(*live, name, overwrite, [&] { live->freeze(); });
-    }
-    if (const Loaded loaded(loaded_); loaded) {
-      return preserve_all_of(*loaded, name, overwrite, [] {});
-    }
-    return false;
+    return os::within_memory("a cache", [&]() -> Result<bool> {
+      LASTREF_CHECK(check_owner("preserve"));
+      if (const Live live(live_); live) {
+        return preserve_all_of(*live, name, overwrite, [&] { live->freeze(); });
+      }
+      if (const Loaded loaded(loaded_); loaded) {
+        return preserve_all_of(*loaded, name, overwrite, [] {});
+      }
+      return false;
+    });
   }
 
   Result<bool> preload(const std::string& name) override {
-    LASTREF_CHECK(check_owner("preload"));
-    const Live live(live_);
-    if (!live || live->is_frozen() || is_loading_.exchange(true)) {
-      owner_.tell("not loaded, for the cache is frozen or closed: " + name);
-      return false;
-    }
-    auto loaded = load(name, *live);
-    if (!loaded || !*loaded) {
-      is_loading_ = false;
-    }
-    return loaded;
+    return os::within_memory("a cache", [&]() -> Result<bool> {
+      LASTREF_CHECK(check_owner("preload"));
+      const Live live(live_);
+      if (!live || live->is_frozen() || is_loading_.exchange(true)) {
+        owner_.tell([&] { return "not loaded, for the cache is frozen or closed: " + name; });
+        return false;
+      }
+      auto loaded = os::within_memory("a cache", [&] { return load(name, *live); });
+      if (!loaded || !*loaded) {
+        is_loading_ = false;
+      }
+      return loaded;
+    });
   }
 
   Status close() override {
@@ -192,11 +209,15 @@ class SharedFileCache final : public MultiprocessFileCache {
   }
 
   std::string handle() const override {
-    if (const Live live(live_); live) {
-      return live_handle_;
-    }
-    const Loaded loaded(loaded_);
-    return loaded ? loaded_handle_ : "";
+    std::string found;
+    static_cast<void>(os::had_memory([&] {
+      if (const Live live(live_); live) {
+        found = live_handle_;
+      } else if (const Loaded loaded(loaded_); loaded) {
+        found = loaded_handle_;
+      }
+    }));
+    return found;
   }
 
   std::uint64_t size() const noexcept override { return length_; }
@@ -254,10 +275,10 @@ class SharedFileCache final : public MultiprocessFileCache {
   /// Of a handle, which has an absolute one.
   static std::string path_of(const std::string& handle) { return handle.substr(handle.find('/')); }
 
-  Status remove_files() {
-    const Status removed = own_words_ ? own_words_->remove() : ok();
-    const Status last = own_file_->remove();
-    return removed ? last : removed;
+  Status remove_files() noexcept {
+    Status removed = own_words_ ? own_words_->remove() : ok();
+    Status last = own_file_->remove();
+    return removed ? std::move(last) : std::move(removed);
   }
 
   template <typename Source>
@@ -279,15 +300,16 @@ class SharedFileCache final : public MultiprocessFileCache {
     LASTREF_TRY(snapshot,
                 os::about(preserved->path,
                           cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_)));
+    std::string its_handle = handle_of_loaded(std::move(preserved->path));
     // Whoever else has the old file puts no more into it.
     live.freeze();
-    open_loaded(std::move(snapshot), std::move(preserved->path));
+    open_loaded(std::move(snapshot), std::move(its_handle));
     if (!live_.shut()) {
       // Somebody has closed the cache meanwhile, and with it the file.
       loaded_.shut();
       return false;
     }
-    owner_.tell("loaded " + name + " in place of " + own_file_->path());
+    owner_.tell([&] { return "loaded " + name + " in place of " + own_file_->path(); });
     if (own_words_) {
       own_words_->remove_quietly();
     }
@@ -312,62 +334,67 @@ class SharedFileCache final : public MultiprocessFileCache {
 
 Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
     os::Os& os, std::shared_ptr<References> references, std::int64_t length, CacheOptions options) {
-  LASTREF_TRY(numbers, cache::check_numbers(length, options));
-  LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
-  options.folder = folder;
-  cache::sweep_dead(os, folder);
-  LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
-  cache::LiveFile::Files files{.values = own.take_open()};
-  std::optional<cache::OwnFile> own_words;
-  LASTREF_TRY(kind, os.file_system(folder));
-  if (!cache::keeps_space(kind)) {
-    LASTREF_TRY(words,
-                cache::make_words(os, references, own.base(), cache::head_end(numbers.length)));
-    files.words = std::move(words.file);
-    files.words_folder_number = words.folder_number;
-    own_words.emplace(std::move(words.own));
-  }
-  auto created = cache::LiveFile::create(os,
-                                         std::move(files),
-                                         {.length = numbers.length,
-                                          .size_limit = numbers.size_limit,
-                                          .is_durable = options.is_durable});
-  if (!created) {
-    return cache::about(std::move(created).error(), own.path() + " (the slots of a cache)");
-  }
-  auto live = *std::move(created);
-  auto made = std::make_unique<SharedFileCache>(
-      os, std::move(references), std::move(options), numbers.length);
-  made->open_live(std::move(live), own.path());
-  made->own(std::move(own), std::move(own_words));
-  return made;
+  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<MultiprocessFileCache>> {
+    LASTREF_TRY(numbers, cache::check_numbers(length, options));
+    LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
+    options.folder = folder;
+    cache::sweep_dead(os, folder);
+    LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
+    cache::LiveFile::Files files{.values = own.take_open()};
+    std::optional<cache::OwnFile> own_words;
+    LASTREF_TRY(kind, os.file_system(folder));
+    if (!cache::keeps_space(kind)) {
+      LASTREF_TRY(words,
+                  cache::make_words(os, references, own.base(), cache::head_end(numbers.length)));
+      files.words = std::move(words.file);
+      files.words_folder_number = words.folder_number;
+      own_words.emplace(std::move(words.own));
+    }
+    auto created = cache::LiveFile::create(os,
+                                           std::move(files),
+                                           {.length = numbers.length,
+                                            .size_limit = numbers.size_limit,
+                                            .is_durable = options.is_durable});
+    if (!created) {
+      return cache::about(std::move(created).error(), own.path() + " (the slots of a cache)");
+    }
+    auto live = *std::move(created);
+    auto made = std::make_unique<SharedFileCache>(
+        os, std::move(references), std::move(options), numbers.length);
+    made->open_live(std::move(live), own.path());
+    made->own(std::move(own), std::move(own_words));
+    return made;
+  });
 }
 
 Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
     os::Os& os, const std::string& handle) {
-  LASTREF_TRY(parsed, parse_handle(handle));
-  LASTREF_TRY(file, open_own(os, parsed.path, parsed.is_live));
-  if (!parsed.is_live) {
-    // Who preloaded it has looked at all of it.
-    LASTREF_TRY(snapshot,
-                os::about(parsed.path,
-                          cache::Snapshot::load(
-                              os, std::move(file), parsed.length, cache::Check::as_used)));
-    auto attached = std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), parsed.length);
-    attached->open_loaded(std::move(snapshot), parsed.path);
+  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<MultiprocessFileCache>> {
+    LASTREF_TRY(parsed, parse_handle(handle));
+    LASTREF_TRY(file, open_own(os, parsed.path, parsed.is_live));
+    if (!parsed.is_live) {
+      // Who preloaded it has looked at all of it.
+      LASTREF_TRY(snapshot,
+                  os::about(parsed.path,
+                            cache::Snapshot::load(
+                                os, std::move(file), parsed.length, cache::Check::as_used)));
+      auto attached = std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), parsed.length);
+      attached->open_loaded(std::move(snapshot), attached->handle_of_loaded(parsed.path));
+      return attached;
+    }
+    const auto open_words = [&](std::uint64_t folder_number) {
+      return open_own(os, cache::words_path(folder_number, base_of(parsed.path)), /*write=*/true);
+    };
+    LASTREF_TRY(live,
+                os::about(parsed.path, cache::LiveFile::open(os, std::move(file), open_words)));
+    if (live->id() != parsed.id) {
+      return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
+    }
+    auto attached =
+        std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), live->shape().length);
+    attached->open_live(std::move(live), parsed.path);
     return attached;
-  }
-  const auto open_words = [&](std::uint64_t folder_number) {
-    return open_own(os, cache::words_path(folder_number, base_of(parsed.path)), /*write=*/true);
-  };
-  LASTREF_TRY(live, os::about(parsed.path, cache::LiveFile::open(os, std::move(file), open_words)));
-  if (live->id() != parsed.id) {
-    return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
-  }
-  auto attached =
-      std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), live->shape().length);
-  attached->open_live(std::move(live), parsed.path);
-  return attached;
+  });
 }
 
 }  // namespace lastref

@@ -11,6 +11,7 @@
 
 #include "impl/cache/sweep.hpp"
 #include "impl/os/folders.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
 namespace {
@@ -119,9 +120,10 @@ Result<OwnFile> OwnFile::create(os::Os& os,
                                 std::shared_ptr<References> references,
                                 std::string path,
                                 bool is_lock) {
+  OwnFile made(os, std::move(references), path);
   Resource resource = {.type = ResourceType::file, .name = std::move(path)};
-  LASTREF_CHECK(references->register_name(resource));
-  OwnFile made(os, std::move(references), std::move(resource));
+  LASTREF_CHECK(made.references_->register_name(resource));
+  made.reference_ = Reference(os, made.references_, std::move(resource));
   made.is_lock_ = is_lock;
   Status opened = ok();
   if (is_lock) {
@@ -140,16 +142,17 @@ Result<OwnFile> OwnFile::create(os::Os& os,
   const Status identified =
       made.references_->identify(made.reference_.resource(), os::identity_of(made.status_));
   if (!identified) {  // No reason not to use it.
-    os::report_quietly(
-        os,
-        "lastref: " + made.path() + " is known by its name alone: " + describe(identified.error()));
+    os::report_quietly(os, [&] {
+      return "lastref: " + made.path() +
+             " is known by its name alone: " + describe(identified.error());
+    });
   }
   return made;
 }
 
 /// On an error nothing has the name that it could have given to anything.
 Status OwnFile::open_new() {
-  auto open = os::open_file(*os_, path(), {.write = true, .create = true});
+  auto open = os::open_file(*os_, where_, {.write = true, .create = true});
   if (!open) {
     // Nothing of ours has the name.
     hand_over();
@@ -159,7 +162,7 @@ Status OwnFile::open_new() {
   auto status = os_->status(open_.get());
   if (!status) {
     // It is ours, and of no use. What cannot be removed here the tracker removes.
-    static_cast<void>(os::discard(*os_, path()));
+    static_cast<void>(os::discard(*os_, where_));
     static_cast<void>(reference_.release());
     return failure(std::move(status).error());
   }
@@ -239,14 +242,16 @@ Status OwnFile::remove() noexcept {
     }
     // Its name goes before it is closed: without the lock it is any sweep's.
     os::UniqueFd open = lock->take_open();
-    const Status unlocked = lock->remove();
-    removed = removed ? unlocked : removed;
+    Status unlocked = lock->remove();
+    if (removed) {
+      removed = std::move(unlocked);
+    }
   }
   return removed;
 }
 
 Status OwnFile::remove_name() noexcept {
-  const auto there = os_->status_at(path());
+  auto there = os_->status_at(where_);
   if (there && !is_same(*there, status_)) {
     // Somebody has put another file there, which the tracker would take for ours.
     os_->saw(Probe::anothers_cache_spared);
@@ -255,17 +260,18 @@ Status OwnFile::remove_name() noexcept {
   }
   Status removed = ok();
   if (there) {
-    removed = os::discard(*os_, path());
+    removed = os::discard(*os_, where_);
   } else if (there.error().code != std::errc::no_such_file_or_directory) {
-    removed = failure(there.error());
+    removed = failure(std::move(there).error());
   }
-  const Status released = reference_.release();
-  return removed ? released : removed;
+  Status released = reference_.release();
+  return removed ? std::move(released) : std::move(removed);
 }
 
 void OwnFile::remove_quietly() noexcept {
   if (const Status removed = remove(); !removed) {
-    os::report_quietly(*os_, "lastref cache: left to the tracker: " + describe(removed.error()));
+    os::report_quietly(
+        *os_, [&] { return "lastref cache: left to the tracker: " + describe(removed.error()); });
   }
 }
 

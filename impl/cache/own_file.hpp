@@ -83,10 +83,10 @@ class OwnFile {
   void hand_over() noexcept;
 
  private:
-  OwnFile(os::Os& os, std::shared_ptr<References> references, Resource resource)
+  OwnFile(os::Os& os, std::shared_ptr<References> references, std::string path)
       : os_(&os),
-        references_(references),
-        reference_(os, std::move(references), std::move(resource)),
+        references_(std::move(references)),
+        where_(std::move(path)),
         token_(os.process_token()) {}
   static Result<OwnFile> create(os::Os& os,
                                 std::shared_ptr<References> references,
@@ -100,6 +100,7 @@ class OwnFile {
 
   os::Os* os_;
   std::shared_ptr<References> references_;
+  os::PathAt where_;  // the path once more, so that to remove it takes no memory
   Reference reference_;
   os::UniqueFd open_;
   os::FileStatus status_;

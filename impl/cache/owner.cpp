@@ -43,19 +43,16 @@ Status Owner::check_slot(std::uint64_t slot, std::uint64_t length) {
   return ok();
 }
 
-void Owner::tell(const std::string& what) const {
-  if (options_.is_verbose) {
-    os::report_quietly(os_, "lastref cache: " + what);
-  }
-}
-
 void Owner::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
   os_.saw(Probe::cache_out_of_space);
   if (!has_warned_.exchange(true)) {
-    const std::string where = options_.folder ? " in " + *options_.folder : "";
-    os::report_quietly(os_,
-                       "lastref cache: no space for the " + std::to_string(size) +
-                           " bytes of slot " + std::to_string(slot) + where + "; going on without");
+    static_cast<void>(os::had_memory([&] {
+      const std::string where = options_.folder ? " in " + *options_.folder : "";
+      os::report_quietly(os_,
+                         "lastref cache: no space for the " + std::to_string(size) +
+                             " bytes of slot " + std::to_string(slot) + where +
+                             "; going on without");
+    }));
   }
 }
 
@@ -72,7 +69,7 @@ Result<bool> Owner::preserve(const std::string& name,
   if (!overwrite) {
     const auto there = os_.status_at(path);
     if (there) {
-      tell(path + " is there already");
+      tell([&] { return path + " is there already"; });
       return false;
     }
     if (there.error().code != std::errc::no_such_file_or_directory) {
@@ -86,7 +83,7 @@ Result<bool> Owner::preserve(const std::string& name,
                       path,
                       {.overwrite = overwrite, .is_durable = options_.is_durable},
                       write));
-  tell(published ? "preserved as " + path : path + " is there already");
+  tell([&] { return published ? "preserved as " + path : path + " is there already"; });
   return published;
 }
 
@@ -94,7 +91,7 @@ Result<std::optional<Preserved>> Owner::find_preserved(const std::string& name) 
   LASTREF_TRY(path, path_of(name));
   auto open = os::open_file(os_, path, {});
   if (failed_with(open, std::errc::no_such_file_or_directory)) {
-    tell("there is no " + path);
+    tell([&] { return "there is no " + path; });
     return std::optional<Preserved>();
   }
   LASTREF_TRY(file, std::move(open));

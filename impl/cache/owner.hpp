@@ -13,6 +13,7 @@
 #include <lastref/cache.hpp>
 
 #include "impl/cache/own_file.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
 
@@ -50,8 +51,13 @@ class Owner {
   /// Errors          result_out_of_range.
   static Status check_slot(std::uint64_t slot, std::uint64_t length);
 
-  /// Of a verbose cache.
-  void tell(const std::string& what) const;
+  /// Of a verbose cache: `what` makes the text.
+  template <typename What>
+  void tell(const What& what) const noexcept {
+    if (options_.is_verbose) {
+      os::report_quietly(os_, [&] { return "lastref cache: " + what(); });
+    }
+  }
   /// The first time only.
   void warn_of_space(std::uint64_t slot, std::size_t size) noexcept;
 

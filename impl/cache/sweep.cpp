@@ -12,6 +12,7 @@
 
 #include "impl/cache/layout.hpp"
 #include "impl/cache/words.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
 namespace {
@@ -131,9 +132,7 @@ bool is_no_news(const Error& error) {
   }
 }
 
-}  // namespace
-
-void sweep_dead(os::Os& os, const std::string& folder) {
+void sweep_all(os::Os& os, const std::string& folder) {
   const auto names = names_in(os, folder);
   if (!names) {
     return;
@@ -149,6 +148,13 @@ void sweep_dead(os::Os& os, const std::string& folder) {
       }
     }
   }
+}
+
+}  // namespace
+
+/// Without memory, what is left is left to the next start.
+void sweep_dead(os::Os& os, const std::string& folder) {
+  static_cast<void>(os::had_memory([&] { sweep_all(os, folder); }));
 }
 
 }  // namespace lastref::cache

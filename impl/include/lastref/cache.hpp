@@ -164,7 +164,7 @@ class MultiprocessFileCache : public Cache {
   static Result<std::unique_ptr<MultiprocessFileCache>> attach(os::Os& os,
                                                                const std::string& handle);
 
-  /// What another process needs to attach. Empty if the cache is closed.
+  /// What another process needs to attach. Empty if the cache is closed, or there is no memory.
   virtual std::string handle() const = 0;
 };
 
