@@ -6,6 +6,8 @@
 
 #include <lastref/owners.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::backends {
 namespace {
 
@@ -48,7 +50,7 @@ std::size_t AutoBatching::compute_batch_size(int verbose) {
     size = size_;
     if (size != old) {
       if (verbose >= tells) {
-        line = line_about(what, smoothed_, size);
+        static_cast<void>(os::had_memory([&] { line = line_about(what, smoothed_, size); }));
       }
       smoothed_ = 0;
     }

@@ -7,12 +7,19 @@
 #include "impl/backends/pool_future.hpp"
 #include "impl/backends/pool_slot.hpp"
 #include "impl/backends/thread_pool.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
 
-tl::unexpected<Error> no_jobs() {
-  return failure(std::errc::invalid_argument, "0 jobs run nothing");
+tl::unexpected<Error> no_jobs() noexcept {
+  return failure(backends::error_about(std::errc::invalid_argument, "0 jobs run nothing"));
+}
+
+/// Whether the backend was made, and in this process.
+template <typename State>
+Status check(const std::shared_ptr<State>& state) {
+  return state ? state->check_process() : failure(backends::not_made());
 }
 
 }  // namespace
@@ -44,9 +51,13 @@ Result<Configured> SequentialBackend::configure(const BackendOptions& options) {
 }
 
 Outcome<FuturePtr> SequentialBackend::apply_async(Batch batch, Callback callback) {
-  BatchOutcome outcome = call_all(*functions_, {.session = session_}, std::move(batch));
-  backends::call_back(callback, outcome);
-  return std::make_shared<ImmediateResult>(std::move(outcome));
+  return backends::sent_within_memory([&]() -> Outcome<FuturePtr> {
+    auto result = std::make_shared<ImmediateResult>();
+    BatchOutcome outcome = call_all(*functions_, {.session = session_}, std::move(batch));
+    backends::call_back(std::move(callback), outcome);
+    result->set(std::move(outcome));
+    return result;
+  });
 }
 
 Result<Configured> SequentialBackend::abort_everything(bool) {
@@ -82,54 +93,66 @@ struct ThreadingBackend::State {
   backends::PoolSlot<backends::ThreadPool> slot;
 };
 
-ThreadingBackend::ThreadingBackend(Session session, std::shared_ptr<const Functions> functions)
-    : state_(std::make_shared<State>(std::move(session), std::move(functions))) {}
+ThreadingBackend::ThreadingBackend(Session session, std::shared_ptr<const Functions> functions) {
+  static_cast<void>(os::had_memory(
+      [&] { state_ = std::make_shared<State>(std::move(session), std::move(functions)); }));
+}
 
 ThreadingBackend::~ThreadingBackend() {
-  if (!terminate() && !state_->check_process()) {
-    // Never taken down: its threads are not in this process.
-    static_cast<void>(std::make_unique<std::shared_ptr<State>>(std::move(state_)).release());
+  if (!terminate() && state_ && !state_->check_process()) {
+    backends::keep_for_good(std::move(state_));  // Its threads are not in this process.
   }
 }
 
 Result<unsigned> ThreadingBackend::effective_n_jobs(std::optional<int> n_jobs) {
-  return pool_n_jobs(*state_->session.os, n_jobs);
+  return state_ ? pool_n_jobs(*state_->session.os, n_jobs) : failure(backends::not_made());
 }
 
 Result<Configured> ThreadingBackend::configure(const BackendOptions& options) {
-  LASTREF_CHECK(state_->check_process());
-  return state_->slot.replace([&](auto& pool) {
-    state_->options = options;
-    return state_->start(pool);
+  return os::within_memory("a backend", [&]() -> Result<Configured> {
+    LASTREF_CHECK(check(state_));
+    return state_->slot.replace([&](auto& pool) {
+      state_->options = options;
+      return state_->start(pool);
+    });
   });
 }
 
 Outcome<FuturePtr> ThreadingBackend::apply_async(Batch batch, Callback callback) {
-  if (const Status ours = state_->check_process(); !ours) {
-    return failed(ours.error());
-  }
-  const auto pool = state_->slot.pool();
-  if (!pool) {
-    return failed(backends::not_configured());
-  }
-  return pool->submit(std::move(batch), std::move(callback));
+  return backends::sent_within_memory([&]() -> Outcome<FuturePtr> {
+    if (!state_) {
+      return failed(backends::not_made());
+    }
+    if (const Status ours = state_->check_process(); !ours) {
+      return failed(ours.error());
+    }
+    const auto pool = state_->slot.pool();
+    if (!pool) {
+      return failed(backends::not_configured());
+    }
+    return pool->submit(std::move(batch), std::move(callback));
+  });
 }
 
 bool ThreadingBackend::is_ready() const {
-  return state_->check_process() && state_->slot.pool() != nullptr;
+  return state_ && state_->check_process() && state_->slot.pool() != nullptr;
 }
 
 Status ThreadingBackend::terminate() {
-  LASTREF_CHECK(state_->check_process());
-  LASTREF_TRY(configured, state_->slot.replace([](auto&) { return Configured(); }));
-  static_cast<void>(configured);
-  return ok();
+  return os::within_memory("a backend", [&]() -> Status {
+    LASTREF_CHECK(check(state_));
+    LASTREF_TRY(configured, state_->slot.replace([](auto&) { return Configured(); }));
+    static_cast<void>(configured);
+    return ok();
+  });
 }
 
 Result<Configured> ThreadingBackend::abort_everything(bool ensure_ready) {
-  LASTREF_CHECK(state_->check_process());
-  return state_->slot.replace_once(ensure_ready, [&](auto& pool) {
-    return ensure_ready ? state_->start(pool) : Result<Configured>(Configured());
+  return os::within_memory("a backend", [&]() -> Result<Configured> {
+    LASTREF_CHECK(check(state_));
+    return state_->slot.replace_once(ensure_ready, [&](auto& pool) {
+      return ensure_ready ? state_->start(pool) : Result<Configured>(Configured());
+    });
   });
 }
 

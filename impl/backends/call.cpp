@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "impl/backends/pool_future.hpp"
 #include "impl/backends/safely.hpp"
 
 namespace lastref::backends {
@@ -66,7 +67,7 @@ void Call::fail(Failure failure) {
 }
 
 void Call::abort() {
-  fail(Error{.code = std::errc::operation_canceled, .subject = "the call was aborted"});
+  fail(error_about(std::errc::operation_canceled, "the call was aborted"));
   backend_->cancel();
 }
 
@@ -281,7 +282,11 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
 /// What is to be done after a batch, which may take as long as the user likes. If it cannot be done
 /// now, the caller does it, or who catches up: the caller may be in user code that waits for it.
 void Call::go_on() {
-  if (!backend_->step_aside(tells_, *this)) {
+  bool is_free = false;
+  if (auto thrown = thrown_by([&] { is_free = backend_->step_aside(tells_, *this); }, "a call")) {
+    fail(*std::move(thrown));
+  }
+  if (!is_free) {
     const os::Held held(*monitor_);
     caller_goes_on_ = true;
     notify();
@@ -326,7 +331,9 @@ void Call::tell() {
     // At twice as many each time, so that a long call says little.
     if (options_.verbose > 0 && progress.completed >= next_tale_) {
       next_tale_ = 2 * progress.completed;
-      os::report_quietly(os_, "lastref: " + std::to_string(progress.completed) + " tasks are done");
+      os::report_quietly(os_, [&] {
+        return "lastref: " + std::to_string(progress.completed) + " tasks are done";
+      });
     }
   }
 }

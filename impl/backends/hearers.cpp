@@ -16,7 +16,16 @@ constexpr int own_pipe_tries = 3;
 constexpr std::chrono::milliseconds brief{1};
 /// Who has closed its pipes is about to die, as a rule, and how says more than that we killed it.
 constexpr std::chrono::seconds last_breath{1};
-constexpr std::size_t fds_of_worker = 3;
+
+/// The same, if there is memory for it.
+Failure copy_of(const Failure& failure) noexcept {
+  Failure copy = Error{.code = std::errc::not_enough_memory, .subject = {}};
+  static_cast<void>(os::had_memory([&] {
+    Failure whole = failure;
+    copy = std::move(whole);
+  }));
+  return copy;
+}
 
 }  // namespace
 
@@ -41,7 +50,8 @@ void ProcessPool::give_in(std::size_t at, const Failure& failure) {
     const os::Held held(*monitor_);
     if (!may_lead(at)) {
       const Error* error = std::get_if<Error>(&failure);
-      kill_all_for(error == nullptr ? Error{} : *error);
+      const Error unknown;
+      kill_all_for(error == nullptr ? unknown : *error);
       // There is nothing to listen for but the leader: it would fail again and again.
       hearers_[at].has_seen = true;
       return;
@@ -165,17 +175,21 @@ void ProcessPool::end_the_silent() {
     if (worker->silent_since && !worker->trouble &&
         os_.now() >= *worker->silent_since + last_breath) {
       os_.saw(Probe::silent_worker_ended);
-      worker->trouble = Error{
-          .code = std::errc::broken_pipe,
-          .subject = "worker " + std::to_string(worker->pid) + " closed its pipe, and was ended"};
+      worker->trouble = error_about(std::errc::broken_pipe, "");
+      static_cast<void>(os::had_memory([&] {
+        worker->trouble->subject =
+            "worker " + std::to_string(worker->pid) + " closed its pipe, and was ended";
+      }));
       group_.kill(*worker);
     }
   }
 }
 
 /// The wake pipe, and three for each worker; of those, who stands by looks for deaths alone.
-std::vector<os::PollItem> ProcessPool::items_of(const Hearer& hearer, bool leads) const {
-  std::vector<os::PollItem> items = {{.fd = hearer.wake_read.get(), .want_read = true}};
+void ProcessPool::fill_items(Hearer& hearer, bool leads) const {
+  std::vector<os::PollItem>& items = hearer.items;
+  items.clear();
+  items.push_back({.fd = hearer.wake_read.get(), .want_read = true});
   for (const auto& worker : group_.workers()) {
     items.push_back({.fd = worker->process.get(), .want_read = true});
     if (leads) {
@@ -185,12 +199,11 @@ std::vector<os::PollItem> ProcessPool::items_of(const Hearer& hearer, bool leads
           {.fd = worker->jobs.is_empty() ? os::Fd::none : worker->jobs.fd(), .want_write = true});
     }
   }
-  return items;
 }
 
 void ProcessPool::listen(std::size_t at) {
   Hearer& self = hearers_[at];
-  std::vector<os::PollItem> items;
+  std::vector<os::PollItem>& items = self.items;
   std::optional<std::chrono::nanoseconds> timeout;
   bool leads = false;
   bool is_new = false;
@@ -201,7 +214,7 @@ void ProcessPool::listen(std::size_t at) {
     }
     leads = leader_ == at;
     is_new = leads && std::exchange(is_new_leader_, false);
-    items = items_of(self, leads);
+    fill_items(self, leads);
     timeout = leads ? poll_timeout() : std::nullopt;
   }
   if (is_new) {
@@ -213,13 +226,13 @@ void ProcessPool::listen(std::size_t at) {
     }
     return;
   }
-  const auto ready = os_.poll(items, timeout);
+  auto ready = os_.poll(items, timeout);
   if (timeout) {
     end_the_silent();
   }
   if (!ready) {
     if (ready.error().code != std::errc::interrupted && ++self.poll_failures >= poll_failures_max) {
-      give_in(at, ready.error());
+      give_in(at, std::move(ready).error());
     }
     return;
   }
@@ -238,8 +251,8 @@ void ProcessPool::listen(std::size_t at) {
 
 void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
   // Whoever dies takes the others along: no worker is looked at after that.
-  for (std::size_t item = 1; item + fds_of_worker <= items.size(); item += fds_of_worker) {
-    WorkerProcess& worker = *group_.workers()[(item - 1) / fds_of_worker];
+  for (std::size_t item = 1; item + items_of_worker <= items.size(); item += items_of_worker) {
+    WorkerProcess& worker = *group_.workers()[(item - 1) / items_of_worker];
     if ((items[item + 1].readable || items[item + 1].hung_up) && !hear(at, worker)) {
       return;
     }
@@ -285,8 +298,8 @@ void ProcessPool::drain(Hearer& hearer) {
 
 /// Takes what the worker has said. False if another leads since.
 bool ProcessPool::hear(std::size_t at, WorkerProcess& worker) {
-  if (const Status filled = worker.results.fill(); !filled) {
-    distrust(worker, filled.error());
+  if (Status filled = worker.results.fill(); !filled) {
+    distrust(worker, std::move(filled).error());
     return true;
   }
   return read(at, worker);
@@ -294,9 +307,9 @@ bool ProcessPool::hear(std::size_t at, WorkerProcess& worker) {
 
 bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
   for (;;) {
-    const auto message = worker.results.next();
+    auto message = worker.results.next();
     if (!message) {
-      distrust(worker, message.error());
+      distrust(worker, std::move(message).error());
       return true;
     }
     if (!*message) {
@@ -319,31 +332,43 @@ bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
 
 /// False if the worker is not trusted any more.
 bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
+  if (message.kind == Kind::gave_up) {
+    const Result<Failure> why = decode_failure(message.body);
+    const Error* const error = why ? std::get_if<Error>(&*why) : nullptr;
+    const os::Held held(*monitor_);
+    if (error != nullptr && !worker.trouble) {
+      worker.trouble = *error;
+    }
+    return true;  // It is about to die.
+  }
   os::Unpacker unpacker(message.body);
   const auto number = unpacker.number<std::uint64_t>();
   const auto busy = unpacker.number<std::int64_t>();
   const bool is_answer =
       !unpacker.failed() && (message.kind == Kind::results || message.kind == Kind::failed);
+  Answer answer;
+  if (is_answer) {
+    const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
+    answer = {.kind = message.kind, .body = {body.begin(), body.end()}};
+  }
   // A job that is taken from the worker has to be finished here.
-  const JobPtr job = is_answer ? take_job(worker, number, busy) : nullptr;
-  if (!job) {
-    distrust(worker,
-             {.code = std::errc::bad_message, .subject = "a worker answers what was not asked"});
+  Jobs job = is_answer ? take_job(worker, number, busy) : Jobs();
+  if (job.empty()) {
+    distrust(worker, error_about(std::errc::bad_message, "a worker answers what was not asked"));
     return false;
   }
-  const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
-  finish(job, Answer{.kind = message.kind, .body = {body.begin(), body.end()}});
+  finish(std::move(job), std::move(answer));
   return true;
 }
 
 /// The job that the worker has done, after it was given another. None if that is not its number.
-JobPtr ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy) {
+Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy) {
+  Jobs job;
   const os::Held held(*monitor_);
   if (worker.in_flight.empty() || worker.in_flight.front()->number != number) {
-    return nullptr;
+    return job;
   }
-  JobPtr job = std::move(worker.in_flight.front());
-  worker.in_flight.pop_front();
+  job.splice(job.begin(), worker.in_flight, worker.in_flight.begin());
   worker.is_brief = std::chrono::nanoseconds(busy) < brief;
   hand_out();
   return job;
@@ -352,7 +377,7 @@ JobPtr ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::i
 void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
   const os::Held held(*monitor_);
   if (ending_ || broken_) {  // No job is left to fail for it.
-    os::report_quietly(os_, "lastref: a worker is ended, for " + describe(trouble));
+    os::report_quietly(os_, [&] { return "lastref: a worker is ended, for " + describe(trouble); });
   }
   os_.saw(Probe::worker_distrusted);
   if (!worker.trouble) {
@@ -377,14 +402,14 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   {
     const os::Held held(*monitor_);
     if (worker.trouble) {
-      failure = *worker.trouble;
+      failure = *std::move(worker.trouble);
     }
     wake_all();
     if (!worker.in_flight.empty()) {
       os_.saw(Probe::worker_died_at_work);
     }
     // Its jobs stay among those that fail.
-    std::ranges::move(worker.in_flight, std::front_inserter(queue_));
+    queue_.splice(queue_.begin(), worker.in_flight);
     group_.remove(worker);
   }
   break_down(failure);
@@ -393,14 +418,14 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
 
 /// Fails all jobs, at once, and then ends all workers.
 void ProcessPool::break_down(const Failure& failure) {
-  std::vector<JobPtr> jobs;
+  Jobs jobs;
   bool kills = false;
   {
     const os::Held held(*monitor_);
     jobs = take_all_jobs();
     kills = !jobs.empty() || !ending_;
     if (!broken_) {
-      broken_ = failure;
+      broken_ = copy_of(failure);
     }
     if (kills) {
       group_.kill_all();
@@ -409,28 +434,34 @@ void ProcessPool::break_down(const Failure& failure) {
     monitor_->notify_all();
   }
   // Until their workers are dead, the references are not let go of.
-  std::vector<std::vector<Sent>> sent;
-  for (const JobPtr& job : jobs) {
-    sent.push_back(std::exchange(job->sent, {}));
-    finish(job, failure);
+  std::list<std::vector<Sent>> sent;
+  while (!jobs.empty()) {
+    Jobs job;
+    job.splice(job.begin(), jobs, jobs.begin());
+    sent.splice(sent.end(), job.front()->sent);
+    finish(std::move(job), copy_of(failure));
   }
   group_.end(kills);
 }
 
-void ProcessPool::finish(const JobPtr& job, Reply reply) {
-  for (Sent& sent : job->sent) {
-    static_cast<void>(sent.arrived());
+/// One job.
+void ProcessPool::finish(Jobs job, Reply reply) {
+  Job& one = *job.front();
+  for (std::vector<Sent>& all : one.sent) {
+    for (Sent& sent : all) {
+      static_cast<void>(sent.arrived());
+    }
   }
-  job->sent.clear();
-  const bool is_told_at_once = job->is_told_at_once(reply);
-  job->arrive(std::move(reply));
+  one.sent.clear();
+  const bool is_told_at_once = one.is_told_at_once(reply);
+  one.arrive(std::move(reply));
   if (is_told_at_once) {
-    job->tell();
+    one.tell();
     parts_.release_gone();
     return;
   }
   const os::Held held(*monitor_);
-  untold_.push_back(job);
+  untold_.splice(untold_.end(), job);
   wake(hearers_[1 - leader_]);
 }
 

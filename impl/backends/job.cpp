@@ -1,6 +1,5 @@
 #include "impl/backends/job.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace lastref::backends {
@@ -13,12 +12,16 @@ constexpr std::size_t little = std::size_t{64} << 10U;
 
 bool JobsHome::is_telling(os::Pid thread) const {
   const os::Held held(*monitor);
-  return std::ranges::find(telling, thread) != telling.end();
+  const Job* job = telling;
+  while (job != nullptr && job->telling_thread_ != thread) {
+    job = job->next_telling_;
+  }
+  return job != nullptr;
 }
 
 void JobsHome::wait_for_tellers() const {
   const os::Held held(*monitor);
-  while (!telling.empty()) {
+  while (telling != nullptr) {
     monitor->wait();
   }
 }
@@ -60,7 +63,8 @@ bool Job::claim() {
   if (state_ != State::arrived) {
     return false;
   }
-  home_->telling.push_back(thread);
+  telling_thread_ = thread;
+  next_telling_ = std::exchange(home_->telling, this);
   state_ = State::telling;
   return true;
 }
@@ -69,7 +73,6 @@ void Job::tell() {
   if (!claim()) {
     return;
   }
-  const os::Pid thread = home_->os.thread_id();
   BatchOutcome outcome;
   if (auto thrown = thrown_by([&] { outcome = outcome_of(reply_); }, "results")) {
     outcome = tl::unexpected<Failure>(*std::move(thrown));
@@ -79,7 +82,11 @@ void Job::tell() {
   const os::Held held(*home_->monitor);
   outcome_ = std::move(outcome);
   state_ = State::told;
-  home_->telling.erase(std::ranges::find(home_->telling, thread));
+  Job** link = &home_->telling;
+  while (*link != this) {
+    link = &(*link)->next_telling_;
+  }
+  *link = next_telling_;
   home_->monitor->notify_all();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "impl/backends/pool_future.hpp"
 
 namespace lastref::backends {
+
+class Job;
 
 /// What all jobs of a pool share.
 struct JobsHome final : FuturesHome {
@@ -27,7 +30,7 @@ struct JobsHome final : FuturesHome {
   void wait_for_tellers() const;
 
   Rebuild rebuild;
-  std::vector<os::Pid> telling;  ///< Threads, with the monitor held.
+  Job* telling = nullptr;  ///< The first of the jobs whose callbacks run. With the monitor held.
 };
 
 /// What a worker has said of a job.
@@ -56,10 +59,11 @@ class Job final : public Future {
   bool is_told_at_once(const Reply& reply) const;
 
   std::uint64_t number = 0;
-  os::Packed batch;  ///< Until it is sent.
-  std::vector<Sent> sent;
+  WholeMessage message;               ///< Until it is sent.
+  std::list<std::vector<Sent>> sent;  ///< One.
 
  private:
+  friend struct JobsHome;
   enum class State : std::uint8_t { waiting, arrived, telling, told };
 
   bool claim();
@@ -73,8 +77,12 @@ class Job final : public Future {
   State state_ = State::waiting;
   Reply reply_;
   std::optional<BatchOutcome> outcome_;
+  os::Pid telling_thread_ = 0;
+  Job* next_telling_ = nullptr;
 };
 
 using JobPtr = std::shared_ptr<Job>;
+/// Each has its place in one list, and goes from one to another without memory.
+using Jobs = std::list<JobPtr>;
 
 }  // namespace lastref::backends

@@ -37,7 +37,8 @@ Status check(const ParallelOptions& options) {
 /// Of what is no failure of the call: its results are what they are.
 void warn(os::Os& os, const Status& status) {
   if (!status) {
-    os::report_quietly(os, "lastref: after a call: " + lastref::describe(status.error()));
+    os::report_quietly(
+        os, [&] { return "lastref: after a call: " + lastref::describe(status.error()); });
   }
 }
 
@@ -77,16 +78,25 @@ struct Parallel::State {
 
 Parallel::Parallel(const Session& session,
                    std::shared_ptr<const Functions> functions,
-                   const ParallelOptions& options)
-    : state_(std::make_unique<State>(
-          session, backend_of(options.backend, session, std::move(functions)), options)) {}
+                   const ParallelOptions& options) {
+  static_cast<void>(os::had_memory([&] {
+    state_ = std::make_unique<State>(
+        session, backend_of(options.backend, session, std::move(functions)), options);
+  }));
+}
 
 Parallel::Parallel(Session session,
                    std::shared_ptr<ParallelBackend> backend,
-                   ParallelOptions options)
-    : state_(std::make_unique<State>(std::move(session), std::move(backend), std::move(options))) {}
+                   ParallelOptions options) {
+  static_cast<void>(os::had_memory([&] {
+    state_ = std::make_unique<State>(std::move(session), std::move(backend), std::move(options));
+  }));
+}
 
 Parallel::~Parallel() {
+  if (!state_) {
+    return;
+  }
   if (!state_->is_ours()) {
     // What is behind it cannot be taken down here: its threads are not in this process.
     static_cast<void>(state_.release());
@@ -112,18 +122,9 @@ Status Parallel::make_ready() {
   return ok();
 }
 
-Outcome<List> Parallel::run_one(const TaskSource& source) {
+/// When its backend was told that it begins.
+Outcome<List> Parallel::run_begun(const TaskSource& source) {
   State& state = *state_;
-  Status ready = check(state.options);
-  if (ready) {
-    ready = make_ready();
-  }
-  if (ready) {
-    ready = state.works->start_call();
-  }
-  if (!ready) {
-    return failed(ready.error());
-  }
   const auto call = std::make_shared<backends::Call>(backends::Call::Parts{.os = state.os,
                                                                            .backend = state.works,
                                                                            .options = state.options,
@@ -136,7 +137,25 @@ Outcome<List> Parallel::run_one(const TaskSource& source) {
       call->abort();
     }
   }
-  Outcome<List> outcome = call->run();
+  return call->run();
+}
+
+Outcome<List> Parallel::run_one(const TaskSource& source) {
+  State& state = *state_;
+  Status ready = check(state.options);
+  if (ready) {
+    ready = make_ready();
+  }
+  if (ready) {
+    ready = state.works->start_call();
+  }
+  if (!ready) {
+    return failed(ready.error());
+  }
+  Outcome<List> outcome;
+  if (auto thrown = backends::thrown_by([&] { outcome = run_begun(source); }, "a call")) {
+    outcome = tl::unexpected<Failure>(*std::move(thrown));
+  }
   state.set_call(nullptr);
   if (!outcome) {
     warn(state.os, status_of(state.works->abort_everything(/*ensure_ready=*/false)));
@@ -146,6 +165,9 @@ Outcome<List> Parallel::run_one(const TaskSource& source) {
 }
 
 Outcome<List> Parallel::run(const TaskSource& source) {
+  if (!state_) {
+    return failed(backends::not_made());
+  }
   if (!state_->is_ours()) {
     return failed(backends::not_ours());
   }
@@ -153,14 +175,13 @@ Outcome<List> Parallel::run(const TaskSource& source) {
     const os::Held held(*state_->monitor);
     if (std::exchange(state_->is_busy, true)) {
       return failed(
-          {.code = std::errc::device_or_resource_busy, .subject = "another call is on its way"});
+          backends::error_about(std::errc::device_or_resource_busy, "another call is on its way"));
     }
     state_->is_aborted = false;
   }
   Outcome<List> outcome;
   if (auto thrown = backends::thrown_by([&] { outcome = run_one(source); }, "a call")) {
     // For want of memory; whoever runs on is not to be met by the next call.
-    state_->set_call(nullptr);
     state_->works = nullptr;
     outcome = tl::unexpected<Failure>(*std::move(thrown));
   }
@@ -186,7 +207,7 @@ Status Parallel::invalidate(const Array& array) {
 }
 
 void Parallel::abort() {
-  if (!state_->is_ours()) {
+  if (!state_ || !state_->is_ours()) {
     return;
   }
   // Held to the end, so that it cannot come late and meet the workers of another call.

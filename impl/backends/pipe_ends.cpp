@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace lastref::backends {
 namespace {
@@ -66,18 +67,37 @@ Result<std::optional<Message>> Inbox::next() {
               .body = left.subspan(front, static_cast<std::size_t>(size) - sizeof kind)});
 }
 
-void Outbox::post(Kind kind, const os::Packed& numbers, os::Packed body) {
+WholeMessage whole_message(Kind kind, const os::Packed& numbers, os::Packed body) {
   const std::size_t size = numbers.size() + body.size();
-  // Small ones go together in one call, if they have to wait.
-  const bool joins = !queue_.empty() && queue_.back().size() + front + size <= chunk;
-  os::Packed& into = joins ? queue_.back() : queue_.emplace_back();
+  const bool is_small = body.size() <= chunk;
+  WholeMessage message(1);
+  os::Packed& into = message.front();
+  into.reserve(front + numbers.size() + (is_small ? body.size() : 0));
   os::put(into, std::uint64_t{sizeof kind + size});
   os::put(into, static_cast<std::uint8_t>(kind));
   into.insert(into.end(), numbers.begin(), numbers.end());
-  if (body.size() <= chunk) {
+  if (is_small) {
     into.insert(into.end(), body.begin(), body.end());
   } else {
-    queue_.push_back(std::move(body));
+    message.push_back(std::move(body));
+  }
+  return message;
+}
+
+void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept {
+  std::ranges::copy(numbers, message.front().begin() + front);
+}
+
+void Outbox::post(Kind kind, const os::Packed& numbers, os::Packed body) {
+  WholeMessage message = whole_message(kind, numbers, std::move(body));
+  const os::Packed& first = message.front();
+  // Small ones go together in one call, if they have to wait.
+  const bool joins =
+      message.size() == 1 && !queue_.empty() && queue_.back().size() + first.size() <= chunk;
+  if (joins) {
+    queue_.back().insert(queue_.back().end(), first.begin(), first.end());
+  } else {
+    post(std::move(message));
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -22,8 +22,9 @@ enum class Kind : std::uint8_t {
   results,  ///< To the parent: a job's number, ns that it took (8 bytes), the results.
   failed,   ///< A job's number, ns that it took, the failure.
   leave,    ///< To a worker: there are no more jobs. Nothing else.
+  gave_up,  ///< To the parent: what the worker ends for, a failure.
 };
-inline constexpr std::uint8_t kinds = 4;
+inline constexpr std::uint8_t kinds = 5;
 
 struct Message {
   Kind kind = Kind::job;
@@ -62,6 +63,14 @@ class Inbox {
   bool at_end_ = false;
 };
 
+/// A message to be sent, in one piece or two.
+using WholeMessage = std::list<os::Packed>;
+
+/// `numbers` is what the body starts with.
+WholeMessage whole_message(Kind kind, const os::Packed& numbers, os::Packed body);
+/// Other numbers, of the same size.
+void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept;
+
 class Outbox {
  public:
   Outbox() noexcept = default;
@@ -72,6 +81,8 @@ class Outbox {
 
   /// To be flushed. `numbers` is what the body starts with.
   void post(Kind kind, const os::Packed& numbers, os::Packed body);
+  /// The same, which takes no memory.
+  void post(WholeMessage message) noexcept { queue_.splice(queue_.end(), message); }
 
   /// Writes as much as there is space for.
   ///
@@ -86,7 +97,7 @@ class Outbox {
  private:
   os::Os* os_ = nullptr;
   os::UniqueFd fd_;
-  std::deque<os::Packed> queue_;
+  std::list<os::Packed> queue_;
   std::size_t written_ = 0;  ///< bytes of the first
 };
 

@@ -1,30 +1,73 @@
 // pool_future: results that a pool will have.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <lastref/backend.hpp>
 #include <lastref/owners.hpp>
 
 #include "impl/backends/safely.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::backends {
 
-inline BatchOutcome canceled() {
-  return failed({.code = std::errc::operation_canceled, .subject = "the backend was ended"});
+/// Without its subject if there is no memory for that.
+inline Error error_about(std::errc code, std::string_view subject) noexcept {
+  Error error{.code = code, .call = {}, .subject = {}, .injected = false};
+  static_cast<void>(os::had_memory([&] { error.subject = subject; }));
+  return error;
 }
 
-inline Error not_configured() {
-  return {.code = std::errc::operation_not_permitted, .subject = "the backend is not configured"};
+inline BatchOutcome canceled() noexcept {
+  return failed(error_about(std::errc::operation_canceled, "the backend was ended"));
+}
+
+inline Error not_configured() noexcept {
+  return error_about(std::errc::operation_not_permitted, "the backend is not configured");
+}
+
+/// What an object says that had no memory when it was made.
+inline Error not_made() noexcept {
+  return error_about(std::errc::not_enough_memory, "a backend");
+}
+
+template <typename State>
+Status check_made(const std::shared_ptr<State>& state) noexcept {
+  return state ? ok() : failure(not_made());
+}
+
+/// What a call says for which there was no memory.
+inline tl::unexpected<Failure> no_memory() noexcept {
+  return failed(error_about(std::errc::not_enough_memory, "a batch"));
 }
 
 /// What a process is told that was forked from the one which has made a thing. The threads of that
 /// are not here, and what is locked may be so for ever.
-inline Error not_ours() {
-  return {.code = std::errc::operation_not_permitted,
-          .subject = "it belongs to the process that this one was forked from"};
+inline Error not_ours() noexcept {
+  return error_about(std::errc::operation_not_permitted,
+                     "it belongs to the process that this one was forked from");
+}
+
+/// What `body` sends; not_enough_memory if an allocation failed in it.
+template <typename Body>
+Outcome<FuturePtr> sent_within_memory(Body body) noexcept {
+  Outcome<FuturePtr> sent = no_memory();
+  static_cast<void>(os::had_memory([&] { sent = body(); }));
+  return sent;
+}
+
+/// What is never to be taken down.
+template <typename State>
+void keep_for_good(std::shared_ptr<State> state) noexcept {
+  alignas(std::shared_ptr<State>) std::array<std::byte, sizeof state> place;
+  // Not destroyed: the count stays what it is.
+  static_cast<void>(new (place.data()) std::shared_ptr<State>(std::move(state)));
 }
 
 /// Calls back. What the callback throws is the outcome.

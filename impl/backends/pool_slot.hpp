@@ -8,6 +8,8 @@
 #include <lastref/backend.hpp>
 #include <lastref/owners.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::backends {
 
 /// A Pool has end(), which returns when nothing of it is left, and is_mine(thread).
@@ -50,10 +52,12 @@ class PoolSlot {
     const Turn turn(*this);
     const auto mine = std::make_shared<Replacing>(Replacing{.wish = wish});
     set_replacing(mine);
-    auto answer = end_and(make);
+    auto answer = os::within_memory("a backend", [&] { return end_and(make); });
     {
       const os::Held held(*monitor_);
-      mine->answer = answer;
+      if (!os::had_memory([&] { mine->answer = answer; })) {
+        mine->answer = os::no_memory("a backend");
+      }
       replacing_ = nullptr;
       monitor_->notify_all();
     }

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include <lastref/backend.hpp>
@@ -8,6 +9,7 @@
 #include "impl/backends/pool_future.hpp"
 #include "impl/backends/pool_slot.hpp"
 #include "impl/backends/process_pool.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -76,7 +78,7 @@ struct ProcessBackend::State {
   /// Files are made by one manager from a configure to the end, restarts in between or not. Where
   /// no pool came of it, nothing stays.
   Result<Configured> start(std::shared_ptr<backends::ProcessPool>& pool) {
-    Result<Configured> configured = try_start(pool);
+    Result<Configured> configured = os::within_memory("a pool", [&] { return try_start(pool); });
     if (!pool) {
       set_travel(nullptr);
     }
@@ -106,7 +108,7 @@ struct ProcessBackend::State {
   std::unique_ptr<os::Monitor> monitor;
   // With the monitor held.
   std::uint64_t calls = 0;
-  std::string call;
+  std::optional<std::string> call;  ///< None between calls.
 
  private:
   Result<Configured> try_start(std::shared_ptr<backends::ProcessPool>& pool) {
@@ -150,45 +152,59 @@ struct ProcessBackend::State {
   std::shared_ptr<const Travel> travel_;
 };
 
-ProcessBackend::ProcessBackend(Session session, std::shared_ptr<const Functions> functions)
-    : state_(std::make_shared<State>(std::move(session), std::move(functions))) {}
+ProcessBackend::ProcessBackend(Session session, std::shared_ptr<const Functions> functions) {
+  static_cast<void>(os::had_memory(
+      [&] { state_ = std::make_shared<State>(std::move(session), std::move(functions)); }));
+}
 
 ProcessBackend::~ProcessBackend() {
-  if (!terminate() && !state_->check_process()) {
-    // Never taken down: its threads are not in this process, and its workers another's.
-    static_cast<void>(std::make_unique<std::shared_ptr<State>>(std::move(state_)).release());
+  if (!terminate() && state_ && !state_->check_process()) {
+    // Its threads are not in this process, and its workers another's.
+    backends::keep_for_good(std::move(state_));
   }
 }
 
 Result<unsigned> ProcessBackend::effective_n_jobs(std::optional<int> n_jobs) {
-  return state_->effective_n_jobs(n_jobs);
+  return os::within_memory("a backend", [&]() -> Result<unsigned> {
+    LASTREF_CHECK(backends::check_made(state_));
+    return state_->effective_n_jobs(n_jobs);
+  });
 }
 
 Result<Configured> ProcessBackend::configure(const BackendOptions& options) {
-  LASTREF_CHECK(state_->check_process());
-  return state_->slot.replace([&](auto& pool) {
-    state_->options = options;
-    state_->verbose = options.verbose;
-    state_->set_travel(nullptr);
-    return state_->start(pool);
+  return os::within_memory("a backend", [&]() -> Result<Configured> {
+    LASTREF_CHECK(backends::check_made(state_));
+    LASTREF_CHECK(state_->check_process());
+    return state_->slot.replace([&](auto& pool) {
+      state_->options = options;
+      state_->verbose = options.verbose;
+      state_->set_travel(nullptr);
+      return state_->start(pool);
+    });
   });
 }
 
 Outcome<FuturePtr> ProcessBackend::apply_async(Batch batch, Callback callback) {
-  return state_->submit(std::move(batch), std::move(callback), /*is_brief=*/false);
+  return backends::sent_within_memory([&]() -> Outcome<FuturePtr> {
+    return state_ ? state_->submit(std::move(batch), std::move(callback), /*is_brief=*/false)
+                  : failed(backends::not_made());
+  });
 }
 
 Outcome<FuturePtr> ProcessBackend::apply_brief(Batch batch, Callback callback) {
-  return state_->submit(std::move(batch), std::move(callback), /*is_brief=*/true);
+  return backends::sent_within_memory([&]() -> Outcome<FuturePtr> {
+    return state_ ? state_->submit(std::move(batch), std::move(callback), /*is_brief=*/true)
+                  : failed(backends::not_made());
+  });
 }
 
 bool ProcessBackend::step_aside(bool waits, Deferred& who) {
-  const auto pool = state_->check_process() ? state_->slot.pool() : nullptr;
+  const auto pool = state_ && state_->check_process() ? state_->slot.pool() : nullptr;
   return pool && pool->step_aside(waits, who);
 }
 
 void ProcessBackend::cancel() {
-  if (!state_->check_process()) {
+  if (!state_ || !state_->check_process()) {
     return;
   }
   if (const auto pool = state_->slot.pool()) {
@@ -197,72 +213,88 @@ void ProcessBackend::cancel() {
 }
 
 bool ProcessBackend::is_ready() const {
-  const auto pool = state_->check_process() ? state_->slot.pool() : nullptr;
+  const auto pool = state_ && state_->check_process() ? state_->slot.pool() : nullptr;
   return pool && !pool->is_broken();
 }
 
 Status ProcessBackend::terminate() {
-  LASTREF_CHECK(state_->check_process());
-  LASTREF_TRY(configured, state_->slot.replace([&](auto&) {
-    state_->set_travel(nullptr);
-    return Configured();
-  }));
-  static_cast<void>(configured);
-  return ok();
+  return os::within_memory("a backend", [&]() -> Status {
+    LASTREF_CHECK(backends::check_made(state_));
+    LASTREF_CHECK(state_->check_process());
+    LASTREF_TRY(configured, state_->slot.replace([&](auto&) {
+      state_->set_travel(nullptr);
+      return Configured();
+    }));
+    static_cast<void>(configured);
+    return ok();
+  });
 }
 
 std::size_t ProcessBackend::compute_batch_size() {
-  return state_->check_process() ? state_->batching.compute_batch_size(state_->verbose) : 1;
+  return state_ && state_->check_process() ? state_->batching.compute_batch_size(state_->verbose) : 1;
 }
 
 void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {
-  if (state_->check_process()) {
+  if (state_ && state_->check_process()) {
     state_->batching.batch_completed(size, duration);
   }
 }
 
 Result<Configured> ProcessBackend::abort_everything(bool ensure_ready) {
-  LASTREF_CHECK(state_->check_process());
-  return state_->slot.replace_once(ensure_ready, [&](auto& pool) -> Result<Configured> {
-    if (ensure_ready) {
-      return state_->start(pool);
-    }
-    state_->set_travel(nullptr);
-    return Configured();
+  return os::within_memory("a backend", [&]() -> Result<Configured> {
+    LASTREF_CHECK(backends::check_made(state_));
+    LASTREF_CHECK(state_->check_process());
+    return state_->slot.replace_once(ensure_ready, [&](auto& pool) -> Result<Configured> {
+      if (ensure_ready) {
+        return state_->start(pool);
+      }
+      state_->set_travel(nullptr);
+      return Configured();
+    });
   });
 }
 
 Status ProcessBackend::start_call() {
-  LASTREF_CHECK(state_->check_process());
-  const auto travel = state_->travel();
-  if (!travel) {
-    return failure(backends::not_configured());
-  }
-  std::string call;
-  {
-    // A name of its own, so that nothing that comes late from one call gets into another.
-    const os::Held held(*state_->monitor);
-    call = state_->call = "call" + std::to_string(++state_->calls);
-  }
-  return travel->resources->set_current_context(call);
+  return os::within_memory("a call", [&]() -> Status {
+    LASTREF_CHECK(backends::check_made(state_));
+    LASTREF_CHECK(state_->check_process());
+    const auto travel = state_->travel();
+    if (!travel) {
+      return failure(backends::not_configured());
+    }
+    std::string call;
+    {
+      // A name of its own, so that nothing that comes late from one call gets into another.
+      const os::Held held(*state_->monitor);
+      call = "call" + std::to_string(++state_->calls);
+      state_->call = call;
+    }
+    return travel->resources->set_current_context(call);
+  });
 }
 
 Status ProcessBackend::stop_call() {
-  LASTREF_CHECK(state_->check_process());
-  const auto travel = state_->travel();
-  if (!travel) {
-    return ok();
-  }
-  std::string call;
-  {
-    const os::Held held(*state_->monitor);
-    call = state_->call;
-  }
-  return travel->resources->clean_temporary_resources(call);
+  return os::within_memory("a call", [&]() -> Status {
+    LASTREF_CHECK(backends::check_made(state_));
+    LASTREF_CHECK(state_->check_process());
+    const auto travel = state_->travel();
+    if (!travel) {
+      return ok();
+    }
+    std::optional<std::string> call;
+    {
+      const os::Held held(*state_->monitor);
+      call.swap(state_->call);  // A copy would take memory.
+    }
+    if (!call) {
+      return ok();
+    }
+    return travel->resources->clean_temporary_resources(call);
+  });
 }
 
 void ProcessBackend::release_input(const Array::Identity& input) {
-  if (!state_->check_process()) {
+  if (!state_ || !state_->check_process()) {
     return;
   }
   if (const auto travel = state_->travel()) {

@@ -24,12 +24,17 @@ ProcessPool::ProcessPool(Parts parts, WorkerGroup group)
       group_(std::move(group)) {}
 
 Result<std::shared_ptr<ProcessPool>> ProcessPool::start(Parts parts, unsigned workers) {
-  LASTREF_TRY(group, WorkerGroup::start(parts.session, workers));
-  std::shared_ptr<ProcessPool> pool(new ProcessPool(std::move(parts), std::move(group)));
-  for (std::size_t at = 0; at < pool->hearers_.size(); ++at) {
-    LASTREF_CHECK(pool->start_hearer(at));
-  }
-  return pool;
+  return os::within_memory("a pool", [&]() -> Result<std::shared_ptr<ProcessPool>> {
+    LASTREF_TRY(group, WorkerGroup::start(parts.session, workers));
+    std::shared_ptr<ProcessPool> pool(new ProcessPool(std::move(parts), std::move(group)));
+    for (Hearer& hearer : pool->hearers_) {
+      hearer.items.reserve(1 + items_of_worker * workers);
+    }
+    for (std::size_t at = 0; at < pool->hearers_.size(); ++at) {
+      LASTREF_CHECK(pool->start_hearer(at));
+    }
+    return pool;
+  });
 }
 
 Status ProcessPool::start_hearer(std::size_t at) {
@@ -47,10 +52,12 @@ Status ProcessPool::start_hearer(std::size_t at) {
 }
 
 Outcome<FuturePtr> ProcessPool::submit(Batch batch, Callback callback, bool is_brief) {
-  Outcome<FuturePtr> sent = send(batch, std::move(callback), is_brief);
-  batch.clear();
-  parts_.release_gone();  // It may be over already, and its arrays were not gone then.
-  return sent;
+  return sent_within_memory([&]() -> Outcome<FuturePtr> {
+    Outcome<FuturePtr> sent = send(batch, std::move(callback), is_brief);
+    batch.clear();
+    parts_.release_gone();  // It may be over already, and its arrays were not gone then.
+    return sent;
+  });
 }
 
 Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool is_brief) {
@@ -59,8 +66,11 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
     return failed(std::move(encoded).error());
   }
   const auto job = std::make_shared<Job>(home_, std::move(callback), is_brief);
-  job->batch = std::move(encoded->bytes);
-  job->sent = std::move(encoded->sent);
+  os::Packed number;
+  os::put(number, job->number);
+  job->message = whole_message(Kind::job, number, std::move(encoded->bytes));
+  job->sent.push_back(std::move(encoded->sent));
+  Jobs jobs(1, job);
   const os::Held held(*monitor_);
   if (ending_) {
     return tl::unexpected<Failure>(canceled().error());
@@ -69,7 +79,8 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
     return tl::unexpected<Failure>(*broken_);
   }
   job->number = next_number_++;
-  queue_.push_back(job);
+  set_numbers(job->message, std::as_bytes(std::span(&job->number, 1)));
+  queue_.splice(queue_.end(), jobs);
   hand_out();
   // Whoever leads has to wait for space, or not so long for a death; or nobody listens.
   if (is_busy() || (hearers_[leader_].is_away && (!queue_.empty() || !is_brief))) {
@@ -166,21 +177,19 @@ void ProcessPool::hand_out() {
     if (free == nullptr) {
       return;
     }
-    give(*free, queue_.front());
-    queue_.pop_front();
+    give_next(*free);
   }
 }
 
-void ProcessPool::give(WorkerProcess& worker, const JobPtr& job) {
-  os::Packed number;
-  os::put(number, job->number);
-  worker.in_flight.push_back(job);
-  worker.jobs.post(Kind::job, number, std::move(job->batch));
+void ProcessPool::give_next(WorkerProcess& worker) {
+  Job& job = *queue_.front();
+  worker.in_flight.splice(worker.in_flight.end(), queue_, queue_.begin());
+  worker.jobs.post(std::move(job.message));
   flush(worker);
 }
 
 void ProcessPool::flush(WorkerProcess& worker) {
-  const Status flushed = worker.jobs.flush();
+  Status flushed = worker.jobs.flush();
   if (flushed) {
     return;
   }
@@ -189,7 +198,7 @@ void ProcessPool::flush(WorkerProcess& worker) {
     give_up(worker);
     return;
   }
-  worker.trouble = flushed.error();
+  worker.trouble = std::move(flushed).error();
   retire(worker);
 }
 
@@ -245,12 +254,13 @@ void ProcessPool::wake_all() {
 /// and they are nobody else's.
 void ProcessPool::kill_all_for(const Error& trouble) {
   os_.saw(Probe::pool_pipe_lost);
-  os::report_quietly(os_, "lastref: a pool ends, for " + describe(trouble));
+  os::report_quietly(os_, [&] { return "lastref: a pool ends, for " + describe(trouble); });
   if (broken_) {
     return;
   }
   for (const auto& worker : group_.workers()) {
-    worker->trouble = trouble;
+    worker->trouble = error_about(trouble.code, trouble.subject);
+    worker->trouble->call = trouble.call;
   }
   group_.kill_all();
 }
@@ -260,15 +270,13 @@ void ProcessPool::wake_server() {
   wake(hearers_[hearers_[leader_].is_away ? 1 - leader_ : leader_]);
 }
 
-std::vector<JobPtr> ProcessPool::take_all_jobs() {
-  std::vector<JobPtr> jobs;
+Jobs ProcessPool::take_all_jobs() {
+  Jobs jobs;
   for (const auto& worker : group_.workers()) {
-    std::ranges::move(worker->in_flight, std::back_inserter(jobs));
-    worker->in_flight.clear();
+    jobs.splice(jobs.end(), worker->in_flight);
   }
-  std::ranges::move(queue_, std::back_inserter(jobs));
-  queue_.clear();
-  std::ranges::sort(jobs, {}, &Job::number);
+  jobs.splice(jobs.end(), queue_);
+  jobs.sort([](const JobPtr& one, const JobPtr& other) { return one->number < other->number; });
   return jobs;
 }
 

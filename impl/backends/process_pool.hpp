@@ -21,6 +21,10 @@
 // with a monitor held; the pool's is taken before that of its futures.
 //
 // The references of a batch stay with the parent until its results are here or its worker is dead.
+//
+// Whoever sends a batch makes all that its way takes: a place in lists, and its message. So to hand
+// it out, to fail it and to end the pool takes no memory. Without memory to read an answer the pool
+// breaks down, and all its batches fail.
 #pragma once
 
 #include <array>
@@ -69,12 +73,15 @@ class ProcessPool {
   bool is_broken() const;
 
  private:
+  static constexpr std::size_t items_of_worker = 3;  ///< That a poll of the leader has.
+
   ProcessPool(Parts parts, WorkerGroup group);
   /// One of the two threads.
   struct Hearer {
     os::UniqueFd wake_read;
     os::UniqueFd wake_write;
     std::unique_ptr<os::Thread> thread;
+    std::vector<os::PollItem> items;  ///< With space for all. Of its thread alone.
     // With the monitor held.
     os::Pid id = 0;
     bool is_away = false;   ///< In a callback that takes its time.
@@ -91,7 +98,7 @@ class ProcessPool {
 
   // With the monitor held.
   void hand_out();
-  void give(WorkerProcess& worker, const JobPtr& job);
+  void give_next(WorkerProcess& worker);
   void flush(WorkerProcess& worker);
   void give_up(WorkerProcess& worker);
   void retire(WorkerProcess& worker);
@@ -100,12 +107,12 @@ class ProcessPool {
   void wake_server();
   void kill_all_for(const Error& trouble);
   bool is_busy() const;
-  std::vector<JobPtr> take_all_jobs();
+  Jobs take_all_jobs();
   bool may_lead(std::size_t at);
   void defer(Deferred& who);
   bool may_catch_up(std::size_t at) const;
   void idle(Hearer& hearer);
-  std::vector<os::PollItem> items_of(const Hearer& hearer, bool leads) const;
+  void fill_items(Hearer& hearer, bool leads) const;
   std::optional<std::chrono::nanoseconds> poll_timeout();
 
   // In the threads.
@@ -123,20 +130,20 @@ class ProcessPool {
   bool hear(std::size_t at, WorkerProcess& worker);
   bool read(std::size_t at, WorkerProcess& worker);
   bool obey(WorkerProcess& worker, const Message& message);
-  JobPtr take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy);
+  Jobs take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy);
   void distrust(WorkerProcess& worker, Error trouble);
   bool reap(std::size_t at, WorkerProcess& worker);
   void end_the_silent();
   void break_down(const Failure& failure);
-  void finish(const JobPtr& job, Reply reply);
+  void finish(Jobs job, Reply reply);
 
   Parts parts_;
   os::Os& os_;
   std::shared_ptr<JobsHome> home_;
   std::unique_ptr<os::Monitor> monitor_;
   WorkerGroup group_;
-  std::deque<JobPtr> queue_;
-  std::deque<JobPtr> untold_;                     ///< Over, and to be told by whoever stands by.
+  Jobs queue_;
+  Jobs untold_;                                   ///< Over, and to be told by whoever stands by.
   std::deque<std::weak_ptr<Deferred>> deferred_;  ///< Each once.
   std::uint64_t next_number_ = 1;
   std::optional<Failure> broken_;

@@ -1,6 +1,8 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <typeinfo>
@@ -12,6 +14,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "impl/backends/safely.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -62,6 +65,31 @@ tl::unexpected<Failure> caught_at(Failure failure, std::string where) {
   return tl::unexpected<Failure>(std::move(failure));
 }
 
+/// Those of a session for which there was no memory.
+class NoReferences final : public References {
+ public:
+  using References::register_name;
+  Status register_name(const Resource& /*resource*/,
+                       const std::optional<Identity>& /*identity*/) override {
+    return os::no_memory("a session");
+  }
+  Status hold(const Resource& /*resource*/) override { return os::no_memory("a session"); }
+  Status release(const Resource& /*resource*/) override { return os::no_memory("a session"); }
+  Status forget(const Resource& /*resource*/) override { return os::no_memory("a session"); }
+  bool is_attributed() const noexcept override { return true; }
+};
+
+/// Its first use says what was missing. Takes no memory itself.
+Session without_memory(os::Os& os) noexcept {
+  // Never destroyed: static objects may still ask.
+  alignas(NoReferences) static std::array<std::byte, sizeof(NoReferences)> place;
+  static NoReferences& none = *new (place.data()) NoReferences();
+  return {.os = &os,
+          .references = std::shared_ptr<References>(std::shared_ptr<void>(), &none),
+          .tree = []() -> Result<std::string> { return os::no_memory("a session"); },
+          .in_worker = false};
+}
+
 struct Describe {
   std::string operator()(const Error& error) const { return lastref::describe(error); }
   std::string operator()(const TransportableException& thrown) const {
@@ -82,7 +110,7 @@ struct Describe {
 
 }  // namespace
 
-Session Session::lead(os::Os& os) {
+Session Session::lead(os::Os& os) try {
   os::ProcessObjects& objects = os.objects();
   const os::Held held(objects.monitor());
   std::erase_if(objects.memberships, [](const auto& item) { return item.second.client.expired(); });
@@ -95,24 +123,32 @@ Session Session::lead(os::Os& os) {
   Session session = of(os, client);
   session.in_worker = shared.in_worker;
   return session;
+} catch (const std::bad_alloc&) {
+  return without_memory(os);
 }
 
-Session Session::of_worker(os::Os& os, const std::shared_ptr<tracker::Client>& client) {
+Session Session::of_worker(os::Os& os, const std::shared_ptr<tracker::Client>& client) try {
   const os::Held held(os.objects().monitor());
   os.objects().memberships[&os] = {.client = client, .in_worker = true};
   Session session = of(os, client);
   session.in_worker = true;
   return session;
+} catch (const std::bad_alloc&) {
+  Session session = without_memory(os);
+  session.in_worker = true;
+  return session;
 }
 
-Session Session::of(os::Os& os, const std::shared_ptr<tracker::Client>& client) {
+Session Session::of(os::Os& os, const std::shared_ptr<tracker::Client>& client) try {
   return {.os = &os,
           .references = references_of(client),
           .tree = [client] { return client->tree(); },
           .in_worker = false};
+} catch (const std::bad_alloc&) {
+  return without_memory(os);
 }
 
-Status Functions::add(std::string name, TaskFunction function) {
+Status Functions::add(std::string name, TaskFunction function) try {
   if (name.empty() || !function) {
     return failure(std::errc::invalid_argument, "a function needs a name and a body");
   }
@@ -125,6 +161,8 @@ Status Functions::add(std::string name, TaskFunction function) {
   }
   added->second = std::move(function);
   return ok();
+} catch (const std::bad_alloc&) {
+  return os::no_memory("a function");
 }
 
 const TaskFunction* Functions::find(std::string_view name) const noexcept {

@@ -15,6 +15,8 @@ Result<std::shared_ptr<ThreadPool>> ThreadPool::start(Session session,
                                                       std::shared_ptr<const Functions> functions,
                                                       unsigned threads) {
   std::shared_ptr<ThreadPool> pool(new ThreadPool(std::move(session), std::move(functions)));
+  pool->threads_.reserve(threads);
+  pool->ids_.reserve(threads);
   for (unsigned number = 0; number < threads; ++number) {
     LASTREF_TRY(
         thread,
@@ -25,14 +27,16 @@ Result<std::shared_ptr<ThreadPool>> ThreadPool::start(Session session,
 }
 
 Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
-  auto future = std::make_shared<PoolFuture>(home_, std::move(callback));
-  const os::Held held(*monitor_);
-  if (ending_) {
-    return tl::unexpected<Failure>(canceled().error());
-  }
-  queue_.push_back({.batch = std::move(batch), .future = future});
-  monitor_->notify_all();
-  return future;
+  return sent_within_memory([&]() -> Outcome<FuturePtr> {
+    auto future = std::make_shared<PoolFuture>(home_, std::move(callback));
+    const os::Held held(*monitor_);
+    if (ending_) {
+      return tl::unexpected<Failure>(canceled().error());
+    }
+    queue_.push_back({.batch = std::move(batch), .future = future});
+    monitor_->notify_all();
+    return future;
+  });
 }
 
 void ThreadPool::run() {
@@ -58,18 +62,19 @@ void ThreadPool::run() {
 }
 
 void ThreadPool::end() {
-  std::deque<Job> waiting;
   {
     const os::Held held(*monitor_);
     ending_ = true;
-    waiting.swap(queue_);
     monitor_->notify_all();
   }
   for (const auto& thread : threads_) {
     thread->join();
   }
   threads_.clear();
-  for (const Job& job : waiting) {
+  // What waits stays where it is until here, for that takes no memory. None comes any more.
+  while (!queue_.empty()) {
+    const Job job = std::move(queue_.front());
+    queue_.pop_front();
     job.future->finish(canceled());
   }
 }

@@ -12,6 +12,7 @@
 #include "impl/backends/codec.hpp"
 #include "impl/backends/pipe_ends.hpp"
 #include "impl/backends/safely.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 using backends::Kind;
 
 constexpr int could_not = 2;
+constexpr std::size_t number_size = sizeof(std::uint64_t);
 constexpr int failures_max = 10;
 
 /// Waits for the death of the parent, and takes this process along.
@@ -66,8 +68,10 @@ class Watch {
         os_.saw(Probe::worker_followed_parent);
         const Status killed = os_.signal_process(self_.get(), os::Signal::kill);
         if (!killed && failures + 1 == failures_max) {
-          os::report_quietly(
-              os_, "lastref worker: cannot follow its parent: " + describe(killed.error()));
+          static_cast<void>(os::had_memory([&] {
+            os::report_quietly(
+                os_, "lastref worker: cannot follow its parent: " + describe(killed.error()));
+          }));
         }
       }
       failures += ready || ready.error().code != std::errc::interrupted ? 1 : 0;
@@ -122,6 +126,7 @@ class Worker {
         results_(given.results) {}
 
   Status serve() {
+    prepare_refusal();
     for (;;) {
       LASTREF_TRY(message, next());
       if (!message) {
@@ -181,11 +186,27 @@ class Worker {
     const auto number = unpacker.number<std::uint64_t>();
     LASTREF_CHECK(unpacker.failed() ? unpacker.finish() : ok());
     const os::Instant begun = os_.now();
+    // What is short of memory here may have some for the next batch.
+    if (os::had_memory([&] { answer(message, number, begun); })) {
+      return ok();
+    }
+    if (refusal_.empty()) {
+      return os::no_memory("a batch");
+    }
+    const std::array numbers = {number, static_cast<std::uint64_t>((os_.now() - begun).count())};
+    backends::set_numbers(refusal_, std::as_bytes(std::span(numbers)));
+    results_.post(std::move(refusal_));
+    refusal_ = {};
+    static_cast<void>(os::had_memory([&] { prepare_refusal(); }));
+    return ok();
+  }
+
+  /// Runs a batch, and posts what came of it.
+  void answer(const backends::Message& message, std::uint64_t number, os::Instant begun) {
     Kind kind = Kind::failed;
     os::Packed body;
-    // What is short of memory here may have some for the next batch.
     if (const auto thrown = backends::thrown_by(
-            [&] { std::tie(kind, body) = work(message.body.subspan(sizeof number)); }, "a batch")) {
+            [&] { std::tie(kind, body) = work(message.body.subspan(number_size)); }, "a batch")) {
       kind = Kind::failed;
       body = backends::encode(*thrown);
     }
@@ -193,7 +214,15 @@ class Worker {
     os::put(numbers, number);
     os::put(numbers, std::int64_t{(os_.now() - begun).count()});
     results_.post(kind, numbers, std::move(body));
-    return ok();
+  }
+
+  /// The answer for want of memory, as long as there is some.
+  void prepare_refusal() {
+    os::Packed numbers;
+    os::put(numbers, std::uint64_t{0});
+    os::put(numbers, std::int64_t{0});
+    refusal_ = backends::whole_message(
+        Kind::failed, numbers, backends::encode(Failure(os::no_memory("a batch").value())));
   }
 
   /// When it returns, nothing of the batch is here any more but what a task has kept.
@@ -241,6 +270,7 @@ class Worker {
   BackwardReducer backward_;
   backends::Inbox& jobs_;
   backends::Outbox& results_;
+  backends::WholeMessage refusal_;  ///< None if there was no memory for it.
   int failures_ = 0;
 };
 
@@ -249,10 +279,20 @@ Status join_and_serve(os::Os& os,
                       const Functions& functions) {
   Descriptors given(os);
   ignore_interrupts(os);
-  LASTREF_TRY(watch, Watch::start(os, std::move(given.parent)));
-  LASTREF_TRY(session, join());
-  session.in_worker = true;
-  return Worker(session, functions, given).serve();
+  // Made while there is memory.
+  backends::WholeMessage why = backends::whole_message(
+      Kind::gave_up, {}, backends::encode(Failure(os::no_memory("a worker").value())));
+  const Status served = os::within_memory("a worker", [&]() -> Status {
+    LASTREF_TRY(watch, Watch::start(os, std::move(given.parent)));
+    LASTREF_TRY(session, join());
+    session.in_worker = true;
+    return Worker(session, functions, given).serve();
+  });
+  if (failed_with(served, std::errc::not_enough_memory)) {
+    given.results.post(std::move(why));
+    static_cast<void>(given.results.flush());
+  }
+  return served;
 }
 
 }  // namespace
@@ -263,10 +303,10 @@ int serve_worker(os::Os& os,
   Status served = ok();
   if (const auto thrown =
           backends::thrown_by([&] { served = join_and_serve(os, join, functions); }, "a worker")) {
-    served = failure(std::errc::not_enough_memory, "a worker");
+    served = os::no_memory("a worker");
   }
   if (!served) {
-    os::report_quietly(os, "lastref worker: gave up: " + describe(served.error()));
+    os::report_quietly(os, [&] { return "lastref worker: gave up: " + describe(served.error()); });
     return could_not;
   }
   return 0;

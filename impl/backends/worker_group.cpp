@@ -7,6 +7,8 @@
 #include <lastref/probe.hpp>
 #include <lastref/worker.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::backends {
 namespace {
 
@@ -25,6 +27,8 @@ Result<WorkerGroup> WorkerGroup::start(const Session& session, unsigned count) {
   LASTREF_TRY(self, os.open_process(os.process_id()));
   const os::UniqueFd owned(os, self);
   WorkerGroup group(os);
+  group.workers_.reserve(count);
+  group.items_.reserve(count);
   for (unsigned number = 1; number <= count; ++number) {
     LASTREF_CHECK(group.hire(session, tree, self, number));
   }
@@ -42,6 +46,7 @@ Status WorkerGroup::hire(const Session& session,
   LASTREF_TRY(results, os.make_pipe());
   os::UniqueFd results_there(os, results.write);
   Inbox results_here(os, os::UniqueFd(os, results.read));
+  auto worker = std::make_unique<WorkerProcess>();
   LASTREF_TRY(child,
               os.spawn({.entry = worker::entry_point,
                         .arguments = {tree, std::to_string(number)},
@@ -50,7 +55,6 @@ Status WorkerGroup::hire(const Session& session,
                                 {.here = self, .number_there = worker::parent_fd}},
                         .blocked = {os::Signal::interrupt},
                         .environment = {{worker::marker, "1"}}}));
-  auto worker = std::make_unique<WorkerProcess>();
   worker->pid = child.pid;
   worker->process = os::UniqueFd(os, child.process);
   worker->jobs = std::move(jobs_here);
@@ -62,21 +66,22 @@ Status WorkerGroup::hire(const Session& session,
 void WorkerGroup::kill(WorkerProcess& worker) noexcept {
   // A second try, for one that lives on would be waited for.
   for (int tries = 0; tries < kill_tries; ++tries) {
-    const Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
+    Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
     if (killed || killed.error().code == std::errc::no_such_process) {
       return;
     }
     os_->saw(Probe::worker_kill_tried_again);
-    worker.spared = killed.error();
+    worker.spared = std::move(killed).error();
   }
 }
 
 /// The last word on a worker that is not ours any more.
 void WorkerGroup::take_leave(const WorkerProcess& worker) noexcept {
   if (worker.spared) {
-    os::report_quietly(*os_,
-                       "lastref: worker " + std::to_string(worker.pid) +
-                           " could not be killed: " + describe(*worker.spared));
+    os::report_quietly(*os_, [&] {
+      return "lastref: worker " + std::to_string(worker.pid) +
+             " could not be killed: " + describe(*worker.spared);
+    });
   }
 }
 
@@ -99,16 +104,16 @@ void WorkerGroup::remove(const WorkerProcess& worker) noexcept {
 
 /// Reaps whoever dies within the timeout. False when it is over, or nothing can be waited for.
 bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept {
-  std::vector<os::PollItem> items;
+  items_.clear();
   for (const auto& worker : workers_) {
-    items.push_back({.fd = worker->process.get(), .want_read = true});
+    items_.push_back({.fd = worker->process.get(), .want_read = true});
   }
-  auto ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
+  auto ready = os::retry_interrupted([&] { return os_->poll(items_, timeout); });
   // That there is no space to wait in for a moment says nothing about workers that are leaving.
   while (failed_with(ready, std::errc::not_enough_memory) && --polls > 0) {
-    ready = os::retry_interrupted([&] { return os_->poll(items, timeout); });
+    ready = os::retry_interrupted([&] { return os_->poll(items_, timeout); });
   }
-  auto item = items.begin();
+  auto item = items_.begin();
   std::erase_if(workers_, [&](const auto& worker) {
     const bool is_told = (item++)->readable;
     bool is_dead = false;
@@ -127,12 +132,15 @@ void WorkerGroup::end(bool kills) noexcept {
   for (const auto& worker : workers_) {
     // That the pipe is closed is not heard of as long as a stranger has it.
     if (!kills && !worker->is_retired) {
-      worker->jobs.post(Kind::leave, {}, {});
-      const Status told = worker->jobs.flush();
-      if (!told && told.error().code != std::errc::broken_pipe) {
-        os::report_quietly(*os_,
-                           "lastref: a worker is not told to leave: " + describe(told.error()));
-      }
+      // Without memory it is not told, and leaves at the end of the pipe.
+      static_cast<void>(os::had_memory([&] {
+        worker->jobs.post(Kind::leave, {}, {});
+        const Status told = worker->jobs.flush();
+        if (!told && told.error().code != std::errc::broken_pipe) {
+          os::report_quietly(*os_,
+                             "lastref: a worker is not told to leave: " + describe(told.error()));
+        }
+      }));
     }
     worker->jobs.close();
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,7 +20,7 @@ struct WorkerProcess {
   os::UniqueFd process;
   Outbox jobs;
   Inbox results;
-  std::deque<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
+  std::list<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
   /// What has gone wrong with it, so that it was killed; it explains more than the signal.
   std::optional<Error> trouble;
   std::optional<Error> spared;  ///< Why it could not be killed.
@@ -68,6 +68,7 @@ class WorkerGroup {
 
   os::Os* os_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  std::vector<os::PollItem> items_;  // with space for one of each, for the end takes no memory
 };
 
 }  // namespace lastref::backends

@@ -54,7 +54,10 @@ using FuturePtr = std::shared_ptr<Future>;
 /// Source          joblib _parallel_backends.py, ImmediateResult.
 class ImmediateResult final : public Future {
  public:
+  ImmediateResult() = default;
   explicit ImmediateResult(BatchOutcome outcome) : outcome_(std::move(outcome)) {}
+  /// Of one that was made before it was known.
+  void set(BatchOutcome outcome) { outcome_ = std::move(outcome); }
   const BatchOutcome& get() override { return outcome_; }
   bool is_ready() const override { return true; }
 

@@ -100,6 +100,7 @@ class Parallel {
   struct State;
 
   Outcome<List> run_one(const TaskSource& source);
+  Outcome<List> run_begun(const TaskSource& source);
   Status make_ready();
 
   std::unique_ptr<State> state_;
