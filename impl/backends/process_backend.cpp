@@ -12,13 +12,6 @@
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
-namespace {
-
-constexpr const char* guard_main =
-    "a worker has come to where it would start workers: main has to return what "
-    "lastref::run_if_spawned gives, before anything else";
-
-}  // namespace
 
 struct ProcessBackend::State {
   /// What arrays travel by.
@@ -117,8 +110,9 @@ struct ProcessBackend::State {
       return Configured{.n_jobs = 1,
                         .fallback = std::make_shared<SequentialBackend>(session, functions)};
     }
-    if (session.os->environment(worker::marker)) {
-      return failure(std::errc::operation_not_permitted, guard_main);
+    if (const auto role = session.os->environment(worker::marker)) {
+      LASTREF_TRY(tree, session.tree());  // A root that waits for this process is refused.
+      return not_guarded(*role);
     }
     if (!travel()) {
       LASTREF_CHECK(prepare());

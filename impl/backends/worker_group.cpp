@@ -54,7 +54,7 @@ Status WorkerGroup::hire(const Session& session,
                                 {.here = results_there.get(), .number_there = worker::results_fd},
                                 {.here = self, .number_there = worker::parent_fd}},
                         .blocked = {os::Signal::interrupt},
-                        .environment = {{worker::marker, "1"}}}));
+                         .environment = {{worker::marker, worker::entry_point}}}));
   worker->pid = child.pid;
   worker->process = os::UniqueFd(os, child.process);
   worker->jobs = std::move(jobs_here);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <climits>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/spawned.hpp>
 
 #include "impl/os/kernel_os_birth.hpp"
 #include "impl/os/kernel_os_error.hpp"
@@ -187,6 +189,11 @@ Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
 }
 
 Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
+  // Of a set-user-id program, too: it is only refused for it.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (const char* const role = std::getenv(spawned_marker)) {
+    return not_guarded(role, Call::spawn);
+  }
   std::string program = program_.empty() ? this_program() : program_;
   if (program.empty()) {
     program = "lastref";

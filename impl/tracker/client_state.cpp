@@ -3,6 +3,7 @@
 #include <array>
 
 #include <lastref/probe.hpp>
+#include <lastref/spawned.hpp>
 #include <lastref/tracker.hpp>
 
 namespace lastref::tracker {
@@ -11,8 +12,6 @@ namespace {
 /// Five seconds in all.
 constexpr int pauses_max = 250;
 constexpr std::chrono::seconds patience_at_leave{1};
-
-enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
 
 }  // namespace
 
@@ -170,6 +169,7 @@ Status Client::State::start() {
   if (paths_.folder.empty() && !root_) {
     return failure(std::errc::not_connected, "no tree was started before this process was forked");
   }
+  LASTREF_CHECK(root_ ? check_guarded() : ok());
   Status made = make_or_join();
   if (made) {
     auto thread = os_.start_thread([this] { serve(); });
@@ -243,13 +243,27 @@ Status Client::State::spawn_tracker() {
   LASTREF_TRY(child,
               os_.spawn({.entry = entry_point,
                          .arguments = {paths_.folder},
-                         .fds = {{.here = listener_.get(), .number_there = 3}},
+                         .fds = {{.here = listener_.get(), .number_there = passed_fd}},
                          .blocked = {ignored_signals.begin(), ignored_signals.end()},
+                         .environment = {{spawned_marker, entry_point}},
                          .end_wanted = false,
                          .many_fds = true}));
   tracker_ = os::UniqueFd(os_, child.process);
   ++trackers_;
   return ok();
+}
+
+/// A process that was started as a tracker, and is used as the program, leads no tree. The root
+/// that waits for that tracker must not wait for what the program does instead.
+Status Client::State::check_guarded() {
+  const auto role = os_.environment(spawned_marker);
+  if (!role) {
+    return ok();
+  }
+  if (*role == entry_point) {
+    static_cast<void>(os_.shut_down(os::Fd{passed_fd}));
+  }
+  return not_guarded(*role);
 }
 
 Status Client::State::connect() {

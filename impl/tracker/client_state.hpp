@@ -64,12 +64,14 @@ struct Client::State {
   Status connect();
   Status connect_patiently();
   Status spawn_tracker();
+  Status check_guarded();
   void post(const Message& message);
   void announce();
   void restore();
   void take_answer(Message& answer);
   void read_answers();
   void handle_tracker_death(std::string& notice);
+  void give_up_on_program(const std::string& how);
   void ask_for_future();
   void give_up(Error error);
   void say_the_rest();
@@ -107,8 +109,9 @@ struct Client::State {
   os::Instant started_at_{};  // the last of them
   int connections_ = 0;       // tried since the tracker last answered
   int poll_failures_ = 0;
-  int starved_ = 0;  // times that there was no descriptor to connect with
-  int doubts_ = 0;   // times in a row that nobody could say whether the tree has a future
+  int starved_ = 0;       // times that there was no descriptor to connect with
+  int doubts_ = 0;        // times in a row that nobody could say whether the tree has a future
+  bool came_up_ = false;  // a tracker has acknowledged us: the program can be one
   bool started_ = false;
   bool announced_ = false;
   bool stopping_ = false;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include <lastref/probe.hpp>
+#include <lastref/spawned.hpp>
 
 #include "impl/tracker/client_state.hpp"
 
@@ -18,8 +19,17 @@ constexpr int doubts_max = 10;
 /// Pauses without a free descriptor, five seconds in all, before a process leaves its tree.
 constexpr int starved_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
+constexpr std::chrono::seconds time_to_die{1};
 
-enum Watched : std::size_t { wake_item, link_item, tracker_item, watched };
+/// The exit code of a program that cannot be loaded. ld.so(8)
+constexpr int not_loaded = 127;
+
+/// A tracker that does not come up exits with could_not, and with 0 only if the tree has ended.
+bool is_of_another_program(const os::ChildExit& exit) {
+  return !exit.killed && exit.code != could_not && exit.code != not_loaded;
+}
+
+enum Watched : std::size_t { wake_item, link_item, tracker_item, listener_item, watched };
 
 }  // namespace
 
@@ -50,6 +60,7 @@ bool Client::State::wait(std::vector<os::PollItem>& items) {
                         .want_read = true,
                         .want_write = link_ && link_->wants_space()};
     items[tracker_item] = {.fd = tracker_.get(), .want_read = true};
+    items[listener_item] = {.fd = came_up_ ? os::Fd::none : listener_.get()};
     if (poll_failures_ > 0 || !link_) {
       timeout = pause_before_connecting_again;
     } else if (!announced_ && !root_) {
@@ -89,7 +100,9 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
     give_up({.code = std::errc::broken_pipe, .subject = "the client's own pipe"});
     return false;
   }
-  if (items[tracker_item].readable) {
+  if (items[listener_item].hung_up) {
+    give_up_on_program("refuses to be one");
+  } else if (items[tracker_item].readable) {
     handle_tracker_death(notice);
   }
   if (link_ && items[link_item].writable) {
@@ -154,6 +167,7 @@ void Client::State::take_answer(Message& answer) {
       return;
     }
     announced_ = true;
+    came_up_ = true;
     connections_ = 0;
     starved_ = 0;
     os_.step(Step::client_recovered);
@@ -231,6 +245,19 @@ void Client::State::ask_for_future() {
   }
 }
 
+/// Root only: the program that was started as the tracker is none. It is ended, for it does again
+/// what this one does.
+void Client::State::give_up_on_program(const std::string& how) {
+  static_cast<void>(os_.signal_process(tracker_.get(), os::Signal::kill));
+  std::array items{os::PollItem{.fd = tracker_.get(), .want_read = true}};
+  static_cast<void>(os::retry_interrupted([&] { return os_.poll(items, time_to_die); }));
+  static_cast<void>(os_.wait_child(tracker_.get()));
+  tracker_.close_quietly();  // So that what is left of the tree is removed here.
+  give_up({.code = std::errc::operation_not_permitted,
+           .call = Call::spawn,
+           .subject = "what was started as the tracker " + how + ": " + how_to_guard_main});
+}
+
 /// Root only: the tracker has died. Starts another, with one warning.
 void Client::State::handle_tracker_death(std::string& notice) {
   const auto ended = os::retry_interrupted([&] { return os_.wait_child(tracker_.get()); });
@@ -242,6 +269,10 @@ void Client::State::handle_tracker_death(std::string& notice) {
     how = ((*ended)->killed ? "was killed by signal " : "exited with code ") +
           std::to_string((*ended)->code);
   }
+  if (ended && *ended && !came_up_ && is_of_another_program(**ended)) {
+    give_up_on_program(how);
+    return;
+  }
   tracker_.close_quietly();
   announced_ = false;
   // One that only hears what we hold may die of whatever it meets next, and so may all others.
@@ -250,9 +281,13 @@ void Client::State::handle_tracker_death(std::string& notice) {
   }
   if (trackers_ >= trackers_max) {
     os_.saw(Probe::trackers_given_up);
+    std::string subject = "the tracker " + how + ", again and again";
+    if (!came_up_ && ended && *ended && !(*ended)->killed && (*ended)->code == could_not) {
+      subject.append(" (unless it has said why: ").append(how_to_guard_main).append(")");
+    }
     give_up({.code = std::errc::connection_aborted,
              .call = Call::spawn,
-             .subject = "the tracker " + how + ", again and again"});
+             .subject = std::move(subject)});
     return;
   }
   os_.saw(Probe::tracker_replaced);

@@ -1,3 +1,4 @@
+#include <lastref/spawned.hpp>
 #include <lastref/tracker.hpp>
 
 #include "impl/tracker/daemon.hpp"
@@ -23,22 +24,22 @@ void ignore_interrupts(os::Os& os) {
 }  // namespace
 
 int run(os::Os& os, std::span<const std::string> arguments) noexcept {
-  constexpr int passed = 3;
+  os.keep_to_itself({}, spawned_marker);
   if (arguments.size() == 2 && arguments[0] == "--loky-fd" &&
-      arguments[1] == std::to_string(passed)) {
-    return run_loky(os, static_cast<os::Fd>(passed));
+      arguments[1] == std::to_string(passed_fd)) {
+    return run_loky(os, static_cast<os::Fd>(passed_fd));
   }
   ignore_interrupts(os);
   if (arguments.size() != 1) {
     os::report_quietly(os, "lastref tracker: needs the folder of a tree");
-    return 2;
+    return could_not;
   }
   auto daemon =
-      Daemon::start(os, {.folder = arguments[0]}, os::UniqueFd(os, static_cast<os::Fd>(passed)));
+      Daemon::start(os, {.folder = arguments[0]}, os::UniqueFd(os, static_cast<os::Fd>(passed_fd)));
   const Status served = daemon ? (*daemon)->serve() : Status(failure(daemon.error()));
   if (!served) {
     os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
-    return 2;
+    return could_not;
   }
   return 0;
 }
@@ -51,12 +52,12 @@ int run_loky(os::Os& os, os::Fd pipe) noexcept {
     os::report_quietly(os,
                        "lastref tracker: --loky-fd " + std::to_string(static_cast<int>(pipe)) +
                            " is no pipe that can be read: " + describe(usable.error()));
-    return 2;
+    return could_not;
   }
   ignore_interrupts(os);
   if (const Status served = tracker.serve(); !served) {
     os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
-    return 2;
+    return could_not;
   }
   return 0;
 }

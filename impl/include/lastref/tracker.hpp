@@ -12,6 +12,11 @@ namespace lastref::tracker {
 /// Name of the entry point that Os::spawn starts.
 inline constexpr const char* entry_point = "tracker";
 
+/// The descriptor that a tracker is given: the listening socket, or the pipe in loky mode.
+inline constexpr int passed_fd = 3;
+/// The exit code of a tracker that could not start or go on.
+inline constexpr int could_not = 2;
+
 /// It ignores them, and whoever starts it has them blocked until it does: what ends the program
 /// from a terminal must not end who cleans up behind it.
 inline constexpr std::array ignored_signals = {

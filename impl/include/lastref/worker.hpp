@@ -37,6 +37,7 @@
 #include <string>
 
 #include <lastref/os.hpp>
+#include <lastref/spawned.hpp>
 #include <lastref/task.hpp>
 
 namespace lastref {
@@ -52,8 +53,8 @@ inline constexpr int jobs_fd = 3;     ///< a pipe that it reads
 inline constexpr int results_fd = 4;  ///< a pipe that it writes
 inline constexpr int parent_fd = 5;   ///< the process of its parent
 
-/// In its environment until it begins to serve, and in that of nobody else.
-inline constexpr const char* marker = "__LASTREF_SPAWNED_PARALLEL__";
+/// In its environment until it begins to serve.
+inline constexpr const char* marker = spawned_marker;
 
 }  // namespace worker
 

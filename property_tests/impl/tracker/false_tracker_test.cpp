@@ -163,18 +163,36 @@ TEST(FalseTrackers, that_hang_up_again_and_again_are_not_called_for_ever_T2) {
 
 TEST(FalseTrackers, that_die_at_once_are_not_started_for_ever_T6) {
   const pretend::FreshFolder folder;
-  os::KernelOs os({.program = "/bin/false"});
+  os::KernelOs os({.program = "/bin/ls"});  // What is not there is code 2, as of a tracker.
   testing::internal::CaptureStderr();
   {
     const auto client = Client::lead(os, {.runtime_folder = folder.path("runtime")});
     const Status held = client->register_name(one);
     ASSERT_FALSE(held);
     EXPECT_EQ(held.error().code, std::errc::connection_aborted);
-    EXPECT_THAT(held.error().subject, HasSubstr("the tracker exited with code 1, again and again"));
+    EXPECT_THAT(held.error().subject, HasSubstr("the tracker exited with code 2, again and again"));
+    EXPECT_THAT(held.error().subject, HasSubstr("run_if_spawned"));
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("the tracker exited with code 1; starting another"));
+              HasSubstr("the tracker exited with code 2; starting another"));
   std::filesystem::remove_all(folder.path("runtime"));
+}
+
+TEST(FalseTrackers, that_are_other_programs_are_started_once_B5) {
+  for (const char* program : {"/bin/true", "/bin/false"}) {
+    const pretend::FreshFolder folder;
+    os::KernelOs os({.program = program});
+    testing::internal::CaptureStderr();
+    {
+      const auto client = Client::lead(os, {.runtime_folder = folder.path("runtime")});
+      const Status held = client->register_name(one);
+      ASSERT_FALSE(held);
+      EXPECT_EQ(held.error().code, std::errc::operation_not_permitted);
+      EXPECT_THAT(held.error().subject, HasSubstr("run_if_spawned"));
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    std::filesystem::remove_all(folder.path("runtime"));
+  }
 }
 
 TEST(FalseTrackers, may_answer_in_pieces_and_answer_what_nobody_asked_T2) {

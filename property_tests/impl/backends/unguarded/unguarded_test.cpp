@@ -1,0 +1,134 @@
+// unguarded_test: a program whose main does not call run_if_spawned is refused at once, and told
+// the line that is missing, whatever it uses and wherever.
+#include "property_tests/impl/backends/unguarded/unguarded.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/spawned.hpp>
+#include <lastref/tracker.hpp>
+#include <lastref/tracker_client.hpp>
+
+#include "property_tests/support/fresh_folder.hpp"
+#include "property_tests/support/process_actions.hpp"
+#include "property_tests/support/process_group.hpp"
+
+namespace lastref::pretend {
+namespace {
+
+using testing::HasSubstr;
+
+struct Use {
+  const char* what = nullptr;
+  const char* then = nullptr;
+};
+
+std::string name_of(const Use& use) {
+  return std::string(use.what) + "_" + use.then;
+}
+
+void PrintTo(const Use& use, std::ostream* out) {
+  *out << name_of(use);
+}
+
+constexpr Use uses[] = {
+    {"session", "ends"},
+    {"session", "leaves"},
+    {"session", "stays"},
+    {"cache", "ends"},
+    {"cache", "stays"},
+    {"pool", "ends"},
+    {"pool", "stays"},
+    {"static", "ends"},
+    {"static", "stays"},
+    {"plugin", "ends"},
+    {"plugin", "stays"},
+};
+
+class Unguarded : public testing::TestWithParam<Use> {};
+INSTANTIATE_TEST_SUITE_P(Every, Unguarded, testing::ValuesIn(uses), [](const auto& row) {
+  return name_of(row.param);
+});
+
+/// Runs this program with these variables; its exit code. All that it has started has ended then.
+int run_unguarded(const FreshFolder& folder, const Use& use) {
+  adopt_orphans();
+  const os::Pid copy = run_in_copy([&]() -> int {
+    set_variable("LASTREF_RUNTIME_FOLDER", folder.path("runtime"));
+    set_variable("XDG_CACHE_HOME", folder.path("cache"));
+    set_variable(log_variable, folder.path("log"));
+    set_variable(use_variable, use.what);
+    set_variable(then_variable, use.then);
+    const int errors = ::open(folder.path("errors").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ::dup2(errors, STDERR_FILENO);
+    ::execl("/proc/self/exe", "program", nullptr);
+    return 5;
+  });
+  const int code = exit_code_of(copy);
+  bury_all();
+  return code;
+}
+
+TEST_P(Unguarded, programs_are_refused_at_once_and_told_the_missing_line_B5) {
+  const FreshFolder folder;
+  EXPECT_EQ(run_unguarded(folder, GetParam()), 1);
+  EXPECT_THAT(folder.read("errors"), HasSubstr("what was started as the tracker"));
+  EXPECT_THAT(folder.read("errors"), HasSubstr("main has to return what lastref::run_if_spawned"));
+  EXPECT_EQ(folder.read("log"), "one\none\n");  // It and the one that it took for a tracker.
+  EXPECT_FALSE(folder.exists("runtime"));
+  std::filesystem::remove_all(folder.path("cache"));
+  folder.remove("errors");
+  folder.remove("log");
+}
+
+/// The kernel, in a process that was started as a tracker.
+class TrackerOs final : public os::KernelOs {
+ public:
+  std::optional<std::string> environment(const std::string& name) noexcept override {
+    return name == spawned_marker ? std::optional<std::string>("tracker")
+                                  : KernelOs::environment(name);
+  }
+  Status shut_down(os::Fd socket) noexcept override {
+    shut = socket;
+    return ok();
+  }
+
+  os::Fd shut = os::Fd::none;
+};
+
+TEST(Spawned, processes_lead_no_tree_and_refuse_the_root_that_waits_B5) {
+  const FreshFolder folder;
+  TrackerOs os;
+  const auto client = tracker::Client::lead(os, {.runtime_folder = folder.path("runtime")});
+  const auto tree = client->tree();
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().code, std::errc::operation_not_permitted);
+  EXPECT_THAT(tree.error().subject, HasSubstr("started as a tracker: main has to return"));
+  EXPECT_EQ(os.shut, os::Fd{tracker::passed_fd});
+  EXPECT_FALSE(folder.exists("runtime"));
+}
+
+TEST(Spawned, processes_start_nothing_B5) {
+  os::KernelOs os({.program = "/bin/true"});
+  const os::SpawnOptions any = {.entry = "any", .arguments = {}, .fds = {}, .blocked = {}};
+  set_variable(spawned_marker, "worker");
+  const auto refused = os.spawn(any);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, std::errc::operation_not_permitted);
+  EXPECT_THAT(refused.error().subject, HasSubstr("started as a worker: main has to return"));
+  os.keep_to_itself({}, spawned_marker);
+  const auto started = os.spawn(any);
+  ASSERT_TRUE(started) << describe(started.error());
+  wait_until_dead(started->pid);
+  static_cast<void>(os.close(started->process));
+}
+
+}  // namespace
+}  // namespace lastref::pretend
