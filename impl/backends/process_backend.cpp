@@ -44,10 +44,6 @@ struct ProcessBackend::State {
       warn_once("lastref: a worker starts no workers of its own: n_jobs is 1");
       return 1U;
     }
-    if (!had_workers && os.thread_id() != os.process_id()) {
-      warn_once("lastref: workers are started by a process's first thread alone: n_jobs is 1");
-      return 1U;
-    }
     return wanted;
   }
 
@@ -95,8 +91,6 @@ struct ProcessBackend::State {
   std::uint64_t token;     ///< Of the process that it belongs to.
   BackendOptions options;  // Changed only by whoever has the slot.
   std::atomic<int> verbose = 0;
-  /// What was run apart once is not run in its caller later.
-  std::atomic<bool> had_workers = false;
   std::atomic<bool> has_warned = false;
   std::unique_ptr<os::Monitor> monitor;
   // With the monitor held.
@@ -129,7 +123,6 @@ struct ProcessBackend::State {
              .release_gone = [reducer] { static_cast<void>(reducer->release_gone()); }},
             n_jobs));
     pool = std::move(started);
-    had_workers = true;
     return Configured{.n_jobs = n_jobs};
   }
 

@@ -2,7 +2,7 @@
 //
 // What a newcomer would get wrong:
 // - One job wants no pool: `configure` answers with a backend to fall back to, and so does a
-//   process pool below a worker or a thread.
+//   process pool in a worker, which is a process of its own already.
 // - A callback is called once for each batch, by whoever has finished it, with nothing locked. It
 //   may send more, but must not end the backend. While it waits, the pool goes on. What it throws
 //   is the batch's outcome.
@@ -234,9 +234,7 @@ class ProcessBackend final : public ParallelBackend {
   ProcessBackend& operator=(const ProcessBackend&) = delete;
   ~ProcessBackend() override;
 
-  /// 1 with a warning, which is given once, in a worker, and in a thread that is not the first.
-  /// Whoever has had workers gets workers again, in whatever thread: tasks that were kept apart are
-  /// not run in their caller one day.
+  /// 1 with a warning, which is given once, in a worker. Any thread gets workers.
   Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) override;
   /// Errors          also operation_not_permitted: this process was started to be a worker and has
   ///                 not looked whether it was (see run_if_spawned).

@@ -169,18 +169,22 @@ TEST(ProcessJobs, with_the_marker_set_are_an_error_that_says_how_to_guard_main_B
   EXPECT_EQ(must(backend->configure(fixture.options(2))).n_jobs, 2U);
 }
 
-TEST(ProcessJobs, below_a_thread_are_one_with_one_line_of_warning_B5) {
+TEST(ProcessJobs, of_any_thread_run_in_workers_whose_crash_fails_them_alone_B5_E13) {
   CountedFixture fixture;
-  const auto backend = fixture.make(BackendKind::processes);
   std::jthread([&] {
-    const Configured made = must(backend->configure(fixture.options(3)));
-    EXPECT_EQ(made.n_jobs, 1U);
-    EXPECT_NE(made.fallback, nullptr);
+    const auto backend = fixture.make(BackendKind::processes);
+    const Configured made = must(backend->configure(fixture.options(2)));
+    EXPECT_EQ(made.n_jobs, 2U);
+    ASSERT_EQ(made.fallback, nullptr);
+    const auto pid = must_be(must_be(backend->apply_async({{"pid", {}}}, {}))->get());
+    EXPECT_NE(pid, List{fixture.os.process_id()});
+    constexpr int sigsegv = 11;
+    const auto crashed = must_be(backend->apply_async({{"signal_self", {sigsegv}}}, {}));
+    ASSERT_FALSE(crashed->get().has_value());
+    EXPECT_EQ(std::get<TerminatedWorker>(crashed->get().error()).signal(), sigsegv);
   }).join();
-  EXPECT_EQ(lines_of(fixture.counted.said), 1U);
-  EXPECT_THAT(fixture.counted.said, HasSubstr("first thread"));
-  EXPECT_EQ(must(backend->configure(fixture.options(3))).n_jobs, 3U);
-  EXPECT_EQ(lines_of(fixture.counted.said), 1U);
+  EXPECT_EQ(fixture.counted.spawned, 2);
+  EXPECT_EQ(fixture.counted.said, "");
 }
 
 TEST(ProcessJobs, in_a_worker_are_one_with_one_line_of_warning_B5) {

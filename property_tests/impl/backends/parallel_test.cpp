@@ -136,7 +136,7 @@ TEST_P(ParallelTest, a_source_is_asked_no_more_than_allowed_while_nothing_is_don
   Parallel parallel(fixture.session, fixture.functions, wanted);
   std::optional<Outcome<List>> outcome;
   std::jthread caller([&] {
-    // A process pool may be started by the first thread alone.
+    // In workers the marks of a task are files, and what they have done is not counted here.
     if (GetParam() == BackendKind::threads) {
       outcome = parallel.run([&]() -> std::optional<Task> {
         return ++asked <= 40 ? std::optional(Task{"wait_for", {fixture.mark("go")}}) : std::nullopt;
