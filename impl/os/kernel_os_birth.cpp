@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -17,9 +18,12 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <new>
 #include <string_view>
 
 #include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
 
 namespace lastref::os {
@@ -210,6 +214,25 @@ void allow_many_descriptors() noexcept {
   return pid;
 }
 
+/// What is reaped in the background.
+struct Orphan {
+  pid_t pid = 0;
+  int process = -1;
+};
+
+/// Its descriptor is closed before the wait, which may take as long as the program lives; the
+/// number is that of the same process until it is reaped.
+void* reap_orphan(void* given) noexcept {
+  const std::unique_ptr<Orphan> orphan(static_cast<Orphan*>(given));
+  const bool is_ours = is_child(orphan->process);
+  ::close(orphan->process);
+  siginfo_t state{};
+  while (is_ours && ::waitid(P_PID, static_cast<id_t>(orphan->pid), &state, WEXITED) < 0 &&
+         errno == EINTR) {
+  }
+  return nullptr;
+}
+
 void reap_a(long pid) noexcept {
   while (::waitpid(static_cast<pid_t>(pid), nullptr, __WALL) < 0 && errno == EINTR) {
   }
@@ -266,6 +289,27 @@ bool start_nobodys(Birth& birth) noexcept {
   }
   reap_a(pid);
   return true;
+}
+
+void reap_in_background(pid_t pid, int process) noexcept {
+  if (!is_child(process)) {
+    return;
+  }
+  std::unique_ptr<Orphan> orphan(new (std::nothrow)
+                                     Orphan{.pid = pid, .process = above_standard(::dup(process))});
+  pthread_attr_t detached{};
+  if (!orphan || ::pthread_attr_init(&detached) != 0) {
+    return;
+  }
+  ::pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  const WithSignals given(all_but_its_own());
+  pthread_t thread{};
+  if (::pthread_create(&thread, &detached, reap_orphan, orphan.get()) == 0) {
+    static_cast<void>(orphan.release());
+  } else {
+    ::close(orphan->process);
+  }
+  ::pthread_attr_destroy(&detached);
 }
 
 bool tells_how_nobodys_end() noexcept {

@@ -14,8 +14,10 @@
 // Differs: what we start has SIGCHLD's default action though the program ignores it; nobody can
 // wait for anything who was started with SIGCHLD ignored.
 //
-// Limits: if the program is init itself or a subreaper, what A has started becomes its child, and
-// its wait() sees it; we reap it when we are asked how it ended.
+// If the program is init itself or a subreaper, what A has started becomes its child. If its end is
+// not wanted, a thread reaps it as soon as it has ended.
+//
+// Limits: a wait() of such a program sees it if it comes first.
 #pragma once
 
 #include <spawn.h>
@@ -50,6 +52,10 @@ void start_child(Birth& birth) noexcept;
 
 /// As nobody's child. False if that cannot be done here: nothing was tried.
 bool start_nobodys(Birth& birth) noexcept;
+
+/// Reaps it as soon as it has ended, if it is a child of this process in spite of all; `process`
+/// stays the caller's. If there is no thread for that it is reaped by wait_child alone.
+void reap_in_background(pid_t pid, int process) noexcept;
 
 /// Whether the kernel tells how nobody's child ended. Found out once.
 bool tells_how_nobodys_end() noexcept;

@@ -32,16 +32,6 @@ int pidfd_send_signal(int process, int signal) noexcept {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, process, signal, nullptr, 0U));
 }
 
-/// What a thread of ours blocks. A fault that is blocked would kill the program although it may
-/// have a handler that mends it. sigprocmask(2), "NOTES"
-sigset_t all_but_its_own() noexcept {
-  sigset_t blocked = every_signal();
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGPROF, SIGVTALRM}) {
-    ::sigdelset(&blocked, signal);
-  }
-  return blocked;
-}
-
 /// In a thread of ours: what the one blocked that started it for the program.
 thread_local const sigset_t* blocked_by_program = nullptr;
 
@@ -148,6 +138,14 @@ sigset_t every_signal() noexcept {
   sigset_t all;
   ::sigfillset(&all);
   return all;
+}
+
+sigset_t all_but_its_own() noexcept {
+  sigset_t blocked = every_signal();
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGPROF, SIGVTALRM}) {
+    ::sigdelset(&blocked, signal);
+  }
+  return blocked;
 }
 
 sigset_t blocked_for_program() noexcept {

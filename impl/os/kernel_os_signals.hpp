@@ -12,6 +12,10 @@ int number_of(Signal signal) noexcept;
 
 sigset_t every_signal() noexcept;
 
+/// What a thread of ours blocks. A fault that is blocked would kill the program although it may
+/// have a handler that mends it. sigprocmask(2), "NOTES"
+sigset_t all_but_its_own() noexcept;
+
 /// What a child of the program would have blocked if the program had started it here: our own
 /// threads block what is not for them, and nobody shall inherit that.
 sigset_t blocked_for_program() noexcept;

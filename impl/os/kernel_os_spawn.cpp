@@ -236,6 +236,9 @@ Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
     auto why = failed_process(Call::spawn, birth.pid);
     return why;
   }
+  if (!options.end_wanted) {
+    reap_in_background(birth.pid, process);
+  }
   return Child{.pid = birth.pid, .process = Fd{process}};
 }
 

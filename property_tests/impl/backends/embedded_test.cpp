@@ -7,8 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <lastref/tracker_client.hpp>
+
 #include "impl/backends/pipe_ends.hpp"
 #include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/support/fresh_folder.hpp"
 #include "property_tests/support/process_group.hpp"
 
 namespace lastref {
@@ -143,6 +146,44 @@ TEST(Strangers, forked_from_the_caller_do_not_delay_the_end_of_a_pool_E8) {
     EXPECT_EQ(os.kills, 0);
   }
   fixture.make_mark("enough");
+}
+
+/// Starts a tree and ends it, often; 0 if all trackers have been reaped.
+int count_rounds_with_zombies(const std::string& runtime) {
+  constexpr int rounds = 30;
+  os::KernelOs os({.program = this_program});
+  for (int round = 0; round < rounds; ++round) {
+    const auto client = tracker::Client::lead(os, {.runtime_folder = runtime});
+    if (!client->tree()) {
+      return round + 1;
+    }
+  }
+  // Nothing else reaps: has_children leaves them as they are.
+  pretend::until([] { return !pretend::has_children(); });
+  return 0;
+}
+
+TEST(Trackers, of_a_program_that_adopts_orphans_are_reaped_E7) {
+  const pretend::FreshFolder folder;
+  const os::Pid copy = pretend::run_in_copy([&] {
+    pretend::adopt_orphans();
+    return count_rounds_with_zombies(folder.path("runtime"));
+  });
+  EXPECT_EQ(pretend::exit_code_of(copy), 0);
+}
+
+TEST(Trackers, of_a_program_that_is_process_1_are_reaped_E7) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer bears no thread in a copy of a process that has some";
+#endif
+  const pretend::FreshFolder folder;
+  const auto code = pretend::run_as_first_process(
+      [&] { return count_rounds_with_zombies(folder.path("runtime")); });
+  if (code) {
+    EXPECT_EQ(*code, 0);
+  } else {
+    GTEST_SKIP() << "nobody but root may make a namespace of processes";
+  }
 }
 
 TEST(Inboxes, give_the_memory_of_large_messages_back_E12) {

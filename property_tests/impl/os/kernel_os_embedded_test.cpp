@@ -22,6 +22,7 @@
 
 #include "property_tests/impl/os/contract.hpp"
 #include "property_tests/support/process_actions.hpp"
+#include "property_tests/support/process_group.hpp"
 
 namespace lastref {
 namespace {
@@ -223,6 +224,26 @@ TEST_P(KernelOsEmbedded, what_it_starts_is_no_child_of_the_program_E7) {
     EXPECT_FALSE(pretend::has_children());
     EXPECT_EQ(running[0]->kill(), (ChildExit{.code = SIGKILL, .killed = true}));
     EXPECT_FALSE(pretend::has_children());
+  });
+}
+
+TEST_P(KernelOsEmbedded, nothing_that_has_ended_stays_a_zombie_of_a_program_that_adopts_E7) {
+  act([](Scene&) {
+    EXPECT_EQ(
+        pretend::exit_code_of(pretend::run_in_copy([] {
+          pretend::adopt_orphans();
+          KernelOs os({.program = "/bin/true"});
+          for (int round = 0; round < 100; ++round) {
+            const auto child = os.spawn(
+                {.entry = "any", .arguments = {}, .fds = {}, .blocked = {}, .end_wanted = false});
+            if (!child || !os.close(child->process)) {
+              return 3;
+            }
+          }
+          pretend::until([] { return !pretend::has_children(); });
+          return 0;
+        })),
+        0);
   });
 }
 
