@@ -23,11 +23,11 @@ constexpr int could_not = 2;
 constexpr std::size_t number_size = sizeof(std::uint64_t);
 constexpr int failures_max = 10;
 
-/// Waits for the death of the parent, and takes this process along.
+/// Waits for the end of the parent, by death or by exec, and takes this process along.
 class Watch {
  public:
-  static Result<std::unique_ptr<Watch>> start(os::Os& os, os::UniqueFd parent) {
-    std::unique_ptr<Watch> watch(new Watch(os, std::move(parent)));
+  static Result<std::unique_ptr<Watch>> start(os::Os& os, os::UniqueFd parent, os::UniqueFd leash) {
+    std::unique_ptr<Watch> watch(new Watch(os, std::move(parent), std::move(leash)));
     LASTREF_TRY(self, os.open_process(os.process_id()));
     watch->self_ = os::UniqueFd(os, self);
     LASTREF_TRY(ends, os.make_pipe());
@@ -51,19 +51,21 @@ class Watch {
   }
 
  private:
-  Watch(os::Os& os, os::UniqueFd parent) noexcept : os_(os), parent_(std::move(parent)) {}
+  Watch(os::Os& os, os::UniqueFd parent, os::UniqueFd leash) noexcept
+      : os_(os), parent_(std::move(parent)), leash_(std::move(leash)) {}
 
   void run() {
     std::array items = {os::PollItem{.fd = parent_.get(), .want_read = true},
-                        os::PollItem{.fd = end_there_.get(), .want_read = true}};
+                        os::PollItem{.fd = end_there_.get(), .want_read = true},
+                        os::PollItem{.fd = leash_.get()}};
     for (int failures = 0; failures < failures_max;) {
       const auto ready = os_.poll(items, std::nullopt);
       if (ready && (items[1].readable || items[1].hung_up)) {
         return;
       }
       // A worker that may outlive its parent is worse than none.
-      const bool is_time =
-          ready ? items[0].readable || items[0].hung_up : failures + 1 == failures_max;
+      const bool is_time = ready ? items[0].readable || items[0].hung_up || items[2].hung_up
+                                 : failures + 1 == failures_max;
       if (is_time) {
         os_.saw(Probe::worker_followed_parent);
         const Status killed = os_.signal_process(self_.get(), os::Signal::kill);
@@ -80,6 +82,7 @@ class Watch {
 
   os::Os& os_;
   os::UniqueFd parent_;
+  os::UniqueFd leash_;
   os::UniqueFd self_;
   os::UniqueFd end_here_;
   os::UniqueFd end_there_;
@@ -103,14 +106,17 @@ struct Descriptors {
   explicit Descriptors(os::Os& os)
       : jobs(os, os::UniqueFd(os, os::Fd{worker::jobs_fd})),
         results(os, os::UniqueFd(os, os::Fd{worker::results_fd})),
-        parent(os, os::Fd{worker::parent_fd}) {
+        parent(os, os::Fd{worker::parent_fd}),
+        leash(os, os::Fd{worker::leash_fd}) {
     // What a task executes is no worker, and who had these pipes would keep them open.
-    os.keep_to_itself(std::array{jobs.fd(), results.fd(), parent.get()}, worker::marker);
+    os.keep_to_itself(std::array{jobs.fd(), results.fd(), parent.get(), leash.get()},
+                      worker::marker);
   }
 
   backends::Inbox jobs;
   backends::Outbox results;
   os::UniqueFd parent;
+  os::UniqueFd leash;
 };
 
 class Worker {
@@ -283,7 +289,7 @@ Status join_and_serve(os::Os& os,
   backends::WholeMessage why = backends::whole_message(
       Kind::gave_up, {}, backends::encode(Failure(os::no_memory("a worker").value())));
   const Status served = os::within_memory("a worker", [&]() -> Status {
-    LASTREF_TRY(watch, Watch::start(os, std::move(given.parent)));
+    LASTREF_TRY(watch, Watch::start(os, std::move(given.parent), std::move(given.leash)));
     LASTREF_TRY(session, join());
     session.in_worker = true;
     return Worker(session, functions, given).serve();

@@ -29,15 +29,18 @@ Result<WorkerGroup> WorkerGroup::start(const Session& session, unsigned count) {
   WorkerGroup group(os);
   group.workers_.reserve(count);
   group.items_.reserve(count);
+  LASTREF_TRY(leash, os.make_pipe());
+  const os::UniqueFd leash_there(os, leash.read);
+  group.leash_ = os::UniqueFd(os, leash.write);
   for (unsigned number = 1; number <= count; ++number) {
-    LASTREF_CHECK(group.hire(session, tree, self, number));
+    LASTREF_CHECK(group.hire(session, tree, {.process = self, .leash = leash_there.get()}, number));
   }
   return group;
 }
 
 Status WorkerGroup::hire(const Session& session,
                          const std::string& tree,
-                         os::Fd self,
+                         Parent parent,
                          unsigned number) {
   os::Os& os = *session.os;
   LASTREF_TRY(jobs, os.make_pipe());
@@ -52,9 +55,10 @@ Status WorkerGroup::hire(const Session& session,
                         .arguments = {tree, std::to_string(number)},
                         .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
                                 {.here = results_there.get(), .number_there = worker::results_fd},
-                                {.here = self, .number_there = worker::parent_fd}},
+                                {.here = parent.process, .number_there = worker::parent_fd},
+                                {.here = parent.leash, .number_there = worker::leash_fd}},
                         .blocked = {os::Signal::interrupt},
-                         .environment = {{worker::marker, worker::entry_point}}}));
+                        .environment = {{worker::marker, worker::entry_point}}}));
   worker->pid = child.pid;
   worker->process = os::UniqueFd(os, child.process);
   worker->jobs = std::move(jobs_here);

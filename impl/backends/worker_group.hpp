@@ -61,12 +61,18 @@ class WorkerGroup {
 
  private:
   explicit WorkerGroup(os::Os& os) noexcept : os_(&os) {}
-  Status hire(const Session& session, const std::string& tree, os::Fd self, unsigned number);
+  /// What workers know their parent by.
+  struct Parent {
+    os::Fd process = os::Fd::none;
+    os::Fd leash = os::Fd::none;
+  };
+  Status hire(const Session& session, const std::string& tree, Parent parent, unsigned number);
   void take_leave(const WorkerProcess& worker) noexcept;
   /// Polls up to so often where there is no space to wait in.
   bool wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept;
 
   os::Os* os_;
+  os::UniqueFd leash_;  ///< Closed by exec, and never before the workers have ended.
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   std::vector<os::PollItem> items_;  // with space for one of each, for the end takes no memory
 };

@@ -113,6 +113,10 @@ void hang() {
   }
 }
 
+void execute_endless_program() {
+  ::execl("/usr/bin/tail", "tail", "-f", "/dev/null", nullptr);
+}
+
 void leave(int code) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): what happens then is what is to be seen.
   std::exit(code);

@@ -34,6 +34,8 @@ std::optional<int> run_as_first_process(const std::function<int()>& body);
 void daemonise_until(const std::string& path);
 /// Never.
 [[noreturn]] void hang();
+/// The calling process is another program from now on, which does nothing and never ends.
+void execute_endless_program();
 /// As exit(3).
 [[noreturn]] void leave(int code);
 void close_here(int fd);

@@ -25,7 +25,8 @@
 // - A worker ignores SIGINT: at a Ctrl-C, which goes to the whole group, its parent decides. What a
 //   task executes inherits that.
 // - A worker never outlives its parent, whatever it is doing and whoever else has its pipes: a
-//   thread of it waits for the parent's death, and kills it.
+//   thread of it waits for the parent's death, and kills it. It does the same when the parent
+//   executes another program, unless a process that the parent has forked has its pipes.
 // - The Os is never destroyed: arrays that a task has kept in something static use it to their end,
 //   and so do threads of the worker when a task calls exit.
 // - A copy of the worker that a task forks and lets return is killed as soon as it does.
@@ -52,6 +53,7 @@ inline constexpr const char* entry_point = "worker";
 inline constexpr int jobs_fd = 3;     ///< a pipe that it reads
 inline constexpr int results_fd = 4;  ///< a pipe that it writes
 inline constexpr int parent_fd = 5;   ///< the process of its parent
+inline constexpr int leash_fd = 6;    ///< a pipe whose other end its parent alone has open
 
 /// In its environment until it begins to serve.
 inline constexpr const char* marker = spawned_marker;

@@ -106,12 +106,16 @@ os::ChildExit end_of_worker_told(pretend::Fixture& fixture,
   const os::UniqueFd results_here(os, results.read);
   const os::UniqueFd results_there(os, results.write);
   const os::UniqueFd self(os, must(os.open_process(os.process_id())));
+  const os::PipeEnds leash = must(os.make_pipe());
+  const os::UniqueFd leash_there(os, leash.read);
+  const os::UniqueFd leash_here(os, leash.write);
   const os::Child child =
       must(os.spawn({.entry = worker::entry_point,
                      .arguments = {tree, "1"},
                      .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
                              {.here = results_there.get(), .number_there = worker::results_fd},
-                             {.here = self.get(), .number_there = worker::parent_fd}},
+                             {.here = self.get(), .number_there = worker::parent_fd},
+                             {.here = leash_there.get(), .number_there = worker::leash_fd}},
                      .blocked = {},
                      .environment = {{worker::marker, "1"}}}));
   const os::UniqueFd process(os, child.process);

@@ -114,6 +114,49 @@ char state_of(os::Pid pid) {
   return name_end == std::string::npos ? '-' : text[name_end + 2];
 }
 
+std::string words_of(os::Pid pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Workers that were started in this test: this process adopts them.
+std::set<os::Pid> adopted_workers() {
+  std::set<os::Pid> workers;
+  for (const os::Pid child : pretend::children()) {
+    if (words_of(child).find(worker::entry_point) != std::string::npos) {
+      workers.insert(child);
+    }
+  }
+  return workers;
+}
+
+void wait_until_ended(const std::set<os::Pid>& processes) {
+  for (const os::Pid process : processes) {
+    until([&] { return state_of(process) == 'Z' || state_of(process) == '-'; });
+  }
+}
+
+TEST(Orphans, end_with_their_files_when_their_parent_executes_another_program_B5_B9) {
+  Fixture fixture;
+  fixture.session = {};
+  const auto parent = must(fixture.os.spawn({.entry = "executing_parent",
+                                             .arguments = {fixture.folder.path()},
+                                             .fds = {},
+                                             .blocked = {}}));
+  const os::UniqueFd process(fixture.os, parent.process);
+  fixture.wait_for_mark("one");
+  fixture.wait_for_mark("two");
+  const std::set<os::Pid> workers = adopted_workers();
+  EXPECT_EQ(workers.size(), 2U);
+  EXPECT_FALSE(fixture.files().empty());
+  fixture.make_mark("go");
+  wait_until_ended(workers);
+  until([&] { return fixture.files().empty(); });
+  EXPECT_EQ(words_of(parent.pid).substr(0, 4), "tail");
+  pretend::send_signal(parent.pid, sigkill);
+  pretend::bury_all();
+}
+
 TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
   Fixture fixture;
   fixture.session = {};
@@ -123,18 +166,8 @@ TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
   fixture.wait_for_mark("one");
   fixture.wait_for_mark("two");
   fixture.wait_for_mark("stranger");
-  std::set<os::Pid> workers;
-  os::Pid stranger = 0;
-  // What is started is nobody's child but this process's, which adopts it; a fork is its maker's.
-  const auto words_of = [](os::Pid pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
-    return std::string{std::istreambuf_iterator<char>(file), {}};
-  };
-  for (const os::Pid child : pretend::children()) {
-    if (words_of(child).find(worker::entry_point) != std::string::npos) {
-      workers.insert(child);
-    }
-  }
+  const std::set<os::Pid> workers = adopted_workers();
+  os::Pid stranger = 0;  // A fork is its maker's child.
   for (const fs::path& thread : threads_of(std::to_string(parent.pid))) {
     std::ifstream line(thread / "children");
     for (os::Pid child = 0; line >> child;) {
@@ -144,9 +177,7 @@ TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
   ASSERT_EQ(workers.size(), 2U);
   ASSERT_NE(stranger, 0);
   pretend::send_signal(parent.pid, sigkill);
-  for (const os::Pid worker : workers) {
-    until([&] { return state_of(worker) == 'Z' || state_of(worker) == '-'; });
-  }
+  wait_until_ended(workers);
   EXPECT_NE(state_of(stranger), 'Z');
   pretend::send_signal(stranger, sigkill);
   pretend::bury_all();

@@ -1,5 +1,6 @@
 // The test program of backends, which is also the tracker, the workers and a parent that is killed.
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ class ThreadlessOs final : public lastref::os::KernelOs {
   bool has_no_threads_;  ///< A worker soon forgets that it was started as one.
 };
 
-/// {folder}: has two workers that never end, and a copy that has all that it has. Nor does it end.
-int be_parent(lastref::os::Os& os, const std::string& folder) {
+/// {folder}: has two workers that never end, and continues with `then`.
+int be_parent(lastref::os::Os& os, const std::string& folder, const std::function<void()>& then) {
   lastref::ProcessBackend backend(lastref::Session::lead(os), lastref::pretend::test_functions());
   if (!backend.configure({.n_jobs = 2, .temporary = {.root = folder + "/files"}})) {
     return 1;
@@ -47,9 +48,7 @@ int be_parent(lastref::os::Os& os, const std::string& folder) {
       return 2;
     }
   }
-  if (lastref::pretend::fork_here() == 0) {
-    std::ofstream(folder + "/marks/stranger") << "x";
-  }
+  then();
   lastref::pretend::hang();
 }
 
@@ -64,7 +63,18 @@ int main(int argc, char** argv) {
     return *code;
   }
   if (argc > 2 && arguments[0] == "lastref" && arguments[1] == "parent") {
-    return be_parent(os, arguments[2]);
+    // With a copy that has all that it has.
+    return be_parent(os, arguments[2], [&] {
+      if (lastref::pretend::fork_here() == 0) {
+        std::ofstream(arguments[2] + "/marks/stranger") << "x";
+      }
+    });
+  }
+  if (argc > 2 && arguments[0] == "lastref" && arguments[1] == "executing_parent") {
+    return be_parent(os, arguments[2], [&] {
+      lastref::pretend::until([&] { return std::ifstream(arguments[2] + "/marks/go").good(); });
+      lastref::pretend::execute_endless_program();
+    });
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
