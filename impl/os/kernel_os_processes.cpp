@@ -17,6 +17,7 @@
 
 #include "impl/os/kernel_os_birth.hpp"
 #include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_limits.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
 #include "impl/os/kernel_os_token.hpp"
@@ -111,6 +112,25 @@ class KernelMonitor final : public Monitor {
   pthread_mutex_t mutex_{};
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
 };
+
+/// The C library says EAGAIN as well where there is no memory for the stack. pthread_create(3)
+tl::unexpected<Error> thread_failure(int error) {
+  pthread_attr_t usual{};
+  std::size_t stack = 0;
+  if (::pthread_getattr_default_np(&usual) == 0) {
+    ::pthread_attr_getstacksize(&usual, &stack);
+    ::pthread_attr_destroy(&usual);
+  }
+  const std::string_view limit = limit_of_addresses(stack);
+  if (limit.empty() && (stack == 0 || has_addresses(stack))) {
+    return failure(std::errc{error}, {}, Call::start_thread);
+  }
+  std::string subject = "with a stack of " + std::to_string(stack) + " bytes";
+  if (!limit.empty()) {
+    subject.append(" (").append(limit).append(")");
+  }
+  return failure(std::errc::not_enough_memory, std::move(subject), Call::start_thread);
+}
 
 }  // namespace
 
@@ -221,7 +241,8 @@ Result<std::unique_ptr<Thread>> KernelOs::start_thread(std::function<void()> bod
     return no_memory("a thread");
   }
   if (const int error = thread->start(kind); error != 0) {
-    return failure(std::errc{error}, {}, Call::start_thread);
+    return within_memory(
+        "a thread", [&]() -> Result<std::unique_ptr<Thread>> { return thread_failure(error); });
   }
   return thread;
 }

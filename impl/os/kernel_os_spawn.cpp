@@ -20,6 +20,7 @@
 
 #include "impl/os/kernel_os_birth.hpp"
 #include "impl/os/kernel_os_error.hpp"
+#include "impl/os/kernel_os_limits.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
 #include "impl/os/kernel_os_signals.hpp"
 #include "impl/os/within_memory.hpp"
@@ -182,6 +183,18 @@ std::vector<std::string> environment_with(
   return strings;
 }
 
+/// What posix_spawn(3) maps for a child to run on before exec, about.
+constexpr std::size_t spawn_stack = std::size_t{64} << 10U;
+
+tl::unexpected<Error> spawn_failure(int error, Call call, const std::string& program) {
+  const std::string_view limit = error == ENOMEM ? limit_of_addresses(spawn_stack) : "";
+  if (limit.empty()) {
+    return failed_with_code(error, call, program);
+  }
+  return failed_with_code(
+      error, call, std::string(program).append(" (").append(limit).append(")"));
+}
+
 }  // namespace
 
 Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
@@ -213,7 +226,7 @@ Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
   FdActions actions;
   actions.pass(options.fds);
   if (const int error = std::max(attributes.error(), actions.error()); error != 0) {
-    return failed_with_code(error, Call::spawn, program);
+    return failed_with_code(error, call, program);
   }
   const std::vector<char*> argument_pointers = pointers_to(strings);
   const std::vector<char*> variable_pointers = pointers_to(variables);
@@ -229,7 +242,7 @@ Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
     start_child(birth);
   }
   if (birth.error != 0) {
-    return failed_with_code(birth.error, birth.failed, program);
+    return spawn_failure(birth.error, birth.failed, program);
   }
   const int process = above_standard(birth.process);
   if (process < 0) {

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -216,6 +217,25 @@ bool take_broken_pipe() {
   const bool was_there = ::sigtimedwait(&signals, nullptr, &at_once) == SIGPIPE;
   EXPECT_EQ(::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr), 0);
   return was_there;
+}
+
+void allow_addresses(std::uint64_t bytes) {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t most = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + bytes;
+  const rlimit limit = {.rlim_cur = most, .rlim_max = most};
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
+void fill_maps() {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  // Neighbours that differ are not merged.
+  for (bool readable = false;; readable = !readable) {
+    const int protection = readable ? PROT_READ : PROT_NONE;
+    if (::mmap(nullptr, page, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) {
+      return;
+    }
+  }
 }
 
 FullStandardError::FullStandardError() : usual_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) {

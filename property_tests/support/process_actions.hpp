@@ -105,4 +105,9 @@ class FewDescriptors {
   std::uint64_t usual_;
 };
 
+/// The calling process may map so many bytes more. RLIMIT_AS
+void allow_addresses(std::uint64_t bytes);
+/// The calling process has as many maps as it may.
+void fill_maps();
+
 }  // namespace lastref::pretend

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -159,6 +160,40 @@ TEST_P(KernelOsEmbedded, who_serves_many_may_have_more_descriptors_than_the_prog
     }
   });
 }
+
+#ifndef __SANITIZE_ADDRESS__
+#ifndef __SANITIZE_THREAD__
+// In a sanitizer's tree a limit on addresses is one on its shadow.
+
+/// What a copy of this process is told that has changed something and starts a thread; 0 if it is
+/// what it should be.
+int start_thread_after(const std::function<void()>& change, const std::string& limit) {
+  return pretend::exit_code_of(pretend::run_in_copy([&] {
+    KernelOs os;
+    change();
+    const auto thread = os.start_thread([] {});
+    if (thread) {
+      return 3;
+    }
+    const std::string said = describe(thread.error());
+    const bool is_true = said.find(limit) != std::string::npos &&
+                         said.find("NPROC") == std::string::npos &&
+                         thread.error().code == std::errc::not_enough_memory;
+    return is_true ? 0 : 4;
+  }));
+}
+
+TEST_P(KernelOsEmbedded, a_thread_without_space_for_its_stack_names_the_limit_E10) {
+  act([](Scene&) {
+    EXPECT_EQ(start_thread_after([] { pretend::allow_addresses(std::uint64_t{2} << 20U); },
+                                 "(RLIMIT_AS)"),
+              0);
+    EXPECT_EQ(start_thread_after([] { pretend::fill_maps(); }, "(vm.max_map_count)"), 0);
+  });
+}
+
+#endif
+#endif
 
 /// The masks of the calling thread.
 std::uint64_t blocked_here() {
