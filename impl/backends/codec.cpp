@@ -243,6 +243,7 @@ struct EncodeFailure {
     put(into, static_cast<std::uint8_t>(dead.exit.has_value()));
     put(into, dead.exit ? dead.exit->code : 0);
     put(into, static_cast<std::uint8_t>(dead.exit && dead.exit->killed));
+    put(into, std::string_view(dead.task));
   }
 };
 
@@ -267,6 +268,7 @@ TerminatedWorker take_terminated(Unpacker& unpacker) {
   if (is_known) {
     dead.exit = {.code = code, .killed = killed};
   }
+  dead.task = unpacker.text();
   return dead;
 }
 

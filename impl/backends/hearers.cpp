@@ -6,6 +6,7 @@
 #include <lastref/probe.hpp>
 
 #include "impl/backends/process_pool.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::backends {
 namespace {
@@ -398,9 +399,15 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   if (!is_dead) {
     return false;
   }
-  Failure failure = TerminatedWorker{.pid = worker.pid, .exit = exit};
+  TerminatedWorker dead{.pid = worker.pid, .exit = exit};
+  Failure failure;
   {
     const os::Held held(*monitor_);
+    if (!worker.in_flight.empty()) {
+      static_cast<void>(
+          os::had_memory([&] { dead.task = describe(worker.in_flight.front()->tasks); }));
+    }
+    failure = std::move(dead);
     if (worker.trouble) {
       failure = *std::move(worker.trouble);
     }

@@ -10,6 +10,25 @@ constexpr std::size_t little = std::size_t{64} << 10U;
 
 }  // namespace
 
+TasksOfBatch tasks_of(const Batch& batch) {
+  if (batch.empty()) {
+    return {};
+  }
+  const std::string& first = batch.front().function;
+  return {.first = first,
+          .count = batch.size(),
+          .are_alike =
+              std::ranges::all_of(batch, [&](const Task& task) { return task.function == first; })};
+}
+
+std::string describe(const TasksOfBatch& tasks) {
+  if (tasks.count <= 1) {
+    return tasks.first;
+  }
+  return "one of " + std::to_string(tasks.count) + " tasks, " + tasks.first +
+         (tasks.are_alike ? "" : " and others");
+}
+
 bool JobsHome::is_telling(os::Pid thread) const {
   const os::Held held(*monitor);
   const Job* job = telling;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -42,6 +43,17 @@ struct Answer {
 /// Or why it never will.
 using Reply = std::variant<Answer, Failure>;
 
+/// Which tasks a batch has, for people.
+struct TasksOfBatch {
+  std::string first;  ///< The name of its function.
+  std::size_t count = 0;
+  bool are_alike = true;  ///< All have that function.
+};
+
+TasksOfBatch tasks_of(const Batch& batch);
+/// As TerminatedWorker has it.
+std::string describe(const TasksOfBatch& tasks);
+
 class Job final : public Future {
  public:
   Job(std::shared_ptr<JobsHome> home, Callback callback, bool is_brief) noexcept
@@ -61,6 +73,7 @@ class Job final : public Future {
   std::uint64_t number = 0;
   WholeMessage message;               ///< Until it is sent.
   std::list<std::vector<Sent>> sent;  ///< One.
+  TasksOfBatch tasks;
 
  private:
   friend struct JobsHome;

@@ -70,6 +70,7 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
   os::put(number, job->number);
   job->message = whole_message(Kind::job, number, std::move(encoded->bytes));
   job->sent.push_back(std::move(encoded->sent));
+  job->tasks = tasks_of(batch);
   Jobs jobs(1, job);
   const os::Held held(*monitor_);
   if (ending_) {

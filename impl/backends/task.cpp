@@ -99,12 +99,13 @@ struct Describe {
     return "interrupted (" + interrupt.where + ')';
   }
   std::string operator()(const TerminatedWorker& dead) const {
-    const std::string who = "worker " + std::to_string(dead.pid);
+    const std::string worker = "worker " + std::to_string(dead.pid);
+    const std::string running = dead.task.empty() ? std::string() : " in " + dead.task;
     if (!dead.exit) {
-      return who + " has ended, nobody knows how";
+      return worker + " has ended" + running + ", nobody knows how";
     }
-    return who + (dead.exit->killed ? " was killed by signal " : " exited with code ") +
-           std::to_string(dead.exit->code);
+    return worker + (dead.exit->killed ? " was killed by signal " : " exited with code ") +
+           std::to_string(dead.exit->code) + running;
   }
 };
 

@@ -156,6 +156,8 @@ struct TerminatedWorker {
   os::Pid pid = 0;
   /// None if somebody else has reaped it, so that nobody knows.
   std::optional<os::ChildExit> exit = {};
+  /// What it was running: "square", "one of 3 tasks, square and others"; empty if it was idle.
+  std::string task = {};
 
   /// 0 if it was none.
   int signal() const noexcept { return exit && exit->killed ? exit->code : 0; }

@@ -109,7 +109,8 @@ Failure any_failure() {
       return TerminatedWorker{
           .pid = *rc::gen::arbitrary<os::Pid>(),
           .exit = *rc::gen::element<std::optional<os::ChildExit>>(
-              std::nullopt, os::ChildExit{.code = 9, .killed = true}, os::ChildExit{.code = 3})};
+              std::nullopt, os::ChildExit{.code = 9, .killed = true}, os::ChildExit{.code = 3}),
+          .task = any_text()};
   }
 }
 

@@ -110,7 +110,8 @@ TEST_F(Workers, killed_in_a_task_fail_all_that_is_pending_at_once_B9) {
   pretend::send_signal(victim, sigkill);
   for (const FuturePtr& future : {one, two, three}) {
     EXPECT_EQ(terminated(future),
-              (TerminatedWorker{.pid = victim, .exit = os::ChildExit{sigkill, true}}));
+              (TerminatedWorker{
+                  .pid = victim, .exit = os::ChildExit{sigkill, true}, .task = "mark_and_hang"}));
     EXPECT_EQ(terminated(future).signal(), sigkill);
   }
   EXPECT_FALSE(backend->is_ready());
@@ -134,6 +135,17 @@ TEST_F(Workers, that_kill_themselves_or_leave_are_told_apart_B9) {
   EXPECT_EQ(left.exit, (os::ChildExit{.code = 3, .killed = false}));
   configure();
   EXPECT_EQ(terminated(send({{"leave_with", {0}}})).exit, os::ChildExit{});
+}
+
+TEST_F(Workers, that_die_name_the_task_that_they_ran_B9) {
+  configure();
+  EXPECT_EQ(terminated(send({{"signal_self", {sigkill}}})).task, "signal_self");
+  configure();
+  EXPECT_EQ(terminated(send({{"leave_with", {3}}, {"leave_with", {4}}})).task,
+            "one of 2 tasks, leave_with");
+  configure();
+  EXPECT_EQ(terminated(send({{"square", {3}}, {"leave_with", {4}}, {"square", {3}}})).task,
+            "one of 3 tasks, square and others");
 }
 
 TEST_F(Workers, killed_idle_are_heard_of_without_a_task_B9) {

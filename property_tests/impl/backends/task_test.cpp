@@ -40,7 +40,11 @@ TEST(Failures, are_told_in_one_line_B7_B9) {
   dead.exit = os::ChildExit{.code = 3};
   EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3");
   EXPECT_EQ(dead.signal(), 0);
+  dead.task = "square";
+  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3 in square");
   dead.exit = std::nullopt;
+  EXPECT_EQ(describe(Failure(dead)), "worker 5 has ended in square, nobody knows how");
+  dead.task = "";
   EXPECT_EQ(describe(Failure(dead)), "worker 5 has ended, nobody knows how");
   EXPECT_EQ(dead.signal(), 0);
 }
