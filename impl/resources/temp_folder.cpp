@@ -64,12 +64,17 @@ Result<bool> probe(os::Os& os, const std::string& location, References* referenc
   return done.has_value();
 }
 
-Result<bool> has_shared_memory(os::Os& os, const TempFolderOptions& options) {
+/// Whether more than `least` bytes of it are free, and a folder can be made.
+Result<bool> has_shared_memory(os::Os& os, const TempFolderOptions& options, std::uint64_t least) {
   const auto free = os.free_space(shared_memory_folder);
-  if (!free || *free <= options.shared_memory_min) {
+  if (!free || *free <= least) {
     return false;
   }
   return probe(os, shared_memory_folder, options.references);
+}
+
+TempFolder on_shared_memory(const std::string& name) {
+  return {.path = join(shared_memory_folder, name), .use_shared_mem = true};
 }
 
 std::optional<std::string> named_by_a_variable(os::Os& os) {
@@ -135,9 +140,9 @@ Result<TempFolder> temp_dir(os::Os& os,
       return TempFolder{.path = join(path, name)};
     }
     if (options.try_shared_memory) {
-      LASTREF_TRY(usable, has_shared_memory(os, options));
+      LASTREF_TRY(usable, has_shared_memory(os, options, options.shared_memory_min));
       if (usable) {
-        return TempFolder{.path = join(shared_memory_folder, name), .use_shared_mem = true};
+        return on_shared_memory(name);
       }
       os.saw(Probe::shared_memory_passed_over);
     }
@@ -150,6 +155,11 @@ Result<TempFolder> temp_dir(os::Os& os,
       if (usable) {
         return TempFolder{.path = join(*path, name)};
       }
+    }
+    // The last resort: what does not fit is an error of the write.
+    LASTREF_TRY(usable, has_shared_memory(os, options, 0));
+    if (usable) {
+      return on_shared_memory(name);
     }
     return failure(std::errc::no_such_file_or_directory,
                    "no folder for temporary files; set LASTREF_TEMP_FOLDER");

@@ -442,7 +442,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
       if (!context->location || !context->location->use_shared_mem) {
         return file;
       }
-      if (context->has_file) {
+      if (context->has_file || had_failed) {
         file.error().subject +=
             std::string("; set ") + temp_folder_variables[0] + " to a folder with more space";
         return file;

@@ -28,9 +28,9 @@ struct TempFolder {
 };
 
 struct TempFolderOptions {
-  /// bytes; with no more than that free, shared memory is left to others.
+  /// bytes; with no more than that free, shared memory is the last location that is tried.
   std::uint64_t shared_memory_min = 2'000'000'000;
-  /// False once it has failed.
+  /// False once it has failed: then it is the last one, too.
   bool try_shared_memory = true;
   /// Who is told of the folder that is made to try a location, so that it goes with us if we are
   /// killed meanwhile; none: it stays for remove_probes.
@@ -40,8 +40,9 @@ struct TempFolderOptions {
 /// `name` in the folder for temporary files: in `root` if it is given; else in the one that a
 /// variable names; else on shared memory if there is enough, and a folder can be made and removed;
 /// else in the first of $TMPDIR, $TEMP, $TMP, /tmp, /var/tmp, /usr/tmp and the working folder where
-/// that can be done, and where nobody else may rename what is ours. "~" is $HOME. What is in a way
-/// with the folder itself, nobody asks: nothing is created that stays.
+/// that can be done, and where nobody else may rename what is ours; else on shared memory with any
+/// free space. "~" is $HOME. What is in a way with the folder itself, nobody asks: nothing is
+/// created that stays.
 ///
 /// Errors          no_such_file_or_directory: there is no usable folder; filename_too_long, with
 ///                 the limit; what working_folder said, and register_name, forget and release.

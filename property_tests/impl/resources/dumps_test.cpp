@@ -334,6 +334,37 @@ TEST(Fallback, is_over_after_the_first_file_and_the_error_names_the_variable_M1)
   fixture.remove_both();
 }
 
+TEST(Fallback, is_shared_memory_with_little_space_where_nothing_else_is_usable_M1_E10) {
+  ManagerFixture fixture;
+  fixture.choose_between_two();
+  fixture.os.free = std::uint64_t{64} << 20U;
+  const auto refuse_all_else = [](const Crossing& crossing) {
+    const bool is_elsewhere = !crossing.subject.starts_with("/dev/shm/");
+    return crossing.call == Call::make_folder && is_elsewhere
+               ? std::optional(std::errc::read_only_file_system)
+               : std::nullopt;
+  };
+  // What does not fit is an error that names the space, and nothing of it stays.
+  fixture.os.director = [&](const Crossing& crossing) {
+    return crossing.call == Call::write ? std::optional(std::errc::no_space_on_device)
+                                        : refuse_all_else(crossing);
+  };
+  const auto large = fixture.publish();
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, std::errc::no_space_on_device);
+  EXPECT_NE(large.error().subject.find("LASTREF_TEMP_FOLDER"), std::string::npos);
+  EXPECT_THAT(fixture.counts.names(ResourceType::file), IsEmpty());
+  fixture.os.director = refuse_all_else;
+  const auto small = fixture.publish();
+  ASSERT_TRUE(small) << describe(small.error());
+  EXPECT_TRUE((*small)->path().starts_with("/dev/shm/"));
+  fixture.os.director = nullptr;
+  EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+  EXPECT_TRUE(fixture.counts.empty());
+  EXPECT_THAT(fixture.counts.misuse, IsEmpty());
+  fixture.remove_both();
+}
+
 TEST(Dump, that_fails_names_the_file_that_found_no_space_E10) {
   ManagerFixture fixture;
   const std::string folder = must(fixture.resources->resolve_temp_folder_name()).path;
