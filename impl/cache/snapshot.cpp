@@ -99,6 +99,7 @@ Status Snapshot::check(std::uint64_t slot, const Entry& entry) const {
 Status Snapshot::check_all() const {
   constexpr std::uint64_t entries_max = piece_size / entry_size;
   std::vector<Entry> piece(static_cast<std::size_t>(std::min(length_, entries_max)));
+  std::uint64_t first_value = size_;
   for (std::uint64_t first = 0; first < length_; first += piece.size()) {
     const std::uint64_t count = std::min<std::uint64_t>(piece.size(), length_ - first);
     const std::span<Entry> entries = std::span(piece).first(static_cast<std::size_t>(count));
@@ -109,8 +110,15 @@ Status Snapshot::check_all() const {
       return malformed("cut short while it was read");
     }
     for (std::uint64_t at = 0; at < count; ++at) {
-      LASTREF_CHECK(check(first + at, entries[static_cast<std::size_t>(at)]));
+      const Entry& entry = entries[static_cast<std::size_t>(at)];
+      LASTREF_CHECK(check(first + at, entry));
+      first_value = entry.size < 0 ? first_value : std::min(first_value, entry.offset);
     }
+  }
+  // The entries of more slots would lie in between.
+  if (first_value != length_ * entry_size) {
+    return malformed("not the entries of " + std::to_string(length_) +
+                     " slots: the first value begins at byte " + std::to_string(first_value));
   }
   return ok();
 }

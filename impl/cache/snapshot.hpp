@@ -2,7 +2,8 @@
 //
 // Layout, in the byte order of the machine: for each slot `uint64 offset, int64 size`, where an
 // empty one has (0, -1); then the values. There is no head and no length: who loads it has to know
-// how many slots it has.
+// how many slots it has. One value begins right behind the entries, by which another number is
+// noticed: pfio never removes an entry, and writes the first value there.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +43,9 @@ enum class Check : std::uint8_t {
 /// loaded one has no memory of its own for it, however many slots there are.
 class Snapshot {
  public:
-  /// Checks each entry against the size of the file, if it is told to, and maps the file. What is
-  /// written to it later changes it; no entry is trusted.
+  /// Checks each entry against the size of the file, and their number against where the first value
+  /// begins, if it is told to, and maps the file. What is written to it later changes it; no entry
+  /// is trusted.
   ///
   /// Errors          bad_message, with the reason as subject; what status, read_at and map said.
   static Result<std::unique_ptr<Snapshot>> load(os::Os& os,

@@ -325,6 +325,18 @@ TEST(Snapshot, of_another_length_is_refused_where_that_can_be_seen_C7) {
   EXPECT_EQ(code_of(load(fixture, file_of({{32, 3}, {}}, "abc"), 3)), std::errc::bad_message);
   EXPECT_EQ(code_of(load(fixture, file_of({{16, 3}}, "abc"), 4)), std::errc::bad_message);
   EXPECT_EQ(code_of(load(fixture, "", std::uint64_t{1} << 60U)), std::errc::bad_message);
+  const Entry none{.offset = 0, .size = -1};
+  const std::string of_three[] = {file_of({{48, 3}, {51, 0}, none}, "abc"),
+                                  file_of({none, none, {48, 3}}, "abc"),
+                                  file_of({none, {48, 3}, {51, 0}}, "abc"),
+                                  file_of({none, none, none}, "")};
+  for (const std::string& bytes : of_three) {
+    EXPECT_TRUE(load(fixture, bytes, 3));
+    const auto of_two = load(fixture, bytes, 2);
+    ASSERT_FALSE(of_two);
+    EXPECT_EQ(of_two.error().code, std::errc::bad_message);
+    EXPECT_THAT(of_two.error().subject, HasSubstr("not the entries of 2 slots"));
+  }
 }
 
 RC_GTEST_PROP(Snapshot, of_any_bytes_is_refused_or_read_within_them_C7, ()) {
