@@ -66,8 +66,7 @@ Result<os::UniqueFd> open_for(os::Os& os, const os::PathAt& where, MapMode mode)
   if (mode != MapMode::create) {
     return os::open_file(os, where, {.write = mode == MapMode::read_write});
   }
-  LASTREF_CHECK(os::discard(os, where));
-  return os::open_file(os, where, {.write = true, .create = true});
+  return array::open_in_place(os, where);
 }
 
 }  // namespace
@@ -167,7 +166,7 @@ Result<MemoryRef> Memory::map_open(
     memory->file_ = {.path = std::move(path),
                      .mode = options.mode,
                      .offset = options.offset,
-                     .identity = Identity{.device = status.device, .inode = status.inode}};
+                     .identity = os::identity_of(status)};
     memory->when_unmapped_ = std::move(options.when_unmapped);
     return MemoryRef(std::move(memory));
   });

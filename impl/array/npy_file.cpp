@@ -162,8 +162,7 @@ Result<Array> create_npy(
     LASTREF_TRY(bytes, npy_header(dtype, shape, order));
     LASTREF_TRY(header, parse_npy_header(bytes));
     LASTREF_TRY(path, array::path_of(os, where));
-    LASTREF_CHECK(os::discard(os, where));
-    LASTREF_TRY(file, os::open_file(os, where, {.write = true, .create = true}));
+    LASTREF_TRY(file, array::open_in_place(os, where));
     auto array = os::within_memory("an .npy file", [&]() -> Result<Array> {
       LASTREF_TRY(memory, fill_new(os, file.get(), std::move(path), bytes, header.nbytes));
       return Array::over(std::move(memory), layout_of(header));

@@ -20,8 +20,7 @@ Result<MemoryRef> map_part(os::Os& os,
   const bool writes = view.mode != MapMode::read && view.mode != MapMode::copy_on_write;
   LASTREF_TRY(file, os::open_file(os, view.filename, {.write = writes}));
   LASTREF_TRY(status, os::about(view.filename, os.status(file.get())));
-  const Identity identity{.device = status.device, .inode = status.inode};
-  if (view.identity && *view.identity != identity) {
+  if (view.identity && !is_same(*view.identity, os::identity_of(status))) {
     os.saw(Probe::other_file_refused);
     return failure(std::errc::identifier_removed,
                    view.filename + " (another file has the name of the one that was sent)");

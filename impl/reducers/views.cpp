@@ -35,7 +35,7 @@ Result<bool> is_there(os::Os& os, const FileMap& file) {
   if (!there) {
     return is_out_of_sight(there.error().code) ? Result<bool>(false) : failure(there.error());
   }
-  return Identity{.device = there->device, .inode = there->inode} == file.identity;
+  return is_same(os::identity_of(*there), file.identity);
 }
 
 }  // namespace

@@ -129,6 +129,14 @@ bool change_mode(const std::string& path, unsigned mode) {
   return ::chmod(path.c_str(), mode) == 0;
 }
 
+bool mount_at(const std::string& path, const char* kind, const std::string& options) {
+  return ::mount("own", path.c_str(), kind, MS_NOSUID, options.c_str()) == 0;
+}
+
+bool unmount(const std::string& path) {
+  return ::umount2(path.c_str(), MNT_DETACH) == 0;
+}
+
 bool move(const std::string& from, const std::string& to) {
   return ::rename(from.c_str(), to.c_str()) == 0;
 }

@@ -30,6 +30,9 @@ bool make_socket(const std::string& path);
 /// One that never ends: reading it gives zeros for ever.
 bool make_device(const std::string& path);
 bool change_mode(const std::string& path, unsigned mode);
+/// A file system of that kind, until it is unmounted.
+bool mount_at(const std::string& path, const char* kind, const std::string& options);
+bool unmount(const std::string& path);
 bool move(const std::string& from, const std::string& to);
 
 /// What there is at a path: its kind, inode, owner, mode, and what is in it. Links are not

@@ -40,7 +40,7 @@ struct FileMap {
   std::string path;
   MapMode mode = MapMode::read;  ///< As it was asked for.
   std::uint64_t offset = 0;      ///< bytes, from the start of the file
-  Identity identity = {};        ///< Of what was mapped, whatever has the path later. Never `born`.
+  Identity identity = {};        ///< Of what was mapped, whatever has the path later.
 
   bool operator==(const FileMap&) const = default;
 };

@@ -54,7 +54,7 @@ TEST_F(MemoryTest, mapped_to_be_read_is_the_file_and_is_not_written_R8) {
             (FileMap{.path = folder_.path("a"),
                      .mode = MapMode::read,
                      .offset = 5,
-                     .identity = {.device = status.device, .inode = status.inode}}));
+                     .identity = os::identity_of(status)}));
   folder_.remove("a");
   EXPECT_EQ(text_of(*memory), "text");
 }

@@ -282,6 +282,29 @@ TEST(NpyFile, is_mapped_in_each_mode_in_the_simulated_kernel_too_R8) {
   EXPECT_EQ(rest, harness::sim::Scheduler::Rest::ended);
 }
 
+TEST(NpyFile, is_made_although_others_make_one_of_that_name_at_the_same_time_R8) {
+  const FreshFolder folder;
+  pretend::DirectedOs os;
+  int others = 3;
+  os.after = [&](const pretend::Crossing& crossing) {
+    if (crossing.call == Call::unlink && others > 0) {
+      --others;
+      folder.write("a", "another's");
+    }
+  };
+  const Array made = must(create_npy(os, folder.path("a"), dtype_of("<i2"), {2, 3}));
+  EXPECT_EQ(must(map_npy(os, folder.path("a"), MapMode::read)).shape(), (Shape{2, 3}));
+  others = 3;
+  must(Memory::map_file(os, folder.path("a"), {.mode = MapMode::create, .size = 1}));
+  // A writer that is faster each time wins.
+  others = 1'000'000;
+  EXPECT_EQ(create_npy(os, folder.path("a"), dtype_of("<i2"), {2, 3}).error().code,
+            std::errc::file_exists);
+  EXPECT_EQ(folder.read("a"), "another's");
+  os.after = nullptr;
+  folder.remove("a");
+}
+
 TEST(NpyFile, tells_once_when_it_is_unmapped_R7) {
   const FreshFolder folder;
   os::KernelOs os;

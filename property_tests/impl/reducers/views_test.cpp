@@ -335,6 +335,31 @@ TEST(ViewsOnce, of_what_has_lost_its_path_travel_by_value_E2) {
   expect_its_own_bytes(fixture, array, /*is_by_value=*/false);
 }
 
+TEST(ViewsOnce, of_a_file_that_was_copied_up_travel_by_value_or_are_refused_E2) {
+  // As overlayfs does it: the copy has the device and inode of the file, and a birth of its own.
+  Fixture fixture;
+  const auto file = must(os::open_file(fixture.os, fixture.path(), {}));
+  os::FileStatus status = must(fixture.os.status(file.get()));
+  ASSERT_NE(status.born, 0U);
+  const auto mapped_with = [&](std::uint64_t born) {
+    status.born = born;
+    return must(Array::over(
+        must(Memory::map_open(fixture.os, file.get(), fixture.path(), {.size = 16}, status)),
+        {.dtype = dtype_of("|u1"), .shape = {16}}));
+  };
+  const Array array = mapped_with(status.born);
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/false);
+  auto sent = std::get<StridedFromMemmap>(must(fixture.forward.reduce(array)).reduction);
+  ASSERT_EQ(sent.identity->born, status.born);
+  sent.identity->born -= 1;
+  const auto arrived = fixture.receiver.rebuild(sent);
+  ASSERT_FALSE(arrived);
+  EXPECT_EQ(arrived.error().code, std::errc::identifier_removed);
+  expect_its_own_bytes(fixture, mapped_with(status.born - 1), /*is_by_value=*/true);
+  // Where no births are known, nothing is said of them.
+  expect_its_own_bytes(fixture, mapped_with(0), /*is_by_value=*/false);
+}
+
 TEST(ViewsOnce, whose_path_cannot_be_looked_at_are_errors_E2) {
   Fixture fixture;
   const Array array = bytes_of(fixture, fixture.path());
