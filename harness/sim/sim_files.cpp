@@ -173,8 +173,11 @@ std::shared_ptr<Inode> SimKernel::link(const SimProcess& caller,
 }
 
 void SimKernel::unlink_at(const Walk& at) {
-  at.found->linked = false;
   at.folder->entries.erase(at.name);
+  if (--at.found->names > 0) {
+    return;
+  }
+  at.found->linked = false;
   inodes_ -= at.found->device == first_device ? 1U : 0U;
   // Early for a file that is still open; nobody counts that here.
   give_pages_back(*at.found, 0, at.found->pages.size());
@@ -309,6 +312,38 @@ Answer<void> SimKernel::make_symlink(SimProcess& caller,
   auto inode = link(caller, *at, os::FileKind::symlink, 0777);
   inode->mode = 0777;
   inode->bytes = target;
+  return {};
+}
+
+Answer<std::string> SimKernel::read_link(SimProcess& caller, const os::PathAt& where) const {
+  const auto at = walk(caller, where);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  return at->found->kind == os::FileKind::symlink ? Answer<std::string>(at->found->bytes)
+                                                  : refused(EINVAL);
+}
+
+Answer<void> SimKernel::change_mode(SimProcess& caller,
+                                    const os::PathAt& where,
+                                    std::uint32_t mode) {
+  const auto at = walk(caller, where);
+  if (!at) {
+    return refused(at.error());
+  }
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  if (at->found->kind == os::FileKind::symlink) {
+    return refused(EOPNOTSUPP);
+  }
+  if (caller.user != 0 && caller.user != at->found->owner) {
+    return refused(EPERM);
+  }
+  at->found->mode = mode & 07777U;
   return {};
 }
 

@@ -65,6 +65,7 @@ struct Inode {
   std::uint64_t device = first_device;
   std::uint64_t born = 0;  ///< Like os::FileStatus
   bool linked = true;
+  std::uint32_t names = 1;
   std::string bytes;        ///< Content, or the target of a symlink
   std::vector<bool> pages;  ///< Which of the content have been written to; the others cost nothing.
   std::map<std::string, Entry> entries;
@@ -225,12 +226,16 @@ class SimKernel {
                                os::Bytes bytes,
                                std::uint64_t offset);
   Answer<void> sync(SimProcess& caller, os::Fd fd);
+  Answer<void> allocate(SimProcess& caller, os::Fd fd, std::uint64_t offset, std::uint64_t size);
   Answer<void> punch_hole(SimProcess& caller, os::Fd fd, std::uint64_t offset, std::uint64_t size);
   Answer<os::FileStatus> status(SimProcess& caller, os::Fd fd);
   Answer<os::FileStatus> status_at(SimProcess& caller, const os::PathAt& where);
   Answer<void> unlink(SimProcess& caller, const os::PathAt& where);
   Answer<void> rename(SimProcess& caller, const os::PathAt& from, const os::PathAt& to);
   Answer<void> rename_new(SimProcess& caller, const os::PathAt& from, const os::PathAt& to);
+  Answer<void> link(SimProcess& caller, const os::PathAt& from, const os::PathAt& to);
+  Answer<std::string> read_link(SimProcess& caller, const os::PathAt& where) const;
+  Answer<void> change_mode(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
   Answer<void> make_folder(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
   Answer<void> remove_folder(SimProcess& caller, const os::PathAt& where);
   Answer<std::vector<os::FolderEntry>> read_folder(SimProcess& caller, os::Fd folder);
@@ -247,7 +252,8 @@ class SimKernel {
   /// What is made in this folder from now on lies on another file system, which has no limits by
   /// itself.
   void mount(const std::string& folder);
-  Answer<void> change_mode(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
+  /// Whoever owns it.
+  Answer<void> force_mode(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
   /// A file with these bytes: a new one, 0600, or what was there with other content. How many of
   /// them there was space for.
   Answer<std::size_t> replace_file(SimProcess& caller, const os::PathAt& where, os::Bytes bytes);

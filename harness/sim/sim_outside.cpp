@@ -13,9 +13,9 @@ void SimKernel::mount(const std::string& folder) {
   at->found->device = another_device;
 }
 
-Answer<void> SimKernel::change_mode(SimProcess& caller,
-                                    const os::PathAt& where,
-                                    std::uint32_t mode) {
+Answer<void> SimKernel::force_mode(SimProcess& caller,
+                                   const os::PathAt& where,
+                                   std::uint32_t mode) {
   const auto at = walk(caller, where);
   if (!at) {
     return refused(at.error());
@@ -59,7 +59,7 @@ Answer<std::size_t> SimKernel::replace_file(SimProcess& caller,
 }
 
 void SimOutside::change_mode(const std::string& path, std::uint32_t mode) {
-  static_cast<void>(run_.machine.kernel.change_mode(*run_.maker, path, mode));
+  static_cast<void>(run_.machine.kernel.force_mode(*run_.maker, path, mode));
 }
 
 bool SimOutside::unlink(const std::string& path) {

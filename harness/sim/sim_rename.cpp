@@ -1,6 +1,7 @@
-// Renaming in the simulated kernel.
+// Renaming and hard links in the simulated kernel.
 //
-// The order of checks is that of fs/namei.c in Linux: do_renameat2, then vfs_rename.
+// The order of checks is that of fs/namei.c in Linux: do_renameat2, then vfs_rename; do_linkat,
+// then vfs_link, with protected_hardlinks.
 #include <cerrno>
 #include <memory>
 
@@ -114,6 +115,45 @@ Answer<void> SimKernel::rename_new(SimProcess& caller,
                                    const os::PathAt& from,
                                    const os::PathAt& to) {
   return rename_to(caller, from, to, Target::fresh);
+}
+
+Answer<void> SimKernel::link(SimProcess& caller,
+                             const os::PathAt& from_place,
+                             const os::PathAt& to_place) {
+  const auto from = walk(caller, from_place);
+  if (!from) {
+    return refused(from.error());
+  }
+  if (!from->found) {
+    return refused(ENOENT);
+  }
+  const auto to = walk_to_name(caller, to_place);
+  if (!to) {
+    return refused(to.error());
+  }
+  if (to->last != Last::normal || to->found) {
+    return refused(EEXIST);
+  }
+  if (to->slash || !to->folder->linked) {
+    return refused(ENOENT);
+  }
+  if (from->found->device != to->folder->device) {
+    return refused(EXDEV);
+  }
+  const bool is_own = caller.user == 0 || caller.user == from->found->owner;
+  if (!is_own && (from->found->kind != os::FileKind::regular ||
+                  !may(caller, *from->found, to_read | to_write))) {
+    return refused(EPERM);
+  }
+  if (!may(caller, *to->folder, to_write | to_search)) {
+    return refused(EACCES);
+  }
+  if (from->found->kind == os::FileKind::folder) {
+    return refused(EPERM);
+  }
+  ++from->found->names;
+  to->folder->entries[to->name] = {.inode = from->found, .order = next_order_++};
+  return {};
 }
 
 }  // namespace lastref::harness::sim

@@ -21,6 +21,7 @@ constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t tmpfs_magic = 0x01021994;
 constexpr std::uint64_t ext4_magic = 0xef53;
 constexpr std::uint64_t btrfs_magic = 0x9123683e;
+constexpr std::uint64_t allocated_max = std::uint64_t{1} << 32U;
 constexpr std::size_t storage_max = std::numeric_limits<std::size_t>::max();
 
 /// What is open, if it has offsets; it is looked at after the offset.
@@ -185,6 +186,48 @@ Answer<void> SimKernel::sync(SimProcess& caller, os::Fd fd) {
   }
   // Nothing to do: here, what was written outlives everything.
   return open->kind == DescriptionKind::file ? Answer<void>() : refused(EINVAL);
+}
+
+Answer<void> SimKernel::allocate(SimProcess& caller,
+                                 os::Fd fd,
+                                 std::uint64_t offset,
+                                 std::uint64_t size) {
+  const auto open = description(caller, fd);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (offset > offset_max || size == 0 || size > offset_max) {
+    return refused(EINVAL);
+  }
+  if (auto possible = may_have_holes(*open); !possible) {
+    return possible;
+  }
+  if (size > offset_max - offset) {
+    return refused(EFBIG);
+  }
+  if (open->kind != DescriptionKind::file) {
+    return refused(EOPNOTSUPP);
+  }
+  Inode& inode = *open->inode;
+  const std::uint64_t end = offset + size;
+  if (end > caller.file_size_max && end > inode.bytes.size()) {
+    return refused(EFBIG);
+  }
+  // More than there is memory for, were there space for it.
+  if (end > allocated_max || (end > inode.bytes.capacity() && !inode.pinned.expired())) {
+    return refused(ENOSPC);
+  }
+  const std::vector<bool> before = inode.pages;
+  if (take_pages(inode, offset, size) < size) {
+    for (std::uint64_t page = 0; page < inode.pages.size(); ++page) {
+      if (page >= before.size() || !before[page]) {
+        give_pages_back(inode, page, page + 1);
+      }
+    }
+    return refused(ENOSPC);
+  }
+  inode.bytes.resize(std::max<std::size_t>(inode.bytes.size(), end));
+  return {};
 }
 
 Answer<void> SimKernel::punch_hole(SimProcess& caller,

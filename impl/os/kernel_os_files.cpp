@@ -20,6 +20,8 @@
 #include <memory>
 #include <type_traits>
 
+#include <climits>
+
 #include <lastref/kernel_os.hpp>
 
 #include "impl/os/kernel_os_error.hpp"
@@ -223,6 +225,12 @@ Status KernelOs::sync(Fd fd) noexcept {
   return status_of(::fdatasync(number(fd)), Call::sync, fd);
 }
 
+Status KernelOs::allocate(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  const int result =
+      ::fallocate(number(fd), 0, static_cast<off_t>(offset), static_cast<off_t>(size));
+  return status_of(result, Call::allocate, fd);
+}
+
 Status KernelOs::punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept {
   const int result = ::fallocate(number(fd),
                                  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -277,6 +285,41 @@ Status KernelOs::rename_new(const PathAt& from, const PathAt& to) noexcept {
                                RENAME_NOREPLACE),
                    Call::rename_new,
                    to.path);
+}
+
+Status KernelOs::link(const PathAt& from, const PathAt& to) noexcept {
+  if (!is_path(from.path) || !is_path(to.path)) {
+    return failed(Call::link, to.path);
+  }
+  return status_of(
+      ::linkat(number(from.folder), from.path.c_str(), number(to.folder), to.path.c_str(), 0),
+      Call::link,
+      to.path);
+}
+
+Result<std::string> KernelOs::read_link(const PathAt& where) noexcept {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t size =
+      is_path(where.path)
+          ? ::readlinkat(number(where.folder), where.path.c_str(), target.data(), target.size())
+          : -1;
+  if (size < 0) {
+    return failed(Call::read_link, where.path);
+  }
+  return within_memory("read_link", [&]() -> Result<std::string> {
+    return std::string(target.data(), static_cast<std::size_t>(size));
+  });
+}
+
+Status KernelOs::change_mode(const PathAt& where, std::uint32_t mode) noexcept {
+  if (!is_path(where.path)) {
+    return failed(Call::change_mode, where.path);
+  }
+  // The C library goes through /proc where there is no fchmodat2(2).
+  return status_of(
+      ::fchmodat(number(where.folder), where.path.c_str(), mode_t{mode}, AT_SYMLINK_NOFOLLOW),
+      Call::change_mode,
+      where.path);
 }
 
 Status KernelOs::make_folder(const PathAt& where, std::uint32_t mode) noexcept {

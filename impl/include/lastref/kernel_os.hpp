@@ -53,12 +53,16 @@ class KernelOs : public Os {
   Result<std::size_t> write(Fd fd, Bytes bytes) noexcept override;
   Result<std::size_t> write_at(Fd fd, Bytes bytes, std::uint64_t offset) noexcept override;
   Status sync(Fd fd) noexcept override;
+  Status allocate(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept override;
   Status punch_hole(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept override;
   Result<FileStatus> status(Fd fd) noexcept override;
   Result<FileStatus> status_at(const PathAt& where) noexcept override;
   Status unlink(const PathAt& where) noexcept override;
   Status rename(const PathAt& from, const PathAt& to) noexcept override;
   Status rename_new(const PathAt& from, const PathAt& to) noexcept override;
+  Status link(const PathAt& from, const PathAt& to) noexcept override;
+  Result<std::string> read_link(const PathAt& where) noexcept override;
+  Status change_mode(const PathAt& where, std::uint32_t mode) noexcept override;
   Status make_folder(const PathAt& where, std::uint32_t mode) noexcept override;
   Status remove_folder(const PathAt& where) noexcept override;
   Result<std::vector<FolderEntry>> read_folder(Fd folder) noexcept override;

@@ -282,6 +282,10 @@ class Os {
   /// in its folder, which can be synced as well. After an error some of it may be lost, though the
   /// next call may say that all is well. fdatasync(2); fsync(2), "ERRORS".
   virtual Status sync(Fd fd) noexcept = 0;
+  /// These bytes of the file have space: no store there raises SIGBUS for want of it, unless
+  /// the file system copies what is stored. What was not there before is zeros, and the file is as
+  /// long as it takes. Some file systems cannot do it: operation_not_supported. fallocate(2).
+  virtual Status allocate(Fd fd, std::uint64_t offset, std::uint64_t size) noexcept = 0;
   /// These bytes of the file are zeros from now on, in its read and shared maps too, and the whole
   /// pages among them are free space. The file's size stays. Some file systems cannot do it:
   /// operation_not_supported. fallocate(2), "Deallocating file space".
@@ -297,6 +301,15 @@ class Os {
   /// As rename, but nothing is replaced: file_exists if anything has the new name, be it the same
   /// file. Some file systems cannot do it: invalid_argument. renameat2(2), RENAME_NOREPLACE.
   virtual Status rename_new(const PathAt& from, const PathAt& to) noexcept = 0;
+  /// Another name of a file: file_exists if anything has it. A symlink is not followed at either
+  /// end. Some file systems cannot do it: operation_not_permitted or operation_not_supported. An
+  /// error names `to`. link(2).
+  virtual Status link(const PathAt& from, const PathAt& to) noexcept = 0;
+  /// Where a symlink leads, as it was made; invalid_argument if it is none.
+  virtual Result<std::string> read_link(const PathAt& where) noexcept = 0;
+  /// Permission bits, of what the caller owns. A symlink has none of its own:
+  /// operation_not_supported.
+  virtual Status change_mode(const PathAt& where, std::uint32_t mode) noexcept = 0;
   virtual Status make_folder(const PathAt& where, std::uint32_t mode) noexcept = 0;
   virtual Status remove_folder(const PathAt& where) noexcept = 0;
   /// The next entries of an open folder, without "." and ".."; none at its end. At least one and at

@@ -240,6 +240,97 @@ TEST_P(RenameContract, nothing_is_renamed_out_of_or_into_what_may_not_be_written
   });
 }
 
+class LinkContract : public contract::OsContract {};
+LASTREF_ON_EVERY_FIXTURE(LinkContract);
+
+TEST_P(LinkContract, a_file_has_two_names_until_it_has_one_and_lives_as_long) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    scene.create("a", "text");
+    EXPECT_TRUE(worked(os.link(scene.path("a"), scene.path("b"))));
+    EXPECT_EQ(inode_of(scene, "a"), inode_of(scene, "b"));
+    EXPECT_TRUE(worked(os.rename(scene.path("a"), scene.path("b")))) << "both are its names";
+    EXPECT_TRUE(scene.exists("a"));
+    scene.remove("a");
+    EXPECT_EQ(scene.text_of("b"), "text");
+    scene.remove("b");
+  });
+}
+
+TEST_P(LinkContract, nothing_is_replaced_and_folders_have_one_name) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    scene.create("a", "mine");
+    scene.create("file", "kept");
+    make_folder(scene, "folder");
+    scene.fixture().plant_symlink(scene.path("dangling"), "missing");
+    const auto refused = [&](const std::string& from, const std::string& to, std::errc code) {
+      return fails(os.link(scene.path(from), scene.path(to)), Call::link, code);
+    };
+    for (const char* const taken : {"a", "file", "folder", "dangling", "folder/.", ""}) {
+      EXPECT_TRUE(refused("a", taken, std::errc::file_exists)) << taken;
+    }
+    EXPECT_TRUE(refused("folder", "new", std::errc::operation_not_permitted));
+    EXPECT_TRUE(refused("missing", "new", std::errc::no_such_file_or_directory));
+    EXPECT_TRUE(refused("a", "missing/new", std::errc::no_such_file_or_directory));
+    EXPECT_TRUE(refused("a", "new/", std::errc::no_such_file_or_directory));
+    EXPECT_TRUE(refused("a/", "new", std::errc::not_a_directory));
+    EXPECT_TRUE(refused("a", std::string("n\0w", 3), std::errc::invalid_argument));
+    EXPECT_EQ(os.link(scene.path("a"), scene.path("file")).error().subject, scene.path("file"));
+    EXPECT_EQ(scene.text_of("file"), "kept");
+    for (const char* const name : {"a", "file", "dangling"}) {
+      scene.remove(name);
+    }
+    remove_folder(scene, "folder");
+  });
+}
+
+TEST_P(LinkContract, a_symlink_says_where_it_leads_and_nothing_else_does) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    scene.create("a", "text");
+    scene.fixture().plant_symlink(scene.path("link"), "a");
+    scene.fixture().plant_symlink(scene.path("other"), "../missing");
+    EXPECT_EQ(value_of(os.read_link(scene.path("link"))), "a");
+    EXPECT_EQ(value_of(os.read_link(scene.path("other"))), "../missing");
+    const UniqueFd folder = scene.open(scene.folder(), {.folder = true});
+    EXPECT_EQ(value_of(os.read_link({folder.get(), "link"})), "a");
+    const auto refused = [&](const std::string& name, std::errc code) {
+      return fails(os.read_link(scene.path(name)), Call::read_link, code);
+    };
+    EXPECT_TRUE(refused("a", std::errc::invalid_argument));
+    EXPECT_TRUE(refused("", std::errc::invalid_argument));
+    EXPECT_TRUE(refused("missing", std::errc::no_such_file_or_directory));
+    for (const char* const name : {"a", "link", "other"}) {
+      scene.remove(name);
+    }
+  });
+}
+
+TEST_P(LinkContract, modes_are_changed_of_what_is_named_and_not_through_a_symlink) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    scene.create("a", "text");
+    make_folder(scene, "folder");
+    scene.fixture().plant_symlink(scene.path("link"), "a");
+    const UniqueFd above = scene.open(scene.folder(), {.folder = true});
+    EXPECT_TRUE(worked(os.change_mode(scene.path("a"), 0)));
+    EXPECT_TRUE(worked(os.change_mode({above.get(), "folder"}, 0500)));
+    EXPECT_EQ(value_of(os.status_at(scene.path("a"))).mode, 0U);
+    EXPECT_EQ(value_of(os.status_at(scene.path("folder"))).mode, 0500U);
+    EXPECT_TRUE(fails(os.change_mode(scene.path("link"), 0700),
+                      Call::change_mode,
+                      std::errc::operation_not_supported));
+    EXPECT_TRUE(fails(os.change_mode(scene.path("missing"), 0700),
+                      Call::change_mode,
+                      std::errc::no_such_file_or_directory));
+    EXPECT_EQ(value_of(os.status_at(scene.path("a"))).mode, 0U);
+    scene.remove("a");
+    scene.remove("link");
+    remove_folder(scene, "folder");
+  });
+}
+
 class RenameNewContract : public contract::OsContract {};
 LASTREF_ON_EVERY_FIXTURE(RenameNewContract);
 

@@ -70,6 +70,8 @@ rc::Gen<Call> any_call() {
                           Call::unlink,
                           Call::rename,
                           Call::rename_new,
+                          Call::link,
+                          Call::allocate,
                           Call::make_folder,
                           Call::remove_folder,
                           Call::file_system);
@@ -84,7 +86,8 @@ rc::Gen<std::string> any_end() {
 Step any_step() {
   Step step;
   step.call = *any_call();
-  const bool renames = step.call == Call::rename || step.call == Call::rename_new;
+  const bool renames =
+      step.call == Call::rename || step.call == Call::rename_new || step.call == Call::link;
   step.name =
       renames ? *any_end()
               : *rc::gen::elementOf(std::vector<std::string>(std::begin(names), std::end(names)));
@@ -195,6 +198,8 @@ class Player {
         return note(os_.rename(path(step.name), path(step.other)));
       case Call::rename_new:
         return note(os_.rename_new(path(step.name), path(step.other)));
+      case Call::link:
+        return note(os_.link(path(step.name), path(step.other)));
       case Call::make_folder:
         return note(os_.make_folder(path(step.name), 0700));
       case Call::remove_folder:
@@ -221,6 +226,8 @@ class Player {
         return note(os_.write_at(fd, bytes, step.offset));
       case Call::sync:
         return note(os_.sync(fd));
+      case Call::allocate:
+        return note(os_.allocate(fd, step.offset, step.size));
       case Call::punch_hole:
         return note(os_.punch_hole(fd, step.offset, step.size));
       default:

@@ -118,6 +118,51 @@ TEST_P(StorageContract, files_and_folders_can_be_synced_and_nothing_else) {
   });
 }
 
+TEST_P(StorageContract, what_is_allocated_is_zeros_and_keeps_what_was_there) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const UniqueFd file = scene.create("a", "abc");
+    EXPECT_TRUE(worked(os.allocate(file.get(), 1, 4)));
+    EXPECT_EQ(scene.text_of("a"), std::string("abc\0\0", 5));
+    EXPECT_TRUE(worked(os.allocate(file.get(), 0, 2)));
+    EXPECT_EQ(scene.text_of("a"), std::string("abc\0\0", 5));
+    EXPECT_TRUE(worked(os.allocate(file.get(), page, page)));
+    EXPECT_EQ(value_of(os.status(file.get())).size, 2 * page);
+    const UniqueMap map = value_of(
+        os::map_memory(os, {.file = file.get(), .size = 2 * page, .kind = os::MapKind::shared}));
+    map.get()[page] = std::byte{'x'};
+    EXPECT_EQ(text_at(scene, file.get(), page, 2), std::string("x\0", 2));
+    scene.remove("a");
+  });
+}
+
+TEST_P(StorageContract, only_of_a_file_that_may_be_written_is_space_allocated) {
+  act([](Scene& scene) {
+    os::Os& os = scene.os();
+    const UniqueFd file = scene.create("a", "abc");
+    const UniqueFd reader = scene.open(scene.path("a"));
+    const UniqueFd folder = scene.open(scene.folder(), {.folder = true});
+    const contract::Pipe pipe = scene.pipe();
+    const contract::Pair pair = scene.pair();
+    const auto refused = [&](Fd fd, std::uint64_t offset, std::uint64_t size, std::errc code) {
+      return fails(os.allocate(fd, offset, size), Call::allocate, code);
+    };
+    constexpr auto bad = std::errc::bad_file_descriptor;
+    for (const Fd fd : {nobody, reader.get(), folder.get(), pipe.read.get()}) {
+      EXPECT_TRUE(refused(fd, 0, 1, bad));
+    }
+    EXPECT_TRUE(refused(pipe.write.get(), 0, 1, std::errc::invalid_seek));
+    EXPECT_TRUE(refused(pair.left.get(), 0, 1, std::errc::no_such_device));
+    EXPECT_TRUE(refused(file.get(), 0, 0, std::errc::invalid_argument));
+    EXPECT_TRUE(refused(file.get(), no_offset, 1, std::errc::invalid_argument));
+    EXPECT_TRUE(refused(file.get(), 0, no_offset, std::errc::invalid_argument));
+    EXPECT_TRUE(refused(file.get(), offset_max, 1, std::errc::file_too_large));
+    EXPECT_EQ(os.allocate(nobody, 0, 1).error().subject, "fd 9999");
+    EXPECT_EQ(scene.text_of("a"), "abc");
+    scene.remove("a");
+  });
+}
+
 TEST_P(StorageContract, a_hole_reads_as_zeros_and_the_size_stays) {
   act([](Scene& scene) {
     const UniqueFd file = scene.create("a", "0123456789");
