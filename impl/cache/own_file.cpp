@@ -61,6 +61,46 @@ bool is_same(const os::FileStatus& one, const os::FileStatus& other) noexcept {
   return one.device == other.device && one.inode == other.inode;
 }
 
+/// File systems that rename without replacing; FUSE and old ones do not. Numbers of statfs(2).
+constexpr std::array<std::uint64_t, 6> that_rename_new = {
+    0x01021994,  // tmpfs
+    0xef53,      // ext2, ext3, ext4
+    0x58465342,  // XFS
+    0x9123683e,  // btrfs
+    0x794c7630,  // overlayfs
+    0xf2f52010,  // F2FS
+};
+
+/// Whether the file system cannot do what it was asked for.
+bool is_unsupported(const Status& status) noexcept {
+  return failed_with(status, std::errc::invalid_argument) ||
+         failed_with(status, std::errc::operation_not_supported) ||
+         failed_with(status, std::errc::function_not_supported);
+}
+
+/// Gives the file a name that nothing has. Whether it has the old one as well: a file system that
+/// cannot rename without replacing may know hard links.
+///
+/// Errors          file_exists; not_supported: it can do neither; what rename_new and link said.
+Result<bool> give_new_name(os::Os& os, const os::PathAt& from, const os::PathAt& to) {
+  const Status renamed = os.rename_new(from, to);
+  if (renamed) {
+    return false;
+  }
+  if (!is_unsupported(renamed)) {
+    return failure(renamed.error());
+  }
+  const Status linked = os.link(from, to);
+  if (linked) {
+    return true;
+  }
+  if (is_unsupported(linked) || failed_with(linked, std::errc::operation_not_permitted)) {
+    return failure(std::errc::not_supported,
+                   to.path + " (its file system neither renames nor links without replacing)");
+  }
+  return failure(linked.error());
+}
+
 constexpr os::LockRange whole_file = {.kind = os::LockKind::exclusive, .start = 0, .length = 0};
 
 }  // namespace
@@ -282,6 +322,34 @@ void OwnFile::hand_over() noexcept {
   }
 }
 
+namespace {
+
+/// Whether a file there can be given a new name, tried with `file` and another name of the same
+/// process.
+///
+/// Errors          as give_new_name; what file_system and register_name said.
+Status rehearse(os::Os& os,
+                References& references,
+                const OwnFile& file,
+                const std::string& folder) {
+  LASTREF_TRY(kind, os.file_system(folder));
+  if (std::ranges::find(that_rename_new, kind) != that_rename_new.end()) {
+    return ok();
+  }
+  const Resource other{.type = ResourceType::file,
+                       .name = folder + '/' + file.base() + live_ending};
+  LASTREF_CHECK(references.register_name(other));
+  Status named = status_of(give_new_name(os, file.path(), other.name));
+  if (named) {
+    named = os.rename(other.name, file.path());
+  }
+  const Status removed = os::discard(os, other.name);  // A second name of the file.
+  const Status released = references.release(other);
+  return !named ? named : !removed ? removed : released;
+}
+
+}  // namespace
+
 Result<bool> publish(os::Os& os,
                      const std::shared_ptr<References>& references,
                      const std::string& path,
@@ -290,6 +358,9 @@ Result<bool> publish(os::Os& os,
   const std::string folder = path.substr(0, path.rfind('/'));
   LASTREF_TRY(file, OwnFile::make(os, references, folder, part_ending));
   os::UniqueFd open = file.take_open();
+  if (!options.overwrite) {
+    LASTREF_CHECK(rehearse(os, *references, file, folder));
+  }
   if (Status written = write(open.get()); !written) {
     return about(std::move(written).error(), file.path());
   }
@@ -305,9 +376,19 @@ Result<bool> publish(os::Os& os,
   LASTREF_CHECK(open.close());
   const os::PathAt from = file.path();
   const os::PathAt to = path;
-  const Status renamed = options.overwrite ? os.rename(from, to) : os.rename_new(from, to);
+  bool has_old_name = false;
+  Status renamed = ok();
+  if (options.overwrite) {
+    renamed = os.rename(from, to);
+  } else if (const auto named = give_new_name(os, from, to); named) {
+    has_old_name = *named;
+  } else {
+    renamed = failure(named.error());
+  }
   if (renamed) {
-    file.hand_over();
+    if (!has_old_name) {
+      file.hand_over();
+    }
     if (Status synced = open_folder ? os::sync_file(os, open_folder.get()) : ok(); !synced) {
       return about(std::move(synced).error(), folder);
     }

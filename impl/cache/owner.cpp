@@ -76,13 +76,15 @@ Result<bool> Owner::preserve(const std::string& name,
       return failure(there.error());
     }
   }
-  freeze();
   LASTREF_TRY(published,
               publish(os_,
                       references_,
                       path,
                       {.overwrite = overwrite, .is_durable = options_.is_durable},
-                      write));
+                      [&](os::Fd file) {
+                        freeze();
+                        return write(file);
+                      }));
   tell([&] { return published ? "preserved as " + path : path + " is there already"; });
   return published;
 }

@@ -98,9 +98,11 @@ class Cache {
   /// not `overwrite` (if it is there from the start, the cache goes on), or the cache is closed.
   ///
   /// Errors          operation_not_permitted: not in the process that made the cache;
-  ///                 invalid_argument: no name of a file; filename_too_long; what writing said:
-  ///                 nothing of it is left, and the cache is frozen. In a durable cache also what
-  ///                 syncing the folder said: it is there, and its name may not survive.
+  ///                 invalid_argument: no name of a file; filename_too_long; not_supported: the
+  ///                 file system can give a file no name without replacing another, and the cache
+  ///                 goes on; what writing said: nothing of it is left, and the cache is frozen. In
+  ///                 a durable cache also what syncing the folder said: it is there, and its name
+  ///                 may not survive.
   /// Source          pfio multiprocess_file_cache.py, preserve.
   virtual Result<bool> preserve(const std::string& name, bool overwrite) = 0;
 

@@ -169,6 +169,60 @@ TEST_P(CacheContract, a_name_that_comes_meanwhile_is_left_alone_C7) {
   fixture_.folder.remove("kept");
 }
 
+TEST_P(CacheContract, is_preserved_where_a_file_system_only_knows_hard_links_C7_E14) {
+  constexpr std::uint64_t fuse = 0x65735546;
+  fixture_.os.file_system_kind = fuse;
+  const auto cache = make(1);
+  ASSERT_TRUE(put(*cache, 0, "zero"));
+  const auto knows_no_renaming = [](const pretend::Crossing& crossed) {
+    return crossed.call == Call::rename_new ? std::optional(std::errc::invalid_argument)
+                                            : std::nullopt;
+  };
+  fixture_.os.director = knows_no_renaming;
+  EXPECT_TRUE(must(cache->preserve("kept", false)));
+  EXPECT_FALSE(must(cache->preserve("kept", false)));
+  fixture_.os.director = [&](const pretend::Crossing& crossed) {
+    if (crossed.call == Call::link && crossed.subject.ends_with("/other")) {
+      fixture_.folder.write("other", "somebody else's");
+    }
+    return knows_no_renaming(crossed);
+  };
+  EXPECT_FALSE(must(cache->preserve("other", false)));
+  EXPECT_EQ(fixture_.folder.read("other"), "somebody else's");
+  fixture_.os.director = nullptr;
+  const auto again = make(1);
+  EXPECT_TRUE(must(again->preload("kept")));
+  EXPECT_EQ(get_all_ways(*again, 0), "zero");
+  EXPECT_THAT(fixture_.counts.misuse, IsEmpty());
+  fixture_.folder.remove("kept");
+  fixture_.folder.remove("other");
+}
+
+TEST_P(CacheContract, goes_on_where_a_file_system_can_give_no_new_name_C7_E14) {
+  constexpr std::uint64_t fuse = 0x65735546;
+  fixture_.os.file_system_kind = fuse;
+  const auto cache = make(2);
+  ASSERT_TRUE(put(*cache, 0, "zero"));
+  const std::vector<std::string> before = fixture_.folder.names();
+  for (const std::errc code :
+       {std::errc::operation_not_permitted, std::errc::operation_not_supported}) {
+    fixture_.os.director = [&](const pretend::Crossing& crossed) -> std::optional<std::errc> {
+      if (crossed.call == Call::rename_new) {
+        return std::errc::invalid_argument;
+      }
+      return crossed.call == Call::link ? std::optional(code) : std::nullopt;
+    };
+    const auto preserved = cache->preserve("kept", false);
+    ASSERT_FALSE(preserved);
+    EXPECT_EQ(preserved.error().code, std::errc::not_supported);
+    EXPECT_EQ(fixture_.folder.names(), before);
+  }
+  fixture_.os.director = nullptr;
+  EXPECT_TRUE(put(*cache, 1, "one")) << "it is not frozen";
+  EXPECT_TRUE(must(cache->preserve("kept", true)));
+  fixture_.folder.remove("kept");
+}
+
 TEST_P(CacheContract, only_names_of_files_are_preserved_and_loaded_C7) {
   const auto cache = make(1);
   for (const std::string& name : {std::string(),
