@@ -3,6 +3,7 @@
 #include <limits>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include <lastref/memory.hpp>
 
@@ -15,6 +16,7 @@ namespace lastref {
 namespace {
 
 constexpr std::align_val_t alignment{64};
+constexpr std::size_t zeros_at_once = std::size_t{256} * 1024;  // bytes
 constexpr std::uint64_t file_size_max = std::numeric_limits<std::int64_t>::max();
 
 struct ModeRow {
@@ -46,7 +48,19 @@ Status check_end(const MapFileOptions& options) {
   return ok();
 }
 
-/// Makes the file long enough for what is to be mapped.
+/// Where space cannot be asked for, it is written to.
+Status write_zeros(os::Os& os, os::Fd fd, std::uint64_t from, std::uint64_t end) {
+  const std::vector<std::byte> zeros(
+      static_cast<std::size_t>(std::min<std::uint64_t>(zeros_at_once, end - from)));
+  for (std::uint64_t at = from; at < end; at += zeros.size()) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), end - at));
+    LASTREF_CHECK(os::write_all_at(os, fd, os::Bytes(zeros).first(size), at));
+  }
+  return ok();
+}
+
+/// Makes the file long enough for what is to be mapped, with space for it: no store shall find the
+/// file system full, which is SIGBUS.
 Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options, const os::FileStatus& status) {
   if (status.kind != os::FileKind::regular) {
     return wrong("only a regular file is mapped");
@@ -58,13 +72,16 @@ Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options, const os::Fil
   if (row_of(options.mode).kind != os::MapKind::shared) {
     return wrong("the file is too short");
   }
-  const std::array last = {std::byte{0}};
-  return os::write_all_at(os, fd, last, end - 1);
+  const Status allocated =
+      os::retry_interrupted([&] { return os.allocate(fd, status.size, end - status.size); });
+  const bool is_unknown = failed_with(allocated, std::errc::operation_not_supported) ||
+                          failed_with(allocated, std::errc::function_not_supported);
+  return is_unknown ? write_zeros(os, fd, status.size, end) : allocated;
 }
 
-Result<os::UniqueFd> open_for(os::Os& os, const os::PathAt& where, MapMode mode) {
+Result<os::UniqueFd> open_for(os::Os& os, os::PathAt& where, MapMode mode) {
   if (mode != MapMode::create) {
-    return os::open_file(os, where, {.write = mode == MapMode::read_write});
+    return array::open_named(os, where, {.write = mode == MapMode::read_write});
   }
   return array::open_in_place(os, where);
 }
@@ -177,7 +194,12 @@ Result<MemoryRef> Memory::map_file(os::Os& os, const os::PathAt& where, MapFileO
     const MapMode mode = options.mode;
     LASTREF_CHECK(check_end(options));  // Before a file makes space for a new one.
     LASTREF_TRY(path, array::path_of(os, where));
-    LASTREF_TRY(file, open_for(os, where, mode));
+    os::PathAt named = where;
+    LASTREF_TRY(file, open_for(os, named, mode));
+    if (named.path != where.path) {
+      LASTREF_TRY(target, array::path_of(os, named));
+      path = std::move(target);
+    }
     auto memory = map_open(os, file.get(), std::move(path), std::move(options));
     if (!memory && mode == MapMode::create) {
       array::discard_own_quietly(os, file.get(), where);

@@ -5,6 +5,7 @@
 #include <lastref/npy.hpp>
 
 #include "impl/array/elements.hpp"
+#include "impl/array/npy_open.hpp"
 #include "impl/array/npy_start.hpp"
 #include "impl/array/own_file.hpp"
 #include "impl/array/path_of.hpp"
@@ -130,16 +131,14 @@ Result<Array> read_npy(os::Os& os, os::Fd fd) {
   });
 }
 
-Result<Array> map_npy(os::Os& os,
-                      const os::PathAt& where,
-                      MapMode mode,
-                      std::function<void()> when_unmapped) {
+namespace array {
+
+Result<Array> map_open_npy(os::Os& os,
+                           os::UniqueFd file,
+                           std::string path,
+                           MapMode mode,
+                           std::function<void()> when_unmapped) {
   return os::within_memory("an .npy file", [&]() -> Result<Array> {
-    if (mode == MapMode::create) {
-      return failure(std::errc::invalid_argument, "a new file has no header yet: see create_npy");
-    }
-    LASTREF_TRY(path, array::path_of(os, where));
-    LASTREF_TRY(file, os::open_file(os, where, {.write = mode == MapMode::read_write}));
     LASTREF_TRY(header, in_file(path, os::about(path, read_header(os, file.get(), usual_header))));
     LASTREF_TRY(status, os::about(path, os.status(file.get())));
     LASTREF_CHECK(in_file(path, check_elements(status, header)));
@@ -153,6 +152,24 @@ Result<Array> map_npy(os::Os& os,
                                   .when_unmapped = std::move(when_unmapped)},
                                  status));
     return Array::over(std::move(memory), layout_of(header));
+  });
+}
+
+}  // namespace array
+
+Result<Array> map_npy(os::Os& os,
+                      const os::PathAt& where,
+                      MapMode mode,
+                      std::function<void()> when_unmapped) {
+  return os::within_memory("an .npy file", [&]() -> Result<Array> {
+    if (mode == MapMode::create) {
+      return failure(std::errc::invalid_argument, "a new file has no header yet: see create_npy");
+    }
+    os::PathAt named = where;
+    LASTREF_TRY(file, array::open_named(os, named, {.write = mode == MapMode::read_write}));
+    LASTREF_TRY(path, array::path_of(os, named));
+    return array::map_open_npy(
+        os, std::move(file), std::move(path), mode, std::move(when_unmapped));
   });
 }
 

@@ -2,6 +2,8 @@
 // it should.
 #pragma once
 
+#include <string>
+
 #include <lastref/os.hpp>
 #include <lastref/owners.hpp>
 
@@ -30,6 +32,44 @@ inline Result<os::UniqueFd> open_in_place(os::Os& os, const os::PathAt& where) {
     if (!failed_with(file, std::errc::file_exists) || tries == tries_max) {
       return file;
     }
+  }
+}
+
+/// Whether Linux would follow the symlink: not one that another user has put where all may do so.
+/// proc_sys_fs(5), protected_symlinks.
+inline bool may_follow(os::Os& os, const os::PathAt& link, const std::string& folder) {
+  constexpr std::uint32_t sticky_for_all = 01002;
+  const auto status = os.status_at(link);
+  if (!status || status->owner == os.user_id()) {
+    return status.has_value();
+  }
+  const auto above = os.status_at({link.folder, folder + "."});
+  return above &&
+         ((above->mode & sticky_for_all) != sticky_for_all || above->owner == status->owner);
+}
+
+/// Opens what the user names, which may be a symlink: `where` becomes that to which it leads, and
+/// so still names the file when the symlink is changed.
+///
+/// Errors          what open said: too_many_symbolic_link_levels also for another user's symlink in
+///                 a folder that all may write to.
+/// Crossings       open; for a symlink status_at and read_link.
+inline Result<os::UniqueFd> open_named(os::Os& os,
+                                       os::PathAt& where,
+                                       const os::OpenOptions& options) {
+  constexpr int links_max = 40;  // path_resolution(7)
+  for (int links = 0;; ++links) {
+    auto file = os::open_file(os, where, options);
+    if (!failed_with(file, std::errc::too_many_symbolic_link_levels) || links == links_max) {
+      return file;
+    }
+    const std::string folder = where.path.substr(0, where.path.rfind('/') + 1);
+    const auto target = os.read_link(where);
+    if (!target || !may_follow(os, where, folder)) {
+      return file;
+    }
+    where =
+        target->starts_with('/') ? os::PathAt(*target) : os::PathAt(where.folder, folder + *target);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/reducers.hpp>
 
+#include "impl/array/npy_open.hpp"
 #include "impl/os/within_memory.hpp"
 #include "impl/reducers/views.hpp"
 
@@ -238,7 +239,9 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
 /// Touches each page, so that many receivers need not fetch it at once. Without it all goes on,
 /// only slower.
 void ForwardReducer::warm(const std::string& path) {
-  const auto map = map_npy(os_, path, MapMode::read);
+  auto file = os::open_file(os_, path, {});
+  const auto map = file ? array::map_open_npy(os_, *std::move(file), path, MapMode::read, {})
+                        : Result<Array>(failure(std::move(file).error()));
   if (!map) {
     os::report_quietly(
         os_, [&] { return "lastref: could not warm a file up: " + describe(map.error()); });

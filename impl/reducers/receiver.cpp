@@ -1,11 +1,11 @@
 #include <utility>
 
-#include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
 #include <lastref/probe.hpp>
 #include <lastref/reducers.hpp>
 
 #include "impl/array/layout.hpp"
+#include "impl/array/npy_open.hpp"
 #include "impl/os/about.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -138,7 +138,10 @@ Result<Array> Receiver::rebuild(const Reduction& reduction) {
 Result<Array> Receiver::load(const LoadTemporaryMemmap& load) {
   LASTREF_TRY(loan, borrow(load.filename, load.unlink_on_gc_collect));
   const MapMode mode = load.mode == MapMode::create ? MapMode::read_write : load.mode;
-  LASTREF_TRY(array, map_npy(os_, load.filename, mode, [loan]() mutable { loan.reset(); }));
+  LASTREF_TRY(file, os::open_file(os_, load.filename, {.write = mode == MapMode::read_write}));
+  LASTREF_TRY(array,
+              array::map_open_npy(
+                  os_, std::move(file), load.filename, mode, [loan]() mutable { loan.reset(); }));
   if (load.repeated_to) {
     LASTREF_TRY(repeated, array.broadcast_to(*load.repeated_to));
     array = std::move(repeated);

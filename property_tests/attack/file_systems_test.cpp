@@ -69,5 +69,26 @@ TEST_F(MountedFileSystem, that_copies_up_a_mapped_file_sends_its_own_bytes_E2_E1
   EXPECT_EQ(Receiver(os, nullptr).rebuild(early).error().code, std::errc::identifier_removed);
 }
 
+TEST_F(MountedFileSystem, that_is_full_has_no_space_for_a_new_array_and_raises_no_signal_E10_E14) {
+  ASSERT_TRUE(pretend::mount_at(mounted_, "tmpfs", "size=1m"));
+  const std::string path = mounted_ + "/a";
+  const auto large = create_npy(os, path, bytes_, {std::size_t{2} << 20U});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, std::errc::no_space_on_device);
+  EXPECT_EQ(large.error().subject, path);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  const auto memory =
+      Memory::map_file(os, path, {.mode = MapMode::create, .size = std::size_t{2} << 20U});
+  ASSERT_FALSE(memory);
+  EXPECT_EQ(memory.error().code, std::errc::no_space_on_device);
+
+  const auto small = create_npy(os, path, bytes_, {std::size_t{512} << 10U});
+  ASSERT_TRUE(small) << describe(small.error());
+  std::ofstream(mounted_ + "/rest") << std::string(std::size_t{1} << 20U, 'x');
+  for (std::size_t at = 0; at < small->nbytes(); at += 4096) {
+    small->mutable_data()[at] = std::byte{1};
+  }
+}
+
 }  // namespace
 }  // namespace lastref

@@ -40,7 +40,9 @@ struct FileMap {
   std::string path;
   MapMode mode = MapMode::read;  ///< As it was asked for.
   std::uint64_t offset = 0;      ///< bytes, from the start of the file
-  Identity identity = {};        ///< Of what was mapped, whatever has the path later.
+  /// Of what was mapped, whatever has the path later. On overlayfs a copied-up file has the device
+  /// and inode of the one that it replaces, and another birth time.
+  Identity identity = {};
 
   bool operator==(const FileMap&) const = default;
 };
@@ -84,7 +86,8 @@ class Memory {
   /// Crossings       map; unmap when it goes.
   static Result<MemoryRef> map_anonymous(os::Os& os, std::size_t size);
 
-  /// A stretch of a file. In mode "r+" a file that is too short becomes longer, as in numpy.
+  /// A stretch of a file. In mode "r+" a file that is too short becomes longer, as in numpy. The
+  /// name may be a symlink; `file()` names what it leads to. In "w+" the symlink is replaced.
   ///
   /// Differs: "w+" makes a new file (0600) and never empties an old one, so those who have mapped
   /// that keep what they see.
@@ -92,20 +95,21 @@ class Memory {
   /// Errors          value_too_large: the stretch ends beyond what a file can have, and nothing was
   ///                 touched; invalid_argument, with the reason as subject: not a regular file, or
   ///                 too short for "r" or "c"; filename_too_long, with the limit: a relative name
-  ///                 in so deep a folder; what working_folder, unlink, open, write_at or map said.
-  ///                 A file that was made is gone again.
-  /// Crossings       working_folder for a relative path; open, status, map, close; write_at in "r+"
-  ///                 and "w+"; in "w+" unlink before open, and on an error status, status_at,
-  ///                 unlink; unmap when it goes.
-  /// Limits          What "w+" and "r+" add are holes: a store that finds the file system full is
-  ///                 SIGBUS.
+  ///                 in so deep a folder; what working_folder, unlink, open, read_link, allocate,
+  ///                 write_at or map said: no_space_on_device also for what is not stored yet. A
+  ///                 file that was made is gone again.
+  /// Crossings       working_folder for a relative path; open, status, map, close; read_link for a
+  ///                 symlink; allocate, or write_at, in "r+" and "w+"; in "w+" unlink before open,
+  ///                 and on an error status, status_at, unlink; unmap when it goes.
+  /// Limits          Where a file system copies what is stored (btrfs, some overlays), a store may
+  ///                 still find it full, which is SIGBUS.
   static Result<MemoryRef> map_file(os::Os& os, const os::PathAt& where, MapFileOptions options);
 
   /// The same with a file that is open, and was opened as the mode asks: it is never made or
   /// removed. `path` is what `file()` will say.
   ///
   /// Errors          as above.
-  /// Crossings       status, map; write_at in "r+" and "w+"; unmap when it goes.
+  /// Crossings       status, map; allocate, or write_at, in "r+" and "w+"; unmap when it goes.
   static Result<MemoryRef> map_open(os::Os& os,
                                     os::Fd fd,
                                     std::string path,
@@ -114,7 +118,7 @@ class Memory {
   /// The same for who has just asked what the file is.
   ///
   /// Errors          as above.
-  /// Crossings       map; write_at in "r+" and "w+"; unmap when it goes.
+  /// Crossings       map; allocate, or write_at, in "r+" and "w+"; unmap when it goes.
   static Result<MemoryRef> map_open(os::Os& os,
                                     os::Fd fd,
                                     std::string path,

@@ -70,26 +70,29 @@ Result<NpyHeader> read_npy_header(os::Os& os, os::Fd fd);
 /// Crossings       read, status.
 Result<Array> read_npy(os::Os& os, os::Fd fd);
 
-/// The array of a file, without reading its elements. The mode is any but "w+".
+/// The array of a file, without reading its elements. The mode is any but "w+". The name may be a
+/// symlink; the array's file is that to which it leads.
 ///
 /// Differs: numpy makes a file longer that is shorter than its header says, if the mode is "r+".
 ///
 /// Errors          what open and map said; else as read_npy; invalid_argument: the mode;
 ///                 filename_too_long and what working_folder said, as Memory::map_file.
-/// Crossings       working_folder for a relative path; open, read, status, map, close; unmap when
-///                 the memory goes.
+/// Crossings       working_folder for a relative path; open, read, status, map, close; read_link
+///                 for a symlink; unmap when the memory goes.
 Result<Array> map_npy(os::Os& os,
                       const os::PathAt& where,
                       MapMode mode,
                       std::function<void()> when_unmapped = {});
 
-/// A new file of zeros in place of what has the name, and its array: mode "w+".
+/// A new file of zeros in place of what has the name, and its array: mode "w+". Its space is taken
+/// at once. Of several that are made at the same time, one has the name in the end.
 ///
 /// Errors          not_supported, value_too_large, filename_too_long and what working_folder said:
-///                 nothing was touched; what unlink, open, write, write_at or map said: the file is
-///                 gone.
-/// Crossings       working_folder for a relative path; unlink, open, write, status, write_at, map,
-///                 close; on an error status_at; unmap when the memory goes.
+///                 nothing was touched; what unlink, open, write, allocate, write_at or map said:
+///                 the file is removed.
+/// Crossings       working_folder for a relative path; unlink, open, write, status, allocate, map,
+///                 close; write_at where allocate is not supported; on an error status_at; unmap
+///                 when the memory goes.
 /// Limits          As of Memory::map_file.
 Result<Array> create_npy(os::Os& os,
                          const os::PathAt& where,

@@ -305,6 +305,60 @@ TEST(NpyFile, is_made_although_others_make_one_of_that_name_at_the_same_time_R8)
   folder.remove("a");
 }
 
+TEST(NpyFile, takes_its_space_when_it_is_made_or_is_an_error_E14) {
+  const FreshFolder folder;
+  pretend::DirectedOs os;
+  const auto fails = [&](Call call, std::errc code) {
+    os.director = pretend::fail_kth(0, code, call);
+    const auto made = create_npy(os, folder.path("a"), dtype_of("|u1"), {300'000});
+    os.director = nullptr;
+    return made ? std::errc{} : made.error().code;
+  };
+  EXPECT_EQ(fails(Call::allocate, std::errc::no_space_on_device), std::errc::no_space_on_device);
+  EXPECT_FALSE(folder.exists("a"));
+  EXPECT_EQ(os.count_of(Call::write_at), 0U);
+  // What cannot be asked for is written.
+  EXPECT_EQ(fails(Call::allocate, std::errc::operation_not_supported), std::errc{});
+  EXPECT_EQ(os.count_of(Call::write_at), 2U);
+  EXPECT_EQ(fails(Call::allocate, std::errc::interrupted), std::errc{});
+  EXPECT_EQ(os.count_of(Call::write_at), 2U);
+  EXPECT_EQ(must(map_npy(os, folder.path("a"), MapMode::read)).shape(), Shape{300'000});
+  folder.remove("a");
+}
+
+TEST(NpyFile, that_a_symlink_leads_to_is_mapped_and_known_by_its_own_name_R8_E2) {
+  const FreshFolder folder;
+  os::KernelOs os;
+  folder.make_folder("below");
+  must(create_npy(os, folder.path("below/a"), dtype_of("<i2"), {2, 3}));
+  folder.link("below/near", "a");
+  folder.link("far", folder.path("below/near"));
+  folder.link("relative", "below/../far");
+  for (const char* name : {"below/near", "far", "relative"}) {
+    for (const MapMode mode : {MapMode::read, MapMode::read_write, MapMode::copy_on_write}) {
+      const auto array = map_npy(os, folder.path(name), mode);
+      ASSERT_TRUE(array) << describe(array.error());
+      EXPECT_EQ(array->shape(), (Shape{2, 3}));
+      EXPECT_EQ(must(os.status_at(array->memory()->file()->path)).kind, os::FileKind::regular);
+      const auto memory = Memory::map_file(os, folder.path(name), {.mode = mode, .size = 1});
+      ASSERT_TRUE(memory) << describe(memory.error());
+      EXPECT_EQ((*memory)->file()->path, array->memory()->file()->path);
+    }
+  }
+  folder.link("around", "around");
+  EXPECT_EQ(map_npy(os, folder.path("around"), MapMode::read).error().code,
+            std::errc::too_many_symbolic_link_levels);
+  folder.link("dangling", "nowhere");
+  EXPECT_EQ(map_npy(os, folder.path("dangling"), MapMode::read).error().code,
+            std::errc::no_such_file_or_directory);
+  // A new file takes the place of the symlink, and what it leads to stays.
+  must(create_npy(os, folder.path("far"), dtype_of("<i2"), {5}));
+  EXPECT_EQ(must(map_npy(os, folder.path("below/a"), MapMode::read)).shape(), (Shape{2, 3}));
+  for (const char* name : {"around", "dangling", "far", "relative", "below"}) {
+    folder.remove(name);
+  }
+}
+
 TEST(NpyFile, tells_once_when_it_is_unmapped_R7) {
   const FreshFolder folder;
   os::KernelOs os;

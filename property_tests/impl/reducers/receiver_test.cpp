@@ -189,6 +189,19 @@ TEST(Receiver, gives_back_what_it_could_not_open_and_never_unlinks_R7) {
 }
 
 /// Elements of no size lie at the end of the file as well as anywhere in it, and not behind it.
+TEST(Receiver, follows_no_symlink_in_the_place_of_a_temporary_file_R7_R13) {
+  SendFixture fixture;
+  const Sent sent = must(fixture.forward->reduce(patterned(1000)));
+  const std::string path = fixture.file_of(sent);
+  std::filesystem::rename(path, path + ".moved");
+  std::filesystem::create_symlink(path + ".moved", path);
+  const auto rebuilt = fixture.receiver.rebuild(sent.reduction);
+  ASSERT_FALSE(rebuilt);
+  EXPECT_EQ(rebuilt.error().code, std::errc::too_many_symbolic_link_levels);
+  std::filesystem::rename(path + ".moved", path);
+  EXPECT_TRUE(fixture.receiver.rebuild(sent.reduction));
+}
+
 TEST(Receiver, maps_no_elements_up_to_the_end_of_a_file_R7) {
   SendFixture fixture;
   const Sent sent = must(fixture.forward->reduce(patterned(1000)));
