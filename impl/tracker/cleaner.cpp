@@ -9,6 +9,8 @@ namespace lastref::tracker {
 namespace {
 
 constexpr int calls_per_step = 64;
+/// Of a folder that is being deleted, where its own mode is in the way.
+constexpr std::uint32_t opened_up = 0700;
 /// Names that the thread has at a time.
 constexpr std::size_t aside_max = 64;
 /// Bytes of a file whose unlink takes no longer than a few other calls: 10 us on tmpfs.
@@ -327,20 +329,53 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
   return std::nullopt;
 }
 
+/// Enters a folder that lies in the one being deleted, whatever its mode if it is ours.
+Status Cleaner::enter_below(Job& job, const os::PathAt& where, const std::string& name) {
+  Status entered = enter(job, where, name);
+  if (failed_with(entered, std::errc::permission_denied) && os_.change_mode(where, opened_up)) {
+    entered = enter(job, where, name);
+  }
+  // What may not be entered may still be empty.
+  const bool is_refused = !entered && is_refusal(entered.error().code);
+  return is_refused && os_.remove_folder(where) ? ok() : entered;
+}
+
+/// Whether the folder has become one of which entries can be removed. Once: what is refused then is
+/// refused for another reason.
+bool Cleaner::open_up(Job& job) {
+  Level& level = job.levels.back();
+  if (std::exchange(level.is_opened_up, true)) {
+    return false;
+  }
+  if (os_.change_mode({level.folder.get(), "."}, opened_up)) {
+    return true;
+  }
+  // Without a permission to search it, it is reached through the one above.
+  return job.levels.size() > 1 &&
+         os_.change_mode({job.levels[job.levels.size() - 2].folder.get(), level.name}, opened_up);
+}
+
+/// One entry of the folder that is being deleted, in at most a few calls.
+void Cleaner::remove_entry(Job& job) {
+  const os::FolderEntry entry = std::move(job.levels.back().entries.front());
+  job.levels.back().entries.pop_front();
+  const os::PathAt where(job.levels.back().folder.get(), entry.name);
+  const auto attempt = [&] {
+    return entry.kind == os::FileKind::folder ? enter_below(job, where, entry.name)
+                                              : os_.unlink(where);
+  };
+  Status done = attempt();
+  if (failed_with(done, std::errc::permission_denied) && open_up(job)) {
+    done = attempt();
+  }
+  note(job, done);
+}
+
 /// One call's worth of a recursive delete.
 std::optional<Status> Cleaner::advance(Job& job) {
   Level& level = job.levels.back();
   if (!level.entries.empty()) {
-    const os::FolderEntry entry = std::move(level.entries.front());
-    level.entries.pop_front();
-    const os::PathAt where(level.folder.get(), entry.name);
-    const bool is_folder = entry.kind == os::FileKind::folder;
-    Status done = is_folder ? enter(job, where, entry.name) : os_.unlink(where);
-    // What may not be entered may still be empty.
-    if (is_folder && !done && is_refusal(done.error().code) && os_.remove_folder(where)) {
-      done = ok();
-    }
-    note(job, done);
+    remove_entry(job);
     return std::nullopt;
   }
   if (!level.read_to_end) {
@@ -360,6 +395,9 @@ std::optional<Status> Cleaner::advance(Job& job) {
       job.levels.empty() ? os::PathAt(name) : os::PathAt(job.levels.back().folder.get(), name);
   Status removed = os_.remove_folder(where);
   if (!job.levels.empty()) {
+    if (failed_with(removed, std::errc::permission_denied) && open_up(job)) {
+      removed = os_.remove_folder(where);
+    }
     note(job, removed);
     return std::nullopt;
   }

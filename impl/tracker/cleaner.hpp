@@ -2,7 +2,8 @@
 // from its clients.
 //
 // A file, semaphore or shared memory object is one unlink. A folder is deleted through descriptors,
-// entry by entry, without following a symlink. What is refused is tried 10 times, 0.2 s apart; what
+// entry by entry, without following a symlink. A folder of ours below it whose mode is in the way
+// becomes 0700. What is refused is tried 10 times, 0.2 s apart; what
 // is gone is clean, whoever removed it. Where it is known which file or folder was meant, another
 // one of the same name is left alone; a first attempt that fails learns it for those that follow.
 // One call may take long too: the unlink of a huge file gives all its pages back. So on demand what
@@ -79,6 +80,7 @@ class Cleaner {
     std::string name;  // in the level above, or the whole path
     std::deque<os::FolderEntry> entries = {};
     bool read_to_end = false;
+    bool is_opened_up = false;  // its mode was in the way
   };
   struct Job {
     Resource resource;
@@ -109,6 +111,9 @@ class Cleaner {
   std::optional<Status> work_on_folder(Job& job, int& budget);
   std::optional<Status> advance(Job& job);
   Status enter(Job& job, const os::PathAt& where, std::string name);
+  Status enter_below(Job& job, const os::PathAt& where, const std::string& name);
+  bool open_up(Job& job);
+  void remove_entry(Job& job);
   Status remove(const Resource& resource);
   static void note(Job& job, const Status& status);
 

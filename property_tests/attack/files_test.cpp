@@ -28,6 +28,24 @@ using pretend::stranger_does;
 using testing::StartsWith;
 
 /// A manager with a real tracker.
+/// Folders of an ordinary user, of which no mode says that all may be done in them.
+bool delete_shut_folders(os::Os& os) {
+  const std::string top = "/tmp/shut";
+  bool made = pretend::make_folder(top, 0700);
+  for (const char* name : {"0", "300", "400", "500", "600"}) {
+    const std::string path = top + "/" + name;
+    made = made && pretend::make_folder(path, 0700) && pretend::make_file(path + "/file", "x") &&
+           pretend::make_folder(path + "/empty", 0700) &&
+           pretend::make_folder(path + "/deep", 0700) &&
+           pretend::make_file(path + "/deep/file", "x") &&
+           pretend::change_mode(path + "/deep", 0500) && pretend::change_mode(path + "/empty", 0) &&
+           pretend::change_mode(path, static_cast<unsigned>(std::stoul(name, nullptr, 8)));
+  }
+  made = made && pretend::change_mode(top, 0500);
+  const Status deleted = delete_folder(os, top, /*allow_non_empty=*/true);
+  return made && deleted && !os.status_at(top);
+}
+
 class FilesOfAnotherUser : public pretend::AttackFixture {
  protected:
   void SetUp() override {
@@ -257,6 +275,10 @@ TEST_F(FilesOfAnotherUser, that_are_folders_and_become_symlinks_meanwhile_are_no
   }
 }
 
+TEST_F(FilesOfAnotherUser, in_folders_of_any_mode_are_deleted_by_him_T4_M6) {
+  EXPECT_TRUE(stranger_does([&] { return delete_shut_folders(os); }));
+}
+
 TEST_F(FilesOfAnotherUser, that_are_no_files_are_not_mapped_and_keep_nobody_waiting_R8) {
   ASSERT_TRUE(stranger_does([&] {
     return pretend::make_fifo("/tmp/fifo") && pretend::make_socket("/tmp/socket") &&
@@ -270,6 +292,19 @@ TEST_F(FilesOfAnotherUser, that_are_no_files_are_not_mapped_and_keep_nobody_wait
       EXPECT_FALSE(map_npy(os, path, mode)) << path;
     }
   }
+}
+
+TEST_F(FilesOfAnotherUser, that_his_symlink_leads_to_are_mapped_only_where_linux_follows_it_R8) {
+  ASSERT_TRUE(create_npy(os, precious + "/a", DType::parse("|u1").value(), {10}));
+  ASSERT_TRUE(pretend::make_folder("/tmp/his", 0755));
+  ASSERT_TRUE(pretend::make_symlink("/tmp/own", precious + "/a"));
+  ASSERT_TRUE(stranger_does([&] { return pretend::make_symlink("/tmp/link", precious + "/a"); }));
+  EXPECT_TRUE(map_npy(os, "/tmp/own", MapMode::read));
+  EXPECT_EQ(map_npy(os, "/tmp/link", MapMode::read).error().code,
+            std::errc::too_many_symbolic_link_levels);
+  ASSERT_TRUE(pretend::move("/tmp/link", "/tmp/his/link"));
+  EXPECT_TRUE(map_npy(os, "/tmp/his/link", MapMode::read));
+  std::filesystem::remove(precious + "/a");
 }
 
 TEST_F(FilesOfAnotherUser, in_the_way_of_a_new_map_are_replaced_and_not_written_to_R8) {
