@@ -191,8 +191,7 @@ tl::unexpected<Error> spawn_failure(int error, Call call, const std::string& pro
   if (limit.empty()) {
     return failed_with_code(error, call, program);
   }
-  return failed_with_code(
-      error, call, std::string(program).append(" (").append(limit).append(")"));
+  return failed_with_code(error, call, std::string(program).append(" (").append(limit).append(")"));
 }
 
 }  // namespace
@@ -226,7 +225,7 @@ Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
   FdActions actions;
   actions.pass(options.fds);
   if (const int error = std::max(attributes.error(), actions.error()); error != 0) {
-    return failed_with_code(error, call, program);
+    return failed_with_code(error, Call::spawn, program);
   }
   const std::vector<char*> argument_pointers = pointers_to(strings);
   const std::vector<char*> variable_pointers = pointers_to(variables);
