@@ -27,6 +27,11 @@ inline tl::unexpected<Error> no_memory(std::string_view what) noexcept {
   return tl::unexpected<Error>(std::move(error));
 }
 
+/// Whether it is such an error, and not the kernel's, which may say the same of a call.
+inline bool is_no_memory(const Error& error) noexcept {
+  return error.code == std::errc::not_enough_memory && error.call == Call::none;
+}
+
 /// Runs `body`, and says whether all of its allocations succeeded.
 template <typename Body>
 bool had_memory(Body&& body) noexcept {

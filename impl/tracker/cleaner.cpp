@@ -5,6 +5,8 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::tracker {
 namespace {
 
@@ -27,7 +29,8 @@ bool is_gone(const Status& status) {
 /// What another attempt may cure. Anything else is final for a file; a folder may also have been
 /// filled again behind us.
 bool is_refusal(std::errc code) {
-  return code == std::errc::permission_denied || code == std::errc::operation_not_permitted;
+  return code == std::errc::permission_denied || code == std::errc::operation_not_permitted ||
+         code == std::errc::not_enough_memory;
 }
 
 /// That there is something else under a folder's name will not change by itself.
@@ -42,6 +45,14 @@ std::string path_of(const Resource& folder) {
   return last == std::string::npos ? folder.name : folder.name.substr(0, last + 1);
 }
 
+/// So that one more can be put into it without memory.
+void make_space(std::vector<Cleaned>& ended) {
+  constexpr std::size_t first = 8;
+  if (ended.size() == ended.capacity()) {
+    ended.reserve(std::max(first, 2 * ended.size()));
+  }
+}
+
 }  // namespace
 
 Cleaner::Jobs::iterator Cleaner::find(const Resource& resource) {
@@ -51,13 +62,16 @@ Cleaner::Jobs::iterator Cleaner::find(const Resource& resource) {
 
 /// From now on it runs when it is due, unless it is a folder behind others. Folders keep their
 /// order among themselves too: the deeper one was queued first.
-void Cleaner::queue(Jobs::iterator job) {
-  if (job->second.resource.type != ResourceType::folder || job == jobs_.begin()) {
-    due_.emplace(job->second.due, job->first);
+void Cleaner::queue(Jobs::iterator job) noexcept {
+  auto& [number, queued] = *job;
+  const bool waits = queued.resource.type == ResourceType::folder && job != jobs_.begin();
+  if (!waits && !queued.place.empty()) {
+    queued.place.value() = {queued.due, number};
+    due_.insert(std::move(queued.place));
   }
 }
 
-void Cleaner::remove(Jobs::iterator job) {
+void Cleaner::remove(Jobs::iterator job) noexcept {
   due_.erase({job->second.due, job->first});
   numbers_.erase(job->second.resource);
   const bool was_first = job == jobs_.begin();
@@ -72,10 +86,16 @@ void Cleaner::add(Resource resource, const std::optional<Identity>& identity) {
     known->second.is_last_attempt = false;
     return;
   }
-  const Number number = ++last_number_;
-  numbers_.emplace(resource, number);
-  queue(
-      jobs_.try_emplace(number, Job{.resource = std::move(resource), .identity = identity}).first);
+  const Number number = last_number_ + 1;
+  std::map<Resource, Number> name;
+  name.emplace(resource, number);
+  Due place;
+  place.emplace(os::Instant(0), number);
+  Job job{.resource = std::move(resource), .identity = identity};
+  job.place = place.extract(place.begin());
+  queue(jobs_.try_emplace(number, std::move(job)).first);
+  numbers_.merge(name);
+  last_number_ = number;
 }
 
 bool Cleaner::is_under_way(const Resource& resource) {
@@ -132,8 +152,9 @@ std::vector<Cleaned> Cleaner::step(os::Instant now) {
   last_step_ = now;
   std::vector<Cleaned> ended;
   if (aside_ > 0) {
-    for (const Number number : deeds_->collect()) {
-      const auto job = jobs_.find(number);
+    ended.reserve(aside_);
+    for (const Deeds::Deed& deed : deeds_->collect()) {
+      const auto job = jobs_.find(deed.number);
       job->second.is_aside = false;
       --aside_;
       conclude(job, now, ended);
@@ -144,18 +165,43 @@ std::vector<Cleaned> Cleaner::step(os::Instant now) {
   }
   for (int budget = calls_per_step;
        budget > 0 && !due_.empty() && due_.begin()->first <= now && aside_ < aside_max;) {
+    if (ended.empty()) {
+      make_space(ended);
+    } else if (!os::had_memory([&] { make_space(ended); })) {
+      break;  // What has ended is told first.
+    }
     const auto job = jobs_.find(due_.begin()->second);
-    due_.erase(due_.begin());
-    if (goes_aside(job->second, budget)) {
-      give_aside(job);
-      continue;
+    job->second.place = due_.extract(due_.begin());
+    if (attempt(job, budget)) {
+      conclude(job, now, ended);
     }
-    if (!job->second.end) {
-      job->second.end = work(job->second, budget);
-    }
-    conclude(job, now, ended);
   }
   return ended;
+}
+
+/// False if it was given to the thread.
+bool Cleaner::attempt(Jobs::iterator job, int& budget) noexcept {
+  bool is_given = false;
+  const bool is_tried = os::had_memory([&] {
+    is_given = goes_aside(job->second, budget);
+    if (is_given) {
+      give_aside(job);
+    }
+  });
+  if (!is_tried) {
+    --budget;
+    job->second.end = os::no_memory("clean-up");
+  } else if (!is_given && !job->second.end) {
+    attempt_here(job->second, budget);
+  }
+  return !is_tried || !is_given;
+}
+
+void Cleaner::attempt_here(Job& job, int& budget) noexcept {
+  if (!os::had_memory([&] { job.end = work(job, budget); })) {
+    job.levels.clear();
+    job.end = os::no_memory("clean-up");
+  }
 }
 
 /// Whether it may take long, and there is a thread for it. Who cannot look has made an attempt.
@@ -192,27 +238,29 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
     } else {
       os_.saw(Probe::clean_up_without_thread);
       alone_until_ = last_step_ + pause_between_starts;
-      os::report_quietly(
-          os_,
-          "lastref tracker: clean-up may keep it from its clients: " + describe(started.error()));
+      os::report_quietly(os_, [&] {
+        return "lastref tracker: clean-up may keep it from its clients: " +
+               describe(started.error());
+      });
     }
   }
   return deeds_ != nullptr;
 }
 
 void Cleaner::give_aside(Jobs::iterator job) {
-  ++aside_;
-  job->second.is_aside = true;
   deeds_->give(job->first, [this, &given = job->second] {
     int budget = calls_per_step;
-    given.end = work(given, budget);
+    attempt_here(given, budget);
   });
+  ++aside_;
+  job->second.is_aside = true;
 }
 
 /// What becomes of a job that is neither queued nor aside: it goes on, is tried again, or ends.
-void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>& ended) {
+/// There is space in `ended`.
+void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>& ended) noexcept {
   Job& done = job->second;
-  const std::optional<Status> end = std::exchange(done.end, std::nullopt);
+  std::optional<Status> end = std::exchange(done.end, std::nullopt);
   if (!end) {
     queue(job);
     return;
@@ -226,10 +274,12 @@ void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>
     queue(job);
     return;
   }
-  ended.push_back({.resource = done.resource,
-                   .status = *end,
+  ended.push_back({.resource = {},
+                   .status = *std::move(end),
                    .identity = *end ? std::nullopt : done.identity,
                    .was_anothers = done.is_anothers});
+  numbers_.erase(done.resource);
+  ended.back().resource = std::move(done.resource);
   remove(job);
 }
 

@@ -10,7 +10,8 @@
 // is not small is done by a thread beside (see Deeds), and here only asked about; without a thread
 // to be had it is done in a step.
 //
-// What one name costs does not depend on how many there are.
+// What one name costs does not depend on how many there are. Where there is no memory, an attempt
+// fails, and is made again as any other; what throws std::bad_alloc has changed nothing.
 // Limits: a folder needs one descriptor for each level of its depth.
 #pragma once
 
@@ -82,6 +83,8 @@ class Cleaner {
     bool read_to_end = false;
     bool is_opened_up = false;  // its mode was in the way
   };
+  /// What is due, but for what is aside, and folders that wait: each has its place ready.
+  using Due = std::set<std::pair<os::Instant, Number>>;
   struct Job {
     Resource resource;
     std::optional<Identity> identity = {};
@@ -95,15 +98,18 @@ class Cleaner {
     bool is_no_folder = false;          // something else has the name of one
     bool is_anothers = false;           // something else has the name of what was meant
     std::optional<Status> end = {};     // of an attempt
+    Due::node_type place = {};          // in what is due, while it is not in that
   };
   using Jobs = std::map<Number, Job>;
 
   Jobs::iterator find(const Resource& resource);
-  void queue(Jobs::iterator job);
-  void remove(Jobs::iterator job);
+  void queue(Jobs::iterator job) noexcept;
+  void remove(Jobs::iterator job) noexcept;
+  bool attempt(Jobs::iterator job, int& budget) noexcept;
+  void attempt_here(Job& job, int& budget) noexcept;
   bool goes_aside(Job& job, int& budget);
   void give_aside(Jobs::iterator job);
-  void conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>& ended);
+  void conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>& ended) noexcept;
 
   std::optional<Status> work(Job& job, int& budget);
   Status remove_file(Job& job);
@@ -121,7 +127,7 @@ class Cleaner {
   Options options_;
   Jobs jobs_;  // in the order in which they were queued
   std::map<Resource, Number> numbers_;
-  std::set<std::pair<os::Instant, Number>> due_;  // but for what is aside, and folders that wait
+  Due due_;
   Number last_number_ = 0;
   os::Instant last_step_{0};
   std::size_t aside_ = 0;

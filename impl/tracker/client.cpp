@@ -1,6 +1,7 @@
 // The doors of Client: what each operation does to the state, and what a forked child does first.
 #include <utility>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/client_state.hpp"
 
 namespace lastref::tracker {
@@ -16,15 +17,21 @@ Client::~Client() {
   // exist here, its lock may be held for ever, and its descriptors are only copies.
 }
 
-std::unique_ptr<Client> Client::lead(os::Os& os, RootOptions options) {
-  auto state = std::make_unique<State>(os, std::move(options), std::string());
-  return std::unique_ptr<Client>(new Client(std::move(state)));
+std::unique_ptr<Client> Client::lead(os::Os& os, RootOptions options) noexcept {
+  std::unique_ptr<Client> client;
+  static_cast<void>(os::had_memory([&] {
+    auto state = std::make_unique<State>(os, std::move(options), std::string());
+    client.reset(new Client(std::move(state)));
+  }));
+  return client;
 }
 
-Result<std::unique_ptr<Client>> Client::join(os::Os& os, const std::string& tree) {
-  auto state = std::make_unique<State>(os, std::nullopt, tree);
-  LASTREF_CHECK(state->ready());
-  return std::unique_ptr<Client>(new Client(std::move(state)));
+Result<std::unique_ptr<Client>> Client::join(os::Os& os, const std::string& tree) noexcept {
+  return os::within_memory("the tree", [&]() -> Result<std::unique_ptr<Client>> {
+    auto state = std::make_unique<State>(os, std::nullopt, tree);
+    LASTREF_CHECK(state->ready());
+    return std::unique_ptr<Client>(new Client(std::move(state)));
+  });
 }
 
 /// The state of the process that calls. In a forked child that is a new one: the parent's, lock and
@@ -43,63 +50,72 @@ Client::State& Client::mine() {
 
 /// `act` on the name as it is counted: where a file is depends on nobody's working folder (E2).
 template <typename Act>
-Status Client::with_absolute(const Resource& resource, Act act) {
-  LASTREF_CHECK(check_name(resource));
-  if (!is_relative(resource)) {
-    return act(resource);
-  }
-  LASTREF_TRY(working, mine().os().working_folder());
-  const Resource absolute = {.type = resource.type,
-                             .name = working + (working.ends_with('/') ? "" : "/") + resource.name};
-  LASTREF_CHECK(check_name(absolute));
-  return act(absolute);
+Status Client::with_absolute(const Resource& resource, Act act) noexcept {
+  return os::within_memory("the tracker", [&]() -> Status {
+    LASTREF_CHECK(check_name(resource));
+    if (!is_relative(resource)) {
+      return act(resource);
+    }
+    LASTREF_TRY(working, mine().os().working_folder());
+    const Resource absolute = {
+        .type = resource.type,
+        .name = working + (working.ends_with('/') ? "" : "/") + resource.name};
+    LASTREF_CHECK(check_name(absolute));
+    return act(absolute);
+  });
 }
 
-Result<std::string> Client::tree() {
-  State& state = mine();
-  LASTREF_CHECK(state.ready());
-  return state.folder();
+Result<std::string> Client::tree() noexcept {
+  return os::within_memory("the tree", [&]() -> Result<std::string> {
+    State& state = mine();
+    LASTREF_CHECK(state.ready());
+    return state.folder();
+  });
 }
 
-Status Client::register_name(const Resource& resource, const std::optional<Identity>& identity) {
+Status Client::register_name(const Resource& resource,
+                             const std::optional<Identity>& identity) noexcept {
   return with_absolute(resource, [&](const Resource& name) {
     return mine().request(Verb::register_, &name, identity);
   });
 }
 
-Status Client::identify(const Resource& resource, const std::optional<Identity>& identity) {
+Status Client::identify(const Resource& resource,
+                        const std::optional<Identity>& identity) noexcept {
   return with_absolute(resource, [&](const Resource& name) {
     return mine().request(Verb::identify, &name, identity);
   });
 }
 
-Status Client::hold(const Resource& resource) {
+Status Client::hold(const Resource& resource) noexcept {
   return with_absolute(resource, [&](const Resource& name) { return mine().hold(name); });
 }
 
-Status Client::release(const Resource& resource) {
+Status Client::release(const Resource& resource) noexcept {
   return with_absolute(resource, [&](const Resource& name) { return mine().release(name); });
 }
 
-Status Client::forget(const Resource& resource) {
+Status Client::forget(const Resource& resource) noexcept {
   return with_absolute(resource,
                        [&](const Resource& name) { return mine().request(Verb::forget, &name); });
 }
 
-Result<std::vector<Count>> Client::counts() {
-  std::vector<Entry> entries;
-  LASTREF_CHECK(mine().request(Verb::counts, nullptr, {}, &entries));
-  std::vector<Count> counts;
-  counts.reserve(entries.size());
-  for (Entry& entry : entries) {
-    counts.push_back(
-        {.resource = std::move(entry.resource), .holder = entry.holder, .count = entry.count});
-  }
-  return counts;
+Result<std::vector<Count>> Client::counts() noexcept {
+  return os::within_memory("the tracker", [&]() -> Result<std::vector<Count>> {
+    std::vector<Entry> entries;
+    LASTREF_CHECK(mine().request(Verb::counts, nullptr, {}, &entries));
+    std::vector<Count> counts;
+    counts.reserve(entries.size());
+    for (Entry& entry : entries) {
+      counts.push_back(
+          {.resource = std::move(entry.resource), .holder = entry.holder, .count = entry.count});
+    }
+    return counts;
+  });
 }
 
-Status Client::probe() {
-  return mine().request(Verb::probe, nullptr);
+Status Client::probe() noexcept {
+  return os::within_memory("the tracker", [&] { return mine().request(Verb::probe, nullptr); });
 }
 
 }  // namespace lastref::tracker

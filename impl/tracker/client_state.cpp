@@ -6,6 +6,8 @@
 #include <lastref/spawned.hpp>
 #include <lastref/tracker.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::tracker {
 namespace {
 
@@ -46,7 +48,7 @@ Client::State::~State() {
     lock_.close_quietly();
     say_the_rest();
     if (link_ && !link_->wants_space()) {
-      link_->post(encode({.verb = Verb::leave, .entries = {}}));
+      link_->post(Message{.verb = Verb::leave, .entries = {}});
     }
     if (thread_) {
       static_cast<void>(wake());  // Not only closed: a forked child may have the pipe open as well.
@@ -58,34 +60,51 @@ Client::State::~State() {
   }
   link_.reset();
   if (root_ && started_) {
-    const auto ended = [&] {
-      return os::retry_interrupted([&] { return os_.wait_child(tracker_.get()); });
-    };
-    const bool alive = tracker_ && !ended().value_or(os::ChildExit{});
-    if (!alive) {
-      // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
-      // another tracker for those who stay.
-      Swept swept;
-      static_cast<void>(reclaim_tree(os_, paths_, swept));
-      if (swept.trees > 0) {
-        os_.saw(Probe::root_swept_behind_tracker);
-      }
-      if (swept.alive > 0 && listener_) {
-        os_.saw(Probe::tracker_started_for_others);
-        static_cast<void>(spawn_tracker());
-      }
-    }
+    static_cast<void>(os::had_memory([&] { clean_up_behind_tracker(); }));
     listener_.close_quietly();
+  }
+}
+
+/// Root only, at its end, if the tracker is dead.
+void Client::State::clean_up_behind_tracker() {
+  const auto ended = [&] {
+    return os::retry_interrupted([&] { return os_.wait_child(tracker_.get()); });
+  };
+  const bool alive = tracker_ && !ended().value_or(os::ChildExit{});
+  if (!alive) {
+    // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
+    // another tracker for those who stay.
+    Swept swept;
+    static_cast<void>(reclaim_tree(os_, paths_, swept));
+    if (swept.trees > 0) {
+      os_.saw(Probe::root_swept_behind_tracker);
+    }
+    if (swept.alive > 0 && listener_) {
+      os_.saw(Probe::tracker_started_for_others);
+      static_cast<void>(spawn_tracker());
+    }
   }
 }
 
 Status Client::State::ready() {
   const os::Held held(*monitor_);
   LASTREF_CHECK(start());
-  while (!announced_ && !broken_) {
+  wait_while([&] { return !announced_; });
+  return announced_ && !broken_ ? ok() : why_not();
+}
+
+/// Called with the monitor held. Until the tree is lost, or all calls that wait have failed.
+template <typename Waits>
+void Client::State::wait_while(Waits waits) noexcept {
+  const std::uint64_t failed_before = failed_calls_;
+  while (waits() && !broken_ && failed_calls_ == failed_before) {
     monitor_->wait();
   }
-  return broken_ ? Status(failure(*broken_)) : ok();
+}
+
+/// Of what was waited for in vain.
+Status Client::State::why_not() const {
+  return broken_ ? Status(failure(*broken_)) : Status(os::no_memory("the tracker"));
 }
 
 Status Client::State::request(Verb verb,
@@ -93,21 +112,23 @@ Status Client::State::request(Verb verb,
                               const std::optional<Identity>& identity,
                               std::vector<Entry>* answer) {
   LASTREF_CHECK(ready());
-  const os::Held held(*monitor_);
-  last_id_ = (last_id_ + 1) & ~nonce_bit;
-  const std::uint32_t id = last_id_;
-  Request request{.message = {.verb = verb, .id = id, .entries = {}}};
+  Request request{.message = {.verb = verb, .entries = {}}};
   if (resource != nullptr) {
     request.message.entries.push_back({.resource = *resource, .identity = identity});
   }
-  requests_[id] = &request;
-  post(request.message);
-  while (!request.done && !broken_) {
-    monitor_->wait();
-  }
+  std::map<std::uint32_t, Request*> unanswered;
+  const os::Held held(*monitor_);
+  last_id_ = (last_id_ + 1) & ~nonce_bit;
+  const std::uint32_t id = last_id_;
+  request.message.id = id;
+  Packet packet = encode(request.message);
+  unanswered.emplace(id, &request);
+  requests_.merge(unanswered);
+  post(std::move(packet));
+  wait_while([&] { return !request.done; });
   requests_.erase(id);
   if (!request.done) {
-    return failure(*broken_);
+    return why_not();
   }
   if (request.status != std::errc{}) {
     // What is full is where the ledger lies, and not where the thing does.
@@ -129,31 +150,46 @@ Status Client::State::request(Verb verb,
 Status Client::State::hold(const Resource& resource) {
   LASTREF_CHECK(ready());
   const os::Held held(*monitor_);
-  if (link_) {
+  Packet packet = encode({.verb = Verb::hold, .entries = {{.resource = resource}}});
+  if (link_ && !os::had_memory([&] { read_answers(); })) {
     // That the name was forgotten may lie here unread, and is of its life before.
-    read_answers();
+    give_up_link();
   }
   ++holdings_[resource];
-  post({.verb = Verb::hold, .entries = {{.resource = resource}}});
+  post(std::move(packet));
   // Only what the kernel has comes before a release that somebody else sends after our answer.
   const std::uint64_t mine = posted_;
-  while (on_its_way_ < mine && !broken_) {
-    os_.saw(Probe::hold_waited);
-    monitor_->wait();
+  wait_while([&] {
+    if (on_its_way_ < mine) {
+      os_.saw(Probe::hold_waited);
+    }
+    return on_its_way_ < mine;
+  });
+  if (on_its_way_ >= mine) {
+    return ok();
   }
-  return on_its_way_ < mine ? Status(failure(*broken_)) : ok();
+  if (!broken_) {
+    let_go_of(resource);  // The announcement to come is without it.
+  }
+  return why_not();
 }
 
 Status Client::State::release(const Resource& resource) {
   const os::Held held(*monitor_);
   LASTREF_CHECK(start());
+  Packet packet = encode({.verb = Verb::release, .entries = {{.resource = resource}}});
+  let_go_of(resource);
+  post(std::move(packet));
+  return broken_ ? Status(failure(*broken_)) : ok();
+}
+
+/// One reference, if there is any.
+void Client::State::let_go_of(const Resource& resource) noexcept {
   if (const auto held_here = holdings_.find(resource); held_here != holdings_.end()) {
     if (--held_here->second == 0) {
       holdings_.erase(held_here);
     }
   }
-  post({.verb = Verb::release, .entries = {{.resource = resource}}});
-  return broken_ ? Status(failure(*broken_)) : ok();
 }
 
 /// Once: makes or joins the tree, says who we are, and starts the I/O thread. The tracker comes
@@ -169,18 +205,13 @@ Status Client::State::start() {
   if (paths_.folder.empty() && !root_) {
     return failure(std::errc::not_connected, "no tree was started before this process was forked");
   }
-  LASTREF_CHECK(root_ ? check_guarded() : ok());
-  Status made = make_or_join();
-  if (made) {
-    auto thread = os_.start_thread([this] { serve(); });
-    made = status_of(thread);
-    if (thread) {
-      thread_ = *std::move(thread);
-    }
-  }
-  if (made && root_) {
-    made = spawn_tracker();
-  }
+  Status made = os::within_memory("the tree", [&]() -> Status {
+    LASTREF_CHECK(root_ ? check_guarded() : ok());
+    LASTREF_CHECK(make_or_join());
+    LASTREF_TRY(thread, os_.start_thread([this] { serve(); }));
+    thread_ = std::move(thread);
+    return root_ ? spawn_tracker() : ok();
+  });
   if (!made) {
     os_.saw(Probe::start_taken_back);
     forget_everything();
@@ -193,7 +224,8 @@ Status Client::State::start() {
 Status Client::State::make_or_join() {
   if (root_) {
     LASTREF_TRY(tree, make_tree(os_, root_->runtime_folder));
-    paths_ = tree.paths;
+    paths_ = std::move(tree.paths);
+    removal_ = std::move(tree.removal);
     lock_ = std::move(tree.membership.lock);
     nonce_ = tree.membership.nonce;
     listener_ = std::move(tree.listener);
@@ -213,7 +245,7 @@ Status Client::State::make_or_join() {
 }
 
 /// Takes back a start that failed half-way. Called with the monitor held, which it drops meanwhile.
-void Client::State::forget_everything() {
+void Client::State::forget_everything() noexcept {
   if (thread_) {
     stopping_ = true;
     wake_write_.close_quietly();
@@ -225,15 +257,16 @@ void Client::State::forget_everything() {
   }
   lock_.close_quietly();  // First, as in a leave.
   if (link_ && !link_->wants_space()) {
-    link_->post(encode({.verb = Verb::leave, .entries = {}}));
+    link_->post(Message{.verb = Verb::leave, .entries = {}});
   }
   link_.reset();
   wake_write_.close_quietly();
   wake_read_.close_quietly();
   self_.close_quietly();
   listener_.close_quietly();
-  if (root_ && !paths_.folder.empty()) {
-    static_cast<void>(remove_tree(os_, paths_));
+  if (removal_) {
+    static_cast<void>(removal_->remove(os_));
+    removal_.reset();
     paths_.folder.clear();
   }
 }
@@ -269,7 +302,8 @@ Status Client::State::check_guarded() {
 Status Client::State::connect() {
   LASTREF_TRY(socket, os_.make_socket());
   os::UniqueFd owned(os_, socket);
-  LASTREF_CHECK(os::retry_interrupted([&] { return os_.connect(socket, paths_.socket()); }));
+  const std::string path = paths_.socket();
+  LASTREF_CHECK(os::retry_interrupted([&] { return os_.connect(socket, path); }));
   // Before a word is said: a stranger may have put his own socket there.
   LASTREF_TRY(peer, os_.peer_of(socket));
   if (peer.user != os_.user_id() && peer.user != 0) {
@@ -312,25 +346,25 @@ void Client::State::announce() {
     os_.saw(Probe::request_asked_again);
     again.again = true;
     request->answer.clear();
-    link_->post(encode(again));
+    link_->post(again);
   }
   if (message.again) {
-    link_->post(encode({.verb = Verb::announce, .id = nonce_, .entries = {}}));
+    link_->post(Message{.verb = Verb::announce, .id = nonce_, .entries = {}});
   }
-  if (!link_->wants_space()) {
+  if (!link_->wants_space() && !link_->broken()) {
     on_its_way_ = posted_;
   }
 }
 
-void Client::State::post(const Message& message) {
+void Client::State::post(Packet packet) noexcept {
   ++posted_;
   if (!link_) {
     return;  // The announcement to come contains it.
   }
-  link_->post(encode(message));
+  link_->post(std::move(packet));
   if (link_->broken() || link_->wants_space()) {
-    if (const Status woken = wake(); !woken && !broken_) {
-      broken_ = woken.error();  // Nobody will say it.
+    if (Status woken = wake(); !woken && !broken_) {
+      broken_ = std::move(woken.error());  // Nobody will say it.
       monitor_->notify_all();
     }
   } else {
@@ -339,23 +373,43 @@ void Client::State::post(const Message& message) {
 }
 
 /// Makes the I/O thread look again. On an error it looks for the last time.
-Status Client::State::wake() {
+Status Client::State::wake() noexcept {
   const std::byte byte{1};
-  const auto woken =
+  auto woken =
       os::retry_interrupted([&] { return os_.write(wake_write_.get(), std::span(&byte, 1)); });
   if (!woken && woken.error().code != std::errc::resource_unavailable_try_again) {
     wake_write_.close_quietly();
-    return failure(woken.error());
+    return tl::unexpected<Error>(std::move(woken.error()));
   }
   return ok();
 }
 
-void Client::State::give_up(Error error) {
+/// What comes after it is not read: the I/O thread announces again, on another connection.
+void Client::State::give_up_link() noexcept {
+  link_->give_up();
+  if (Status woken = wake(); !woken && !broken_) {
+    broken_ = std::move(woken.error());
+  }
+  fail_calls();
+}
+
+/// All that wait: there is no memory for what they wait for.
+void Client::State::fail_calls() noexcept {
+  for (const auto& [id, request] : requests_) {
+    request->status = std::errc::not_enough_memory;
+    request->done = true;
+  }
+  requests_.clear();
+  ++failed_calls_;
+  monitor_->notify_all();
+}
+
+void Client::State::give_up(Error error) noexcept {
   if (!broken_) {
     broken_ = std::move(error);
   }
   link_.reset();
-  if (is_for_want_of_descriptors(*broken_)) {
+  if (is_for_want_of_space(*broken_)) {
     // Everybody would wait for what this process has to announce, and as long as it lives.
     os_.saw(Probe::process_left_tree_starved);
     lock_.close_quietly();

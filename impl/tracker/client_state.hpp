@@ -4,6 +4,9 @@
 // hold it. The I/O thread alone receives, closes and reconnects, so no caller's descriptor is ever
 // pulled away from under a poll. What this process holds is in `holdings_`: whatever was lost with
 // a tracker, an announcement of that and the unanswered requests make good.
+//
+// A caller without memory changes and sends nothing. If the I/O thread has none, it gives up the
+// connection, all calls that wait fail, and it announces again when it can.
 #pragma once
 
 #include <chrono>
@@ -16,6 +19,7 @@
 
 #include <lastref/tracker_client.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/link.hpp"
 #include "impl/tracker/tree.hpp"
 
@@ -23,10 +27,10 @@ namespace lastref::tracker {
 
 inline constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 
-/// Whether the program, or somebody else, may close something, so that it is worth to try again.
-inline bool is_for_want_of_descriptors(const Error& error) {
+/// Whether the program, or another, may give something up, so that it is worth to try again.
+inline bool is_for_want_of_space(const Error& error) noexcept {
   return error.code == std::errc::too_many_files_open ||
-         error.code == std::errc::too_many_files_open_in_system;
+         error.code == std::errc::too_many_files_open_in_system || os::is_no_memory(error);
 }
 
 struct Client::State {
@@ -65,23 +69,32 @@ struct Client::State {
   Status connect_patiently();
   Status spawn_tracker();
   Status check_guarded();
-  void post(const Message& message);
+  void post(Packet packet) noexcept;
   void announce();
   void restore();
   void take_answer(Message& answer);
   void read_answers();
+  void let_go_of(const Resource& resource) noexcept;
+  void give_up_link() noexcept;
+  void fail_calls() noexcept;
+  template <typename Waits>
+  void wait_while(Waits waits) noexcept;
+  Status why_not() const;
   void handle_tracker_death(std::string& notice);
   void give_up_on_program(const std::string& how);
+  void start_another() noexcept;
   void ask_for_future();
-  void give_up(Error error);
+  void give_up(Error error) noexcept;
   void say_the_rest();
-  Status wake();
-  void forget_everything();
+  Status wake() noexcept;
+  void forget_everything() noexcept;
+  void clean_up_behind_tracker();
 
   // The I/O thread.
   void serve();
-  bool wait(std::vector<os::PollItem>& items);
+  bool wait(std::span<os::PollItem> items);
   bool act(std::span<const os::PollItem> items, std::string& notice);
+  bool go_without_memory() noexcept;
 
   os::Os& os_;
   const std::uint64_t process_;
@@ -90,6 +103,7 @@ struct Client::State {
   std::unique_ptr<os::Thread> thread_;
 
   TreePaths paths_;
+  std::optional<TreeRemoval> removal_;  // root
   LockFile lock_;
   os::UniqueFd listener_;  // root
   os::UniqueFd tracker_;   // root: the tracker's process
@@ -109,12 +123,15 @@ struct Client::State {
   os::Instant started_at_{};  // the last of them
   int connections_ = 0;       // tried since the tracker last answered
   int poll_failures_ = 0;
-  int starved_ = 0;       // times that there was no descriptor to connect with
+  int starved_ = 0;                 // times that there was no descriptor or memory to connect with
+  std::uint64_t failed_calls_ = 0;  // times that all calls that waited were failed
   int doubts_ = 0;        // times in a row that nobody could say whether the tree has a future
   bool came_up_ = false;  // a tracker has acknowledged us: the program can be one
   bool started_ = false;
   bool announced_ = false;
   bool stopping_ = false;
+  bool wants_tracker_ = false;  // root: there was no memory to start another
+  os::Instant connect_again_{};
 };
 
 }  // namespace lastref::tracker

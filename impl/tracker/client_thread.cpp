@@ -5,6 +5,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/spawned.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/client_state.hpp"
 
 namespace lastref::tracker {
@@ -34,21 +35,41 @@ enum Watched : std::size_t { wake_item, link_item, tracker_item, listener_item, 
 }  // namespace
 
 void Client::State::serve() {
-  std::vector<os::PollItem> items(watched);
+  std::array<os::PollItem, watched> items{};
   for (bool goes_on = true; goes_on && wait(items);) {
     std::string notice;
+    bool had_memory = true;
     {
       const os::Held held(*monitor_);
-      goes_on = act(items, notice);
+      had_memory = os::had_memory([&] { goes_on = act(items, notice); });
+      if (!had_memory) {
+        goes_on = go_without_memory();
+      }
     }
     if (!notice.empty()) {
       os::report_quietly(os_, notice);  // However slowly somebody reads, nobody waits for that.
     }
+    if (!had_memory) {
+      static_cast<void>(os_.poll({}, pause_before_connecting_again));
+    }
   }
 }
 
+/// Called with the monitor held, after something was lost. False when it is time to go.
+bool Client::State::go_without_memory() noexcept {
+  if (++starved_ >= starved_max) {
+    give_up({.code = std::errc::not_enough_memory, .subject = {}});
+    return false;
+  }
+  link_.reset();
+  announced_ = false;
+  connections_ = std::max(connections_ - 1, 0);
+  fail_calls();
+  return true;
+}
+
 /// Waits for news, holding nothing. False when it is time to go.
-bool Client::State::wait(std::vector<os::PollItem>& items) {
+bool Client::State::wait(std::span<os::PollItem> items) {
   std::optional<std::chrono::nanoseconds> timeout;
   {
     const os::Held held(*monitor_);
@@ -61,13 +82,13 @@ bool Client::State::wait(std::vector<os::PollItem>& items) {
                         .want_write = link_ && link_->wants_space()};
     items[tracker_item] = {.fd = tracker_.get(), .want_read = true};
     items[listener_item] = {.fd = came_up_ ? os::Fd::none : listener_.get()};
-    if (poll_failures_ > 0 || !link_) {
+    if (poll_failures_ > 0 || !link_ || wants_tracker_) {
       timeout = pause_before_connecting_again;
     } else if (!announced_ && !root_) {
       timeout = silent_tree_timeout;
     }
   }
-  const auto ready = os_.poll(items, timeout);
+  auto ready = os_.poll(items, timeout);
   if (ready || ready.error().code == std::errc::interrupted) {
     poll_failures_ = 0;
     return true;
@@ -77,7 +98,7 @@ bool Client::State::wait(std::vector<os::PollItem>& items) {
   }
   if (++poll_failures_ == poll_failures_max) {
     const os::Held held(*monitor_);
-    give_up(ready.error());
+    give_up(std::move(ready.error()));
     return false;
   }
   return true;
@@ -104,6 +125,8 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
     give_up_on_program("refuses to be one");
   } else if (items[tracker_item].readable) {
     handle_tracker_death(notice);
+  } else if (wants_tracker_) {
+    start_another();
   }
   if (link_ && items[link_item].writable) {
     link_->flush();
@@ -210,22 +233,31 @@ void Client::State::restore() {
   if (broken_) {
     return;
   }
+  // The first two at once: of a tracker that has no memory, more would be refused as well.
+  const os::Instant now = os_.now();
+  if (connections_ >= 2 && now < connect_again_) {
+    return;
+  }
+  connect_again_ = now + pause_before_connecting_again;
   if (++connections_ > connections_max) {
     os_.saw(Probe::link_given_up);
     give_up(
         {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});
     return;
   }
-  if (const Status connected = connect(); !connected) {
+  if (Status connected = os::within_memory("the tracker", [&] { return connect(); }); !connected) {
     const std::errc code = connected.error().code;
-    const bool is_starved = is_for_want_of_descriptors(connected.error());
+    const bool is_starved = is_for_want_of_space(connected.error());
     // Where nobody listens, only a root could start somebody who does: the tree has ended.
     if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory ||
-        (is_starved && ++starved_ == starved_max)) {
-      give_up(connected.error());
+        (is_starved && ++starved_ >= starved_max)) {
+      give_up(std::move(connected.error()));
     } else if (is_starved) {
       os_.saw(Probe::reconnecting_starved);
       --connections_;  // The program may close something.
+      if (code == std::errc::not_enough_memory) {
+        fail_calls();
+      }
     }
     return;  // Tried again after a pause.
   }
@@ -238,7 +270,7 @@ void Client::State::restore() {
 void Client::State::ask_for_future() {
   const auto future = has_future(os_, lock_.get());
   doubts_ = future ? 0 : doubts_ + 1;
-  if ((future && !*future) || doubts_ == doubts_max) {
+  if ((future && !*future) || doubts_ >= doubts_max) {
     os_.saw(Probe::tree_without_future);
     give_up(
         {.code = std::errc::connection_refused, .call = Call::find_lock, .subject = paths_.folder});
@@ -273,6 +305,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
     give_up_on_program(how);
     return;
   }
+  std::string starting = "lastref: the tracker " + how + "; starting another";
   tracker_.close_quietly();
   announced_ = false;
   // One that only hears what we hold may die of whatever it meets next, and so may all others.
@@ -291,9 +324,15 @@ void Client::State::handle_tracker_death(std::string& notice) {
     return;
   }
   os_.saw(Probe::tracker_replaced);
-  notice = "lastref: the tracker " + how + "; starting another";
-  if (const Status spawned = spawn_tracker(); !spawned) {
-    give_up(spawned.error());
+  notice = std::move(starting);
+  start_another();
+}
+
+void Client::State::start_another() noexcept {
+  Status spawned = os::within_memory("the tracker", [&] { return spawn_tracker(); });
+  wants_tracker_ = !spawned && os::is_no_memory(spawned.error()) && ++starved_ < starved_max;
+  if (!spawned && !wants_tracker_) {
+    give_up(std::move(spawned.error()));
   }
 }
 

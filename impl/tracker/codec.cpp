@@ -138,6 +138,21 @@ Packet encode(const Message& message) {
   return packet;
 }
 
+std::array<std::byte, header_size> encode_reply(std::uint32_t id, std::errc status) noexcept {
+  std::array<std::byte, header_size> packet{};
+  packet[0] = std::byte{version};
+  packet[1] = static_cast<std::byte>(Verb::reply);
+  constexpr std::size_t id_at = 4;
+  constexpr std::size_t status_at = 8;
+  for (std::size_t index = 0; index < sizeof id; ++index) {
+    const auto shift = static_cast<unsigned>(8 * index);
+    packet[id_at + index] = static_cast<std::byte>(id >> shift & 0xffU);
+    packet[status_at + index] =
+        static_cast<std::byte>(static_cast<std::uint32_t>(status) >> shift & 0xffU);
+  }
+  return packet;
+}
+
 std::vector<Packet> encode_split(const Message& message) {
   std::vector<Packet> packets;
   Message part = message;
@@ -202,8 +217,12 @@ std::optional<std::uint32_t> asked_in(os::Bytes packet) noexcept {
   const auto id = reader.take<std::uint32_t>();
   static_cast<void>(reader.take<std::uint32_t>());
   const bool asks = verb == Verb::announce || verb == Verb::register_ || verb == Verb::forget ||
-                    verb == Verb::counts || verb == Verb::probe;
+                    verb == Verb::counts || verb == Verb::probe || verb == Verb::identify;
   return reader.whole() && asks ? std::optional(id) : std::nullopt;
+}
+
+bool is_announcement(os::Bytes packet) noexcept {
+  return packet.size() > 1 && packet[1] == static_cast<std::byte>(Verb::announce);
 }
 
 bool is_of_another_version(os::Bytes packet) noexcept {

@@ -9,10 +9,12 @@
 // 0100000000000000 2f 61. Names are any bytes but NUL, so nothing in a name can end a message.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include <lastref/os.hpp>
@@ -68,6 +70,9 @@ using Packet = std::vector<std::byte>;
 /// One packet. The entries fit (see split) and their names can be carried.
 Packet encode(const Message& message);
 
+/// A reply without entries.
+std::array<std::byte, header_size> encode_reply(std::uint32_t id, std::errc status) noexcept;
+
 /// As many packets as the entries need, all but the last marked `more`; at least one.
 std::vector<Packet> encode_split(const Message& message);
 
@@ -75,6 +80,7 @@ std::vector<Packet> encode_split(const Message& message);
 Result<Message> decode(os::Bytes packet);
 
 bool is_of_another_version(os::Bytes packet) noexcept;
+bool is_announcement(os::Bytes packet) noexcept;
 
 /// The id of a packet that asks for an answer, whatever else is wrong with it.
 std::optional<std::uint32_t> asked_in(os::Bytes packet) noexcept;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
+#include "impl/tracker/insist.hpp"
 namespace lastref::tracker {
 namespace {
 
@@ -47,20 +50,20 @@ Result<Ledger> open_ledger(os::Os& os, const TreePaths& paths, os::Fd listener) 
 
 }  // namespace
 
-Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, os::UniqueFd listener, Ledger ledger)
+Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, Ledger ledger)
     : os_(os),
       paths_(std::move(paths)),
       lock_(std::move(lock)),
-      listener_(std::move(listener)),
       ledger_(std::move(ledger)),
       cleaner_(os, {.aside = true}) {}
 
-Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::UniqueFd listener) {
+Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
+                                              const TreePaths& paths,
+                                              os::UniqueFd&& listener) {
   LASTREF_TRY(lock, os::open_file(os, paths.lock(), {.write = true}));
   LASTREF_CHECK(lock_as_tracker(os, lock.get()));
   LASTREF_TRY(ledger, open_ledger(os, paths, listener.get()));
-  std::unique_ptr<Daemon> daemon(
-      new Daemon(os, std::move(paths), std::move(lock), std::move(listener), std::move(ledger)));
+  std::unique_ptr<Daemon> daemon(new Daemon(os, paths, std::move(lock), std::move(ledger)));
   for (const Resource& name : daemon->ledger_.names()) {
     if (is_relative(name)) {
       LASTREF_CHECK(daemon->ledger_.strike(name));  // Nobody knows where it was.
@@ -75,6 +78,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, TreePaths paths, os::U
   }
   LASTREF_CHECK(daemon->expect_members());
   daemon->keep_spare();
+  daemon->listener_ = std::move(listener);
   return daemon;
 }
 
@@ -105,39 +109,58 @@ Status Daemon::expect_members() {
   return ok();
 }
 
-Status Daemon::serve() {
+Status Daemon::serve() noexcept {
   // Something that never listens would never become readable either.
-  LASTREF_CHECK(accept_all());
+  if (Status accepted = os::within_memory("the tracker", [&] { return accept_all(); });
+      !accepted && !os::is_no_memory(accepted.error())) {
+    return accepted;
+  }
   for (;;) {
-    const Registry::Stamp before = registry_.now();
-    const std::size_t asked_before = asked_.size();
-    const std::size_t forgets_before = forgets_.size();
-    LASTREF_CHECK(round(poll_timeout()));
-    if (round_was_full_) {
-      forget(forgets_before);
+    Result<bool> ended = os::within_memory("the tracker", [&] { return serve_once(); });
+    if (!ended && os::is_no_memory(ended.error())) {
+      if (++rounds_without_memory_ > pauses_without_memory_max) {
+        return tl::unexpected<Error>(std::move(ended.error()));
+      }
+      static_cast<void>(os_.poll({}, pause_without_memory));
+      continue;
     }
-    let_go();
-    look_for_locks();
-    if (settled()) {
-      if (!was_settled_) {
-        was_settled_ = true;
-        os_.step(Step::tracker_settled);
-      }
-      clear_tombstones();
-      if (std::exchange(waits_for_all_, false)) {
-        retry_parked();
-      }
-      if (round_was_full_) {
-        tell_counts(asked_before);
-        doom(before);
-      }
+    rounds_without_memory_ = 0;
+    if (!ended) {
+      return tl::unexpected<Error>(std::move(ended.error()));
     }
-    clean();
-    LASTREF_TRY(ended, has_ended());
-    if (ended) {
+    if (*ended) {
       return end();
     }
   }
+}
+
+/// One round, and what follows from it. Whether no member is left.
+Result<bool> Daemon::serve_once() {
+  const Registry::Stamp before = registry_.now();
+  const auto asked_before = std::ssize(asked_);
+  const auto forgets_before = std::ssize(forgets_);
+  LASTREF_CHECK(round(poll_timeout()));
+  if (round_was_full_) {
+    forget(forgets_before);
+  }
+  let_go();
+  look_for_locks();
+  if (settled()) {
+    if (!was_settled_) {
+      was_settled_ = true;
+      os_.step(Step::tracker_settled);
+    }
+    clear_tombstones();
+    if (std::exchange(waits_for_all_, false)) {
+      retry_parked();
+    }
+    if (round_was_full_) {
+      tell_counts(asked_before);
+      doom(before);
+    }
+  }
+  clean();
+  return has_ended();
 }
 
 /// What nobody has held since before a full round goes. With nobody left it stays for the end,
@@ -146,12 +169,11 @@ void Daemon::doom(Registry::Stamp before) {
   if (members_.empty()) {
     return;
   }
-  for (Resource& doomed : registry_.take_doomed(before, names_per_round)) {
+  registry_.take_doomed(before, names_per_round, [this](const Resource& doomed) {
     os_.step(Step::tracker_doomed);
+    cleaner_.add(doomed, ledger_.identity_of(doomed));
     abandoned_.erase(doomed);
-    const std::optional<Identity> identity = ledger_.identity_of(doomed);
-    cleaner_.add(std::move(doomed), identity);
-  }
+  });
 }
 
 /// How long the next round may wait.
@@ -178,11 +200,15 @@ bool Daemon::settled() const {
 }
 
 Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
-  std::vector<os::PollItem> items{
-      {.fd = accept_failures_ == 0 ? listener_.get() : os::Fd::none, .want_read = true},
-      {.fd = cleaner_.news(), .want_read = true}};
-  std::vector<ConnectionId> connections;
-  std::vector<MemberId> members;
+  std::vector<os::PollItem>& items = polled_items_;
+  std::vector<ConnectionId>& connections = polled_connections_;
+  std::vector<MemberId>& members = polled_members_;
+  items.clear();
+  connections.clear();
+  members.clear();
+  items.push_back(
+      {.fd = accept_failures_ == 0 ? listener_.get() : os::Fd::none, .want_read = true});
+  items.push_back({.fd = cleaner_.news(), .want_read = true});
   for (const auto& [id, connection] : connections_) {
     items.push_back({.fd = connection.link.fd(),
                      .want_read = true,
@@ -193,9 +219,12 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
     items.push_back({.fd = member.process.get(), .want_read = true});
     members.push_back(id);
   }
-  const auto ready = os::retry_interrupted([&] { return os_.poll(items, timeout); });
+  auto ready = os::retry_interrupted([&] { return os_.poll(items, timeout); });
   round_was_full_ = ready.has_value();
   if (!ready) {
+    if (os::is_no_memory(ready.error())) {
+      return failure(std::move(ready.error()));
+    }
     if (++poll_failures_ == failures_max) {
       return failure(ready.error());
     }
@@ -246,11 +275,13 @@ std::size_t Daemon::read_all(ConnectionId id) {
     Connection& connection = found->second;
     switch (connection.link.receive()) {
       case Arrival::message:
-        take(id, connection, std::move(connection.link.received()));
+        try_to_take(id, connection, std::move(connection.link.received()));
         break;
       case Arrival::malformed:
-        os_.saw(Probe::malformed_message);
-        complain(connection, "malformed message: " + connection.link.reason());
+        if (!connection.link.reason().empty()) {
+          os_.saw(Probe::malformed_message);
+          complain(connection, "malformed message: ", connection.link.reason());
+        }
         if (const auto& refusal = connection.link.refusal()) {
           answer(connection, refusal->id, refusal->why);
         }
@@ -277,7 +308,8 @@ void Daemon::drop_connection(ConnectionId id) {
     look_again_ = os_.now() + pause_between_looks;
     looks_ = 0;
   }
-  leave_without_lock();
+  // Without memory it is looked again later.
+  static_cast<void>(os::had_memory([&] { leave_without_lock(); }));
 }
 
 /// Who has no lock any more, and no connection to say so, has left. That may be one who was known
@@ -350,12 +382,13 @@ void Daemon::leave(MemberId id) {
 void Daemon::let_go() {
   for (std::size_t left = 0; !leaving_.empty() && left < members_per_round; ++left) {
     const Leaving& first = leaving_.front();
-    for (Resource& name : registry_.drop(first.member, names_per_round)) {
+    registry_.drop(first.member, names_per_round, [&](const Resource& name) {
       if (first.abandons) {
         os_.saw(Probe::member_died_with_names);
-        abandoned_.insert(std::move(name));
+        // Without memory nothing is told of it at the end.
+        static_cast<void>(os::had_memory([&] { abandoned_.insert(name); }));
       }
-    }
+    });
     if (registry_.holds_anything(first.member)) {
       return;
     }
@@ -367,26 +400,30 @@ void Daemon::clean() {
   if (cleaner_.empty()) {
     return;
   }
-  const std::vector<Cleaned> ended = cleaner_.step(os_.now());
-  for (const Cleaned& cleaned : ended) {
-    Status done = cleaned.status;
+  std::vector<Cleaned> ended = cleaner_.step(os_.now());
+  for (Cleaned& cleaned : ended) {
+    Status done = std::move(cleaned.status);
     if (done) {
       done = ledger_.strike(cleaned.resource);
     }
     if (cleaned.was_anothers) {
-      os::report_quietly(os_,
-                         "lastref tracker: " + to_text(cleaned.resource) +
-                             " is left alone: it is not what was counted by that name");
+      os::report_quietly(os_, [&] {
+        return "lastref tracker: " + to_text(cleaned.resource) +
+               " is left alone: it is not what was counted by that name";
+      });
     }
     if (!done) {
       os_.saw(Probe::clean_up_put_off_to_end);
-      left_.insert(cleaned.resource);
+      // The ledger has it as well, and is asked at the end.
+      static_cast<void>(os::had_memory([&] { left_.insert(cleaned.resource); }));
       if (cleaned.identity) {
-        static_cast<void>(ledger_.enter(cleaned.resource, cleaned.identity));
+        static_cast<void>(os::within_memory(
+            "the ledger", [&] { return ledger_.enter(cleaned.resource, cleaned.identity); }));
       }
-      os::report_quietly(os_,
-                         "lastref tracker: could not clean up " + to_text(cleaned.resource) + ": " +
-                             describe(done.error()));
+      os::report_quietly(os_, [&] {
+        return "lastref tracker: could not clean up " + to_text(cleaned.resource) + ": " +
+               describe(done.error());
+      });
     }
   }
   if (!ended.empty()) {
@@ -395,11 +432,11 @@ void Daemon::clean() {
 }
 
 void Daemon::retry_parked() {
-  std::vector<Parked> waiting;
-  std::swap(waiting, parked_);
+  std::list<Parked> waiting;
+  waiting.swap(parked_);
   for (Parked& parked : waiting) {
     if (const auto found = connections_.find(parked.from); found != connections_.end()) {
-      take(parked.from, found->second, std::move(parked.message));
+      try_to_take(parked.from, found->second, std::move(parked.message));
     }
   }
 }

@@ -11,6 +11,10 @@
 // new life, for a stale announcement would count in that. Nor are counts told before everybody has
 // announced.
 //
+// What has no memory changes nothing and is tried again, a round after a pause. A client whose
+// message has none is refused if it waits for an answer; else it loses its connection, and
+// announces all that it holds on another one.
+//
 // What is left if it dies anywhere: the ledger names everything that was ever counted and is not
 // yet clean, the members announce the rest to the next tracker; with no root left, the next start
 // sweeps.
@@ -18,12 +22,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "impl/tracker/cleaner.hpp"
@@ -36,14 +41,19 @@ namespace lastref::tracker {
 
 class Daemon {
  public:
+  /// On an error the listener is still the caller's.
+  ///
   /// Errors          device_or_resource_busy: another tracker serves the tree.
-  static Result<std::unique_ptr<Daemon>> start(os::Os& os, TreePaths paths, os::UniqueFd listener);
+  static Result<std::unique_ptr<Daemon>> start(os::Os& os,
+                                               const TreePaths& paths,
+                                               os::UniqueFd&& listener);
 
   /// Until the last process of the tree is gone and everything is clean.
   ///
-  /// Errors          of poll or accept, when they fail again and again: the root may start another.
+  /// Errors          of poll or accept, when they fail again and again, and not_enough_memory, when
+  ///                 there is none for long: the root may start another.
   ///                 For want of descriptors newcomers are refused, and who is there is served.
-  Status serve();
+  Status serve() noexcept;
 
  private:
   /// A process of the tree. `announced` is false as long as only its lock is known, or requests
@@ -77,9 +87,10 @@ class Daemon {
     Message message;
   };
 
-  Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, os::UniqueFd listener, Ledger ledger);
+  Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, Ledger ledger);
 
   Status expect_members();
+  Result<bool> serve_once();
   Status round(std::optional<std::chrono::nanoseconds> timeout);
   std::optional<std::chrono::nanoseconds> poll_timeout();
   Status accept_all();
@@ -88,6 +99,7 @@ class Daemon {
   Status put_off_accepting(const Error& why);
   std::size_t read_all(ConnectionId id);
   void drop_connection(ConnectionId id);
+  void accept_one(os::UniqueFd accepted);
   void leave_without_lock();
   bool looks_again() const;
   void look_for_locks();
@@ -100,10 +112,11 @@ class Daemon {
   Status end();
   bool try_again();
 
-  void take(ConnectionId id, Connection& connection, Message message);
+  void try_to_take(ConnectionId id, Connection& connection, Message message) noexcept;
+  void take(ConnectionId id, Connection& connection, Message& message);
   void take_announcement(Connection& connection, Message& message);
   void take_register(ConnectionId id, Connection& connection, Message& message);
-  void forget(std::size_t count);
+  void forget(std::ptrdiff_t count);
   bool renounce(const Message& message);
   void leave_to_the_end(std::span<const Entry> entries);
   void take_forget(Connection& connection, const Message& message);
@@ -112,19 +125,23 @@ class Daemon {
   bool tell_forgotten(MemberId holder, const Resource& resource);
   void clear_tombstones();
   void clear_tombstone(const Resource& resource);
-  void report_not_struck(const Resource& resource, const Error& why);
+  void report_not_struck(const Resource& resource, const Error& why) noexcept;
   void retry_parked();
   bool may_be_over(const Entry& entry) const;
-  Status enter(const Entry& entry);
+  Status count(MemberId member, const Entry& entry);
   void take_identity(Connection& connection, const Message& message);
   void take_hold(Connection& connection, const Message& message);
-  void tell_counts(std::size_t count);
+  void tell_counts(std::ptrdiff_t count);
   void tell_counts(Connection& connection, const Message& message);
-  void answer(Connection& connection, std::uint32_t id, std::errc status = {});
+  void answer(Connection& connection, std::uint32_t id, std::errc status = {}) noexcept;
   void leave(MemberId id);
-  void complain(Connection& connection, const std::string& what);
+  void complain(Connection& connection,
+                std::string_view what,
+                std::string_view detail = {}) noexcept;
+  void complain(Connection& connection, std::string_view what, const Resource& about) noexcept;
   std::vector<std::string> leavings() const;
   Status wait_for_clean_up();
+  Status clean_all();
 
   os::Os& os_;
   TreePaths paths_;
@@ -134,17 +151,21 @@ class Daemon {
   Registry registry_;
   Cleaner cleaner_;
   std::map<MemberId, Member> members_;
-  std::deque<Leaving> leaving_;
+  std::list<Leaving> leaving_;
   std::map<ConnectionId, Connection> connections_;
-  std::vector<Parked> parked_;     // registers of names that are being cleaned up, or tombstones
-  std::vector<Parked> asked_;      // for counts
-  std::vector<Parked> forgets_;    // to be done when what others had sent by then has been read
+  std::list<Parked> parked_;       // registers of names that are being cleaned up, or tombstones
+  std::list<Parked> asked_;        // for counts
+  std::list<Parked> forgets_;      // to be done when what others had sent by then has been read
   std::set<Resource> tombstones_;  // forgotten, while somebody may believe that it holds them
   std::set<Resource> left_;        // could not be cleaned up
   std::set<Resource> put_off_;     // could not be forgotten, and nobody counts them
   std::set<Resource> abandoned_;   // doomed because their holder was gone, not released
   MemberId last_member_ = nobody;
   ConnectionId last_connection_ = 0;
+  // Of the round, and kept for the next one, which then needs no memory.
+  std::vector<os::PollItem> polled_items_;
+  std::vector<ConnectionId> polled_connections_;
+  std::vector<MemberId> polled_members_;
   bool round_was_full_ = true;
   bool was_settled_ = false;
   bool waits_for_all_ = false;  // a parked register, for every announcement
@@ -155,7 +176,8 @@ class Daemon {
   int looks_ = 0;
   std::uint64_t refused_ = 0;  // connections
   int poll_failures_ = 0;
-  int look_failures_ = 0;  ///< At the locks, with nobody left, in a row.
+  int look_failures_ = 0;          ///< At the locks, with nobody left, in a row.
+  int rounds_without_memory_ = 0;  ///< In a row.
 };
 
 }  // namespace lastref::tracker

@@ -2,6 +2,7 @@
 // daemon.cpp.
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/daemon.hpp"
 
 namespace lastref::tracker {
@@ -45,21 +46,25 @@ Status Daemon::accept_all() {
       }
       return put_off_accepting(socket.error());
     }
-    os::UniqueFd accepted(os_, *socket);
-    const auto peer = os_.peer_of(accepted.get());
-    if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
-      if (++refused_ <= refusals_told_max) {
-        os::report_quietly(
-            os_,
-            "lastref tracker: refused a connection " +
-                (peer ? "of another user" : "of somebody unknown: " + describe(peer.error())));
-      }
-      continue;
-    }
-    const ConnectionId id = ++last_connection_;
-    connections_.emplace(id, Connection{.link = Link(os_, std::move(accepted)), .peer = *peer});
-    read_all(id);
+    accept_one(os::UniqueFd(os_, *socket));
   }
+}
+
+/// Without memory it is closed: its process comes again.
+void Daemon::accept_one(os::UniqueFd accepted) {
+  const auto peer = os_.peer_of(accepted.get());
+  if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
+    if (++refused_ <= refusals_told_max) {
+      os::report_quietly(os_, [&] {
+        return "lastref tracker: refused a connection " +
+               (peer ? "of another user" : "of somebody unknown: " + describe(peer.error()));
+      });
+    }
+    return;
+  }
+  const ConnectionId id = ++last_connection_;
+  connections_.emplace(id, Connection{.link = Link(os_, std::move(accepted)), .peer = *peer});
+  read_all(id);
 }
 
 /// There is no space for a connection, but for one that is told so at once and closed. Whether that
@@ -84,10 +89,7 @@ bool Daemon::refuse_one(std::errc why) {
          arrival = link.receive()) {
       const auto& refusal = link.refusal();
       if (arrival == Arrival::message || refusal) {
-        link.post(encode({.verb = Verb::reply,
-                          .id = arrival == Arrival::message ? link.received().id : refusal->id,
-                          .status = static_cast<std::uint32_t>(why),
-                          .entries = {}}));
+        link.reply(arrival == Arrival::message ? link.received().id : refusal->id, why);
       }
       link.received_fds().clear();
     }
@@ -102,8 +104,9 @@ void Daemon::keep_spare() {
   if (folder) {
     spare_ = *std::move(folder);
   } else if (++refused_ <= refusals_told_max) {
-    os::report_quietly(
-        os_, "lastref tracker: no descriptor is left to spare: " + describe(folder.error()));
+    os::report_quietly(os_, [&] {
+      return "lastref tracker: no descriptor is left to spare: " + describe(folder.error());
+    });
   }
 }
 
@@ -114,7 +117,8 @@ Status Daemon::put_off_accepting(const Error& why) {
   if (++accept_failures_ == 1) {
     os_.saw(Probe::accepting_put_off);
     round_was_full_ = false;
-    os::report_quietly(os_, "lastref tracker: nobody can be let in for now: " + describe(why));
+    os::report_quietly(
+        os_, [&] { return "lastref tracker: nobody can be let in for now: " + describe(why); });
   }
   const bool can_wait = is_want_of_space(why.code) && !connections_.empty();
   if (accept_failures_ >= (can_wait ? want_of_space_max : failures_max)) {

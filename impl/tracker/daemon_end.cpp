@@ -4,7 +4,9 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/daemon.hpp"
+#include "impl/tracker/insist.hpp"
 
 namespace lastref::tracker {
 namespace {
@@ -51,7 +53,7 @@ std::vector<std::string> Daemon::leavings() const {
 /// later life of its name. Whether nothing is left.
 bool Daemon::try_again() {
   Cleaner cleaner(os_, {.attempts = 1});
-  std::vector<Resource> names(left_.begin(), left_.end());
+  std::vector<Resource> names = ledger_.names();
   order_for_cleanup(names);
   for (const Resource& name : names) {
     cleaner.add(name, ledger_.identity_of(name));
@@ -61,9 +63,10 @@ bool Daemon::try_again() {
     for (const Cleaned& cleaned : cleaner.step(os_.now())) {
       if (!cleaned.status) {
         clean = false;
-        os::report_quietly(os_,
-                           "lastref tracker: left to the next start: " + to_text(cleaned.resource) +
-                               ": " + describe(cleaned.status.error()));
+        os::report_quietly(os_, [&] {
+          return "lastref tracker: left to the next start: " + to_text(cleaned.resource) + ": " +
+                 describe(cleaned.status.error());
+        });
         continue;
       }
       os_.saw(Probe::end_cleaned_what_was_put_off);
@@ -94,6 +97,14 @@ Status Daemon::wait_for_clean_up() {
   return ok();
 }
 
+Status Daemon::clean_all() {
+  while (!cleaner_.empty()) {
+    LASTREF_CHECK(wait_for_clean_up());
+    clean();
+  }
+  return ok();
+}
+
 Status Daemon::end() {
   os_.step(Step::tracker_ending);
   // From here on joining is refused; who has connected meanwhile is told by the end of its
@@ -101,36 +112,50 @@ Status Daemon::end() {
   if (listener_) {
     static_cast<void>(os_.shut_down(listener_.get()));
   }
-  std::vector<std::string> lines = leavings();
+  std::vector<std::string> lines;
+  LASTREF_CHECK(insist(os_, [&] {
+    lines = leavings();
+    return ok();
+  }));
   if (!lines.empty()) {
     os_.saw(Probe::names_left_behind);
   }
-  if (accept_failures_ > 0) {
-    lines.emplace_back("lastref tracker: to the end nobody more could be let in");
-  }
-  std::vector<Resource> names = registry_.take_all_doomed();
-  names.insert(names.end(), put_off_.begin(), put_off_.end());
-  order_for_cleanup(names);
-  for (const Resource& name : names) {
-    cleaner_.add(name, ledger_.identity_of(name));
-  }
-  while (!cleaner_.empty()) {
-    LASTREF_CHECK(wait_for_clean_up());
-    clean();
-  }
+  LASTREF_CHECK(insist(os_, [&] {
+    std::vector<Resource> names = registry_.doomed();
+    names.insert(names.end(), put_off_.begin(), put_off_.end());
+    order_for_cleanup(names);
+    for (const Resource& name : names) {
+      cleaner_.add(name, ledger_.identity_of(name));
+    }
+    return ok();
+  }));
+  LASTREF_CHECK(insist(os_, [this] { return clean_all(); }));
   // After the deed, which must not wait for somebody to read.
   for (const std::string& line : lines) {
     os::report_quietly(os_, line);
   }
-  if (!try_again()) {
+  if (accept_failures_ > 0) {
+    os::report_quietly(os_, "lastref tracker: to the end nobody more could be let in");
+  }
+  bool is_clean = false;
+  LASTREF_CHECK(insist(os_, [&] {
+    is_clean = try_again();
+    return ok();
+  }));
+  std::optional<TreeRemoval> removal;
+  LASTREF_CHECK(insist(os_, [&] {
+    removal.emplace(paths_);
+    return ok();
+  }));
+  if (!is_clean) {
     // The ledger stays, and no process does: the next start tries again.
     os_.saw(Probe::names_left_to_next_start);
-    return os::discard(os_, paths_.socket());
+    return os::discard(os_, removal->socket());
   }
-  Status removed = remove_tree(os_, paths_);
+  Status removed = removal->remove(os_);
   for (int removals = 1; !removed && removals < removals_max; ++removals) {
     os_.saw(Probe::tree_removed_at_second_try);
-    removed = remove_tree(os_, paths_);  // What has gone is no error.
+    removed = removal->remove(os_);  // What has gone is no error.
   }
   return removed;
 }

@@ -1,8 +1,10 @@
 // What the tracker does with each message. The loop that brings them is in daemon.cpp.
 #include <algorithm>
+#include <iterator>
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/daemon.hpp"
 
 namespace lastref::tracker {
@@ -13,27 +15,60 @@ constexpr int complaints_max = 10;
 }  // namespace
 
 /// Says what is wrong with what a process sent. Harmless to everybody else, and bounded.
-void Daemon::complain(Connection& connection, const std::string& what) {
+void Daemon::complain(Connection& connection,
+                      std::string_view what,
+                      std::string_view detail) noexcept {
   os_.saw(Probe::protocol_breached);
   if (++connection.complaints > complaints_max) {
     return;
   }
-  std::string line =
-      "lastref tracker: process " + std::to_string(connection.peer.pid) + ": " + what;
-  if (connection.complaints == complaints_max) {
-    line += " (no more is reported of this connection)";
+  os::report_quietly(os_, [&] {
+    std::string line = "lastref tracker: process " + std::to_string(connection.peer.pid) + ": ";
+    line.append(what).append(detail);
+    if (connection.complaints == complaints_max) {
+      line += " (no more is reported of this connection)";
+    }
+    return line;
+  });
+}
+
+void Daemon::complain(Connection& connection,
+                      std::string_view what,
+                      const Resource& about) noexcept {
+  std::string name;
+  static_cast<void>(os::had_memory([&] { name = to_text(about); }));
+  complain(connection, what, name);
+}
+
+void Daemon::answer(Connection& connection, std::uint32_t id, std::errc status) noexcept {
+  connection.link.reply(id, status);
+}
+
+/// Without memory for it, a process that waits for an answer is refused. Any other loses its
+/// connection, and announces what it holds on the next one.
+void Daemon::try_to_take(ConnectionId id, Connection& connection, Message message) noexcept {
+  if (os::had_memory([&] { take(id, connection, message); })) {
+    return;
   }
-  os::report_quietly(os_, line);
+  switch (message.verb) {
+    case Verb::register_:
+    case Verb::identify:
+    case Verb::forget:
+    case Verb::counts:
+      answer(connection, message.id, std::errc::not_enough_memory);
+      return;
+    case Verb::announce:
+    case Verb::hold:
+    case Verb::release:
+    case Verb::probe:
+    case Verb::leave:
+    case Verb::reply:
+      connection.link.give_up();
+      return;
+  }
 }
 
-void Daemon::answer(Connection& connection, std::uint32_t id, std::errc status) {
-  connection.link.post(encode({.verb = Verb::reply,
-                               .id = id,
-                               .status = static_cast<std::uint32_t>(status),
-                               .entries = {}}));
-}
-
-void Daemon::take(ConnectionId id, Connection& connection, Message message) {
+void Daemon::take(ConnectionId id, Connection& connection, Message& message) {
   const bool needs_membership = message.verb == Verb::register_ || message.verb == Verb::hold ||
                                 message.verb == Verb::release || message.verb == Verb::forget ||
                                 message.verb == Verb::identify;
@@ -107,27 +142,26 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     const Member& member = item.second;
     return member.pid == connection.peer.pid && member.nonce == message.id;
   });
-  std::map<Resource, std::uint64_t> stale_counts;
+  std::map<MemberId, Member> made;
+  const MemberId member = ++last_member_;
+  Member& announced = made[member];
+  announced = {.pid = connection.peer.pid, .nonce = message.id, .process = {}, .has_spoken = true};
+  std::list<Leaving> left;
   if (known != members_.end()) {
     // What still lies in its old connection is contained in the announcement; read later, it would
     // count twice.
     const MemberId before = known->first;
-    stale_counts = std::move(known->second.stale_counts);
+    announced.stale_counts = std::move(known->second.stale_counts);
     if (known->second.has_spoken) {
       os_.saw(Probe::member_came_back);
     }
+    left.push_back({.member = before, .abandons = false});
     std::erase_if(connections_, [=](const auto& item) { return item.second.member == before; });
-    leaving_.push_back({.member = before, .abandons = false});
+    leaving_.splice(leaving_.end(), left);
     members_.erase(known);
   }
-  const MemberId member = ++last_member_;
-  Member& announced = members_[member];
-  announced = {.pid = connection.peer.pid,
-               .nonce = message.id,
-               .process = std::move(connection.announcing_process),
-               .announced = !message.again,
-               .has_spoken = true,
-               .stale_counts = std::move(stale_counts)};
+  made.begin()->second.process = std::move(connection.announcing_process);
+  members_.merge(made);
   connection.member = member;
   for (const Entry& entry : connection.announcing) {
     if (registry_.knows(entry.resource)) {
@@ -140,6 +174,7 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     }
   }
   connection.announcing.clear();
+  members_.at(member).announced = !message.again;
   answer(connection, message.id);
 }
 
@@ -158,18 +193,18 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
   }
   for (const Entry& entry : message.entries) {
     // Where it is would depend on our own working folder, or on that of the next start.
-    Status entered = is_relative(entry.resource)
-                         ? failure(std::errc::invalid_argument, to_text(entry.resource))
-                         : enter(entry);
-    if (!entered) {
-      answer(connection, message.id, entered.error().code);
+    if (is_relative(entry.resource)) {
+      answer(connection, message.id, std::errc::invalid_argument);
+      return;
+    }
+    if (const Status counted = count(*connection.member, entry); !counted) {
+      answer(connection, message.id, counted.error().code);
       return;
     }
     // From here on it is a name in use. What is refused is cleaned up as it would have been.
     cleaner_.cancel(entry.resource);
     left_.erase(entry.resource);
     put_off_.erase(entry.resource);
-    registry_.add(*connection.member, entry.resource, entry.count);
     abandoned_.erase(entry.resource);
   }
   answer(connection, message.id);
@@ -182,11 +217,21 @@ bool Daemon::may_be_over(const Entry& entry) const {
          !settled();
 }
 
-/// A life of a name that somebody holds goes on, and so does what is known of its thing.
-Status Daemon::enter(const Entry& entry) {
+/// On record, and held; or neither. A name that is held already keeps what is known of its thing.
+Status Daemon::count(MemberId member, const Entry& entry) {
+  const bool was_known = registry_.knows(entry.resource);
   const bool goes_on = !entry.identity && registry_.count_of(entry.resource) > 0;
-  return ledger_.enter(entry.resource,
-                       goes_on ? ledger_.identity_of(entry.resource) : entry.identity);
+  registry_.add(member, entry.resource, entry.count);
+  Status entered = os::within_memory("the ledger", [&] {
+    return ledger_.enter(entry.resource,
+                         goes_on ? ledger_.identity_of(entry.resource) : entry.identity);
+  });
+  if (!entered && was_known) {
+    registry_.release(member, entry.resource, entry.count);
+  } else if (!entered) {
+    registry_.forget(entry.resource);
+  }
+  return entered;
 }
 
 /// Of a name that nobody counts any more there is nothing to say: its end may be on its way.
@@ -214,7 +259,7 @@ void Daemon::take_hold(Connection& connection, const Message& message) {
         os_.saw(Probe::count_reached_three);
       }
     } else {
-      complain(connection, "holds an unknown name: " + to_text(entry.resource));
+      complain(connection, "holds an unknown name: ", entry.resource);
     }
   }
 }
@@ -225,9 +270,9 @@ void Daemon::take_release(Connection& connection, const Message& message) {
     if ((released == Released::unknown || released == Released::not_held) &&
         !is_stale_release(*connection.member, entry)) {
       complain(connection,
-               (released == Released::unknown ? "releases an unknown name: "
-                                              : "releases a name that it does not hold: ") +
-                   to_text(entry.resource));
+               released == Released::unknown ? "releases an unknown name: "
+                                             : "releases a name that it does not hold: ",
+               entry.resource);
     }
   }
 }
@@ -249,23 +294,24 @@ bool Daemon::is_stale_release(MemberId member, const Entry& entry) {
 
 /// The first `count` of those that wait: a hold that was sent before is part of what is forgotten,
 /// and not a hold of an unknown name.
-void Daemon::forget(std::size_t count) {
-  const auto end = forgets_.begin() + static_cast<std::ptrdiff_t>(count);
-  const std::vector<Parked> due(std::make_move_iterator(forgets_.begin()),
-                                std::make_move_iterator(end));
-  forgets_.erase(forgets_.begin(), end);
-  for (const Parked& each : due) {
-    const auto found = connections_.find(each.from);
+void Daemon::forget(std::ptrdiff_t count) {
+  std::list<Parked> due;
+  due.splice(due.end(), forgets_, forgets_.begin(), std::next(forgets_.begin(), count));
+  while (!due.empty()) {
+    std::list<Parked> each;
+    each.splice(each.end(), due, due.begin());
+    Message& message = each.front().message;
+    const auto found = connections_.find(each.front().from);
     if (found == connections_.end()) {
       continue;
     }
-    if (renounce(each.message)) {
-      take_forget(found->second, each.message);
-    } else {
+    if (!renounce(message)) {
       // What may go at any moment is not forgotten yet.
       os_.saw(Probe::forget_waited);
-      parked_.push_back(each);
-      parked_.back().message.again = true;
+      message.again = true;
+      parked_.splice(parked_.end(), each);
+    } else if (!os::had_memory([&] { take_forget(found->second, message); })) {
+      answer(found->second, message.id, std::errc::not_enough_memory);
     }
   }
 }
@@ -289,23 +335,35 @@ void Daemon::leave_to_the_end(std::span<const Entry> entries) {
 }
 
 void Daemon::take_forget(Connection& connection, const Message& message) {
+  std::set<Resource> made;  // tombstones, should it come to that
   for (const Entry& entry : message.entries) {
+    made.insert(entry.resource);
+  }
+  for (const Entry& entry : message.entries) {
+    const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
+    for (const MemberId holder : holders) {
+      const auto found = members_.find(holder);
+      if (found != members_.end() && holder != connection.member) {
+        found->second.stale_counts.try_emplace(entry.resource, 0);
+      }
+    }
+    // Nothing fails for want of memory from here on.
     if (Status struck = ledger_.forget(entry.resource); !struck) {
-      leave_to_the_end(std::span(&entry, std::to_address(message.entries.end())));
+      static_cast<void>(os::had_memory(
+          [&] { leave_to_the_end(std::span(&entry, std::to_address(message.entries.end()))); }));
       answer(connection, message.id, struck.error().code);
       return;
     }
     const bool was_left = left_.erase(entry.resource) + put_off_.erase(entry.resource) > 0;
     abandoned_.erase(entry.resource);  // Its holder may have died, and its doom never come.
-    const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
     for (const MemberId holder : holders) {
       const auto found = members_.find(holder);
       if (found != members_.end() && holder != connection.member) {
-        found->second.stale_counts[entry.resource] += registry_.count_of(holder, entry.resource);
+        found->second.stale_counts.at(entry.resource) += registry_.count_of(holder, entry.resource);
       }
     }
     if (!registry_.forget(entry.resource) && !was_left && !message.again) {
-      complain(connection, "forgets an unknown name: " + to_text(entry.resource));
+      complain(connection, "forgets an unknown name: ", entry.resource);
     }
     // A member that has not announced yet may hold it, and not know that it is forgotten.
     bool all_told = settled();
@@ -316,13 +374,13 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
     }
     if (!all_told) {
       os_.saw(Probe::forget_told_late);
-      tombstones_.insert(entry.resource);
+      tombstones_.insert(made.extract(entry.resource));
     }
   }
   answer(connection, message.id);
   for (const Entry& entry : message.entries) {
     if (connection.link.wants_space() || connection.link.broken()) {
-      tombstones_.insert(entry.resource);
+      tombstones_.insert(made.extract(entry.resource));
     } else if (!tombstones_.contains(entry.resource)) {
       clear_tombstone(entry.resource);
     }
@@ -337,7 +395,11 @@ bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
     return false;
   }
   Link& link = found->second.link;
-  link.post(encode({.verb = Verb::forget, .entries = {{.resource = resource}}}));
+  if (!os::had_memory([&] {
+        link.post(encode({.verb = Verb::forget, .entries = {{.resource = resource}}}));
+      })) {
+    link.give_up();
+  }
   return !link.wants_space() && !link.broken();
 }
 
@@ -363,25 +425,26 @@ void Daemon::clear_tombstone(const Resource& resource) {
   }
 }
 
-void Daemon::report_not_struck(const Resource& resource, const Error& why) {
-  os::report_quietly(
-      os_, "lastref tracker: could not strike " + to_text(resource) + ": " + describe(why));
+void Daemon::report_not_struck(const Resource& resource, const Error& why) noexcept {
+  os::report_quietly(os_, [&] {
+    return "lastref tracker: could not strike " + to_text(resource) + ": " + describe(why);
+  });
 }
 
 /// The first `count` questions, only after a round that began when they had been read: a death
 /// before the question is seen in that round at the latest. And not before everybody who has left
 /// has let go of all.
-void Daemon::tell_counts(std::size_t count) {
+void Daemon::tell_counts(std::ptrdiff_t count) {
   if (!leaving_.empty()) {
     return;
   }
-  const auto end = asked_.begin() + static_cast<std::ptrdiff_t>(count);
-  const std::vector<Parked> due(std::make_move_iterator(asked_.begin()),
-                                std::make_move_iterator(end));
-  asked_.erase(asked_.begin(), end);
+  std::list<Parked> due;
+  due.splice(due.end(), asked_, asked_.begin(), std::next(asked_.begin(), count));
   for (const Parked& question : due) {
-    if (const auto found = connections_.find(question.from); found != connections_.end()) {
-      tell_counts(found->second, question.message);
+    const auto found = connections_.find(question.from);
+    if (found != connections_.end() &&
+        !os::had_memory([&] { tell_counts(found->second, question.message); })) {
+      answer(found->second, question.message.id, std::errc::not_enough_memory);
     }
   }
 }

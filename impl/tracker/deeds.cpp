@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::tracker {
 
 Result<std::unique_ptr<Deeds>> Deeds::start(os::Os& os) {
@@ -36,12 +38,12 @@ void Deeds::serve() {
     if (stopping_) {
       return;
     }
-    const Deed deed = std::move(waiting_.front());
-    waiting_.pop_front();
+    std::list<Deed> deed;
+    deed.splice(deed.begin(), waiting_, waiting_.begin());
     monitor_->unlock();
-    deed.act();
+    static_cast<void>(os::had_memory(deed.front().act));
     monitor_->lock();
-    done_.push_back(deed.number);
+    done_.splice(done_.end(), deed);
     if (done_.size() == 1) {
       tell_news();
     }
@@ -59,13 +61,16 @@ void Deeds::tell_news() {
   }
 }
 
-void Deeds::report(const Error& error) {
-  os::report_quietly(os_, "lastref tracker: what is done beside its loop: " + describe(error));
+void Deeds::report(const Error& error) noexcept {
+  os::report_quietly(
+      os_, [&] { return "lastref tracker: what is done beside its loop: " + describe(error); });
 }
 
 void Deeds::give(Number number, std::function<void()> deed) {
+  std::list<Deed> given;
+  given.push_back({.number = number, .act = std::move(deed)});
   const os::Held held(*monitor_);
-  waiting_.push_back({.number = number, .act = std::move(deed)});
+  waiting_.splice(waiting_.end(), given);
   monitor_->notify_all();
 }
 
@@ -74,7 +79,7 @@ bool Deeds::take_back(Number number) {
   return std::erase_if(waiting_, [&](const Deed& deed) { return deed.number == number; }) > 0;
 }
 
-std::vector<Deeds::Number> Deeds::collect() {
+std::list<Deeds::Deed> Deeds::collect() noexcept {
   const os::Held held(*monitor_);
   if (done_.empty()) {
     return {};
@@ -85,7 +90,9 @@ std::vector<Deeds::Number> Deeds::collect() {
   if (!read) {
     report(read.error());
   }
-  return std::exchange(done_, {});
+  std::list<Deed> done;
+  done.swap(done_);
+  return done;
 }
 
 }  // namespace lastref::tracker

@@ -7,10 +7,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
-#include <vector>
 
 #include <lastref/owners.hpp>
 
@@ -19,6 +18,10 @@ namespace lastref::tracker {
 class Deeds {
  public:
   using Number = std::uint64_t;
+  struct Deed {
+    Number number = 0;
+    std::function<void()> act;
+  };
 
   /// Errors          of make_pipe and start_thread: there is no thread.
   static Result<std::unique_ptr<Deeds>> start(os::Os& os);
@@ -27,32 +30,28 @@ class Deeds {
   /// Waits for what has begun; the rest is not done.
   ~Deeds();
 
-  /// `deed` may not touch what its giver touches before `collect` has named it.
+  /// `deed` may not touch what its giver touches before `collect` has named it. Of what it throws,
+  /// std::bad_alloc alone is caught. What throws here has given nothing.
   void give(Number number, std::function<void()> deed);
   /// False if it has begun, or is done.
   bool take_back(Number number);
   /// Readable when `collect` has something to tell; none if that cannot be seen any more.
   os::Fd news() const noexcept { return news_broken_ ? os::Fd::none : news_.get(); }
   /// What has been done since it was last asked.
-  std::vector<Number> collect();
+  std::list<Deed> collect() noexcept;
 
  private:
-  struct Deed {
-    Number number = 0;
-    std::function<void()> act;
-  };
-
-  explicit Deeds(os::Os& os) noexcept : os_(os), monitor_(os.make_monitor()) {}
+  explicit Deeds(os::Os& os) : os_(os), monitor_(os.make_monitor()) {}
   void serve();
   void tell_news();
-  void report(const Error& error);
+  void report(const Error& error) noexcept;
 
   os::Os& os_;
   std::unique_ptr<os::Monitor> monitor_;
   os::UniqueFd news_;
   os::UniqueFd tell_;
-  std::deque<Deed> waiting_;
-  std::vector<Number> done_;
+  std::list<Deed> waiting_;
+  std::list<Deed> done_;
   bool stopping_ = false;
   bool news_broken_ = false;  // the owner's
   std::unique_ptr<os::Thread> thread_;

@@ -6,6 +6,8 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::tracker {
 namespace {
 
@@ -208,7 +210,9 @@ Status Ledger::keep(Resource resource, Record record, Records& records) {
 
 Status Ledger::kill(const Resource& resource, const Record& record) {
   LASTREF_CHECK(write_state(record.offset, dead));
-  spare_[body_size(resource, record.identity)].push_back(record.offset);
+  // Without memory its place is not used again.
+  static_cast<void>(os::had_memory(
+      [&] { spare_[body_size(resource, record.identity)].push_back(record.offset); }));
   return ok();
 }
 
@@ -222,10 +226,15 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
   if (known != alive_.end() && !known->second.is_doubted && known->second.identity == identity) {
     return ok();
   }
+  Records made;
+  if (known == alive_.end()) {
+    made.try_emplace(resource);
+  }
   LASTREF_TRY(offset, write_record(resource, identity));
   const Record record{.offset = offset, .identity = identity};
   if (known == alive_.end()) {
-    alive_.emplace(resource, record);
+    made.begin()->second = record;
+    alive_.merge(made);
     return ok();
   }
   // If we die here, whoever reads both knows the name alone.
@@ -326,8 +335,7 @@ Status Ledger::forget(const Resource& resource) {
     return ok();
   }
   LASTREF_CHECK(write_state(found->second.offset, forgotten_once));
-  forgotten_[resource] = found->second;
-  alive_.erase(found);
+  forgotten_.insert(alive_.extract(found));
   return ok();
 }
 

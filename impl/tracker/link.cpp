@@ -4,6 +4,8 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::tracker {
 namespace {
 
@@ -17,7 +19,7 @@ void Link::was_fruitless() noexcept {
   }
 }
 
-bool Link::send(const Packet& packet, std::span<const os::Fd> fds) {
+bool Link::send(os::Bytes packet, std::span<const os::Fd> fds) noexcept {
   const Status sent = os::retry_interrupted([&] { return os_->send(fd(), packet, fds); });
   if (sent) {
     fruitless_ = 0;
@@ -31,28 +33,47 @@ bool Link::send(const Packet& packet, std::span<const os::Fd> fds) {
   return false;
 }
 
-void Link::post(Packet packet, std::span<const os::Fd> fds) {
-  if (broken_) {
-    return;
-  }
-  if (!queue_.empty() || !send(packet, fds)) {
+void Link::post(Packet packet, std::span<const os::Fd> fds) noexcept {
+  if (!broken_ && (!queue_.empty() || !send(packet, fds))) {
     // Descriptors cannot wait in a queue: they may be closed by then. Only announcements carry
     // some, and they are the first on a new connection, where there is space.
     broken_ = broken_ || !fds.empty();
-    // Posting to a peer that is stopped is no fault of the socket's.
-    fruitless_ = broken_ ? fruitless_ : 0;
-    os_->saw(Probe::message_waited);
-    queue_.push_back(std::move(packet));
+    put_off(std::move(packet));
   }
 }
 
-void Link::flush() {
+void Link::put_off(Packet packet) noexcept {
+  // Posting to a peer that is stopped is no fault of the socket's.
+  fruitless_ = broken_ ? fruitless_ : 0;
+  os_->saw(Probe::message_waited);
+  if (!os::had_memory([&] { queue_.push_back(std::move(packet)); })) {
+    give_up();
+  }
+}
+
+void Link::post(const Message& message) noexcept {
+  if (!os::had_memory([&] { post(encode(message)); })) {
+    give_up();
+  }
+}
+
+void Link::reply(std::uint32_t id, std::errc status) noexcept {
+  const auto packet = encode_reply(id, status);
+  if (broken_ || (queue_.empty() && send(packet, {}))) {
+    return;
+  }
+  if (!os::had_memory([&] { put_off(Packet(packet.begin(), packet.end())); })) {
+    give_up();
+  }
+}
+
+void Link::flush() noexcept {
   while (!broken_ && !queue_.empty() && send(queue_.front(), {})) {
     queue_.pop_front();
   }
 }
 
-void Link::receive_the_rest() {
+void Link::receive_the_rest() noexcept {
   // The other side's next message fails, so that it knows that this one was not read.
   static_cast<void>(os_->shut_down(fd()));
   broken_ = ended_;
@@ -60,14 +81,14 @@ void Link::receive_the_rest() {
 
 /// Whoever asked is to be told, be it in words of another version: the head of a message is the
 /// same in all.
-Arrival Link::spoil(os::Bytes packet, std::string reason, std::errc why) {
+Arrival Link::spoil(os::Bytes packet, std::string reason, std::errc why) noexcept {
   reason_ = std::move(reason);
   const auto asked = asked_in(packet);
   refusal_ = asked ? std::optional(Refusal{.id = *asked, .why = why}) : std::nullopt;
   return Arrival::malformed;
 }
 
-Arrival Link::receive() {
+Arrival Link::receive() noexcept {
   if (broken_) {
     return Arrival::end;
   }
@@ -91,8 +112,12 @@ Arrival Link::receive() {
     return Arrival::end;
   }
   received_fds_.clear();
+  const bool has_space = os::had_memory([&] { received_fds_.reserve(arrived->fds.size()); });
   for (const os::Fd fd : arrived->fds) {
-    received_fds_.emplace_back(*os_, fd);
+    os::UniqueFd owned(*os_, fd);
+    if (has_space) {
+      received_fds_.push_back(std::move(owned));
+    }
   }
   if (arrived->size == 0) {
     broken_ = ended_ = true;
@@ -100,10 +125,22 @@ Arrival Link::receive() {
   }
   fruitless_ = 0;
   const os::Bytes packet = os::Bytes(bytes).first(arrived->size);
-  if (arrived->truncated && arrived->size > packet_size_max) {
+  Arrival arrival = Arrival::end;
+  if (has_space && os::had_memory([&] { arrival = read(packet, arrived->truncated); })) {
+    return arrival;
+  }
+  if (asked_in(packet) && !is_announcement(packet)) {
+    return spoil(packet, {}, std::errc::not_enough_memory);
+  }
+  give_up();
+  return Arrival::end;
+}
+
+Arrival Link::read(os::Bytes packet, bool is_truncated) {
+  if (is_truncated && packet.size() > packet_size_max) {
     return spoil(packet, "too long", std::errc::message_size);
   }
-  if (arrived->truncated) {
+  if (is_truncated) {
     return spoil(packet,
                  "with descriptors for which this process has no space (RLIMIT_NOFILE), or no use",
                  std::errc::too_many_files_open);

@@ -2,13 +2,15 @@
 //
 // Sending never waits: what the socket does not take is queued, and the owner polls for space. A
 // socket that keeps promising and not keeping (readable, but nothing to read; writable, but no
-// space) is given up as broken after a while, so that no fault turns a loop into a spin.
+// space) is given up as broken after a while, so that no fault turns a loop into a spin. So is one
+// that has lost a message for want of memory: what both sides say on a new connection replaces it.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <lastref/owners.hpp>
@@ -29,17 +31,24 @@ class Link {
   bool broken() const noexcept { return broken_; }
 
   /// Sends or queues. `fds` go with it only if nothing is queued; the caller keeps them.
-  void post(Packet packet, std::span<const os::Fd> fds = {});
+  void post(Packet packet, std::span<const os::Fd> fds = {}) noexcept;
+  /// The same. Without memory for the packet, the link is broken.
+  void post(const Message& message) noexcept;
+  /// The same for a reply without entries.
+  void reply(std::uint32_t id, std::errc status) noexcept;
   /// Sends what is queued, as far as there is space.
-  void flush();
+  void flush() noexcept;
+  /// Nothing more is sent or received.
+  void give_up() noexcept { broken_ = true; }
 
   /// What the other side had sent before sending to it failed can still be received, and nothing
   /// more comes. Does nothing once its end was received.
-  void receive_the_rest();
+  void receive_the_rest() noexcept;
 
   /// The next message. After `message`, see `received` and `received_fds`; after `malformed`,
-  /// `reason`.
-  Arrival receive();
+  /// `reason`, which is empty if there was no memory for the message. Without memory for one that
+  /// asks nothing, the link is broken.
+  Arrival receive() noexcept;
   Message& received() noexcept { return received_; }
   std::vector<os::UniqueFd>& received_fds() noexcept { return received_fds_; }
   const std::string& reason() const noexcept { return reason_; }
@@ -52,13 +61,15 @@ class Link {
   const std::optional<Refusal>& refusal() const noexcept { return refusal_; }
 
  private:
-  bool send(const Packet& packet, std::span<const os::Fd> fds);
-  Arrival spoil(os::Bytes packet, std::string reason, std::errc why);
+  bool send(os::Bytes packet, std::span<const os::Fd> fds) noexcept;
+  void put_off(Packet packet) noexcept;
+  Arrival read(os::Bytes packet, bool is_truncated);
+  Arrival spoil(os::Bytes packet, std::string reason, std::errc why) noexcept;
   void was_fruitless() noexcept;
 
   os::Os* os_;
   os::UniqueFd socket_;
-  std::deque<Packet> queue_;
+  std::list<Packet> queue_;
   Message received_;
   std::vector<os::UniqueFd> received_fds_;
   std::string reason_;

@@ -4,6 +4,8 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::tracker {
 namespace {
 
@@ -30,7 +32,7 @@ LockFile& LockFile::operator=(LockFile&& other) noexcept {
   return *this;
 }
 
-Result<LockFile> LockFile::create(os::Os& os, const std::string& path) noexcept {
+Result<LockFile> LockFile::create(os::Os& os, const std::string& path) {
   const os::Held held(os.objects().monitor());
   LASTREF_TRY(file, os::open_file(os, path, {.write = true, .create = true}));
   LASTREF_TRY(made, enter(os, std::move(file), Use::membership));
@@ -40,7 +42,7 @@ Result<LockFile> LockFile::create(os::Os& os, const std::string& path) noexcept 
   return *std::move(made);
 }
 
-Result<LockFile> LockFile::open(os::Os& os, const std::string& path) noexcept {
+Result<LockFile> LockFile::open(os::Os& os, const std::string& path) {
   const os::Held held(os.objects().monitor());
   for (;;) {
     LASTREF_TRY(found, find_or_open(os, path, Use::membership));
@@ -51,8 +53,7 @@ Result<LockFile> LockFile::open(os::Os& os, const std::string& path) noexcept {
   }
 }
 
-Result<std::optional<LockFile>> LockFile::open_to_sweep(os::Os& os,
-                                                        const std::string& path) noexcept {
+Result<std::optional<LockFile>> LockFile::open_to_sweep(os::Os& os, const std::string& path) {
   const os::Held held(os.objects().monitor());
   return find_or_open(os, path, Use::sweep);
 }
@@ -107,14 +108,22 @@ Result<std::optional<LockFile>> LockFile::enter(os::Os& os, os::UniqueFd file, U
   const auto [entry, is_new] =
       os.objects().lock_files.try_emplace(id_of(status), os::ProcessObjects::OpenLockFile{});
   if (!is_new) {
-    entry->second.fds.push_back(file.release());
+    // Without memory it stays open all the same.
+    static_cast<void>(
+        os::had_memory([&, fd = file.release()] { entry->second.fds.push_back(fd); }));
     return share(os, *entry, use);
   }
-  entry->second = {.fds = {file.release()}, .is_swept = use == Use::sweep};
+  if (!os::had_memory([&] { entry->second.fds.reserve(1); })) {
+    os.objects().lock_files.erase(entry);
+    return os::no_memory("a lock");
+  }
+  entry->second.fds.push_back(file.release());
+  entry->second.is_swept = use == Use::sweep;
   return LockFile(os, entry->first, entry->second.fds.front());
 }
 
-Status LockFile::lock(std::uint64_t byte) noexcept {
+Status LockFile::lock(std::uint64_t byte) {
+  bytes_.reserve(bytes_.size() + 1);
   LASTREF_CHECK(os::retry_interrupted([&] {
     return os_->lock_range(fd_, {.kind = os::LockKind::exclusive, .start = byte, .length = 1});
   }));
@@ -128,7 +137,11 @@ void LockFile::close_quietly() noexcept {
   }
   fd_ = os::Fd::none;
   const std::vector<std::uint64_t> bytes = std::exchange(bytes_, {});
-  os::ProcessObjects& objects = os_->objects();
+  os::ProcessObjects* known = nullptr;
+  if (!os::had_memory([&] { known = &os_->objects(); })) {
+    return;  // It has none yet, as in a forked child.
+  }
+  os::ProcessObjects& objects = *known;
   const os::Held held(objects.monitor());
   const auto entry = objects.lock_files.find(id_);
   if (entry == objects.lock_files.end()) {
@@ -152,9 +165,10 @@ void LockFile::unlock(os::Fd fd, const std::vector<std::uint64_t>& bytes) {
     const Status given_up =
         os::retry_interrupted([&] { return os_->lock_range(fd, {.start = byte, .length = 1}); });
     if (!given_up) {
-      os::report_quietly(*os_,
-                         "lastref: a lock is given up when the last of this process leaves: " +
-                             describe(given_up.error()));
+      os::report_quietly(*os_, [&] {
+        return "lastref: a lock is given up when the last of this process leaves: " +
+               describe(given_up.error());
+      });
     }
   }
 }

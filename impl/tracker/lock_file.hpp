@@ -28,16 +28,15 @@ class LockFile {
   ///
   /// Errors          file_exists; what open and status said; no_such_file_or_directory: a sweep of
   ///                 this process looks at it already, and will take it for a dead tree's.
-  static Result<LockFile> create(os::Os& os, const std::string& path) noexcept;
+  static Result<LockFile> create(os::Os& os, const std::string& path);
   /// Opens it, or shares it with those of this process who have it open.
   ///
   /// Errors          what status_at, open and status said.
-  static Result<LockFile> open(os::Os& os, const std::string& path) noexcept;
+  static Result<LockFile> open(os::Os& os, const std::string& path);
   /// Opens it, unless this process has it open: then there is none.
   ///
   /// Errors          what status_at, open and status said.
-  static Result<std::optional<LockFile>> open_to_sweep(os::Os& os,
-                                                       const std::string& path) noexcept;
+  static Result<std::optional<LockFile>> open_to_sweep(os::Os& os, const std::string& path);
 
   LockFile() noexcept = default;
   LockFile(const LockFile&) = delete;
@@ -51,7 +50,7 @@ class LockFile {
   /// Locks a byte, until it is closed.
   ///
   /// Errors          what lock_range said.
-  Status lock(std::uint64_t byte) noexcept;
+  Status lock(std::uint64_t byte);
   /// Its locks go, and those of no other user in this process.
   void close_quietly() noexcept;
 

@@ -5,14 +5,18 @@
 
 #include <lastref/tracker.hpp>
 
+#include "impl/os/within_memory.hpp"
+#include "impl/tracker/insist.hpp"
+
 namespace lastref::tracker {
 namespace {
 
 constexpr int failures_max = 10;
 constexpr std::size_t read_size = std::size_t{64} * 1024;
 
-void report(os::Os& os, const std::string& what) {
-  os::report_quietly(os, "lastref tracker: " + what);
+template <typename What>
+void report(os::Os& os, What what) noexcept {
+  os::report_quietly(os, [&] { return std::string("lastref tracker: ").append(what()); });
 }
 
 }  // namespace
@@ -48,15 +52,38 @@ Result<LokyLine> parse_loky_line(std::string_view line) {
   return parsed;
 }
 
-void LokyTracker::take(std::string_view line) {
-  const auto parsed = parse_loky_line(line);
-  if (!parsed) {
+Status LokyTracker::take(std::string_view line) {
+  LokyLine taken;
+  LASTREF_CHECK(insist(os_, [&] {
+    auto parsed = parse_loky_line(line);
+    if (parsed) {
+      taken = *std::move(parsed);
+      return ok();
+    }
     const Resource as_text{.type = ResourceType::noop, .name = std::string(line.substr(0, 200))};
-    report(os_, "malformed line, " + parsed.error().subject + ": " + to_text(as_text).substr(5));
-    return;
-  }
-  const Resource& resource = parsed->resource;
-  switch (parsed->verb) {
+    report(os_, [&] {
+      return "malformed line, " + parsed.error().subject + ": " + to_text(as_text).substr(5);
+    });
+    return ok();
+  }));
+  LASTREF_CHECK(insist(os_, [&] {
+    take(taken);
+    return ok();
+  }));
+  // One pipe has one order: no hold can be under way elsewhere. And loky's folders do not wait. At
+  // once: what the next line says of a name is about another life of it.
+  return insist(os_, [&] {
+    registry_.take_all_doomed([this](const Resource& doomed) { cleaner_.add(doomed); });
+    if (taken.verb == LokyVerb::maybe_unlink) {
+      clean(os_.now());
+    }
+    return ok();
+  });
+}
+
+void LokyTracker::take(const LokyLine& line) {
+  const Resource& resource = line.resource;
+  switch (line.verb) {
     case LokyVerb::probe:
       return;
     case LokyVerb::register_:
@@ -66,24 +93,18 @@ void LokyTracker::take(std::string_view line) {
     case LokyVerb::unregister:
       cleaner_.cancel(resource);
       if (!registry_.forget(resource)) {
-        report(os_, "UNREGISTER of an unknown name: " + to_text(resource));
+        report(os_, [&] { return "UNREGISTER of an unknown name: " + to_text(resource); });
       }
       return;
     case LokyVerb::maybe_unlink:
       if (registry_.release(nobody, resource) == Released::unknown) {
-        report(os_, "MAYBE_UNLINK of an unknown name: " + to_text(resource));
+        report(os_, [&] { return "MAYBE_UNLINK of an unknown name: " + to_text(resource); });
       }
-      // One pipe has one order: no hold can be under way elsewhere. And loky's folders do not wait.
-      for (Resource& doomed : registry_.take_all_doomed()) {
-        cleaner_.add(std::move(doomed));
-      }
-      // At once: what the next line says of the name is about another life of it.
-      clean(os_.now());
       return;
   }
 }
 
-void LokyTracker::take_lines() {
+Status LokyTracker::take_lines() {
   std::size_t start = 0;
   for (;;) {
     const std::size_t end = pending_.find('\n', start);
@@ -91,7 +112,7 @@ void LokyTracker::take_lines() {
       break;
     }
     if (!overlong_) {
-      take(std::string_view(pending_).substr(start, end - start));
+      LASTREF_CHECK(take(std::string_view(pending_).substr(start, end - start)));
     }
     overlong_ = false;
     start = end + 1;
@@ -99,11 +120,12 @@ void LokyTracker::take_lines() {
   pending_.erase(0, start);
   if (pending_.size() > loky_line_size_max) {
     if (!overlong_) {
-      report(os_, "malformed line, too long: it is passed over");
+      report(os_, [] { return "malformed line, too long: it is passed over"; });
     }
     overlong_ = true;
     pending_.clear();
   }
+  return ok();
 }
 
 /// False at the end of the pipe.
@@ -125,26 +147,30 @@ Result<bool> LokyTracker::read_some() {
     return true;
   }
   const std::size_t before = pending_.size();
-  pending_.resize(before + read_size);
-  const auto got = os::retry_interrupted(
+  LASTREF_CHECK(insist(os_, [&] {
+    pending_.resize(before + read_size);
+    return ok();
+  }));
+  auto got = os::retry_interrupted(
       [&] { return os_.read(pipe_, std::as_writable_bytes(std::span(pending_).subspan(before))); });
   pending_.resize(before + got.value_or(0));
   if (!got) {
     if (got.error().code == std::errc::resource_unavailable_try_again) {
       return true;
     }
-    return failure(got.error());
+    return failure(std::move(got.error()));
   }
-  take_lines();
+  LASTREF_CHECK(take_lines());
   return *got > 0;
 }
 
 void LokyTracker::clean(os::Instant now) {
   for (const Cleaned& cleaned : cleaner_.step(now)) {
     if (!cleaned.status) {
-      report(os_,
-             "could not clean up " + to_text(cleaned.resource) + ": " +
-                 describe(cleaned.status.error()));
+      report(os_, [&] {
+        return "could not clean up " + to_text(cleaned.resource) + ": " +
+               describe(cleaned.status.error());
+      });
     }
   }
 }
@@ -162,17 +188,21 @@ void LokyTracker::clean_all() {
   }
   for (std::size_t type = 0; type < resource_types; ++type) {
     if (counts.at(type) > 0) {
-      report(os_,
-             // What loky's users look for, and its tests.
-             "resource_tracker: There appear to be " + std::to_string(counts.at(type)) +
-                 " leaked " + std::string(name_of(static_cast<ResourceType>(type))) +
-                 " objects to clean up at shutdown:" + names.at(type));
+      report(os_, [&] {
+        // What loky's users look for, and its tests.
+        return "resource_tracker: There appear to be " + std::to_string(counts.at(type)) +
+               " leaked " + std::string(name_of(static_cast<ResourceType>(type))) +
+               " objects to clean up at shutdown:" + names.at(type);
+      });
     }
   }
   order_for_cleanup(left);
-  for (Resource& resource : left) {
-    cleaner_.add(std::move(resource));
+  for (const Resource& resource : left) {
+    cleaner_.add(resource);
   }
+}
+
+void LokyTracker::clean_to_the_end() {
   while (const auto due = cleaner_.due()) {
     os::Instant now = os_.now();
     if (*due > now) {
@@ -186,24 +216,38 @@ void LokyTracker::clean_all() {
 
 /// A pipe whose other end is meant says nothing for ever. To read no bytes waits for nobody, and
 /// says whether one may read at all. read(2)
-Status LokyTracker::check_pipe() {
+Status LokyTracker::check_pipe() noexcept {
   LASTREF_TRY(status, os_.status(pipe_));
   if (status.kind != os::FileKind::other && status.kind != os::FileKind::socket) {
-    return failure(std::errc::not_supported, "a file, and no pipe", Call::status);
+    return os::within_memory("a file", []() -> Status {
+      return failure(std::errc::not_supported, "a file, and no pipe", Call::status);
+    });
   }
-  return status_of(os::retry_interrupted([&] { return os_.read(pipe_, {}); }));
+  auto read = os::retry_interrupted([&] { return os_.read(pipe_, {}); });
+  return read ? ok() : Status(tl::unexpected<Error>(std::move(read.error())));
 }
 
-Status LokyTracker::serve() {
+Status LokyTracker::serve() noexcept {
   for (;;) {
-    const auto open = read_some();
+    Result<bool> open = os::within_memory("the tracker", [&] { return read_some(); });
     if (!cleaner_.empty()) {
-      clean(os_.now());
+      static_cast<void>(os::had_memory([&] { clean(os_.now()); }));
     }
-    if (!open || !*open) {
+    if (open && *open) {
+      continue;
+    }
+    const Status cleaned = insist(os_, [&] {
       clean_all();
-      return status_of(open);
+      return ok();
+    });
+    const Status ended = insist(os_, [&] {
+      clean_to_the_end();
+      return ok();
+    });
+    if (!open) {
+      return tl::unexpected<Error>(std::move(open.error()));
     }
+    return cleaned ? ended : cleaned;
   }
 }
 

@@ -33,19 +33,22 @@ class LokyTracker {
   /// Whether it is something that lines can be read from; waits for none.
   ///
   /// Errors          of status and read; not_supported for a file or folder.
-  Status check_pipe();
+  Status check_pipe() noexcept;
 
   /// Until the end of the pipe, and until all is clean.
   ///
-  /// Errors          of read or poll, after everything was cleaned up all the same.
-  Status serve();
+  /// Errors          of read or poll, after everything was cleaned up all the same;
+  ///                 not_enough_memory, when there is none for long.
+  Status serve() noexcept;
 
  private:
   Result<bool> read_some();
-  void take_lines();
-  void take(std::string_view line);
+  Status take_lines();
+  void take(const LokyLine& line);
+  Status take(std::string_view line);
   void clean(os::Instant now);
   void clean_all();
+  void clean_to_the_end();
 
   os::Os& os_;
   os::Fd pipe_;

@@ -4,6 +4,8 @@
 #include <lastref/loky_client.hpp>
 #include <lastref/owners.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::tracker {
 namespace {
 
@@ -41,16 +43,16 @@ Status LokyClient::send(std::string_view command, const Resource& resource) {
   return ok();
 }
 
-Status LokyClient::register_name(const Resource& resource) {
-  return send("REGISTER", resource);
+Status LokyClient::register_name(const Resource& resource) noexcept {
+  return os::within_memory("the tracker", [&] { return send("REGISTER", resource); });
 }
 
-Status LokyClient::maybe_unlink(const Resource& resource) {
-  return send("MAYBE_UNLINK", resource);
+Status LokyClient::maybe_unlink(const Resource& resource) noexcept {
+  return os::within_memory("the tracker", [&] { return send("MAYBE_UNLINK", resource); });
 }
 
-Status LokyClient::unregister(const Resource& resource) {
-  return send("UNREGISTER", resource);
+Status LokyClient::unregister(const Resource& resource) noexcept {
+  return os::within_memory("the tracker", [&] { return send("UNREGISTER", resource); });
 }
 
 }  // namespace lastref::tracker

@@ -19,8 +19,7 @@ Reference& Reference::operator=(Reference&& other) noexcept {
 
 Status Reference::release() noexcept {
   const std::shared_ptr<References> references = std::exchange(references_, nullptr);
-  const bool is_counted =
-      references && !(ended_ && *ended_) && os_->process_token() == process_;
+  const bool is_counted = references && !(ended_ && *ended_) && os_->process_token() == process_;
   return is_counted ? references->release(resource_) : ok();
 }
 

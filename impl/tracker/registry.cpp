@@ -1,55 +1,77 @@
 #include "impl/tracker/registry.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 namespace lastref::tracker {
+namespace {
 
-void Registry::doom(const Resource& resource, Entry& entry) {
-  entry.doomed_at = ++clock_;
-  auto& queue = resource.type == ResourceType::folder ? doomed_folders_ : doomed_;
-  queue.emplace(entry.doomed_at, resource);
+/// In a clean-up.
+bool goes_before(const Resource& left, const Resource& right) {
+  const bool left_folder = left.type == ResourceType::folder;
+  const bool right_folder = right.type == ResourceType::folder;
+  if (left_folder != right_folder) {
+    return right_folder;
+  }
+  // A folder's name is a prefix of what lies in it, so the greater name is the deeper one.
+  return left_folder ? right < left : left < right;
 }
 
-void Registry::revive(const Resource& resource, Entry& entry) {
-  auto& queue = resource.type == ResourceType::folder ? doomed_folders_ : doomed_;
-  queue.erase(entry.doomed_at);
-  entry.doomed_at = 0;
-  if (const auto waits = waiting_.find(resource); waits != waiting_.end()) {
+}  // namespace
+
+Registry::Queue& Registry::queue_of(const Known& known) noexcept {
+  return known.first.type == ResourceType::folder ? doomed_folders_ : doomed_;
+}
+
+void Registry::doom(Known& known) noexcept {
+  Entry& entry = known.second;
+  entry.doomed_at = ++clock_;
+  entry.place.key() = entry.doomed_at;
+  queue_of(known).insert(std::move(entry.place));
+}
+
+void Registry::revive(Known& known) noexcept {
+  Entry& entry = known.second;
+  if (const auto waits = waiting_.find(&known); waits != waiting_.end()) {
     const auto awaited = awaited_.find(waits->second);
-    awaited->second.erase(resource);
+    awaited->second.erase(&known);
     if (awaited->second.empty()) {
       awaited_.erase(awaited);
     }
     waiting_.erase(waits);
+  } else {
+    entry.place = queue_of(known).extract(entry.doomed_at);
   }
+  entry.doomed_at = 0;
 }
 
 /// The name is known no more; folders that waited for that are looked at again.
-void Registry::end(Entries::iterator entry) {
-  if (entry->second.doomed_at != 0) {
-    revive(entry->first, entry->second);
+void Registry::end(Known& known) noexcept {
+  if (known.second.doomed_at != 0) {
+    revive(known);
   }
-  const auto node = entries_.extract(entry);
-  const auto awaited = awaited_.find(node.key());
-  if (awaited == awaited_.end()) {
-    return;
+  if (const auto awaited = awaited_.find(&known); awaited != awaited_.end()) {
+    for (Known* const folder : awaited->second) {
+      doomed_folders_.insert(std::move(folder->second.place));
+      waiting_.erase(folder);
+    }
+    awaited_.erase(awaited);
   }
-  for (const Resource& folder : awaited->second) {
-    doomed_folders_.emplace(entries_.at(folder).doomed_at, folder);
-    waiting_.erase(folder);
-  }
-  awaited_.erase(awaited);
+  entries_.erase(entries_.find(known.first));
 }
 
-void Registry::let_wait(const Resource& folder, const Resource& for_name) {
-  waiting_.emplace(folder, for_name);
-  awaited_[for_name].insert(folder);
+void Registry::let_wait(Known& folder, Known& for_name) {
+  std::map<Known*, Known*> waits;
+  waits.emplace(&folder, &for_name);
+  awaited_[&for_name].insert(&folder);
+  waiting_.merge(waits);
+  folder.second.place = doomed_folders_.extract(folder.second.doomed_at);
 }
 
 /// A name that is known and lies in the folder, if there is any.
-const Resource* Registry::first_in(const Resource& folder) const {
+Registry::Known* Registry::first_in(const Resource& folder) {
   const std::size_t last = folder.name.find_last_not_of('/');
   const std::string inside = folder.name.substr(0, last == std::string::npos ? 0 : last + 1) + '/';
   for (const ResourceType type : {ResourceType::file, ResourceType::folder}) {
@@ -59,7 +81,7 @@ const Resource* Registry::first_in(const Resource& folder) const {
     }
     if (found != entries_.end() && found->first.type == type &&
         found->first.name.starts_with(inside)) {
-      return &found->first;
+      return &*found;
     }
   }
   return nullptr;
@@ -67,24 +89,45 @@ const Resource* Registry::first_in(const Resource& folder) const {
 
 void Registry::add(MemberId member, const Resource& resource, std::uint64_t count) {
   LASTREF_ASSERT(count > 0);
-  Known& known = *entries_.try_emplace(resource).first;
-  Entry& entry = known.second;
-  if (entry.doomed_at != 0) {
-    revive(resource, entry);
+  Entries made;
+  auto found = entries_.find(resource);
+  if (found == entries_.end()) {
+    found = make_in(made, resource);
   }
-  const auto [holder, is_new] = entry.holders.try_emplace(member);
-  if (is_new) {
+  Known& known = *found;
+  Entry& entry = known.second;
+  auto holder = entry.holders.find(member);
+  if (holder == entry.holders.end()) {
+    KnownList position{&known};
     KnownList& held = held_by_[member];
-    holder->second.position = held.insert(held.end(), &known);
+    holder = entry.holders.try_emplace(member).first;
+    held.splice(held.end(), position);
+    holder->second.position = std::prev(held.end());
+  }
+  // Nothing fails from here on.
+  entries_.merge(made);
+  if (entry.doomed_at != 0) {
+    revive(known);
   }
   holder->second.count += count;
   entry.total += count;
 }
 
+/// With its place among the doomed.
+Registry::Entries::iterator Registry::make_in(Entries& entries, const Resource& resource) {
+  const auto made = entries.try_emplace(resource).first;
+  Queue place;
+  place.emplace(0, &*made);
+  made->second.place = place.extract(place.begin());
+  return made;
+}
+
 void Registry::adopt(const Resource& resource) {
-  const auto [found, is_new] = entries_.try_emplace(resource);
-  if (is_new) {
-    doom(resource, found->second);
+  if (!entries_.contains(resource)) {
+    Entries made;
+    Known& known = *make_in(made, resource);
+    entries_.merge(made);
+    doom(known);
   }
 }
 
@@ -109,7 +152,7 @@ Released Registry::release(MemberId member, const Resource& resource, std::uint6
   }
   entry.total -= taken;
   if (entry.total == 0) {
-    doom(resource, entry);
+    doom(*found);
   }
   if (holds_less) {
     return Released::not_held;
@@ -135,32 +178,37 @@ bool Registry::forget(const Resource& resource) {
   for (const auto& [member, hold] : found->second.holders) {
     held_by_.at(member).erase(hold.position);
   }
-  end(found);
+  end(*found);
   return true;
 }
 
 std::vector<Resource> Registry::drop(MemberId member, std::size_t most) {
   std::vector<Resource> abandoned;
+  drop(member, most, [&](const Resource& name) { abandoned.push_back(name); });
+  return abandoned;
+}
+
+void Registry::drop(MemberId member, std::size_t most, const Abandon& abandon) {
   const auto held = held_by_.find(member);
   if (held == held_by_.end()) {
-    return abandoned;
+    return;
   }
   KnownList& names = held->second;
   for (; most > 0 && !names.empty(); --most) {
-    auto& [resource, entry] = *names.front();
+    Known& known = *names.front();
+    Entry& entry = known.second;
     names.pop_front();
     const auto holder = entry.holders.find(member);
     entry.total -= holder->second.count;
     entry.holders.erase(holder);
     if (entry.total == 0) {
-      doom(resource, entry);
-      abandoned.push_back(resource);
+      doom(known);
+      abandon(known.first);
     }
   }
   if (names.empty()) {
     held_by_.erase(held);
   }
-  return abandoned;
 }
 
 std::uint64_t Registry::count_of(const Resource& resource) const {
@@ -180,59 +228,74 @@ std::uint64_t Registry::count_of(MemberId member, const Resource& resource) cons
 std::vector<Resource> Registry::doomed() const {
   std::vector<Resource> names;
   for (const auto* queue : {&doomed_, &doomed_folders_}) {
-    for (const auto& [stamp, resource] : *queue) {
-      names.push_back(resource);
+    for (const auto& [stamp, known] : *queue) {
+      names.push_back(known->first);
     }
   }
   for (const auto& [folder, name] : waiting_) {
-    names.push_back(folder);
+    names.push_back(folder->first);
   }
   order_for_cleanup(names);
   return names;
 }
 
+/// Those that were doomed first.
+std::vector<Registry::Known*> Registry::due_in(const Queue& queue, Stamp before, std::size_t most) {
+  std::vector<Known*> due;
+  for (auto next = queue.begin(); due.size() < most && next != queue.end() && next->first < before;
+       ++next) {
+    due.push_back(next->second);
+  }
+  std::ranges::sort(
+      due, goes_before, [](const Known* known) -> const Resource& { return known->first; });
+  return due;
+}
+
 std::vector<Resource> Registry::take_doomed(Stamp before, std::size_t most) {
   std::vector<Resource> taken;
-  while (taken.size() < most && !doomed_.empty() && doomed_.begin()->first < before) {
-    taken.push_back(doomed_.begin()->second);
-    end(entries_.find(taken.back()));
-  }
-  order_for_cleanup(taken);
-  take_folders(before, most, taken);
+  take_doomed(before, most, [&](const Resource& name) { taken.push_back(name); });
   return taken;
 }
 
+void Registry::take_doomed(Stamp before, std::size_t most, const Take& take) {
+  const std::vector<Known*> due = due_in(doomed_, before, most);
+  for (Known* const known : due) {
+    take(known->first);
+    end(*known);
+  }
+  take_folders(before, most - due.size(), take);
+}
+
 /// What goes may let another one go that it lay in. To look at a folder in vain counts as well.
-void Registry::take_folders(Stamp before, std::size_t most, std::vector<Resource>& taken) {
-  std::size_t looked_at = taken.size();
-  for (std::vector<Resource> due; looked_at < most; looked_at += due.size()) {
-    due.clear();
-    while (looked_at + due.size() < most && !doomed_folders_.empty() &&
-           doomed_folders_.begin()->first < before) {
-      due.push_back(std::move(doomed_folders_.begin()->second));
-      doomed_folders_.erase(doomed_folders_.begin());
-    }
+void Registry::take_folders(Stamp before, std::size_t most, const Take& take) {
+  while (most > 0) {
+    const std::vector<Known*> due = due_in(doomed_folders_, before, most);
     if (due.empty()) {
       return;
     }
-    order_for_cleanup(due);
-    for (Resource& folder : due) {
-      if (const Resource* const name = first_in(folder)) {
-        let_wait(folder, *name);
+    most -= due.size();
+    for (Known* const folder : due) {
+      if (Known* const name = first_in(folder->first)) {
+        let_wait(*folder, *name);
       } else {
-        end(entries_.find(folder));
-        taken.push_back(std::move(folder));
+        take(folder->first);
+        end(*folder);
       }
     }
   }
 }
 
 std::vector<Resource> Registry::take_all_doomed() {
-  std::vector<Resource> taken = doomed();
-  for (const Resource& resource : taken) {
-    end(entries_.find(resource));
-  }
+  std::vector<Resource> taken;
+  take_all_doomed([&](const Resource& name) { taken.push_back(name); });
   return taken;
+}
+
+void Registry::take_all_doomed(const Take& take) {
+  for (const Resource& resource : doomed()) {
+    take(resource);
+    end(*entries_.find(resource));
+  }
 }
 
 std::vector<Holding> Registry::holdings() const {
@@ -246,15 +309,7 @@ std::vector<Holding> Registry::holdings() const {
 }
 
 void order_for_cleanup(std::vector<Resource>& resources) {
-  std::ranges::sort(resources, [](const Resource& left, const Resource& right) {
-    const bool left_folder = left.type == ResourceType::folder;
-    const bool right_folder = right.type == ResourceType::folder;
-    if (left_folder != right_folder) {
-      return right_folder;
-    }
-    // A folder's name is a prefix of what lies in it, so the greater name is the deeper one.
-    return left_folder ? right < left : left < right;
-  });
+  std::ranges::sort(resources, goes_before);
 }
 
 }  // namespace lastref::tracker

@@ -10,10 +10,14 @@
 // Nothing here but `doomed`, `holdings` and what has "all" in its name costs more because there are
 // many names: what a holder leaves is dropped, and what is doomed is taken, as many at a time as
 // the caller wants. A folder that waits is looked at again when one name in it has ended.
+//
+// What takes something away needs no memory: a name is doomed by the node that it was made with.
+// What throws std::bad_alloc has changed nothing, or has done some of its names whole.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <list>
 #include <map>
@@ -66,6 +70,9 @@ class Registry {
   /// Releases everything that `member` holds, but for no more than `most` names; returns those that
   /// nobody holds because of it.
   std::vector<Resource> drop(MemberId member, std::size_t most = no_limit);
+  /// The same, handing each such name to `abandon`, which does not throw.
+  using Abandon = std::function<void(const Resource&)>;
+  void drop(MemberId member, std::size_t most, const Abandon& abandon);
   bool holds_anything(MemberId member) const {
     const auto held = held_by_.find(member);
     return held != held_by_.end() && !held->second.empty();
@@ -85,8 +92,12 @@ class Registry {
   /// last, and only if no name in them is left, else in the order of their names. About `most` of
   /// them, those that were doomed first.
   std::vector<Resource> take_doomed(Stamp before, std::size_t most = no_limit);
+  /// The same, handing each name to `take` before it ends. If that throws, the name stays.
+  using Take = std::function<void(const Resource&)>;
+  void take_doomed(Stamp before, std::size_t most, const Take& take);
   /// All names at 0, folders with whatever lies in them.
   std::vector<Resource> take_all_doomed();
+  void take_all_doomed(const Take& take);
   /// The names at 0, in the same order, without ending them.
   std::vector<Resource> doomed() const;
   /// Everything held, ordered by resource and holder.
@@ -98,6 +109,7 @@ class Registry {
   /// A name with its entry stays where it is as long as it is known.
   using Known = std::pair<const Resource, Entry>;
   using KnownList = std::list<Known*>;
+  using Queue = std::map<Stamp, Known*>;
 
   struct Hold {
     std::uint64_t count = 0;
@@ -107,23 +119,27 @@ class Registry {
     std::map<MemberId, Hold> holders;
     std::uint64_t total = 0;
     Stamp doomed_at = 0;
+    Queue::node_type place;  ///< In the queue of the doomed; here while it is not in that.
   };
 
-  void doom(const Resource& resource, Entry& entry);
-  void revive(const Resource& resource, Entry& entry);
-  void end(Entries::iterator entry);
-  const Resource* first_in(const Resource& folder) const;
-  void take_folders(Stamp before, std::size_t most, std::vector<Resource>& taken);
-  void let_wait(const Resource& folder, const Resource& for_name);
+  static Entries::iterator make_in(Entries& entries, const Resource& resource);
+  Queue& queue_of(const Known& known) noexcept;
+  void doom(Known& known) noexcept;
+  void revive(Known& known) noexcept;
+  void end(Known& known) noexcept;
+  Known* first_in(const Resource& folder);
+  static std::vector<Known*> due_in(const Queue& queue, Stamp before, std::size_t most);
+  void take_folders(Stamp before, std::size_t most, const Take& take);
+  void let_wait(Known& folder, Known& for_name);
 
   Entries entries_;
   /// So that a death costs what it held, in the order in which it came to hold it. Who holds
   /// nothing at this moment is here until it is dropped: most come to hold something again.
   std::map<MemberId, KnownList> held_by_;
-  std::map<Stamp, Resource> doomed_;
-  std::map<Stamp, Resource> doomed_folders_;  // but for those that wait
-  std::map<Resource, Resource> waiting_;  // doomed folder → a name that is known and lies in it
-  std::map<Resource, std::set<Resource>> awaited_;  // the other way round
+  Queue doomed_;
+  Queue doomed_folders_;              // but for those that wait
+  std::map<Known*, Known*> waiting_;  // doomed folder → a name that is known and lies in it
+  std::map<Known*, std::set<Known*>> awaited_;  // the other way round
   Stamp clock_ = 0;
 };
 

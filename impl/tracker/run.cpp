@@ -1,7 +1,9 @@
 #include <lastref/spawned.hpp>
 #include <lastref/tracker.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/daemon.hpp"
+#include "impl/tracker/insist.hpp"
 #include "impl/tracker/loky.hpp"
 
 namespace lastref::tracker {
@@ -16,9 +18,16 @@ void ignore_interrupts(os::Os& os) {
     }
     if (!deaf) {
       // Better a tracker that can be interrupted than one that does not start.
-      os::report_quietly(os, "lastref tracker: " + describe(deaf.error()));
+      os::report_quietly(os, [&] { return "lastref tracker: " + describe(deaf.error()); });
     }
   }
+}
+
+int exit_code_of(os::Os& os, const Status& served) {
+  if (!served) {
+    os::report_quietly(os, [&] { return "lastref tracker: gave up: " + describe(served.error()); });
+  }
+  return served ? 0 : could_not;
 }
 
 }  // namespace
@@ -34,14 +43,11 @@ int run(os::Os& os, std::span<const std::string> arguments) noexcept {
     os::report_quietly(os, "lastref tracker: needs the folder of a tree");
     return could_not;
   }
+  os::UniqueFd listener(os, static_cast<os::Fd>(passed_fd));
   auto daemon =
-      Daemon::start(os, {.folder = arguments[0]}, os::UniqueFd(os, static_cast<os::Fd>(passed_fd)));
-  const Status served = daemon ? (*daemon)->serve() : Status(failure(daemon.error()));
-  if (!served) {
-    os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
-    return could_not;
-  }
-  return 0;
+      insist(os, [&] { return Daemon::start(os, {.folder = arguments[0]}, std::move(listener)); });
+  return exit_code_of(
+      os, daemon ? (*daemon)->serve() : Status(tl::unexpected<Error>(std::move(daemon.error()))));
 }
 
 int run_loky(os::Os& os, os::Fd pipe) noexcept {
@@ -49,17 +55,14 @@ int run_loky(os::Os& os, os::Fd pipe) noexcept {
   LokyTracker tracker(os, pipe);
   // While signals still end us: nobody could end one that waits at a wrong descriptor.
   if (const Status usable = tracker.check_pipe(); !usable) {
-    os::report_quietly(os,
-                       "lastref tracker: --loky-fd " + std::to_string(static_cast<int>(pipe)) +
-                           " is no pipe that can be read: " + describe(usable.error()));
+    os::report_quietly(os, [&] {
+      return "lastref tracker: --loky-fd " + std::to_string(static_cast<int>(pipe)) +
+             " is no pipe that can be read: " + describe(usable.error());
+    });
     return could_not;
   }
   ignore_interrupts(os);
-  if (const Status served = tracker.serve(); !served) {
-    os::report_quietly(os, "lastref tracker: gave up: " + describe(served.error()));
-    return could_not;
-  }
-  return 0;
+  return exit_code_of(os, tracker.serve());
 }
 
 }  // namespace lastref::tracker

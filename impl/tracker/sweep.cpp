@@ -8,6 +8,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/tracker.hpp>
 
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/cleaner.hpp"
 #include "impl/tracker/ledger.hpp"
 #include "impl/tracker/registry.hpp"
@@ -183,7 +184,8 @@ class Sweep {
     if (const auto known = ledger_.identity_of(name)) {
       identities_[name] = *known;
     } else if (is_path(name.type) && !is_relative(name)) {
-      const auto status = os::retry_interrupted([&] { return os_.status_at(name.name); });
+      const os::PathAt where(name.name);
+      const auto status = os::retry_interrupted([&] { return os_.status_at(where); });
       if (status) {
         identities_[name] = os::identity_of(*status);
       } else if (status.error().code != std::errc::no_such_file_or_directory &&
@@ -272,7 +274,7 @@ Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
 
 }  // namespace
 
-Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
+Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
   auto opened = LockFile::open_to_sweep(os, paths.lock());
   if (!opened) {
     if (opened.error().code != std::errc::no_such_file_or_directory) {
@@ -311,7 +313,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept {
   return ok();
 }
 
-Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcept {
+Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) {
   LASTREF_TRY(trees, trees_in(os, runtime));
   Status worst = ok();
   for (const TreePaths& tree : trees) {
@@ -324,7 +326,7 @@ Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcep
 
 Result<Swept> sweep_locations(os::Os& os,
                               std::span<const std::string> locations,
-                              bool minds_others) noexcept {
+                              bool minds_others) {
   Swept swept;
   Status worst = ok();
   // All of them: a tree may live in the second best because the best was refused at the time.
@@ -347,8 +349,10 @@ Result<Swept> sweep_locations(os::Os& os,
 }
 
 Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept {
-  LASTREF_TRY(locations, runtime_locations(os, runtime_folder));
-  return sweep_locations(os, locations, /*minds_others=*/true);
+  return os::within_memory("a sweep", [&]() -> Result<Swept> {
+    LASTREF_TRY(locations, runtime_locations(os, runtime_folder));
+    return sweep_locations(os, locations, /*minds_others=*/true);
+  });
 }
 
 }  // namespace lastref::tracker

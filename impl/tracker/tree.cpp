@@ -7,6 +7,7 @@
 #include <lastref/probe.hpp>
 
 #include "impl/os/folders.hpp"
+#include "impl/os/within_memory.hpp"
 #include "impl/tracker/ledger.hpp"
 
 namespace lastref::tracker {
@@ -26,18 +27,18 @@ constexpr std::uint64_t side_by_side_max = 8;
 constexpr std::size_t ledger_reserve = 4096;
 
 /// Made or found: a folder of ours that nobody else can enter.
-Status usable_folder(os::Os& os, const std::string& path) {
+Status usable_folder(os::Os& os, const os::PathAt& where) {
   for (int tries = 1;; ++tries) {
-    Status made = os.make_folder(path, private_folder | made_here);
+    Status made = os.make_folder(where, private_folder | made_here);
     if (!made && made.error().code != std::errc::file_exists) {
       return made;
     }
-    Status usable = check_private(os, path);
+    Status usable = os::within_memory("a tree", [&] { return check_private(os, where.path); });
     if (usable) {
       return usable;
     }
     if (made) {
-      static_cast<void>(os.remove_folder(path));
+      static_cast<void>(os.remove_folder(where));
     }
     // The last tree in it took it along between our two looks.
     if (tries == tries_max || usable.error().code != std::errc::no_such_file_or_directory) {
@@ -86,8 +87,8 @@ Result<bool> is_locked(os::Os& os, os::Fd lock, std::uint64_t byte) {
 }
 
 /// The parts of a tree, in the order in which they are made.
-Result<OwnTree> fill_tree(os::Os& os, TreePaths paths) {
-  OwnTree tree{.paths = std::move(paths), .membership = {}, .listener = {}};
+Result<OwnTree> fill_tree(os::Os& os, const TreePaths& paths, const TreeRemoval& removal) {
+  OwnTree tree{.paths = paths, .membership = {}, .listener = {}, .removal = removal};
   LASTREF_TRY(nonce, new_nonce(os));
   LASTREF_TRY(lock, LockFile::create(os, tree.paths.lock()));
   LASTREF_CHECK(lock.lock(byte_of(nonce)));
@@ -119,23 +120,26 @@ bool worth_another_try(const Error& error) {
 
 /// On an error nothing of the tree is left, nor of the runtime folder if it was empty.
 Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
+  const os::PathAt runtime_folder(runtime);
   for (int tries = 1;; ++tries) {
     LASTREF_TRY(name, os::random_hex(os));
-    LASTREF_CHECK(usable_folder(os, runtime));
     const TreePaths paths{.folder = std::string(runtime).append("/").append(name)};
-    Status made = os.make_folder(paths.folder, private_folder);
+    const TreeRemoval removal(paths);
+    LASTREF_CHECK(usable_folder(os, runtime_folder));
+    Status made = os.make_folder(removal.folder(), private_folder);
     if (made) {
-      Result<OwnTree> tree = fill_tree(os, paths);
+      Result<OwnTree> tree =
+          os::within_memory("a tree", [&] { return fill_tree(os, paths, removal); });
       if (tree) {
         return tree;
       }
       made = failure(std::move(tree.error()));
       // Whatever cannot be removed now has no live process, so the next start will.
-      static_cast<void>(remove_tree(os, paths));
+      static_cast<void>(removal.remove(os));
     }
     if (tries == tries_max || !worth_another_try(made.error())) {
-      remove_runtime(os, runtime);
-      return failure(made.error());
+      remove_runtime(os, runtime_folder);
+      return failure(std::move(made.error()));
     }
     os.saw(Probe::tree_made_again);
   }
@@ -168,7 +172,7 @@ Status collect_members(
 
 }  // namespace
 
-Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string& wanted) noexcept {
+Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string& wanted) {
   std::string only = wanted;
   if (only.empty()) {
     only = os.environment("LASTREF_RUNTIME_FOLDER").value_or("");
@@ -193,7 +197,7 @@ Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string
   return std::vector{only};
 }
 
-Status check_private(os::Os& os, const std::string& path) noexcept {
+Status check_private(os::Os& os, const std::string& path) {
   LASTREF_TRY(status, os.status_at(path));
   if (status.kind != os::FileKind::folder) {
     return failure(std::errc::not_a_directory, path);
@@ -207,16 +211,19 @@ Status check_private(os::Os& os, const std::string& path) noexcept {
   return os::check_parent(os, path);
 }
 
-Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept {
+Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) {
   LASTREF_TRY(locations, runtime_locations(os, wanted_runtime_folder));
   // What a sweep could not do now, a later one will; it is no reason not to start. Nor is it news
   // that somebody else was first to take the name of a default location.
-  const auto swept = sweep_locations(os, locations, /*minds_others=*/locations.size() == 1);
+  const auto swept = os::within_memory("a sweep", [&] {
+    return sweep_locations(os, locations, /*minds_others=*/locations.size() == 1);
+  });
   if (!swept || swept->kept > 0) {
-    os::report_quietly(os,
-                       "lastref: a dead tree is left to the next start: " +
-                           (swept ? std::to_string(swept->kept) + " things could not be removed"
-                                  : describe(swept.error())));
+    os::report_quietly(os, [&] {
+      return "lastref: a dead tree is left to the next start: " +
+             (swept ? std::to_string(swept->kept) + " things could not be removed"
+                    : describe(swept.error()));
+    });
   }
   std::optional<Error> why;
   for (const std::string& location : locations) {
@@ -231,7 +238,7 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
   return failure(*std::move(why));
 }
 
-Result<Membership> join_lock(os::Os& os, const TreePaths& paths) noexcept {
+Result<Membership> join_lock(os::Os& os, const TreePaths& paths) {
   LASTREF_TRY(nonce, new_nonce(os));
   LASTREF_TRY(lock, LockFile::open(os, paths.lock()));
   LASTREF_TRY(status, os.status(lock.get()));
@@ -253,7 +260,7 @@ Result<Membership> join_lock(os::Os& os, const TreePaths& paths) noexcept {
   return Membership{.lock = std::move(lock), .nonce = nonce};
 }
 
-Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept {
+Status lock_as_tracker(os::Os& os, os::Fd lock) {
   Status locked = os::retry_interrupted([&] {
     return os.lock_range(lock,
                          {.kind = os::LockKind::exclusive, .start = tracker_byte, .length = 1});
@@ -264,7 +271,7 @@ Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept {
   return locked;
 }
 
-Result<bool> has_future(os::Os& os, os::Fd lock) noexcept {
+Result<bool> has_future(os::Os& os, os::Fd lock) {
   // In this order: a root that lives may start a tracker, and leave, before our next look.
   LASTREF_TRY(root_lives, is_locked(os, lock, root_byte));
   LASTREF_TRY(tracker_lives, is_locked(os, lock, tracker_byte));
@@ -275,35 +282,47 @@ bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept {
   return is_locked(os, lock, byte_of(nonce)).value_or(true);
 }
 
-Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) noexcept {
+Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) {
   std::vector<Known> members;
   LASTREF_CHECK(
       collect_members(os, lock, first_member_byte, first_member_byte + member_bytes - 1, members));
   return members;
 }
 
-void remove_runtime(os::Os& os, const std::string& path) noexcept {
-  const auto status = os.status_at(path);
+void remove_runtime(os::Os& os, const os::PathAt& where) noexcept {
+  const auto status = os.status_at(where);
   if (status && (status->mode & made_here) != 0) {
-    static_cast<void>(os.remove_folder(path));  // Refused while any tree is left in it.
+    static_cast<void>(os.remove_folder(where));  // Refused while any tree is left in it.
   } else if (!status && status.error().code != std::errc::no_such_file_or_directory) {
-    os::report_quietly(os,
-                       "lastref: an empty runtime folder may stay: " + describe(status.error()));
+    os::report_quietly(os, [&] {
+      return "lastref: an empty runtime folder may stay: " + describe(status.error());
+    });
   }
 }
 
-Status remove_tree(os::Os& os, const TreePaths& paths) noexcept {
+TreeRemoval::TreeRemoval(const TreePaths& paths)
+    : socket_(paths.socket()),
+      ledger_(paths.ledger()),
+      lock_(paths.lock()),
+      folder_(paths.folder),
+      runtime_(paths.folder.substr(0, paths.folder.rfind('/'))) {}
+
+Status TreeRemoval::remove(os::Os& os) const noexcept {
   // The lock goes last of the files: as long as it is there, a sweep can tell the living from the
   // dead.
-  LASTREF_CHECK(os::discard(os, paths.socket()));
-  LASTREF_CHECK(os::discard(os, paths.ledger()));
-  LASTREF_CHECK(os::discard(os, paths.lock()));
-  if (Status removed = os.remove_folder(paths.folder);
+  LASTREF_CHECK(os::discard(os, socket_));
+  LASTREF_CHECK(os::discard(os, ledger_));
+  LASTREF_CHECK(os::discard(os, lock_));
+  if (Status removed = os.remove_folder(folder_);
       !removed && removed.error().code != std::errc::no_such_file_or_directory) {
     return removed;
   }
-  remove_runtime(os, paths.folder.substr(0, paths.folder.rfind('/')));
+  remove_runtime(os, runtime_);
   return ok();
+}
+
+Status remove_tree(os::Os& os, const TreePaths& paths) {
+  return TreeRemoval(paths).remove(os);
 }
 
 }  // namespace lastref::tracker

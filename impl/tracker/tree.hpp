@@ -28,6 +28,23 @@ struct TreePaths {
   std::string socket() const { return folder + "/socket"; }
 };
 
+/// Removes the folder of a tree whose names are cleaned: socket, ledger, lock, folder, and the
+/// runtime folder if it was the last. Has what it needs, so that it allocates nothing.
+class TreeRemoval {
+ public:
+  explicit TreeRemoval(const TreePaths& paths);
+  Status remove(os::Os& os) const noexcept;
+  const os::PathAt& folder() const noexcept { return folder_; }
+  const os::PathAt& socket() const noexcept { return socket_; }
+
+ private:
+  os::PathAt socket_;
+  os::PathAt ledger_;
+  os::PathAt lock_;
+  os::PathAt folder_;
+  os::PathAt runtime_;
+};
+
 /// The first bit of the nonce of each membership: so that no request has one for its id.
 inline constexpr std::uint32_t nonce_bit = 0x80000000U;
 
@@ -49,6 +66,7 @@ struct OwnTree {
   TreePaths paths;
   Membership membership;  ///< the root's byte is locked as well
   os::UniqueFd listener;
+  TreeRemoval removal;
 };
 
 /// bytes; a socket in a tree in it still has a path that the kernel takes.
@@ -57,10 +75,10 @@ inline constexpr std::size_t runtime_size_max = 67;
 /// Where trees may live, the best location first; absolute.
 ///
 /// Errors          what working_folder said, for a relative one; filename_too_long.
-Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string& wanted) noexcept;
+Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string& wanted);
 
 /// Whether `path` is a folder of ours that nobody else can enter or replace, and no symlink.
-Status check_private(os::Os& os, const std::string& path) noexcept;
+Status check_private(os::Os& os, const std::string& path);
 
 /// Sweeps behind dead trees, then makes a tree below the first runtime folder that is usable and
 /// has space for it: 0700, ours, no symlink, made if need be. On an error nothing of it is left
@@ -68,48 +86,47 @@ Status check_private(os::Os& os, const std::string& path) noexcept;
 ///
 /// Errors          of the first location that is full, else of the last one tried, with its path.
 ///                 $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
-Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) noexcept;
+Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder);
 
 /// Opens the lock of an existing tree and locks a byte for a new membership of this process.
 ///
 /// Errors          no_such_file_or_directory: the tree has ended; permission_denied: it is another
 ///                 user's.
-Result<Membership> join_lock(os::Os& os, const TreePaths& paths) noexcept;
+Result<Membership> join_lock(os::Os& os, const TreePaths& paths);
 
 /// Locks the tracker's byte.
 ///
 /// Errors          device_or_resource_busy: another tracker serves the tree.
-Status lock_as_tracker(os::Os& os, os::Fd lock) noexcept;
+Status lock_as_tracker(os::Os& os, os::Fd lock);
 
 /// Whether the tree can answer, now or later: its tracker lives, or its root, who would start
 /// another. Asked by other members, for locks of one's own are not seen.
-Result<bool> has_future(os::Os& os, os::Fd lock) noexcept;
+Result<bool> has_future(os::Os& os, os::Fd lock);
 
 /// Whether the membership still has its byte. True when in doubt.
 bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept;
 
 /// The memberships of all other processes, the tracker's excepted.
-Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) noexcept;
+Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock);
 
 /// Removes a runtime folder in which nothing is left, if we made it: its sticky bit says so (E4).
-void remove_runtime(os::Os& os, const std::string& path) noexcept;
+void remove_runtime(os::Os& os, const os::PathAt& where) noexcept;
 
-/// Removes the folder of a tree whose names are cleaned: socket, ledger, lock, folder, and the
-/// runtime folder if it was the last.
-Status remove_tree(os::Os& os, const TreePaths& paths) noexcept;
+/// See TreeRemoval.
+Status remove_tree(os::Os& os, const TreePaths& paths);
 
 /// If the tree is dead: cleans up what its ledger says and removes it. Adds what happened to
 /// `swept`.
-Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) noexcept;
+Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept);
 
 /// reclaim_tree for every tree in a runtime folder; goes on after an error and returns the last.
-Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept) noexcept;
+Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept);
 
 /// `sweep` in these runtime folders. One that is another user's is an error only for who minds it.
 ///
 /// Errors          as sweep.
 Result<Swept> sweep_locations(os::Os& os,
                               std::span<const std::string> locations,
-                              bool minds_others) noexcept;
+                              bool minds_others);
 
 }  // namespace lastref::tracker

@@ -40,6 +40,8 @@ struct Board {
 };
 
 Board* board = nullptr;
+std::uint64_t first_here = 0;
+std::uint64_t count_here = 0;
 std::atomic<bool> is_armed = false;
 std::atomic<std::uint64_t> seen = 0;
 std::atomic<std::ptrdiff_t> live = 0;
@@ -51,6 +53,9 @@ bool fails() noexcept {
     return false;
   }
   const std::uint64_t number = ++seen;
+  if (board == nullptr) {
+    return number >= first_here && number < first_here + count_here;
+  }
   const std::uint64_t first = board->number;
   if (first == 0 || number < first || (number > first && !board->from_then_on)) {
     return false;
@@ -233,6 +238,17 @@ void fail_from_now_on(std::uint64_t number, bool and_all_after_it) {
   own.from_then_on = and_all_after_it;
   board = &own;
   is_armed = true;
+}
+
+void fail_allocations_here(std::uint64_t first, std::uint64_t count) noexcept {
+  first_here = first;
+  count_here = count;
+  seen = 0;
+  is_armed = true;
+}
+
+std::uint64_t allocations_here() noexcept {
+  return seen;
 }
 
 std::string unless_no_memory(const Status& status) {

@@ -48,6 +48,10 @@ void fail_each_allocation(const Trial& trial, TrialOptions options = {});
 
 /// In a process of its own: its allocations fail from now on, or one does, counted from here.
 void fail_from_now_on(std::uint64_t number, bool and_all_after_it);
+/// From now on `count` allocations of this process fail, from the one with the number `first` on.
+void fail_allocations_here(std::uint64_t first, std::uint64_t count) noexcept;
+/// Since then.
+std::uint64_t allocations_here() noexcept;
 
 /// "" if it worked, or failed for want of memory; else what it said.
 std::string unless_no_memory(const Status& status);

@@ -23,12 +23,12 @@ class LokyClient {
 
   /// Errors          invalid_argument: a type other than file, folder, semlock, or a character that
   ///                 is not ASCII, or a line break; filename_too_long. Nothing was sent.
-  ///                 broken_pipe: the tracker is gone.
-  Status register_name(const Resource& resource);
+  ///                 broken_pipe: the tracker is gone; not_enough_memory: nothing was sent.
+  Status register_name(const Resource& resource) noexcept;
   /// Errors          as register_name.
-  Status maybe_unlink(const Resource& resource);
+  Status maybe_unlink(const Resource& resource) noexcept;
   /// Errors          as register_name.
-  Status unregister(const Resource& resource);
+  Status unregister(const Resource& resource) noexcept;
 
  private:
   Status send(std::string_view command, const Resource& resource);

@@ -39,7 +39,8 @@ struct RootOptions {
 };
 
 /// All methods may be called from any thread, and from a forked child, which speaks for itself: it
-/// holds nothing, and joins the tree anew at its first call.
+/// holds nothing, and joins the tree anew at its first call. Without memory each fails with
+/// not_enough_memory and has done nothing; the next call works when there is memory.
 ///
 /// Names of files and folders that are relative are taken to be in the working folder, at the time
 /// of the call.
@@ -49,14 +50,15 @@ struct RootOptions {
 class Client {
  public:
   /// Becomes the root of a new tree. Nothing is created and no tracker runs before the first use.
-  static std::unique_ptr<Client> lead(os::Os& os, RootOptions options = {});
+  /// None if there is no memory for it.
+  static std::unique_ptr<Client> lead(os::Os& os, RootOptions options = {}) noexcept;
 
   /// Joins the tree whose folder is `tree`, as `tree()` of the process that started us gave it.
   /// Connects at once.
   ///
   /// Errors          connection_refused, no_such_file_or_directory: the tree has ended;
   ///                 permission_denied: it is another user's.
-  static Result<std::unique_ptr<Client>> join(os::Os& os, const std::string& tree);
+  static Result<std::unique_ptr<Client>> join(os::Os& os, const std::string& tree) noexcept;
 
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -66,7 +68,7 @@ class Client {
   /// The tree's folder, for processes that shall join. Starts the tracker if none runs.
   ///
   /// Errors          of making the tree or starting the tracker: nothing is left, try again.
-  Result<std::string> tree();
+  Result<std::string> tree() noexcept;
 
   /// Counts +1, at 1 if the name is new. When it returns, the tracker has counted it, and no
   /// clean-up of an earlier life of the name is left to run: now create the thing. Who has it under
@@ -77,20 +79,21 @@ class Client {
   ///                 working_folder said; no_space_on_device: the ledger, whose path it says, is
   ///                 full. Nothing was counted.
   /// Source          loky resource_tracker.py, REGISTER; joblib registers before it dumps.
-  Status register_name(const Resource& resource, const std::optional<Identity>& identity = {});
+  Status register_name(const Resource& resource,
+                       const std::optional<Identity>& identity = {}) noexcept;
 
   /// Says which thing it is that has a name which this process holds: nothing else that has the
   /// name will be removed. Without one it is whatever has the name from now on.
   ///
   /// Errors          as register_name; nothing has changed then.
-  Status identify(const Resource& resource, const std::optional<Identity>& identity);
+  Status identify(const Resource& resource, const std::optional<Identity>& identity) noexcept;
 
   /// Counts +1 on a name that somebody holds now and will hold until we have said that we do. When
   /// it returns the tracker has it or will read it before any release that follows from our answer.
   /// An unknown name is reported by the tracker, and harmless.
   ///
   /// Errors          as register_name, but for the ledger's.
-  Status hold(const Resource& resource);
+  Status hold(const Resource& resource) noexcept;
 
   /// Counts −1; whoever takes it to 0 ends the name and has it cleaned up. Never waits, not even
   /// for a tracker that is stopped. What we do not hold is reported by the tracker, and harmless.
@@ -98,32 +101,32 @@ class Client {
   /// Errors          connection_refused, connection_aborted: the tree has ended; what was held is
   ///                 not counted any more.
   /// Source          loky resource_tracker.py, MAYBE_UNLINK.
-  Status release(const Resource& resource);
+  Status release(const Resource& resource) noexcept;
 
   /// Ends the name whatever its count, and leaves the thing alone. Returns when that is certain.
   ///
   /// Errors          io_error: the ledger could not be written, the name is still counted;
   ///                 connection_refused, connection_aborted: the tree has ended.
   /// Source          loky resource_tracker.py, UNREGISTER.
-  Status forget(const Resource& resource);
+  Status forget(const Resource& resource) noexcept;
 
   /// Every name, holder and count, ordered. After the death of a tracker it waits until every
   /// process has told the next one what it holds.
   ///
   /// Errors          connection_refused, connection_aborted: the tree has ended.
-  Result<std::vector<Count>> counts();
+  Result<std::vector<Count>> counts() noexcept;
 
   /// Returns when the tracker has dealt with all that this process sent before.
   ///
   /// Errors          connection_refused, connection_aborted: the tree has ended.
-  Status probe();
+  Status probe() noexcept;
 
  private:
   struct State;
   explicit Client(std::unique_ptr<State> state);
   State& mine();
   template <typename Act>
-  Status with_absolute(const Resource& resource, Act act);
+  Status with_absolute(const Resource& resource, Act act) noexcept;
 
   std::atomic<State*> state_;  // replaced in a forked child
 };
