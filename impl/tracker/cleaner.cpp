@@ -290,7 +290,7 @@ std::optional<Status> Cleaner::work(Job& job, int& budget) {
   --budget;
   Status removed =
       job.resource.type == ResourceType::file ? remove_file(job) : remove(job.resource);
-  return is_gone(removed) ? ok() : removed;
+  return is_gone(removed) ? ok() : std::move(removed);
 }
 
 /// Whether it is what is to be removed, as far as anybody knows. From now on it is that alone.
@@ -361,7 +361,7 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
     const std::string path = path_of(job.resource);
     if (Status entered = enter(job, path, path); !entered) {
       job.is_no_folder = is_no_folder(entered.error());
-      return is_gone(entered) ? ok() : entered;
+      return is_gone(entered) ? ok() : std::move(entered);
     }
     auto status = os_.status(job.levels.back().folder.get());
     if (!status || !is_meant(job, *status)) {
@@ -454,7 +454,7 @@ std::optional<Status> Cleaner::advance(Job& job) {
   if (removed || is_gone(removed)) {
     return ok();
   }
-  return job.refused ? Status(failure(*job.refused)) : removed;
+  return job.refused ? Status(failure(*job.refused)) : std::move(removed);
 }
 
 }  // namespace lastref::tracker

@@ -242,7 +242,7 @@ class Sweep {
                              "lastref: " + to_text(cleaned.resource) +
                                  " is left alone: it is not what was counted by that name");
         }
-        Status done = cleaned.status;
+        Status done = std::move(cleaned.status);
         if (done) {
           done = ledger_.strike(cleaned.resource);
         }
