@@ -19,7 +19,8 @@ namespace lastref::backends {
 
 /// Without its subject if there is no memory for that.
 inline Error error_about(std::errc code, std::string_view subject) noexcept {
-  Error error{.code = code, .call = {}, .subject = {}, .injected = false};
+  Error error;
+  error.code = code;
   static_cast<void>(os::had_memory([&] { error.subject = subject; }));
   return error;
 }

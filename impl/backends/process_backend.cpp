@@ -218,7 +218,8 @@ Status ProcessBackend::terminate() {
 }
 
 std::size_t ProcessBackend::compute_batch_size() {
-  return state_ && state_->check_process() ? state_->batching.compute_batch_size(state_->verbose) : 1;
+  return state_ && state_->check_process() ? state_->batching.compute_batch_size(state_->verbose)
+                                           : 1;
 }
 
 void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {
