@@ -86,7 +86,7 @@ TEST_F(MountedFileSystem, that_is_full_has_no_space_for_a_new_array_and_raises_n
   ASSERT_TRUE(small) << describe(small.error());
   std::ofstream(mounted_ + "/rest") << std::string(std::size_t{1} << 20U, 'x');
   for (std::size_t at = 0; at < small->nbytes(); at += 4096) {
-    small->mutable_data()[at] = std::byte{1};
+    small->mutable_data().value()[at] = std::byte{1};
   }
 }
 

@@ -171,9 +171,9 @@ TEST_P(CacheContract, a_name_that_comes_meanwhile_is_left_alone_C7) {
 
 TEST_P(CacheContract, is_preserved_where_a_file_system_only_knows_hard_links_C7_E14) {
   constexpr std::uint64_t fuse = 0x65735546;
-  fixture_.os.file_system_kind = fuse;
   const auto cache = make(1);
   ASSERT_TRUE(put(*cache, 0, "zero"));
+  fixture_.os.file_system_kind = fuse;
   const auto knows_no_renaming = [](const pretend::Crossing& crossed) {
     return crossed.call == Call::rename_new ? std::optional(std::errc::invalid_argument)
                                             : std::nullopt;
@@ -190,6 +190,7 @@ TEST_P(CacheContract, is_preserved_where_a_file_system_only_knows_hard_links_C7_
   EXPECT_FALSE(must(cache->preserve("other", false)));
   EXPECT_EQ(fixture_.folder.read("other"), "somebody else's");
   fixture_.os.director = nullptr;
+  fixture_.os.file_system_kind = std::nullopt;
   const auto again = make(1);
   EXPECT_TRUE(must(again->preload("kept")));
   EXPECT_EQ(get_all_ways(*again, 0), "zero");
@@ -200,9 +201,9 @@ TEST_P(CacheContract, is_preserved_where_a_file_system_only_knows_hard_links_C7_
 
 TEST_P(CacheContract, goes_on_where_a_file_system_can_give_no_new_name_C7_E14) {
   constexpr std::uint64_t fuse = 0x65735546;
-  fixture_.os.file_system_kind = fuse;
   const auto cache = make(2);
   ASSERT_TRUE(put(*cache, 0, "zero"));
+  fixture_.os.file_system_kind = fuse;
   const std::vector<std::string> before = fixture_.folder.names();
   for (const std::errc code :
        {std::errc::operation_not_permitted, std::errc::operation_not_supported}) {
