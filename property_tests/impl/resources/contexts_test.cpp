@@ -482,7 +482,8 @@ TEST(ReferenceToAName, is_let_go_of_once_wherever_it_was_moved_M4) {
   pretend::Counts counts;
   const std::shared_ptr<References> party = counts.party("one");
   ASSERT_TRUE(party->register_name(name));
-  Reference reference(party, name);
+  os::KernelOs os;
+  Reference reference(os, party, name);
   Reference& same = reference;
   reference = std::move(same);
   EXPECT_EQ(counts.of(name.name), 1U);
