@@ -90,6 +90,7 @@ class Campaign {
     return matrices_[cell.scenario].faults[cell.fault];
   }
 
+  bool fails_allocations() const { return options_.only.starts_with("allocation"); }
   void begin();
   void run_clean();
   void run_matrix();
@@ -171,7 +172,7 @@ Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
 Job Campaign::clean_job(std::size_t index, bool twice) {
   Plan clean;
   clean.wants_crossings = true;
-  clean.wants_allocations = options_.only.starts_with("allocation");
+  clean.wants_allocations = fails_allocations();
   Job job = job_of(index, CampaignPhase::clean, std::move(clean));
   job.twice = twice;
   return job;
@@ -299,6 +300,7 @@ std::optional<Job> Campaign::next_of_matrix() {
   made.faults = {fault_of(next)};
   // The second level is the same, whether the first one is executed in full or not.
   made.wants_aftermath = std::ranges::binary_search(site_matrix_, next);
+  made.wants_allocations = made.wants_aftermath && fails_allocations();
   return job_of(next.scenario, CampaignPhase::matrix, std::move(made));
 }
 

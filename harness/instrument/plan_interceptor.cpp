@@ -44,7 +44,7 @@ void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role)
       mine_.push_back(index);
     }
   }
-  notes_allocations_ = state_.notes_allocations || (state_.notes_aftermath && state_.has_fired());
+  notes_allocations_ = state_.notes_allocations && (!state_.notes_aftermath || state_.has_fired());
   counts_allocations_ = notes_allocations_ || strikes_at(allocation_site);
   allocations_ = 0;
   chains_.clear();

@@ -83,7 +83,7 @@ Outcome outcome_of(const Evidence& evidence) {
     outcome.crossings = crossings_of(evidence.records);
     std::erase_if(outcome.crossings, [](const Crossing& each) { return each.callers == 0; });
   }
-  if (evidence.plan.wants_allocations || evidence.plan.wants_aftermath) {
+  if (evidence.plan.wants_allocations) {
     outcome.allocations = allocations_of(evidence.records);
   }
   if (evidence.plan.wants_results || outcome.looks[index_of_same].waiver == Waiver::none) {

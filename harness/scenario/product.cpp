@@ -32,6 +32,9 @@ Status Product::noted(std::string_view operation,
 Status Product::lead() {
   return noted("lead", {}, [&]() -> Status {
     client_ = tracker::Client::lead(stage_.os());
+    if (!client_) {
+      return failure(std::errc::not_enough_memory, "a client");
+    }
     LASTREF_TRY(tree, client_->tree());
     return ok();
   });

@@ -119,6 +119,9 @@ Session Session::lead(os::Os& os) try {
   auto client = std::static_pointer_cast<tracker::Client>(shared.client.lock());
   if (!client) {
     client = tracker::Client::lead(os);
+    if (!client) {
+      return without_memory(os);
+    }
     shared = {.client = client};
   }
   Session session = of(os, client);
