@@ -50,7 +50,7 @@ struct Site {
 
 /// The name of the site of an allocation by the product, which has no object: k counts those of one
 /// process.
-inline constexpr std::string_view allocation_site = "allocate";
+inline constexpr std::string_view allocation_site = "operator_new";
 
 inline bool is_allocation(const Site& site) noexcept {
   return site.name == allocation_site;

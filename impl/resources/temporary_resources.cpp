@@ -153,8 +153,12 @@ Status TemporaryResources::choose(Context& context) {
   context.location = std::move(location);
   if (!options_.root && !std::exchange(has_swept_, true)) {
     // What the dead left behind where they looked for a location, as we have just done.
-    static_cast<void>(
-        remove_probes(os_, context.location->path.substr(0, context.location->path.rfind('/'))));
+    const std::string where = context.location->path.substr(0, context.location->path.rfind('/'));
+    if (const Status removed = remove_probes(os_, where); !removed) {
+      os::report_quietly(os_, [&] {
+        return "lastref: folders of dead processes may remain: " + describe(removed.error());
+      });
+    }
   }
   return ok();
 }

@@ -53,8 +53,8 @@ TEST(Matrix, a_plain_call_gets_kills_and_each_errno_once_and_always) {
 
 TEST(Matrix, an_allocation_fails_once_and_from_then_on_H11) {
   EXPECT_EQ(
-      matrix_of_one(crossing("tracker", "allocate", "", 7)),
-      (Texts{"tracker/allocate()#7 fail_once ENOMEM", "tracker/allocate()#7 fail_always ENOMEM"}));
+      matrix_of_one(crossing("tracker", "operator_new", "", 7)),
+      (Texts{"tracker/operator_new()#7 fail_once ENOMEM", "tracker/operator_new()#7 fail_always ENOMEM"}));
 }
 
 TEST(Matrix, what_is_started_again_fails_in_each_process_from_its_first_crossing_on) {
