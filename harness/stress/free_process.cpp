@@ -17,6 +17,8 @@
 namespace lastref::harness {
 namespace {
 
+/// A longer limit of time counts as none: a tracker looks ever more rarely for who is missing.
+constexpr std::chrono::seconds limit_that_counts{5};
 constexpr int unusable = 2;
 constexpr int unknown_role = 3;
 constexpr std::string_view no_entry = "-";
@@ -114,7 +116,8 @@ Result<os::Child> FreeOs::spawn(const os::SpawnOptions& options) noexcept {
 
 Result<std::size_t> FreeOs::poll(std::span<os::PollItem> items,
                                  std::optional<std::chrono::nanoseconds> timeout) noexcept {
-  if (!timeout || *timeout <= std::chrono::nanoseconds(0) || last.board == nullptr) {
+  const bool counts = timeout && *timeout > os::Instant(0) && *timeout <= limit_that_counts;
+  if (!counts || last.board == nullptr) {
     return KernelOs::poll(items, timeout);
   }
   last.board->begin_timed_wait(last.process);

@@ -33,7 +33,7 @@ class FreeOs final : public os::KernelOs {
       : KernelOs({.program = "/proc/self/exe"}), context_(context) {}
 
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
-  /// The board is told of each limit of time that a thread waits for.
+  /// The board is told of each limit of time that a thread waits for, if it ends soon.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   /// Who is killed by the product dies of nothing that is wrong.
