@@ -102,6 +102,9 @@ int perform(RunContext& context,
     become_root_again();
   }
   keep_only(birth.fds);
+  if (::fcntl(STDIN_FILENO, F_GETFD) < 0) {
+    ::open("/dev/null", O_RDONLY);  // What its parent has closed is the lowest free number.
+  }
   for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
     ::dup2(harness_fd::standard_error, number);
   }
@@ -247,9 +250,10 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   if (!pid) {
     return failure(pid.error());
   }
-  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
-  LASTREF_ASSERT(process >= 0);
-  return os::Child{.pid = *pid, .process = os::Fd{process}};
+  // Above the standard ones, of which some may be closed here.
+  const Result<os::Fd> process = KernelOs::open_process(*pid);
+  LASTREF_ASSERT(process.has_value());
+  return os::Child{.pid = *pid, .process = *process};
 }
 
 Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birth& birth) noexcept {
