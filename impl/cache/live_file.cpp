@@ -255,8 +255,7 @@ Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Byte
   return os::write_all_at(os_, file_.get(), value, at + record_head_size);
 }
 
-/// The bytes first, as long as the space is ours, so that a full disk is not full of what nobody
-/// has. If others have taken space behind it, it is dead space.
+/// The bytes first, while the space is ours. If others have taken space after it, it is dead space.
 void LiveFile::give_space_back(std::uint64_t at, std::uint64_t size) noexcept {
   static_cast<void>(os::retry_interrupted([&] { return os_.punch_hole(file_.get(), at, size); }));
   os_.saw(Probe::record_space_given_back);

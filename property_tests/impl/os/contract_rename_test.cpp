@@ -466,57 +466,5 @@ TEST_P(RenameNewContract, a_place_is_relative_to_its_folder_at_either_end) {
   });
 }
 
-class SpaceContract : public contract::OsContract {};
-LASTREF_ON_EVERY_FIXTURE(SpaceContract);
-
-TEST_P(SpaceContract, free_space_is_told_of_whatever_lies_on_the_file_system) {
-  act([](Scene& scene) {
-    constexpr std::uint64_t most = ~std::uint64_t{0} / 2;
-    scene.create("a");
-    scene.fixture().plant_symlink(scene.path("link"), "a");
-    for (const std::string& path : {scene.folder(), scene.path("a"), scene.path("link")}) {
-      const std::uint64_t space = value_of(scene.os().free_space(path));
-      EXPECT_GT(space, 0U);
-      EXPECT_LE(space, most);
-    }
-    scene.remove("link");
-    scene.remove("a");
-  });
-}
-
-TEST_P(SpaceContract, what_is_missing_lies_on_no_file_system_and_the_error_names_it) {
-  act([](Scene& scene) {
-    constexpr auto missing = std::errc::no_such_file_or_directory;
-    scene.create("a");
-    scene.fixture().plant_symlink(scene.path("dangling"), "missing");
-    scene.fixture().plant_symlink(scene.path("ring"), "ring");
-    const auto space = scene.os().free_space(scene.path("missing"));
-    EXPECT_TRUE(fails(space, Call::free_space, missing));
-    EXPECT_EQ(space.error().subject, scene.path("missing"));
-    EXPECT_TRUE(fails(scene.os().free_space(scene.path("dangling")), Call::free_space, missing));
-    EXPECT_TRUE(fails(scene.os().free_space(""), Call::free_space, missing));
-    EXPECT_TRUE(fails(
-        scene.os().free_space(scene.path("a/b")), Call::free_space, std::errc::not_a_directory));
-    EXPECT_TRUE(fails(scene.os().free_space(scene.path("ring")),
-                      Call::free_space,
-                      std::errc::too_many_symbolic_link_levels));
-    EXPECT_TRUE(fails(scene.os().free_space(std::string("/\0", 2)),
-                      Call::free_space,
-                      std::errc::invalid_argument));
-    for (const char* const name : {"a", "dangling", "ring"}) {
-      scene.remove(name);
-    }
-  });
-}
-
-TEST_P(SpaceContract, relative_paths_start_at_the_working_folder) {
-  act([](Scene& scene) {
-    const std::string folder = value_of(scene.os().working_folder());
-    ASSERT_FALSE(folder.empty());
-    EXPECT_EQ(folder.front(), '/');
-    EXPECT_EQ(value_of(scene.os().status_at(".")), value_of(scene.os().status_at(folder)));
-  });
-}
-
 }  // namespace
 }  // namespace lastref

@@ -101,6 +101,7 @@ constexpr std::array doors = {
     Door{"per_process.hpp", "impl/os"},
     Door{"process_objects.hpp", "impl/os"},
     Door{"resource.hpp", "impl/os"},
+    Door{"spawned.hpp", "impl/os"},
     Door{"array.hpp", "impl/array"},
     Door{"backend.hpp", "impl/backends"},
     Door{"cache.hpp", "impl/cache"},
