@@ -77,6 +77,7 @@ class Root {
 
   /// One who hears results steps aside and waits for the other one, who cannot do so as well.
   Status step_aside() {
+    stage_.wait_for_quiet();  // Both threads that receive results are idle again.
     const auto free = std::make_shared<Late>(stage_);
     const auto first = backend_.apply_brief({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
       must(backend_.step_aside(/*waits=*/true, *free), served, "nobody could step aside");
