@@ -198,6 +198,7 @@ Outcome<List> Parallel::run(std::vector<Task> tasks) {
 }
 
 Status Parallel::invalidate(const Array& array) {
+  LASTREF_CHECK(backends::check_made(state_));
   if (!state_->is_ours()) {
     return failure(backends::not_ours());
   }

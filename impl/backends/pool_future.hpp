@@ -38,8 +38,8 @@ inline Error not_made() noexcept {
   return error_about(std::errc::not_enough_memory, "a backend");
 }
 
-template <typename State>
-Status check_made(const std::shared_ptr<State>& state) noexcept {
+template <typename StatePtr>
+Status check_made(const StatePtr& state) noexcept {
   return state ? ok() : failure(not_made());
 }
 
