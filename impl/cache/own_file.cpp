@@ -338,14 +338,17 @@ Status rehearse(os::Os& os,
   }
   const Resource other{.type = ResourceType::file,
                        .name = folder + '/' + file.base() + live_ending};
+  const os::PathAt own_path = file.path();
+  const os::PathAt other_path = other.name;
   LASTREF_CHECK(references.register_name(other));
-  Status named = status_of(give_new_name(os, file.path(), other.name));
+  Status named = os::within_memory(
+      "a cache", [&] { return status_of(give_new_name(os, own_path, other_path)); });
   if (named) {
-    named = os.rename(other.name, file.path());
+    named = os.rename(other_path, own_path);
   }
-  const Status removed = os::discard(os, other.name);  // A second name of the file.
-  const Status released = references.release(other);
-  return !named ? named : !removed ? removed : released;
+  Status removed = os::discard(os, other_path);  // A second name of the file.
+  Status released = references.release(other);
+  return !named ? std::move(named) : !removed ? std::move(removed) : std::move(released);
 }
 
 }  // namespace
