@@ -104,14 +104,17 @@ class Receiver::Loan {
 };
 
 Receiver::Receiver(os::Os& os, std::shared_ptr<References> references)
-    : os_(os),
-      references_(std::move(references)),
-      states_(std::make_shared<os::PerProcess<State>>(os)) {}
+    : os_(os), references_(std::move(references)) {
+  static_cast<void>(os::had_memory([&] { states_ = std::make_shared<os::PerProcess<State>>(os); }));
+}
 
 bool Receiver::is_temporary(const std::string& path) const {
-  const State& state = states_->here();
-  const os::Held held(*state.monitor);
-  return state.temporaries.contains(path);
+  const State* const state = states_ ? states_->find() : nullptr;
+  if (state == nullptr) {
+    return false;  // Nothing was received here.
+  }
+  const os::Held held(*state->monitor);
+  return state->temporaries.contains(path);
 }
 
 /// Before the file is opened: whatever happens from here on, the reference is given back.
@@ -123,6 +126,9 @@ Result<std::shared_ptr<Receiver::Loan>> Receiver::borrow(const std::string& path
 
 Result<Array> Receiver::rebuild(const Reduction& reduction) {
   return os::within_memory("an array", [&]() -> Result<Array> {
+    if (!states_) {
+      return os::no_memory("a receiver");  // There was none when it was made.
+    }
     if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
       return rebuild_view(*view);
     }
