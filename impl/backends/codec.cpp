@@ -244,6 +244,7 @@ struct EncodeFailure {
     put(into, dead.exit ? dead.exit->code : 0);
     put(into, static_cast<std::uint8_t>(dead.exit && dead.exit->killed));
     put(into, std::string_view(dead.task));
+    put(into, std::string_view(dead.reason));
   }
 };
 
@@ -269,6 +270,7 @@ TerminatedWorker take_terminated(Unpacker& unpacker) {
     dead.exit = {.code = code, .killed = killed};
   }
   dead.task = unpacker.text();
+  dead.reason = unpacker.text();
   return dead;
 }
 

@@ -337,7 +337,9 @@ bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
     const Result<Failure> why = decode_failure(message.body);
     const Error* const error = why ? std::get_if<Error>(&*why) : nullptr;
     const os::Held held(*monitor_);
-    if (error != nullptr && !worker.trouble) {
+    if (error != nullptr && error->code != std::errc::not_enough_memory) {
+      worker.reason = lastref::describe(*error);
+    } else if (error != nullptr && !worker.trouble) {
       worker.trouble = *error;
     }
     return true;  // It is about to die.
@@ -399,7 +401,7 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   if (!is_dead) {
     return false;
   }
-  TerminatedWorker dead{.pid = worker.pid, .exit = exit};
+  TerminatedWorker dead{.pid = worker.pid, .exit = exit, .reason = std::move(worker.reason)};
   Failure failure;
   {
     const os::Held held(*monitor_);

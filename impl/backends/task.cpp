@@ -105,7 +105,8 @@ struct Describe {
       return worker + " has ended" + running + ", nobody knows how";
     }
     return worker + (dead.exit->killed ? " was killed by signal " : " exited with code ") +
-           std::to_string(dead.exit->code) + running;
+           std::to_string(dead.exit->code) + running +
+           (dead.reason.empty() ? "" : ": " + dead.reason);
   }
 };
 

@@ -294,7 +294,12 @@ Status join_and_serve(os::Os& os,
     session.in_worker = true;
     return Worker(session, functions, given).serve();
   });
-  if (failed_with(served, std::errc::not_enough_memory)) {
+  // So that the caller of a task learns why it has no result. If the pipe is full, or closed, it
+  // learns no more than the exit code.
+  if (!served) {
+    if (!failed_with(served, std::errc::not_enough_memory)) {
+      why = backends::whole_message(Kind::gave_up, {}, backends::encode(Failure(served.error())));
+    }
     given.results.post(std::move(why));
     static_cast<void>(given.results.flush());
   }

@@ -23,6 +23,7 @@ struct WorkerProcess {
   std::list<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
   /// What has gone wrong with it, so that it was killed; it explains more than the signal.
   std::optional<Error> trouble;
+  std::string reason;           ///< Why it gave up, as it reported.
   std::optional<Error> spared;  ///< Why it could not be killed.
   /// When it has closed a pipe.
   std::optional<os::Instant> silent_since;

@@ -158,6 +158,8 @@ struct TerminatedWorker {
   std::optional<os::ChildExit> exit = {};
   /// What it was running: "square", "one of 3 tasks, square and others"; empty if it was idle.
   std::string task = {};
+  /// Why it gave up, as it reported; empty if it reported nothing.
+  std::string reason = {};
 
   /// 0 if it was none.
   int signal() const noexcept { return exit && exit->killed ? exit->code : 0; }

@@ -110,7 +110,8 @@ Failure any_failure() {
           .pid = *rc::gen::arbitrary<os::Pid>(),
           .exit = *rc::gen::element<std::optional<os::ChildExit>>(
               std::nullopt, os::ChildExit{.code = 9, .killed = true}, os::ChildExit{.code = 3}),
-          .task = any_text()};
+          .task = any_text(),
+          .reason = any_text()};
   }
 }
 

@@ -39,6 +39,8 @@ TEST(Failures, are_told_in_one_line_B7_B9) {
   EXPECT_EQ(dead.signal(), 9);
   dead.exit = os::ChildExit{.code = 3};
   EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3");
+  dead.reason = "no tree";
+  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3: no tree");
   EXPECT_EQ(dead.signal(), 0);
   dead.task = "square";
   EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3 in square");
