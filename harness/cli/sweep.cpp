@@ -25,7 +25,11 @@ void run(const SweepOptions& options, Invocation& invocation) {
       swept->names,
       swept->kept,
       swept->alive);
-  invocation.end(swept->kept == 0 ? Exit::clean : Exit::incomplete);
+  for (const std::string& folder : swept->unjudged) {
+    std::cout << fmt::format(
+        "{} was left alone: its lock was removed, so its tree may be alive or dead\n", folder);
+  }
+  invocation.end(swept->kept == 0 && swept->unjudged.empty() ? Exit::clean : Exit::incomplete);
 }
 
 }  // namespace lastref::harness

@@ -62,13 +62,10 @@ bool is_anothers(os::Os& os, const std::string& location) {
   return status && status->owner != os.user_id();
 }
 
-/// Whether a process of that tree lives. In doubt it does.
+/// Whether a process of that tree lives. In doubt it does: it may have lost its lock.
 bool is_alive(os::Os& os, const TreePaths& paths) {
   const auto lock = LockFile::open_to_sweep(os, paths.lock());
-  if (!lock) {
-    return lock.error().code != std::errc::no_such_file_or_directory;
-  }
-  if (!*lock) {
+  if (!lock || !*lock) {
     return true;
   }
   const auto holder =
@@ -282,8 +279,11 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
     }
     // Killed between the folder and its lock, or between the lock's end and the folder's; or being
     // made at this moment, which only goes wrong for its maker, who starts again.
-    if (os.remove_folder(paths.folder)) {
+    const Status removed = os.remove_folder(paths.folder);
+    if (removed) {
       os.saw(Probe::half_made_tree_removed);
+    } else if (removed.error().code == std::errc::directory_not_empty) {
+      swept.unjudged.push_back(paths.folder);
     }
     return ok();
   }

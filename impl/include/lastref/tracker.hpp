@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <lastref/os.hpp>
 
@@ -37,6 +38,8 @@ struct Swept {
   std::size_t names = 0;  ///< things cleaned up behind them
   std::size_t kept = 0;   ///< things that could not be removed; their trees stay
   std::size_t alive = 0;  ///< trees with a live process, left alone
+  /// Folders of trees that have lost their lock, left alone: they may be alive.
+  std::vector<std::string> unjudged = {};
 };
 
 /// Cleans up behind every tree below `runtime_folder` (empty: below each location of RootOptions)

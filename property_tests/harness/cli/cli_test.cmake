@@ -334,6 +334,10 @@ answers(3 "left out: storage/a_full_dump_leaves_nothing: it limits storage" stre
   --scenario storage/a_full_dump_leaves_nothing --runs 3)
 
 answers(0 "removed 0 dead trees" sweep --runtime ${FOLDER}/nothing)
+set(lost ${FOLDER}/lost/0123456789abcdef0123456789abcdef)
+file(WRITE ${lost}/ledger "")
+file(CHMOD ${FOLDER}/lost PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+answers(3 "${lost} was left alone: its lock was removed" sweep --runtime ${FOLDER}/lost)
 answers(2 "give the folder of its tree, or --loky-fd" tracker)
 answers(2 "excludes" tracker x --loky-fd 3)
 answers(2 "--loky-fd 1 is no pipe that can be read: " tracker --loky-fd 1)

@@ -26,6 +26,7 @@ using pretend::Fate;
 using pretend::FreshFolder;
 using pretend::PretendProcess;
 using pretend::TreeFixture;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -383,6 +384,20 @@ TEST(Sweep, does_not_touch_what_is_no_tree_M7) {
   });
   EXPECT_EQ(fixture.sweep().trees, 1U);
   EXPECT_EQ(fixture.folder.names(), before);
+  fixture.clear();
+}
+
+TEST(Sweep, lists_a_tree_that_has_lost_its_lock_and_leaves_it_alone_M7) {
+  TreeFixture fixture;
+  fixture.folder.write("counted");
+  const Resource counted = {.type = ResourceType::file, .name = fixture.folder.path("counted")};
+  const TreePaths paths = fixture.dead_tree({counted});
+  fs::remove(paths.lock());
+  const Swept swept = fixture.sweep();
+  EXPECT_THAT(swept.unjudged, ElementsAre(paths.folder));
+  EXPECT_EQ(swept.trees, 0U);
+  EXPECT_TRUE(fs::exists(paths.ledger()));
+  EXPECT_TRUE(fixture.folder.exists("counted")) << "a tree that may be alive counts it";
   fixture.clear();
 }
 
