@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "harness/oracle/benign.hpp"
+#include "harness/oracle/holdings.hpp"
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/oracles.hpp"
 #include "harness/scenario/ambient.hpp"
@@ -51,6 +52,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
   bool tracker_ever = false;
   bool root_was_killed = false;
   bool root_leaves = false;
+  bool root_gave_up = false;      // for want of descriptors
   bool root_was_leaving = false;  // when the last tracker was killed
   bool has_failed = false;
   bool root_has_failed = false;
@@ -58,6 +60,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
   for (const Record& record : evidence.records) {
     has_failed = has_failed || (record.injected && may_leave(evidence, record));
     root_has_failed = root_has_failed || (record.injected && record.role == "root");
+    root_gave_up = root_gave_up || (record.role == "root" && gives_up_lock(record));
     root_leaves = root_leaves || (record.role == "root" && record.name == "leave");
     if (is_fact(record, fact::born) && is_tracker(record)) {
       tracker_ever = true;
@@ -73,7 +76,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
     }
   }
   const bool nobody = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
-                      (root_was_leaving && tracker_was_killed);
+                      ((root_was_leaving || root_gave_up) && tracker_was_killed);
   // The root that could not start another tracker has failed as well.
   has_failed = has_failed || (root_has_failed && tracker_was_killed);
   return is_whole     ? Waiver::whole_tree
@@ -143,6 +146,11 @@ Judgement no_leak(const Evidence& evidence) {
 Judgement no_leak_at_next_start(const Evidence& evidence) {
   if (!is_promised(evidence)) {
     return waived(Waiver::no_promise);
+  }
+  // Names of a ledger that an outsider removed are known to processes of its tree alone.
+  if (const Waiver why = why_not_at_once(evidence);
+      evidence.scenario.spoils_ledger && why != Waiver::none) {
+    return waived(why);
   }
   Judgement judgement{.look = look_at_names(evidence)};
   // What stays for good has stayed already, and is told once.

@@ -66,11 +66,7 @@ Status Client::with_absolute(const Resource& resource, Act act) noexcept {
 }
 
 Result<std::string> Client::tree() noexcept {
-  return os::within_memory("the tree", [&]() -> Result<std::string> {
-    State& state = mine();
-    LASTREF_CHECK(state.ready());
-    return state.folder();
-  });
+  return os::within_memory("the tree", [&] { return mine().tree(); });
 }
 
 Status Client::register_name(const Resource& resource,

@@ -44,8 +44,12 @@ Client::State::~State() {
     const os::Held held(*monitor_);
     stopping_ = true;
     // The lock goes first: the tracker must not find a member that is leaving and wait for its
-    // death.
-    lock_.close_quietly();
+    // death. A root stays the root until it has looked at what it leaves.
+    if (root_ && started_) {
+      static_cast<void>(leave_lock(lock_, nonce_));  // At the latest it ends with the lock.
+    } else {
+      lock_.close_quietly();
+    }
     say_the_rest();
     if (link_ && !link_->wants_space()) {
       link_->post(Message{.verb = Verb::leave, .entries = {}});
@@ -61,7 +65,7 @@ Client::State::~State() {
   link_.reset();
   if (root_ && started_) {
     static_cast<void>(os::had_memory([&] { clean_up_behind_tracker(); }));
-    listener_.close_quietly();
+    parts_.listener.close_quietly();
   }
 }
 
@@ -72,14 +76,21 @@ void Client::State::clean_up_behind_tracker() {
   };
   const bool alive = tracker_ && !ended().value_or(os::ChildExit{});
   if (!alive) {
+    const bool others = has_others();
+    save_names(others);
     // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
     // another tracker for those who stay.
     Swept swept;
-    static_cast<void>(reclaim_tree(os_, paths_, swept));
+    if (others) {
+      ++swept.alive;
+    } else {
+      lock_.close_quietly();
+      static_cast<void>(reclaim_tree(os_, paths_, swept));
+    }
     if (swept.trees > 0) {
       os_.saw(Probe::root_swept_behind_tracker);
     }
-    if (swept.alive > 0 && listener_) {
+    if (swept.alive > 0 && parts_.listener) {
       os_.saw(Probe::tracker_started_for_others);
       static_cast<void>(spawn_tracker());
     }
@@ -228,7 +239,7 @@ Status Client::State::make_or_join() {
     removal_ = std::move(tree.removal);
     lock_ = std::move(tree.membership.lock);
     nonce_ = tree.membership.nonce;
-    listener_ = std::move(tree.listener);
+    parts_ = std::move(tree.parts);
   } else {
     LASTREF_TRY(membership, join_lock(os_, paths_));
     lock_ = std::move(membership.lock);
@@ -263,7 +274,7 @@ void Client::State::forget_everything() noexcept {
   wake_write_.close_quietly();
   wake_read_.close_quietly();
   self_.close_quietly();
-  listener_.close_quietly();
+  parts_ = {};
   if (removal_) {
     static_cast<void>(removal_->remove(os_));
     removal_.reset();
@@ -273,10 +284,21 @@ void Client::State::forget_everything() noexcept {
 
 Status Client::State::spawn_tracker() {
   started_at_ = os_.now();
+  std::vector<std::string> arguments = {paths_.folder};
+  std::vector<os::PassedFd> fds = {{.here = parts_.listener.get(), .number_there = passed_fd}};
+  if (!old_locks_.empty() || old_ledger_) {
+    arguments.insert(arguments.end(), {old_locks_option, std::to_string(old_locks_.size())});
+    fds.push_back({.here = old_ledger_ ? old_ledger_.get() : parts_.ledger.get(),
+                   .number_there = old_ledger_fd});
+    for (const LockFile& lock : old_locks_) {
+      fds.push_back({.here = lock.get(),
+                     .number_there = first_old_lock_fd + static_cast<int>(fds.size()) - 2});
+    }
+  }
   LASTREF_TRY(child,
               os_.spawn({.entry = entry_point,
-                         .arguments = {paths_.folder},
-                         .fds = {{.here = listener_.get(), .number_there = passed_fd}},
+                         .arguments = std::move(arguments),
+                         .fds = std::move(fds),
                          .blocked = {ignored_signals.begin(), ignored_signals.end()},
                          .environment = {{spawned_marker, entry_point}},
                          .end_wanted = false,
@@ -415,7 +437,7 @@ void Client::State::give_up(Error error) noexcept {
     lock_.close_quietly();
   }
   // Whoever waits in the backlog of a tree without a tracker must not wait for ever.
-  listener_.close_quietly();
+  parts_.listener.close_quietly();
   monitor_->notify_all();
 }
 

@@ -44,6 +44,8 @@ struct Client::State {
   /// The token of the process that this state speaks for; a forked child has another one.
   std::uint64_t process() const noexcept { return process_; }
   const std::string& folder() const noexcept { return paths_.folder; }
+  /// The folder, with all that a process needs to join.
+  Result<std::string> tree();
 
   /// Connected, announced and acknowledged, or why not. The root makes its tree here.
   Status ready();
@@ -90,6 +92,18 @@ struct Client::State {
   void forget_everything() noexcept;
   void clean_up_behind_tracker();
 
+  // Root: what was removed of the tree, and how the tree goes on.
+  Status replace_tracker();
+  bool is_dead(os::Fd process);
+  Result<bool> repair();
+  Result<bool> repair_once();
+  Status make_again(const LostParts& lost);
+  std::string repair_notice() const;
+  Status forget_blank_ledger();
+  Result<bool> has_unsaved_names();
+  bool has_others();
+  void save_names(bool has_others);
+
   // The I/O thread.
   void serve();
   bool wait(std::span<os::PollItem> items);
@@ -105,8 +119,12 @@ struct Client::State {
   TreePaths paths_;
   std::optional<TreeRemoval> removal_;  // root
   LockFile lock_;
-  os::UniqueFd listener_;  // root
-  os::UniqueFd tracker_;   // root: the tracker's process
+  TreeParts parts_;       // root
+  os::UniqueFd tracker_;  // root: the tracker's process
+  // Root: of a tree that has lost parts. The next tracker needs them until all members have a byte
+  // of the lock that was made again.
+  std::vector<LockFile> old_locks_;
+  os::UniqueFd old_ledger_;  // with names that are not in the new one yet
   os::UniqueFd self_;
   os::UniqueFd wake_read_;
   os::UniqueFd wake_write_;
@@ -123,6 +141,7 @@ struct Client::State {
   os::Instant started_at_{};  // the last of them
   int connections_ = 0;       // tried since the tracker last answered
   int poll_failures_ = 0;
+  int absent_ = 0;                  // times that the lock or the socket was not there
   int starved_ = 0;                 // times that there was no descriptor or memory to connect with
   std::uint64_t failed_calls_ = 0;  // times that all calls that waited were failed
   int doubts_ = 0;        // times in a row that nobody could say whether the tree has a future

@@ -19,6 +19,8 @@ constexpr int poll_failures_max = 10;
 constexpr int doubts_max = 10;
 /// Pauses without a free descriptor, five seconds in all, before a process leaves its tree.
 constexpr int starved_max = 250;
+/// Pauses in which the root may make again what was removed of the tree, five seconds in all.
+constexpr int absent_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
 constexpr std::chrono::seconds time_to_die{1};
 
@@ -81,7 +83,7 @@ bool Client::State::wait(std::span<os::PollItem> items) {
                         .want_read = true,
                         .want_write = link_ && link_->wants_space()};
     items[tracker_item] = {.fd = tracker_.get(), .want_read = true};
-    items[listener_item] = {.fd = came_up_ ? os::Fd::none : listener_.get()};
+    items[listener_item] = {.fd = came_up_ ? os::Fd::none : parts_.listener.get()};
     if (poll_failures_ > 0 || !link_ || wants_tracker_) {
       timeout = pause_before_connecting_again;
     } else if (!announced_ && !root_) {
@@ -192,6 +194,7 @@ void Client::State::take_answer(Message& answer) {
     announced_ = true;
     came_up_ = true;
     connections_ = 0;
+    absent_ = 0;
     starved_ = 0;
     os_.step(Step::client_recovered);
     monitor_->notify_all();
@@ -233,6 +236,16 @@ void Client::State::restore() {
   if (broken_) {
     return;
   }
+  if (!root_) {
+    const Status followed = follow_lock(os_, paths_, lock_, nonce_);
+    if (!followed && ++absent_ < absent_max) {
+      return;  // Tried again after a pause: the root is about to make it.
+    }
+    if (!followed && followed.error().code != std::errc::no_such_file_or_directory) {
+      give_up(followed.error());
+      return;
+    }
+  }
   // The first two at once: of a tracker that has no memory, more would be refused as well.
   const os::Instant now = os_.now();
   if (connections_ >= 2 && now < connect_again_) {
@@ -248,6 +261,16 @@ void Client::State::restore() {
   if (Status connected = os::within_memory("the tracker", [&] { return connect(); }); !connected) {
     const std::errc code = connected.error().code;
     const bool is_starved = is_for_want_of_space(connected.error());
+    // A socket that was made again refuses until its root listens.
+    const bool is_absent = code == std::errc::no_such_file_or_directory ||
+                           (code == std::errc::connection_refused && !root_);
+    if (is_absent && ++absent_ < absent_max) {
+      --connections_;
+      if (root_) {
+        static_cast<void>(replace_tracker());  // That it was not killed shows at the next try.
+      }
+      return;
+    }
     // Where nobody listens, only a root could start somebody who does: the tree has ended.
     if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory ||
         (is_starved && ++starved_ >= starved_max)) {
@@ -324,7 +347,12 @@ void Client::State::handle_tracker_death(std::string& notice) {
     return;
   }
   os_.saw(Probe::tracker_replaced);
-  notice = std::move(starting);
+  const auto repaired = os::within_memory("the tree", [&] { return repair(); });
+  notice = repaired && *repaired ? repair_notice() : std::move(starting);
+  if (!repaired && !os::is_no_memory(repaired.error())) {
+    give_up(repaired.error());
+    return;
+  }
   start_another();
 }
 

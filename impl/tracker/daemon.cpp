@@ -59,11 +59,20 @@ Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, Ledger ledger)
 
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
                                               const TreePaths& paths,
-                                              os::UniqueFd&& listener) {
+                                              os::UniqueFd&& listener,
+                                              OldParts old_parts) {
   LASTREF_TRY(lock, os::open_file(os, paths.lock(), {.write = true}));
   LASTREF_CHECK(lock_as_tracker(os, lock.get()));
-  LASTREF_TRY(ledger, open_ledger(os, paths, listener.get()));
+  for (const os::UniqueFd& old_lock : old_parts.locks) {
+    LASTREF_CHECK(lock_as_tracker(os, old_lock.get()));
+  }
+  const bool is_ledger_in_place = !old_parts.ledger;
+  LASTREF_TRY(ledger,
+              is_ledger_in_place ? open_ledger(os, paths, listener.get())
+                                 : Ledger::of(os, std::move(old_parts.ledger)));
   std::unique_ptr<Daemon> daemon(new Daemon(os, paths, std::move(lock), std::move(ledger)));
+  daemon->old_locks_ = std::move(old_parts.locks);
+  daemon->is_ledger_in_place_ = is_ledger_in_place;
   for (const Resource& name : daemon->ledger_.names()) {
     if (is_relative(name)) {
       LASTREF_CHECK(daemon->ledger_.strike(name));  // Nobody knows where it was.
@@ -85,7 +94,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
 /// Everybody who has a byte of the lock and is not a member yet becomes one that must announce. The
 /// death of a process that is not seen from here, in another pid namespace, is seen by its lock.
 Status Daemon::expect_members() {
-  LASTREF_TRY(found, members_of(os_, lock_.get()));
+  // In this order: a member locks its byte of the new lock before it gives up the old one.
+  std::vector<Known> found;
+  for (const os::UniqueFd& old_lock : old_locks_) {
+    LASTREF_TRY(in_old, members_of(os_, old_lock.get()));
+    found.insert(found.end(), in_old.begin(), in_old.end());
+  }
+  LASTREF_TRY(in_place, members_of(os_, lock_.get()));
+  found.insert(found.end(), in_place.begin(), in_place.end());
   for (const auto& [pid, nonce] : found) {
     const bool known = std::ranges::any_of(
         members_, [of = nonce](const auto& item) { return item.second.nonce == of; });
@@ -151,6 +167,7 @@ Result<bool> Daemon::serve_once() {
       os_.step(Step::tracker_settled);
     }
     clear_tombstones();
+    place_ledger();
     if (std::exchange(waits_for_all_, false)) {
       retry_parked();
     }
@@ -324,8 +341,7 @@ void Daemon::leave_without_lock() {
   }
   std::vector<MemberId> gone;
   for (const auto& [id, member] : members_) {
-    if (!member.announced && !connected.contains(id) &&
-        !is_member(os_, lock_.get(), member.nonce)) {
+    if (!member.announced && !connected.contains(id) && !has_lock(member)) {
       gone.push_back(id);
     }
   }
@@ -339,6 +355,34 @@ bool Daemon::looks_again() const {
   return !settled() && (looks_ < looks_max || std::ranges::any_of(members_, [](const auto& item) {
                           return !item.second.announced && !item.second.process;
                         }));
+}
+
+bool Daemon::has_lock(const Member& member) const {
+  return std::ranges::any_of(old_locks_,
+                             [&](const os::UniqueFd& old_lock) {
+                               return is_member(os_, old_lock.get(), member.nonce);
+                             }) ||
+         is_member(os_, lock_.get(), member.nonce);
+}
+
+/// Of a tree that has lost parts: moves the names to where a sweep would find them, once it would
+/// find all members alive as well.
+void Daemon::place_ledger() {
+  if (is_ledger_in_place_) {
+    return;
+  }
+  for (const os::UniqueFd& old_lock : old_locks_) {
+    const auto members = members_of(os_, old_lock.get());
+    if (!members || !members->empty()) {
+      return;
+    }
+  }
+  old_locks_.clear();
+  is_ledger_in_place_ = true;
+  if (const Status moved = ledger_.move_to(paths_.ledger()); !moved) {
+    os::report_quietly(
+        os_, "lastref tracker: its ledger is not where it was: " + describe(moved.error()));
+  }
 }
 
 /// By the clock as well: who lost its connection, and then its lock, says nothing more. Less and

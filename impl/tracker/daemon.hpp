@@ -39,6 +39,12 @@
 
 namespace lastref::tracker {
 
+/// What is left of a tree that has lost parts, which were made again.
+struct OldParts {
+  os::UniqueFd ledger = {};              ///< With the names, instead of the one in the folder.
+  std::vector<os::UniqueFd> locks = {};  ///< In which members may still have their bytes.
+};
+
 class Daemon {
  public:
   /// On an error the listener is still the caller's.
@@ -46,7 +52,8 @@ class Daemon {
   /// Errors          device_or_resource_busy: another tracker serves the tree.
   static Result<std::unique_ptr<Daemon>> start(os::Os& os,
                                                const TreePaths& paths,
-                                               os::UniqueFd&& listener);
+                                               os::UniqueFd&& listener,
+                                               OldParts old_parts = {});
 
   /// Until the last process of the tree is gone and everything is clean.
   ///
@@ -88,6 +95,8 @@ class Daemon {
   };
 
   Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, Ledger ledger);
+  bool has_lock(const Member& member) const;
+  void place_ledger();
 
   Status expect_members();
   Result<bool> serve_once();
@@ -146,6 +155,8 @@ class Daemon {
   os::Os& os_;
   TreePaths paths_;
   os::UniqueFd lock_;
+  std::vector<os::UniqueFd> old_locks_;
+  bool is_ledger_in_place_ = true;
   os::UniqueFd listener_;
   Ledger ledger_;
   Registry registry_;

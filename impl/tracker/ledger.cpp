@@ -1,6 +1,7 @@
 #include "impl/tracker/ledger.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
 
@@ -99,9 +100,50 @@ Status Ledger::write_state(std::uint64_t offset, std::byte state) {
 
 Result<Ledger> Ledger::open(os::Os& os, const os::PathAt& where) {
   LASTREF_TRY(file, os::open_file(os, where, {.write = true}));
+  return of(os, std::move(file));
+}
+
+Result<Ledger> Ledger::of(os::Os& os, os::UniqueFd file) {
   Ledger ledger(os, std::move(file));
   LASTREF_CHECK(ledger.load());
   return ledger;
+}
+
+Result<bool> Ledger::has_names(os::Os& os, os::Fd file) {
+  Ledger ledger(os, os::UniqueFd(os, file));
+  ledger.is_read_only_ = true;
+  const Status loaded = ledger.load();
+  ledger.file_.release();
+  LASTREF_CHECK(loaded);
+  return !ledger.alive_.empty() || !ledger.forgotten_.empty();
+}
+
+Result<bool> Ledger::is_blank(os::Os& os, os::Fd file) {
+  std::array<std::byte, 1> first{};
+  LASTREF_TRY(size, os::read_until_full_at(os, file, first, 0));
+  return size == 0 || first.front() == nothing;
+}
+
+Status Ledger::move_to(const os::PathAt& where) {
+  LASTREF_TRY(file, os::open_file(*os_, where, {.write = true}));
+  LASTREF_TRY(status, os_->status(file.get()));
+  LASTREF_TRY(own, os_->status(file_.get()));
+  if (os::identity_of(status) == os::identity_of(own)) {
+    return ok();
+  }
+  std::vector<std::byte> bytes(end_);
+  LASTREF_TRY(size, os::read_until_full_at(*os_, file_.get(), bytes, 0));
+  bytes.resize(size);
+  if (status.size > end_) {
+    bytes.push_back(nothing);  // What lies there is left of a copy that was not finished.
+  }
+  LASTREF_CHECK(os::write_all_at(*os_, file.get(), bytes, 0));
+  // A tracker that dies before this has left all of it here, and one that dies after it there.
+  LASTREF_CHECK(write_state(0, nothing));
+  file_ = std::move(file);
+  touched_ = std::max(end_, status.size);
+  os_->saw(Probe::ledger_moved);
+  return ok();
 }
 
 Result<std::vector<Resource>> Ledger::names_at(os::Os& os, const os::PathAt& where) {
@@ -125,7 +167,7 @@ Status Ledger::load() {
     const std::size_t before = bytes.size();
     bytes.resize(std::min<std::uint64_t>(status.size, before + std::max(before, piece_size)));
     const auto piece = std::span(bytes).subspan(before);
-    LASTREF_TRY(size, os::read_until_full(*os_, file_.get(), piece));
+    LASTREF_TRY(size, os::read_until_full_at(*os_, file_.get(), piece, before));
     bytes.resize(before + size);
     LASTREF_CHECK(parse(bytes, goes_on));
     goes_on = goes_on && size == piece.size();

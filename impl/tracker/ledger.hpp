@@ -36,6 +36,15 @@ class Ledger {
   /// Errors          what open, status, read or write_at said; permission_denied: another user
   ///                 wrote it, and would have us delete what it names.
   static Result<Ledger> open(os::Os& os, const os::PathAt& where);
+  /// The same of an open file, which may have lost its name.
+  static Result<Ledger> of(os::Os& os, os::UniqueFd file);
+  /// Whether a name is alive in it, or on record as forgotten. Changes nothing, and leaves the file
+  /// open.
+  static Result<bool> has_names(os::Os& os, os::Fd file);
+  /// Whether all that was in it was moved elsewhere, or nothing ever was.
+  ///
+  /// Errors          what read_at said.
+  static Result<bool> is_blank(os::Os& os, os::Fd file);
 
   /// The names that are alive in a ledger which a live tracker may be writing.
   ///
@@ -60,6 +69,12 @@ class Ledger {
   ///
   /// Errors          io_error: it stays, which costs no more than its place.
   Status lay_to_rest(const Resource& resource);
+
+  /// Writes everything into the file at `where`, which is a ledger with nothing in it of worth, and
+  /// continues there. The file that it had is blank then.
+  ///
+  /// Errors          what open, status, read_at and write_at said: it continues where it was.
+  Status move_to(const os::PathAt& where);
 
   bool contains(const Resource& resource) const { return alive_.contains(resource); }
   /// Which thing has the name, if it is alive and anybody said so.

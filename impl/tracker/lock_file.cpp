@@ -131,6 +131,21 @@ Status LockFile::lock(std::uint64_t byte) {
   return ok();
 }
 
+Status LockFile::unlock(std::uint64_t byte) noexcept {
+  LASTREF_CHECK(
+      os::retry_interrupted([&] { return os_->lock_range(fd_, {.start = byte, .length = 1}); }));
+  std::erase(bytes_, byte);
+  return ok();
+}
+
+Result<bool> LockFile::is_at(const std::string& path) const noexcept {
+  const auto named = os_->status_at(path);
+  if (!named && named.error().code != std::errc::no_such_file_or_directory) {
+    return failure(named.error());
+  }
+  return named && id_of(*named) == id_;
+}
+
 void LockFile::close_quietly() noexcept {
   if (fd_ == os::Fd::none) {
     return;

@@ -51,6 +51,14 @@ class LockFile {
   ///
   /// Errors          what lock_range said.
   Status lock(std::uint64_t byte);
+  /// Gives up a byte that it locked.
+  ///
+  /// Errors          what lock_range said: the byte is locked until it is closed.
+  Status unlock(std::uint64_t byte) noexcept;
+  /// Whether `path` still names it.
+  ///
+  /// Errors          what status_at said.
+  Result<bool> is_at(const std::string& path) const noexcept;
   /// Its locks go, and those of no other user in this process.
   void close_quietly() noexcept;
 

@@ -1,3 +1,6 @@
+#include <charconv>
+#include <optional>
+
 #include <lastref/spawned.hpp>
 #include <lastref/tracker.hpp>
 
@@ -8,6 +11,24 @@
 
 namespace lastref::tracker {
 namespace {
+
+/// None if the arguments make no sense.
+std::optional<OldParts> old_parts_of(os::Os& os, std::span<const std::string> arguments) {
+  OldParts parts;
+  if (arguments.size() == 3 && arguments[1] == old_locks_option) {
+    int locks = 0;
+    const char* const end = arguments[2].data() + arguments[2].size();
+    const auto read = std::from_chars(arguments[2].data(), end, locks);
+    if (read.ec != std::errc{} || read.ptr != end || locks < 0) {
+      return std::nullopt;
+    }
+    parts.ledger = os::UniqueFd(os, static_cast<os::Fd>(old_ledger_fd));
+    for (int lock = 0; lock < locks; ++lock) {
+      parts.locks.emplace_back(os, static_cast<os::Fd>(first_old_lock_fd + lock));
+    }
+  }
+  return arguments.size() == 1 || parts.ledger ? std::optional(std::move(parts)) : std::nullopt;
+}
 
 /// Blocked by whoever started us; from here on they are ignored instead (T1).
 void ignore_interrupts(os::Os& os) {
@@ -39,13 +60,22 @@ int run(os::Os& os, std::span<const std::string> arguments) noexcept {
     return run_loky(os, static_cast<os::Fd>(passed_fd));
   }
   ignore_interrupts(os);
-  if (arguments.size() != 1) {
+  auto old_parts = old_parts_of(os, arguments);
+  if (!old_parts) {
     os::report_quietly(os, "lastref tracker: needs the folder of a tree");
     return could_not;
   }
   os::UniqueFd listener(os, static_cast<os::Fd>(passed_fd));
+  // What is left of a tree is taken once: what fails with it, the root starts again.
+  const TreePaths paths{.folder = arguments[0]};
   auto daemon =
-      insist(os, [&] { return Daemon::start(os, {.folder = arguments[0]}, std::move(listener)); });
+      old_parts->ledger
+          ? os::within_memory("the tracker",
+                              [&] {
+                                return Daemon::start(
+                                    os, paths, std::move(listener), *std::move(old_parts));
+                              })
+          : insist(os, [&] { return Daemon::start(os, paths, std::move(listener)); });
   return exit_code_of(
       os, daemon ? (*daemon)->serve() : Status(tl::unexpected<Error>(std::move(daemon.error()))));
 }

@@ -16,7 +16,6 @@ namespace {
 constexpr std::uint32_t private_folder = 0700;
 /// Marks a runtime folder that we made: only such a one is removed.
 constexpr std::uint32_t made_here = 01000;
-constexpr int tries_max = 8;
 constexpr std::uint64_t tracker_byte = 0;
 constexpr std::uint64_t root_byte = 1ULL << 32U;
 constexpr std::uint64_t first_member_byte = 1ULL << 33U;
@@ -86,36 +85,46 @@ Result<bool> is_locked(os::Os& os, os::Fd lock, std::uint64_t byte) {
   return holder.has_value();
 }
 
-/// The parts of a tree, in the order in which they are made.
-Result<OwnTree> fill_tree(os::Os& os, const TreePaths& paths, const TreeRemoval& removal) {
-  OwnTree tree{.paths = paths, .membership = {}, .listener = {}, .removal = removal};
-  LASTREF_TRY(nonce, new_nonce(os));
-  LASTREF_TRY(lock, LockFile::create(os, tree.paths.lock()));
-  LASTREF_CHECK(lock.lock(byte_of(nonce)));
-  LASTREF_CHECK(lock.lock(root_byte));
-  LASTREF_TRY(ours, still_there(os, lock.get(), tree.paths.lock()));
-  if (!ours) {
-    return failure(std::errc::no_such_file_or_directory, tree.paths.lock());
+Result<LostParts> look_for_lost(os::Os& os,
+                                const TreePaths& paths,
+                                const LockFile& lock,
+                                const TreeParts& parts) {
+  LASTREF_TRY(has_lock, lock.is_at(paths.lock()));
+  LASTREF_TRY(has_ledger,
+              parts.ledger ? still_there(os, parts.ledger.get(), paths.ledger()) : false);
+  const auto socket = os.status_at(paths.socket());
+  if (!socket && socket.error().code != std::errc::no_such_file_or_directory) {
+    return failure(socket.error());
   }
-  tree.membership = {.lock = std::move(lock), .nonce = nonce};
-  LASTREF_TRY(ledger, os::open_file(os, tree.paths.ledger(), {.write = true, .create = true}));
-  constexpr std::array<std::byte, ledger_reserve> space{};
-  if (Status written = os::write_all(os, ledger.get(), space); !written) {
-    return failure(written.error().code, tree.paths.ledger(), written.error().call);
-  }
-  LASTREF_CHECK(ledger.close());
-  LASTREF_TRY(socket, os.make_socket());
-  tree.listener = os::UniqueFd(os, socket);
-  LASTREF_CHECK(os.bind(socket, tree.paths.socket()));
-  LASTREF_CHECK(os.listen(socket));
-  return tree;
+  return LostParts{.lock = !has_lock,
+                   .ledger = !has_ledger,
+                   .socket = !socket || socket->kind != os::FileKind::socket};
 }
 
-/// A sweep took the tree, or its runtime folder, for a dead one's while it was being made.
-bool worth_another_try(const Error& error) {
-  return error.code == std::errc::no_such_file_or_directory ||
-         error.code == std::errc::resource_unavailable_try_again ||
-         error.code == std::errc::file_exists;
+/// With the bytes of the root and, unless the nonce is 0, of its membership.
+Result<LockFile> make_lock(os::Os& os, const TreePaths& paths, std::uint32_t nonce) {
+  LASTREF_TRY(lock, LockFile::create(os, paths.lock()));
+  if (nonce != 0) {
+    LASTREF_CHECK(lock.lock(byte_of(nonce)));
+  }
+  LASTREF_CHECK(lock.lock(root_byte));
+  LASTREF_TRY(ours, still_there(os, lock.get(), paths.lock()));
+  if (!ours) {
+    return failure(std::errc::no_such_file_or_directory, paths.lock());
+  }
+  return lock;
+}
+
+/// The parts of a tree, in the order in which they are made.
+Result<OwnTree> fill_tree(os::Os& os, const TreePaths& paths, const TreeRemoval& removal) {
+  LASTREF_TRY(nonce, new_nonce(os));
+  LASTREF_TRY(lock, make_lock(os, paths, nonce));
+  LASTREF_TRY(ledger, make_ledger(os, paths));
+  LASTREF_TRY(listener, make_listener(os, paths));
+  return OwnTree{.paths = paths,
+                 .membership = {.lock = std::move(lock), .nonce = nonce},
+                 .parts = {.ledger = std::move(ledger), .listener = std::move(listener)},
+                 .removal = removal};
 }
 
 /// On an error nothing of the tree is left, nor of the runtime folder if it was empty.
@@ -137,7 +146,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
       // Whatever cannot be removed now has no live process, so the next start will.
       static_cast<void>(removal.remove(os));
     }
-    if (tries == tries_max || !worth_another_try(made.error())) {
+    if (tries == tries_max || !is_worth_another_try(made.error())) {
       remove_runtime(os, runtime_folder);
       return failure(std::move(made.error()));
     }
@@ -236,6 +245,78 @@ Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) 
     }
   }
   return failure(*std::move(why));
+}
+
+bool is_worth_another_try(const Error& error) noexcept {
+  return error.code == std::errc::no_such_file_or_directory ||
+         error.code == std::errc::resource_unavailable_try_again ||
+         error.code == std::errc::file_exists;
+}
+
+Result<LostParts> find_lost(os::Os& os,
+                            const TreePaths& paths,
+                            const LockFile& lock,
+                            const TreeParts& parts) {
+  LASTREF_TRY(lost, look_for_lost(os, paths, lock, parts));
+  // A part that is taken for lost is removed: look twice.
+  return lost.any() ? look_for_lost(os, paths, lock, parts) : lost;
+}
+
+Result<LockFile> make_lock_again(os::Os& os, const TreePaths& paths, std::uint32_t nonce) {
+  LASTREF_CHECK(usable_folder(os, paths.folder.substr(0, paths.folder.rfind('/'))));
+  if (Status made = os.make_folder(paths.folder, private_folder);
+      !made && made.error().code != std::errc::file_exists) {
+    return failure(made.error());
+  }
+  LASTREF_CHECK(check_private(os, paths.folder));
+  LASTREF_CHECK(os::discard(os, paths.ledger()));
+  LASTREF_CHECK(os::discard(os, paths.lock()));
+  return make_lock(os, paths, nonce);
+}
+
+Result<os::UniqueFd> make_ledger(os::Os& os, const TreePaths& paths) {
+  LASTREF_TRY(ledger, os::open_file(os, paths.ledger(), {.write = true, .create = true}));
+  constexpr std::array<std::byte, ledger_reserve> space{};
+  if (Status written = os::write_all(os, ledger.get(), space); !written) {
+    return failure(written.error().code, paths.ledger(), written.error().call);
+  }
+  return ledger;
+}
+
+Result<os::UniqueFd> make_listener(os::Os& os, const TreePaths& paths) {
+  LASTREF_TRY(socket, os.make_socket());
+  os::UniqueFd listener(os, socket);
+  LASTREF_CHECK(os.bind(socket, paths.socket()));
+  LASTREF_CHECK(os.listen(socket));
+  return listener;
+}
+
+Status follow_lock(os::Os& os, const TreePaths& paths, LockFile& lock, std::uint32_t nonce) {
+  LASTREF_TRY(is_there, lock.is_at(paths.lock()));
+  if (is_there) {
+    return ok();
+  }
+  LASTREF_TRY(made, LockFile::open(os, paths.lock()));
+  if (made.get() == lock.get()) {
+    return ok();
+  }
+  // Not before its maker has locked it: a lock without root or tracker is that of a tree's end.
+  LASTREF_TRY(future, has_future(os, made.get()));
+  if (!future) {
+    return failure(std::errc::no_such_file_or_directory, paths.lock());
+  }
+  LASTREF_CHECK(made.lock(byte_of(nonce)));
+  LASTREF_TRY(stays, made.is_at(paths.lock()));
+  if (!stays) {
+    return failure(std::errc::no_such_file_or_directory, paths.lock());
+  }
+  os.saw(Probe::lock_followed);
+  lock = std::move(made);
+  return ok();
+}
+
+Status leave_lock(LockFile& lock, std::uint32_t nonce) {
+  return !lock ? ok() : lock.unlock(byte_of(nonce));
 }
 
 Result<Membership> join_lock(os::Os& os, const TreePaths& paths) {

@@ -61,13 +61,37 @@ struct Known {
   friend bool operator==(const Known&, const Known&) = default;
 };
 
+/// What a root has open of its tree, so that the tree survives the loss of their names.
+struct TreeParts {
+  os::UniqueFd ledger;
+  os::UniqueFd listener;
+};
+
 /// A tree that the caller leads: nothing below its folder is missing.
 struct OwnTree {
   TreePaths paths;
   Membership membership;  ///< the root's byte is locked as well
-  os::UniqueFd listener;
+  TreeParts parts;
   TreeRemoval removal;
 };
+
+/// Which parts of a tree were removed, or replaced by others.
+struct LostParts {
+  bool lock = false;
+  bool ledger = false;
+  bool socket = false;
+
+  bool any() const noexcept { return lock || ledger || socket; }
+};
+
+/// Under which numbers a tracker has what it starts with: always the first, and what is left of a
+/// tree that has lost parts. Then its arguments say how many locks.
+inline constexpr const char* old_locks_option = "--old-locks";
+inline constexpr int old_ledger_fd = 4;
+inline constexpr int first_old_lock_fd = 5;
+
+/// How often parts of a tree are made that a sweep removes meanwhile.
+inline constexpr int tries_max = 8;
 
 /// bytes; a socket in a tree in it still has a path that the kernel takes.
 inline constexpr std::size_t runtime_size_max = 67;
@@ -87,6 +111,37 @@ Status check_private(os::Os& os, const std::string& path);
 /// Errors          of the first location that is full, else of the last one tried, with its path.
 ///                 $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder);
+
+/// What has lost its name of a tree that the caller leads.
+///
+/// Errors          what status and status_at said.
+/// Crossings       status_at for each part; status of the ledger.
+Result<LostParts> find_lost(os::Os& os,
+                            const TreePaths& paths,
+                            const LockFile& lock,
+                            const TreeParts& parts);
+
+/// Makes the lock again, and the folders that it lies in, and locks the root's byte of it; that of
+/// the membership too, unless its nonce is 0. A ledger that is still there is removed before: until
+/// the byte is locked, a sweep takes the tree for an orphaned one.
+///
+/// Errors          as make_tree; no_such_file_or_directory, resource_unavailable_try_again: a sweep
+///                 removed it meanwhile.
+Result<LockFile> make_lock_again(os::Os& os, const TreePaths& paths, std::uint32_t nonce);
+/// Makes the ledger, which is empty, or the socket.
+Result<os::UniqueFd> make_ledger(os::Os& os, const TreePaths& paths);
+Result<os::UniqueFd> make_listener(os::Os& os, const TreePaths& paths);
+
+/// Whether a sweep took a tree, or its runtime folder, for an orphaned one's while it was made.
+bool is_worth_another_try(const Error& error) noexcept;
+
+/// Locks the byte of a membership in the lock that was made again, if it was.
+///
+/// Errors          no_such_file_or_directory: it was not made again yet; what open and lock_range
+///                 said. The membership keeps the byte that it had.
+Status follow_lock(os::Os& os, const TreePaths& paths, LockFile& lock, std::uint32_t nonce);
+/// Ends the membership alone. The lock stays open, and so do other bytes.
+Status leave_lock(LockFile& lock, std::uint32_t nonce);
 
 /// Opens the lock of an existing tree and locks a byte for a new membership of this process.
 ///

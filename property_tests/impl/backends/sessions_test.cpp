@@ -55,5 +55,30 @@ TEST(Sessions, of_a_worker_are_in_the_tree_of_its_parent_E3_T1) {
   }
 }
 
+TEST(Sessions, continue_when_everything_in_their_runtime_folder_is_removed_T6) {
+  Fixture fixture;
+  const auto run = [&](Parallel& parallel, bool removes) {
+    int asked = 0;
+    const auto results = parallel.run([&]() -> std::optional<Task> {
+      if (++asked == 3 && removes) {
+        fixture.folder.remove("runtime");
+      }
+      return asked <= 9 ? std::optional(Task{"echo", {asked}}) : std::nullopt;
+    });
+    EXPECT_TRUE(results) << describe(results.error());
+  };
+  Parallel parallel(fixture.session, fixture.functions, {.n_jobs = 2, .batch_size = 1});
+  const auto joined =
+      parallel.run({Task{"mark_and_wait", {fixture.mark("one"), fixture.mark("two")}},
+                    Task{"mark_and_wait", {fixture.mark("two"), fixture.mark("one")}}});
+  ASSERT_TRUE(joined) << describe(joined.error());
+  for (const bool removes : {true, false, true}) {
+    run(parallel, removes);
+    Parallel later(fixture.session, fixture.functions, {.n_jobs = 2});
+    run(later, /*removes=*/false);
+    EXPECT_THAT(trees_in(fixture), SizeIs(1)) << "made again, under the same name";
+  }
+}
+
 }  // namespace
 }  // namespace lastref

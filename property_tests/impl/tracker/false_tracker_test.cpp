@@ -107,8 +107,8 @@ class FalseTracker {
     const OwnTree tree = must(make_tree(os, folder_.path("runtime")));
     static_cast<void>(os::write_all(os, write, os::bytes_of(tree.paths.folder)));
     for (int number = 1;; ++number) {
-      static_cast<void>(pretend::wait_until_readable(os, tree.listener.get()));
-      if (const auto socket = os.accept(tree.listener.get())) {
+      static_cast<void>(pretend::wait_until_readable(os, tree.parts.listener.get()));
+      if (const auto socket = os.accept(tree.parts.listener.get())) {
         Caller caller(os, os::UniqueFd(os, *socket), number);
         treat(caller);
       }

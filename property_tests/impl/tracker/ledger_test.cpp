@@ -287,6 +287,49 @@ RC_GTEST_PROP(LedgerProperties, a_change_that_a_kill_cut_short_was_made_or_not_m
   RC_ASSERT(names_in(book.open()) == later);
 }
 
+RC_GTEST_PROP(LedgerProperties, one_that_is_moved_is_whole_in_one_of_two_files_T6, ()) {
+  Book book;
+  Book other;
+  const auto left = *rc::gen::container<std::string>(*rc::gen::inRange<std::size_t>(0, 200),
+                                                     rc::gen::element('+', '-', '\0', '\1', 'a'));
+  other.replace(left);  // Of a copy that was not finished.
+  Names names;
+  const auto at = *rc::gen::inRange<std::size_t>(0, 3);
+  const auto fate =
+      *rc::gen::element(Fate::fail, Fate::die_before, Fate::die_midway, Fate::die_after);
+  const auto bytes = *rc::gen::inRange<std::size_t>(0, 60);
+  PretendProcess tracker(book.locks);
+  auto ledger = Ledger::open(tracker, book.path());
+  RC_ASSERT(ledger.has_value());
+  for (const Change& change : any_changes()) {
+    RC_ASSERT(change.make(*ledger).has_value());
+    change.apply(names);
+  }
+  std::size_t writes = 0;
+  tracker.director = [&](const Crossing& crossing) {
+    return crossing.call == Call::write_at && writes++ == at
+               ? Decision{.fate = fate, .code = std::errc::io_error, .bytes = bytes}
+               : Decision{};
+  };
+  static_cast<void>(ledger->move_to(other.path()));
+  tracker.director = nullptr;
+  if (!tracker.is_dead()) {
+    for (const Change& change : any_changes()) {
+      RC_ASSERT(change.make(*ledger).has_value());
+      change.apply(names);
+    }
+    RC_ASSERT(names_in(*ledger) == names);
+  }
+  PretendProcess next(book.locks);
+  const auto file = os::open_file(next, book.path(), {});
+  RC_ASSERT(file.has_value());
+  const auto blank = Ledger::is_blank(next, file->get());
+  RC_ASSERT(blank.has_value());
+  const auto read = Ledger::names_at(next, *blank ? other.path() : book.path());
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(Names(read->begin(), read->end()) == names);
+}
+
 TEST(Ledger, a_kill_while_a_place_is_used_again_costs_no_other_name_T6) {
   const Resource old{.type = ResourceType::file, .name = "old"};
   const Resource kept{.type = ResourceType::file, .name = "kept"};
@@ -423,7 +466,7 @@ TEST(Ledger, of_any_size_takes_no_more_memory_than_its_records_T6) {
 }
 
 TEST(Ledger, says_what_failed_when_it_cannot_be_read) {
-  for (const Call call : {Call::open, Call::status, Call::read}) {
+  for (const Call call : {Call::open, Call::status, Call::read_at}) {
     Book book;
     book.replace("x");
     book.os.director = [call](const Crossing& crossing) {

@@ -18,7 +18,7 @@ TrackerInACopy::TrackerInACopy(const MakeOs& make_os)
   testing::internal::CaptureStderr();
   const os::Pid pid = run_in_copy([&] {
     const std::unique_ptr<os::Os> os = make_os();
-    auto daemon = must(Daemon::start(*os, tree_.paths, std::move(tree_.listener)));
+    auto daemon = must(Daemon::start(*os, tree_.paths, std::move(tree_.parts.listener)));
     return daemon->serve() ? 0 : 1;
   });
   tracker_ = os::UniqueFd(os_, must(os_.open_process(pid)));

@@ -1,0 +1,196 @@
+// How a root makes again what was removed of its tree.
+//
+// Open descriptors outlive the names of their files: the members keep their locks, and the last
+// tracker wrote on into its ledger. So the root ends the tracker, makes what is lost under the same
+// names, which are the only ones that members know, and starts a tracker with what it has of the
+// old parts. That one reads the old ledger, and sees in the old locks which members have not come
+// yet. As long as there are such, the new ledger stays empty: a sweep that sees only the new lock
+// could take the tree for an orphaned one. If the root dies before the next tracker runs, nothing
+// is left to a sweep that it could remove by mistake.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <lastref/probe.hpp>
+
+#include "impl/tracker/client_state.hpp"
+#include "impl/tracker/ledger.hpp"
+
+namespace lastref::tracker {
+namespace {
+
+Result<std::optional<os::LockHolder>> find_any_lock(os::Os& os, os::Fd lock) {
+  return os.find_lock(lock, {.kind = os::LockKind::exclusive, .start = 0, .length = 0});
+}
+
+/// Ends the connections that wait for a tracker at a socket without a name, so that they are
+/// made again. A forked child may keep the socket open, so that closing it is not enough.
+void end_waiting(os::Os& os, os::Fd listener) {
+  constexpr int waiting_max = 4096;
+  static_cast<void>(os.shut_down(listener));
+  for (int ended = 0; ended < waiting_max; ++ended) {
+    const auto socket = os::retry_interrupted([&] { return os.accept(listener); });
+    if (socket) {
+      os::UniqueFd(os, *socket).close_quietly();
+    } else if (socket.error().code != std::errc::connection_aborted) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> Client::State::tree() {
+  if (root_) {
+    const os::Held held(*monitor_);
+    if (started_ && !broken_) {
+      LASTREF_TRY(lost, find_lost(os_, paths_, lock_, parts_));
+      LASTREF_CHECK(lost.any() ? replace_tracker() : ok());
+    }
+  }
+  LASTREF_CHECK(ready());
+  return paths_.folder;
+}
+
+/// Kills the tracker. The I/O thread sees its death, makes what is lost and starts the next one.
+Status Client::State::replace_tracker() {
+  if (tracker_) {
+    const Status killed = os_.signal_process(tracker_.get(), os::Signal::kill);
+    if (!killed && !is_dead(tracker_.get())) {
+      return killed;
+    }
+  }
+  if (std::exchange(announced_, false)) {
+    trackers_ = 0;  // It did not die by itself.
+  }
+  return ok();
+}
+
+bool Client::State::is_dead(os::Fd process) {
+  std::array items{os::PollItem{.fd = process, .want_read = true}};
+  const auto polled =
+      os::retry_interrupted([&] { return os_.poll(items, std::chrono::nanoseconds(0)); });
+  return polled && items[0].readable;
+}
+
+/// Called when no tracker runs. Returns whether anything had been removed.
+Result<bool> Client::State::repair() {
+  for (int tries = 1;; ++tries) {
+    Result<bool> repaired = repair_once();
+    if (repaired || tries == tries_max) {
+      return repaired;
+    }
+  }
+}
+
+Result<bool> Client::State::repair_once() {
+  LASTREF_CHECK(forget_blank_ledger());
+  LASTREF_TRY(lost, find_lost(os_, paths_, lock_, parts_));
+  if (!lost.any()) {
+    return false;
+  }
+  LASTREF_CHECK(make_again(lost));
+  return true;
+}
+
+Status Client::State::make_again(const LostParts& lost) {
+  if (lost.lock || lost.ledger) {
+    if (!old_ledger_) {
+      old_ledger_ = std::move(parts_.ledger);
+    }
+    parts_.ledger.close_quietly();
+  }
+  if (lost.lock) {
+    LASTREF_TRY(lock, make_lock_again(os_, paths_, stopping_ ? 0 : nonce_));
+    std::swap(lock_, lock);
+    old_locks_.push_back(std::move(lock));
+    // Of the old lock the root keeps its other byte: members ask whether the root lives.
+    if (!stopping_) {
+      static_cast<void>(leave_lock(old_locks_.back(), nonce_));
+    }
+  }
+  if (lost.lock || lost.ledger) {
+    LASTREF_CHECK(os::discard(os_, paths_.ledger()));
+    LASTREF_TRY(ledger, make_ledger(os_, paths_));
+    parts_.ledger = std::move(ledger);
+  }
+  if (lost.socket || !parts_.listener) {
+    if (parts_.listener) {
+      end_waiting(os_, parts_.listener.get());
+    }
+    LASTREF_CHECK(os::discard(os_, paths_.socket()));
+    LASTREF_TRY(listener, make_listener(os_, paths_));
+    parts_.listener = std::move(listener);
+  }
+  os_.saw(Probe::tree_repaired);
+  return ok();
+}
+
+std::string Client::State::repair_notice() const {
+  return "lastref: files in " + paths_.folder +
+         " were removed; they were made again, and another tracker starts";
+}
+
+/// The old ledger is of no use any more when a tracker has moved its names into the new one.
+Status Client::State::forget_blank_ledger() {
+  if (old_ledger_) {
+    LASTREF_TRY(blank, Ledger::is_blank(os_, old_ledger_.get()));
+    if (blank) {
+      old_ledger_.close_quietly();
+    }
+  }
+  return ok();
+}
+
+/// Called when no tracker runs, by a root that leaves. A sweep finds the names then.
+void Client::State::save_names(bool has_others) {
+  if (!lock_) {
+    return;
+  }
+  Result<bool> saved = has_unsaved_names();
+  for (int tries = 1; !saved && tries < tries_max; ++tries) {
+    saved = has_unsaved_names();
+  }
+  if (saved && *saved) {
+    saved = repair();
+    const auto moved = [&]() -> Status {
+      LASTREF_TRY(ledger, Ledger::of(os_, std::move(old_ledger_)));
+      return ledger.move_to(paths_.ledger());
+    };
+    if (saved && old_ledger_ && !has_others) {
+      if (const Status done = moved(); !done) {
+        saved = failure(done.error());
+      }
+    }
+  }
+  if (!saved) {
+    os::report_quietly(
+        os_, "lastref: a tree that lost files is not cleaned up: " + describe(saved.error()));
+  } else if (*saved) {
+    os::report_quietly(os_, "lastref: files in " + paths_.folder + " were removed");
+  }
+}
+
+/// Whether the last tracker had names that no sweep would find.
+Result<bool> Client::State::has_unsaved_names() {
+  LASTREF_CHECK(forget_blank_ledger());
+  if (old_ledger_) {
+    return true;
+  }
+  LASTREF_TRY(lost, find_lost(os_, paths_, lock_, parts_));
+  return lost.any() && parts_.ledger ? Ledger::has_names(os_, parts_.ledger.get())
+                                     : Result<bool>(false);
+}
+
+/// Whether another process has its lock where a sweep does not look. True when in doubt.
+bool Client::State::has_others() {
+  return std::ranges::any_of(old_locks_, [&](const LockFile& old_lock) {
+    auto holder = find_any_lock(os_, old_lock.get());
+    for (int tries = 1; !holder && tries < tries_max; ++tries) {
+      holder = find_any_lock(os_, old_lock.get());
+    }
+    return !holder || holder->has_value();
+  });
+}
+
+}  // namespace lastref::tracker
