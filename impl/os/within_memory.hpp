@@ -32,9 +32,10 @@ inline bool is_no_memory(const Error& error) noexcept {
   return error.code == std::errc::not_enough_memory && error.call == Call::none;
 }
 
-/// Runs `body`, and says whether all of its allocations succeeded.
+/// Runs `body`, and says whether all of its allocations succeeded. What user code throws in it
+/// travels on.
 template <typename Body>
-bool had_memory(Body&& body) noexcept {
+bool had_memory(Body&& body) {
   try {
     std::forward<Body>(body)();
     return true;
@@ -55,9 +56,9 @@ void report_quietly(Os& os, Text&& text) noexcept {
 }
 
 /// What `body` returns, a Result or Status; not_enough_memory, about `what`, if an allocation
-/// failed in it.
+/// failed in it. What user code throws in it travels on.
 template <typename Body>
-auto within_memory(std::string_view what, Body&& body) noexcept -> std::invoke_result_t<Body> {
+auto within_memory(std::string_view what, Body&& body) -> std::invoke_result_t<Body> {
   try {
     return std::forward<Body>(body)();
   } catch (const std::bad_alloc&) {

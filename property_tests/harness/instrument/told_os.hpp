@@ -60,8 +60,8 @@ std::remove_cvref_t<Given> something() {
   }
 }
 
-template <typename Answer, typename... Given>
-Answer make_any(os::Os& os, Answer (os::Os::*method)(Given...) noexcept) {
+template <bool is_noexcept, typename Answer, typename... Given>
+Answer make_any(os::Os& os, Answer (os::Os::*method)(Given...) noexcept(is_noexcept)) {
   return (os.*method)(something<Given>()...);
 }
 
