@@ -238,7 +238,10 @@ Result<DType> DType::parse(std::string_view text) {
   return os::within_memory("a dtype", [&]() -> Result<DType> {
     DType type;
     if (text.starts_with('[')) {
-      const auto fields = array::parse_literal(text);
+      auto fields = array::parse_literal(text);
+      if (!fields && os::is_no_memory(fields.error())) {
+        return tl::unexpected<Error>(std::move(fields.error()));
+      }
       if (!fields) {
         return failure(std::errc::invalid_argument, fields.error().subject);
       }

@@ -69,7 +69,7 @@ Result<DType> dtype_of(const Literal& descr) {
     return malformed("descr is neither a string nor a list");
   }
   auto dtype = DType::parse(listed ? descr.source : descr.text);
-  if (!dtype) {
+  if (!dtype && !os::is_no_memory(dtype.error())) {
     return failure(std::errc::bad_message, dtype.error().subject);
   }
   return dtype;

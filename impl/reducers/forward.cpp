@@ -198,7 +198,7 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
 
 Result<Sent> ForwardReducer::reduce_large(const Array& array) {
   const Dumping dumping(*this, array.identity());
-  const reducers::Once once = reducers::without_repeats(array);
+  LASTREF_TRY(once, reducers::without_repeats(array));
   std::shared_ptr<const TemporaryFile> file;
   LASTREF_TRY(reference, lend_known(array, file));
   if (reference) {

@@ -74,7 +74,7 @@ Result<std::optional<StridedFromMemmap>> reduce_view(os::Os& os, const Array& ar
   return std::optional(std::move(view));
 }
 
-Once without_repeats(const Array& array) {
+Result<Once> without_repeats(const Array& array) {
   Shape shape = array.shape();
   bool repeats = false;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -84,17 +84,17 @@ Once without_repeats(const Array& array) {
     }
   }
   if (!repeats) {
-    return {.elements = array};
+    return Once{.elements = array};
   }
-  // Within the bounds of the array, so it cannot fail.
-  return {.elements = array.as_strided(std::move(shape), array.strides()).value(),
-          .repeated_to = array.shape()};
+  // Within the bounds of the array: it can only lack memory.
+  LASTREF_TRY(elements, array.as_strided(std::move(shape), array.strides()));
+  return Once{.elements = std::move(elements), .repeated_to = array.shape()};
 }
 
-Sent by_value(const Array& array) {
-  Once once = without_repeats(array);
-  return {.reduction = ByValue{.elements = std::move(once.elements),
-                               .repeated_to = std::move(once.repeated_to)}};
+Result<Sent> by_value(const Array& array) {
+  LASTREF_TRY(once, without_repeats(array));
+  return Sent{.reduction = ByValue{.elements = std::move(once.elements),
+                                   .repeated_to = std::move(once.repeated_to)}};
 }
 
 }  // namespace reducers

@@ -24,8 +24,11 @@ struct Once {
   Array elements;
   std::optional<Shape> repeated_to = {};
 };
-Once without_repeats(const Array& array);
+///
+/// Errors          not_enough_memory.
+Result<Once> without_repeats(const Array& array);
 
-Sent by_value(const Array& array);
+/// Errors          not_enough_memory.
+Result<Sent> by_value(const Array& array);
 
 }  // namespace lastref::reducers

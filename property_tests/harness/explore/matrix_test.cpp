@@ -51,10 +51,10 @@ TEST(Matrix, a_plain_call_gets_kills_and_each_errno_once_and_always) {
                    "tracker/find_lock(lock)#1 pause"}));
 }
 
-TEST(Matrix, an_allocation_fails_once_and_from_then_on_H11) {
-  EXPECT_EQ(
-      matrix_of_one(crossing("tracker", "operator_new", "", 7)),
-      (Texts{"tracker/operator_new()#7 fail_once ENOMEM", "tracker/operator_new()#7 fail_always ENOMEM"}));
+TEST(Matrix, an_allocation_fails_once_and_from_then_on) {
+  EXPECT_EQ(matrix_of_one(crossing("tracker", "operator_new", "", 7)),
+            (Texts{"tracker/operator_new()#7 fail_once ENOMEM",
+                   "tracker/operator_new()#7 fail_always ENOMEM"}));
 }
 
 TEST(Matrix, what_is_started_again_fails_in_each_process_from_its_first_crossing_on) {

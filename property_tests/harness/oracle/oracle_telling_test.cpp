@@ -29,7 +29,7 @@ TEST_F(OracleTest, a_mode_that_lets_others_in_is_found_wherever_it_is) {
                           .crossed(root, Call::open, "/tmp/a.npy")
                           .with_mode(0604)
                           .crossed(root, Call::make_folder, "/dev/shm/arrays")
-                          .with_mode(01700);
+                          .with_mode(02700);
   EXPECT_THAT(judged(oracle::is_private, story), SizeIs(2));
 }
 

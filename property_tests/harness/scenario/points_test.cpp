@@ -28,7 +28,7 @@ std::string class_os(const std::string& header) {
 
 /// Names of the methods that every Os has to implement.
 std::set<std::string> methods_of(const std::string& body) {
-  const std::regex method(R"(virtual\s[^;()]*?(\w+)\([^;]*\)\s*noexcept\s*=\s*0\s*;)");
+  const std::regex method(R"(virtual\s[^;()]*?(\w+)\([^;]*\)\s*(?:noexcept\s*)?=\s*0\s*;)");
   std::set<std::string> names;
   for (auto found = std::sregex_iterator(body.begin(), body.end(), method);
        found != std::sregex_iterator();

@@ -30,7 +30,7 @@ Plan noting_allocations() {
   return plan;
 }
 
-TEST(Allocations, are_those_of_the_product_in_each_process_and_the_same_in_each_run_H11) {
+TEST(Allocations, are_those_of_the_product_in_each_process_and_the_same_in_each_run) {
   SimWorld world;
   const std::vector<Crossing> first =
       world.run(two_holders_release_at_once(), noting_allocations()).allocations;
@@ -44,7 +44,7 @@ TEST(Allocations, are_those_of_the_product_in_each_process_and_the_same_in_each_
   EXPECT_EQ(roles, (std::set<std::string>{"client_a", "client_b", "root", "tracker"}));
 }
 
-TEST(Allocations, fail_where_the_matrix_plans_it_H11) {
+TEST(Allocations, fail_where_the_matrix_plans_it) {
   SimWorld world;
   const std::vector<Fault> faults =
       matrix_of(world.run(two_holders_release_at_once(), noting_allocations()).allocations);
@@ -56,7 +56,7 @@ TEST(Allocations, fail_where_the_matrix_plans_it_H11) {
   }
 }
 
-TEST(Allocations, of_real_processes_fail_where_the_matrix_plans_it_H11) {
+TEST(Allocations, of_real_processes_fail_where_the_matrix_plans_it) {
   KernelWorld world({.scenarios = &catalog()});
   const std::vector<Fault> faults =
       matrix_of(world.run(two_holders_release_at_once(), noting_allocations()).allocations);
@@ -75,7 +75,7 @@ Status throw_one(Stage& stage) {
   throw std::runtime_error("uncaught");
 }
 
-TEST(SimProcess, that_does_not_catch_an_exception_crashes_alone_H11) {
+TEST(SimProcess, that_does_not_catch_an_exception_crashes_alone) {
   const Scenario scenario = {.name = "toy/uncaught",
                              .sentence = "An uncaught exception ends one process.",
                              .rows = {},
@@ -117,7 +117,7 @@ Body catching(int number, const std::string& own, const std::string& next) {
   };
 }
 
-TEST(SimProcess, keeps_its_exceptions_apart_from_those_of_others_H11) {
+TEST(SimProcess, keeps_its_exceptions_apart_from_those_of_others) {
   const Scenario scenario = {
       .name = "toy/handlers",
       .sentence = "Each process rethrows what it has caught.",

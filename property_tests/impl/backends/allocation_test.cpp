@@ -59,6 +59,10 @@ std::string unless_no_memory(const Outcome<List>& outcome) {
     return outcome->size() == tasks_count ? "" : "a result is missing;";
   }
   const auto* const error = std::get_if<Error>(&outcome.error());
+  const auto* const dead = std::get_if<TerminatedWorker>(&outcome.error());
+  if (dead != nullptr && dead->exit == os::ChildExit{.code = 2}) {
+    return {};  // It could not join for want of memory, and may have none to say so.
+  }
   return error != nullptr && error->code == std::errc::not_enough_memory
              ? std::string()
              : "it says " + describe(outcome.error()) + ";";

@@ -43,6 +43,8 @@ TEST(Failures, are_told_in_one_line_B7_B9) {
   EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3: no tree");
   EXPECT_EQ(dead.signal(), 0);
   dead.task = "square";
+  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3 in square: no tree");
+  dead.reason = "";
   EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3 in square");
   dead.exit = std::nullopt;
   EXPECT_EQ(describe(Failure(dead)), "worker 5 has ended in square, nobody knows how");

@@ -1,7 +1,6 @@
 // another_copy: what a program can ask of the copy of the library in a plugin.
 #pragma once
 
-
 namespace lastref::pretend {
 
 /// Functions of the plugin, by pointers: nothing of the two copies is linked to each other.

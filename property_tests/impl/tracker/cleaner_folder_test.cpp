@@ -163,7 +163,8 @@ TEST(CleanerFolder, a_refusal_is_reported_after_ten_attempts_and_everything_else
   EXPECT_EQ(cleaned.error().code, std::errc::permission_denied);
   EXPECT_EQ(cleaned.error().subject, "kept");
   EXPECT_EQ(fixture.os.clock, 1800ms);
-  EXPECT_EQ(std::ranges::count(fixture.os.crossings, Crossing{Call::unlink, "kept"}), 10);
+  // Each attempt tries again when the folder's mode cannot be in the way any more.
+  EXPECT_EQ(std::ranges::count(fixture.os.crossings, Crossing{Call::unlink, "kept"}), 2 * 10);
   EXPECT_FALSE(fixture.folder.exists("d/e/f"));
   EXPECT_FALSE(fixture.folder.exists("d/g"));
   EXPECT_EQ(fixture.os.open_fds(), 0U);

@@ -323,7 +323,7 @@ TEST_F(Cleaning, a_folder_that_was_entered_is_under_way_until_it_ends_T6) {
 TEST_F(Cleaning, a_folder_that_was_refused_is_under_way_between_attempts_T6) {
   folder_.make_folder("d");
   folder_.write("d/a");
-  refuse("a", {std::errc::permission_denied});
+  refuse("a", {std::errc::operation_not_permitted});
   cleaner_.add(folder("d"));
   EXPECT_THAT(cleaner_.step(os_.clock), IsEmpty());
   EXPECT_EQ(cleaner_.due(), std::optional<os::Instant>(200ms));
