@@ -147,7 +147,7 @@ void note(const std::string& finding) {
 }
 
 /// Runs the trial with the failure that is on the board.
-void run_once(const Trial& trial, bool is_first = false) {
+void run_once(const Trial& trial, const TrialOptions& options, bool is_first = false) {
   ::alarm(hang_timeout);
   seen = 0;
   board->frames_count = 0;
@@ -175,10 +175,12 @@ void run_once(const Trial& trial, bool is_first = false) {
   }
   board->failed += board->number != 0 && seen >= board->number ? 1 : 0;
   const Belongings after = belongings();
-  finding += difference("allocations", before.memory, after.memory);
+  if (options.threads_have_ended) {
+    finding += difference("allocations", before.memory, after.memory);
+    finding += difference("threads", before.threads, after.threads);
+  }
   finding += difference("descriptors", before.descriptors, after.descriptors);
   finding += difference("maps", before.maps, after.maps);
-  finding += difference("threads", before.threads, after.threads);
   if (!finding.empty() && !is_first) {
     note(finding);
   }
@@ -190,12 +192,12 @@ void run_once(const Trial& trial, bool is_first = false) {
   ::backtrace(&warm, 1);  // It loads a library.
   const bool from_then_on = board->from_then_on;
   board->number = 0;
-  run_once(trial, /*is_first=*/true);  // What is made once in a process is made now.
-  run_once(trial);
+  run_once(trial, options, /*is_first=*/true);  // What is made once in a process is made now.
+  run_once(trial, options);
   board->from_then_on = from_then_on;
   for (std::uint64_t number = first; number <= board->allocations; number += options.stride) {
     board->number = number;
-    run_once(trial);
+    run_once(trial, options);
   }
   ::_exit(0);
 }

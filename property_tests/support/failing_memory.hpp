@@ -41,6 +41,9 @@ using Trial = std::function<std::string(const Armed& armed)>;
 struct TrialOptions {
   /// Of so many allocations one is failed.
   std::uint64_t stride = 1;
+  /// Whether all threads have ended when a trial ends, and have given back their memory. One that
+  /// reaps a process ends a little later.
+  bool threads_have_ended = true;
 };
 
 /// Fails each allocation of the trial. A finding is a failed test.

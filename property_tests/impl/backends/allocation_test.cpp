@@ -140,7 +140,8 @@ TEST(FailingMemory, fails_no_call_in_threads_but_its_own_E10) {
 }
 
 TEST(FailingMemory, of_a_parent_fails_no_call_in_workers_but_its_own_E10) {
-  pretend::fail_each_allocation(call_with(BackendKind::processes), {.stride = 3});
+  pretend::fail_each_allocation(call_with(BackendKind::processes),
+                                {.stride = 3, .threads_have_ended = false});
 }
 
 TEST(FailingMemory, of_a_worker_fails_no_call_but_its_own_E10) {

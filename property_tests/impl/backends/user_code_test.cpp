@@ -346,7 +346,8 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13) {
   const auto sent = backend->apply_async({{"square", {3}}}, {});
   const Failure failure = sent ? (*sent)->get().error() : sent.error();
   EXPECT_EQ(std::get<TerminatedWorker>(failure).exit, (os::ChildExit{.code = 2, .killed = false}));
-  EXPECT_THAT(describe(failure), testing::ContainsRegex("exited with code 2( in square)?: a thread"));
+  EXPECT_THAT(describe(failure),
+              testing::ContainsRegex("exited with code 2( in square)?: a thread"));
 }
 
 TEST_F(Served, by_processes_alone_are_those_who_had_processes_E13_B5) {

@@ -1,6 +1,6 @@
 # example_test: runs a program, compares what it prints with a file, and looks for what it left.
 #
-# In the file <pid> stands for any number.
+# In the file <pid> stands for any number, and <tasks> for a task, with or without others of its batch.
 cmake_minimum_required(VERSION 3.25)
 
 # Not below the build tree: the name of a socket has room for 107 characters. unix(7).
@@ -17,6 +17,7 @@ execute_process(COMMAND ${PROGRAM}
 
 file(READ ${EXPECTED} expected)
 string(REPLACE "<pid>" "[0-9]+" expected "${expected}")
+string(REPLACE "<tasks>" "(one of [0-9]+ tasks, )?[a-z]+" expected "${expected}")
 if(NOT result STREQUAL 0 OR NOT complained STREQUAL "" OR NOT said MATCHES "^${expected}$")
   message(SEND_ERROR "${PROGRAM}: exit ${result}, and it said:\n${said}${complained}")
 endif()
