@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 
 /// Whether it is a call or not is the business of the clock that the machine has. vdso(7)
 constexpr const char* call_of_the_clock = "clock_gettime";
+/// Where the heap ends depends on all that was allocated before.
+constexpr const char* call_of_the_heap = "brk";
 
 /// Paths below are as long each time, for their bytes are counted.
 std::vector<CountsByRole> rounds_of(const bench::Operation& operation, const Performer& by) {
@@ -47,6 +49,7 @@ std::vector<CountsByRole> rounds_of(const bench::Operation& operation, const Per
 Figures exact_figures(const Counts& counts, bool counts_pages) {
   Figures figures = figures_of(counts);
   figures.erase(call_of_the_clock);
+  figures.erase(call_of_the_heap);
   if (!counts_pages) {
     figures.erase(std::string(pages_column));
   }

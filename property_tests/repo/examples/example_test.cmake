@@ -1,6 +1,7 @@
 # example_test: runs a program, compares what it prints with a file, and looks for what it left.
 #
-# In the file <pid> stands for any number, and <tasks> for a task, with or without others of its batch.
+# In the file <pid> stands for any number, and <tasks> for a task, alone or with others of its
+# batch.
 cmake_minimum_required(VERSION 3.25)
 
 # Not below the build tree: the name of a socket has room for 107 characters. unix(7).
