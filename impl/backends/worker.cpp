@@ -288,7 +288,7 @@ Status join_and_serve(os::Os& os,
   // Made while there is memory.
   backends::WholeMessage why = backends::whole_message(
       Kind::gave_up, {}, backends::encode(Failure(os::no_memory("a worker").value())));
-  const Status served = os::within_memory("a worker", [&]() -> Status {
+  Status served = os::within_memory("a worker", [&]() -> Status {
     LASTREF_TRY(watch, Watch::start(os, std::move(given.parent), std::move(given.leash)));
     LASTREF_TRY(session, join());
     session.in_worker = true;

@@ -72,8 +72,8 @@ class ForwardReducer::Dumping {
 /// gone, unless it was taken.
 class ForwardReducer::Known {
  public:
-  Known(std::shared_ptr<const TemporaryFile> file, std::weak_ptr<Gone> gone)
-      : file_(1, std::move(file)), gone_(std::move(gone)) {}
+  Known(const std::shared_ptr<const TemporaryFile>& file, std::weak_ptr<Gone> gone)
+      : file_(1, file), gone_(std::move(gone)) {}
   Known(const Known&) = delete;
   Known& operator=(const Known&) = delete;
   ~Known() {

@@ -340,6 +340,8 @@ void TemporaryResources::discard(const os::PathAt& part) {
   }
 }
 
+// One sequence of steps, each of which undoes what came before it.
+// NOLINTNEXTLINE(readability-function-size)
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     Context& context, const std::function<Status(os::Fd)>& write, bool& is_of_location) {
   LASTREF_TRY(chance, os::random_hex(os_));

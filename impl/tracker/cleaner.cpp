@@ -274,9 +274,10 @@ void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>
     queue(job);
     return;
   }
+  const bool is_clean = end->has_value();
   ended.push_back({.resource = {},
                    .status = *std::move(end),
-                   .identity = *end ? std::nullopt : done.identity,
+                   .identity = is_clean ? std::nullopt : done.identity,
                    .was_anothers = done.is_anothers});
   numbers_.erase(done.resource);
   ended.back().resource = std::move(done.resource);

@@ -21,6 +21,7 @@ std::unique_ptr<Client> Client::lead(os::Os& os, RootOptions options) noexcept {
   std::unique_ptr<Client> client;
   static_cast<void>(os::had_memory([&] {
     auto state = std::make_unique<State>(os, std::move(options), std::string());
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): had_memory catches it.
     client.reset(new Client(std::move(state)));
   }));
   return client;
@@ -30,6 +31,7 @@ Result<std::unique_ptr<Client>> Client::join(os::Os& os, const std::string& tree
   return os::within_memory("the tree", [&]() -> Result<std::unique_ptr<Client>> {
     auto state = std::make_unique<State>(os, std::nullopt, tree);
     LASTREF_CHECK(state->ready());
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): within_memory catches it.
     return std::unique_ptr<Client>(new Client(std::move(state)));
   });
 }

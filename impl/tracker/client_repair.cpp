@@ -55,7 +55,7 @@ Result<std::string> Client::State::tree() {
 /// Kills the tracker. The I/O thread sees its death, makes what is lost and starts the next one.
 Status Client::State::replace_tracker() {
   if (tracker_) {
-    const Status killed = os_.signal_process(tracker_.get(), os::Signal::kill);
+    Status killed = os_.signal_process(tracker_.get(), os::Signal::kill);
     if (!killed && !is_dead(tracker_.get())) {
       return killed;
     }

@@ -226,6 +226,8 @@ void Client::State::take_answer(Message& answer) {
 /// The connection is lost; the tracker is dead, or did not want us, or a call failed. Connects and
 /// announces anew: to the tracker that there is, or to the one to come, through the backlog that
 /// the root keeps open.
+// One sequence of steps, each of which undoes what came before it.
+// NOLINTNEXTLINE(readability-function-size)
 void Client::State::restore() {
   announced_ = false;
   if (link_) {

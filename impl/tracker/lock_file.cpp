@@ -105,21 +105,22 @@ std::optional<LockFile> LockFile::share(os::Os& os, Known& known, Use use) {
 /// and the opening: what that has opened is kept, for a close would drop the locks.
 Result<std::optional<LockFile>> LockFile::enter(os::Os& os, os::UniqueFd file, Use use) {
   LASTREF_TRY(status, os.status(file.get()));
-  const auto [entry, is_new] =
+  const auto made =
       os.objects().lock_files.try_emplace(id_of(status), os::ProcessObjects::OpenLockFile{});
-  if (!is_new) {
+  const auto entry = made.first;
+  std::vector<os::Fd>& fds = entry->second.fds;
+  if (!made.second) {
     // Without memory it stays open all the same.
-    static_cast<void>(
-        os::had_memory([&, fd = file.release()] { entry->second.fds.push_back(fd); }));
+    static_cast<void>(os::had_memory([&fds, fd = file.release()] { fds.push_back(fd); }));
     return share(os, *entry, use);
   }
-  if (!os::had_memory([&] { entry->second.fds.reserve(1); })) {
+  if (!os::had_memory([&fds] { fds.reserve(1); })) {
     os.objects().lock_files.erase(entry);
     return os::no_memory("a lock");
   }
-  entry->second.fds.push_back(file.release());
+  fds.push_back(file.release());
   entry->second.is_swept = use == Use::sweep;
-  return LockFile(os, entry->first, entry->second.fds.front());
+  return LockFile(os, entry->first, fds.front());
 }
 
 Status LockFile::lock(std::uint64_t byte) {
