@@ -63,6 +63,20 @@ Answer<void> may_have_holes(const Description& open) {
   return {};
 }
 
+/// What fallocate(2) refuses before it looks at the file.
+Answer<void> may_change_space(const Description& open, std::uint64_t offset, std::uint64_t size) {
+  if (offset > offset_max || size == 0 || size > offset_max) {
+    return refused(EINVAL);
+  }
+  if (auto possible = may_have_holes(open); !possible) {
+    return possible;
+  }
+  if (size > offset_max - offset) {
+    return refused(EFBIG);
+  }
+  return open.kind == DescriptionKind::file ? Answer<void>() : refused(EOPNOTSUPP);
+}
+
 }  // namespace
 
 bool SimKernel::has_no_space_for_stores(const Inode& inode) const noexcept {
@@ -196,17 +210,8 @@ Answer<void> SimKernel::allocate(SimProcess& caller,
   if (!open) {
     return refused(EBADF);
   }
-  if (offset > offset_max || size == 0 || size > offset_max) {
-    return refused(EINVAL);
-  }
-  if (auto possible = may_have_holes(*open); !possible) {
+  if (auto possible = may_change_space(*open, offset, size); !possible) {
     return possible;
-  }
-  if (size > offset_max - offset) {
-    return refused(EFBIG);
-  }
-  if (open->kind != DescriptionKind::file) {
-    return refused(EOPNOTSUPP);
   }
   Inode& inode = *open->inode;
   const std::uint64_t end = offset + size;
@@ -238,17 +243,8 @@ Answer<void> SimKernel::punch_hole(SimProcess& caller,
   if (!open) {
     return refused(EBADF);
   }
-  if (offset > offset_max || size == 0 || size > offset_max) {
-    return refused(EINVAL);
-  }
-  if (auto possible = may_have_holes(*open); !possible) {
+  if (auto possible = may_change_space(*open, offset, size); !possible) {
     return possible;
-  }
-  if (size > offset_max - offset) {
-    return refused(EFBIG);
-  }
-  if (open->kind != DescriptionKind::file) {
-    return refused(EOPNOTSUPP);
   }
   Inode& inode = *open->inode;
   const std::uint64_t end = offset + size;
