@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -170,9 +171,16 @@ TEST_P(KernelOsEmbedded, who_serves_many_may_have_more_descriptors_than_the_prog
 int start_thread_after(const std::function<void()>& change, const std::string& limit) {
   return pretend::exit_code_of(pretend::run_in_copy([&] {
     KernelOs os;
+    // Larger than the stacks that the C library keeps of threads that have ended.
+    pthread_attr_t larger{};
+    ::pthread_attr_init(&larger);
+    ::pthread_attr_setstacksize(&larger, std::size_t{64} << 20U);
+    ::pthread_setattr_default_np(&larger);
+    ::pthread_attr_destroy(&larger);
     change();
     const auto thread = os.start_thread([] {});
     if (thread) {
+      (*thread)->join();
       return 3;
     }
     const std::string said = describe(thread.error());
