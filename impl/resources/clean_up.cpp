@@ -1,4 +1,5 @@
 // clean_up: how a manager lets go.
+#include <atomic>
 #include <new>
 #include <tuple>
 #include <utility>
@@ -19,17 +20,30 @@ void keep_first(Status& first, Status next) {
   }
 }
 
+/// Keeps the parts as they are until the process ends, where checkers of leaks find them.
+template <typename... Parts>
+void keep_until_exit(Parts&&... parts) noexcept {
+  struct Kept {
+    std::tuple<Parts...> parts;
+    Kept* before;
+  };
+  static std::atomic<Kept*> last = nullptr;
+  auto* const kept = new (std::nothrow) Kept{{std::forward<Parts>(parts)...}, nullptr};
+  if (kept != nullptr) {
+    kept->before = last.exchange(kept);
+  }
+}
+
 }  // namespace
 
 TemporaryResources::~TemporaryResources() {
   if (os_.process_token() != token_) {
-    // A thread of the parent may have been changing them when this process was forked: they are
-    // left as they are until it ends.
-    static_cast<void>(new (std::nothrow) std::tuple(std::move(contexts_),
-                                                    std::move(current_),
-                                                    std::move(made_),
-                                                    std::move(looked_at_),
-                                                    std::move(left_)));
+    // A thread of the parent may have been changing them when this process was forked.
+    keep_until_exit(std::move(contexts_),
+                    std::move(current_),
+                    std::move(made_),
+                    std::move(looked_at_),
+                    std::move(left_));
     return;
   }
   const os::Held held(*monitor_);

@@ -216,7 +216,7 @@ bool Daemon::settled() const {
   return std::ranges::all_of(members_, [](const auto& item) { return item.second.announced; });
 }
 
-// One sequence of steps, each of which undoes what came before it.
+// A round has this many steps; each is short.
 // NOLINTNEXTLINE(readability-function-size)
 Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   std::vector<os::PollItem>& items = polled_items_;

@@ -190,6 +190,7 @@ const Meeting meetings[] = {
     {"os/shared_word.hpp", {"MultiprocessFileCache"}},
     {"reducers/forward.cpp", {"ForwardReducer"}},
     {"reducers/receiver.cpp", {"Receiver", "BackwardReducer"}},
+    {"resources/clean_up.cpp", {}, "a list that only grows, by one exchange"},
     {"resources/contexts.hpp", {"TemporaryResources"}},
     {"tracker/client_state.cpp", {"Client"}},
     {"tracker/deeds.hpp", {}, "the tracker's process runs nothing else and forks nothing"},
