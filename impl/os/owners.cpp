@@ -87,9 +87,9 @@ void UniqueFd::close_quietly() noexcept {
 
 Status UniqueFd::close() noexcept {
   const Fd fd = release();
-  const Status closed = fd == Fd::none ? ok() : os_->close(fd);
+  Status closed = fd == Fd::none ? ok() : os_->close(fd);
   // Linux gives the descriptor up first, close(2): there is nothing to do again, nor to tell.
-  return failed_with(closed, std::errc::interrupted) ? ok() : closed;
+  return failed_with(closed, std::errc::interrupted) ? ok() : std::move(closed);
 }
 
 UniqueMap& UniqueMap::operator=(UniqueMap&& other) noexcept {

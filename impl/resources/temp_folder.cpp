@@ -36,7 +36,7 @@ std::string without_tilde(os::Os& os, const std::string& path) {
 Status make_and_remove(os::Os& os, const os::PathAt& path) {
   LASTREF_CHECK(os.make_folder(path, private_folder));
   Status removed = os.remove_folder(path);
-  return is_gone(removed) ? ok() : removed;
+  return is_gone(removed) ? ok() : std::move(removed);
 }
 
 /// Whether a folder can be made there, and removed, and by nobody else.

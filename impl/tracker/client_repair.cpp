@@ -101,6 +101,7 @@ Status Client::State::make_again(const LostParts& lost) {
     parts_.ledger.close_quietly();
   }
   if (lost.lock) {
+    old_locks_.reserve(old_locks_.size() + 1);
     LASTREF_TRY(lock, make_lock_again(os_, paths_, stopping_ ? 0 : nonce_));
     std::swap(lock_, lock);
     old_locks_.push_back(std::move(lock));

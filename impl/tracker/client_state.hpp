@@ -84,7 +84,7 @@ struct Client::State {
   Status why_not() const;
   void handle_tracker_death(std::string& notice);
   void give_up_on_program(const std::string& how);
-  void start_another() noexcept;
+  void start_another(std::string& notice) noexcept;
   void ask_for_future();
   void give_up(Error error) noexcept;
   void say_the_rest();

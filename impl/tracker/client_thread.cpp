@@ -128,7 +128,7 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
   } else if (items[tracker_item].readable) {
     handle_tracker_death(notice);
   } else if (wants_tracker_) {
-    start_another();
+    start_another(notice);
   }
   if (link_ && items[link_item].writable) {
     link_->flush();
@@ -349,20 +349,23 @@ void Client::State::handle_tracker_death(std::string& notice) {
     return;
   }
   os_.saw(Probe::tracker_replaced);
-  const auto repaired = os::within_memory("the tree", [&] { return repair(); });
-  notice = repaired && *repaired ? repair_notice() : std::move(starting);
-  if (!repaired && !os::is_no_memory(repaired.error())) {
-    give_up(repaired.error());
-    return;
-  }
-  start_another();
+  notice = std::move(starting);
+  start_another(notice);
 }
 
-void Client::State::start_another() noexcept {
-  Status spawned = os::within_memory("the tracker", [&] { return spawn_tracker(); });
-  wants_tracker_ = !spawned && os::is_no_memory(spawned.error()) && ++starved_ < starved_max;
-  if (!spawned && !wants_tracker_) {
-    give_up(std::move(spawned.error()));
+/// Makes again what was removed of the tree, and starts a tracker: later if there is no memory.
+/// `notice` is kept where nothing was removed.
+void Client::State::start_another(std::string& notice) noexcept {
+  Status started = os::within_memory("the tracker", [&]() -> Status {
+    LASTREF_TRY(repaired, repair());
+    if (repaired) {
+      notice = repair_notice();
+    }
+    return spawn_tracker();
+  });
+  wants_tracker_ = !started && os::is_no_memory(started.error()) && ++starved_ < starved_max;
+  if (!started && !wants_tracker_) {
+    give_up(std::move(started.error()));
   }
 }
 

@@ -139,10 +139,10 @@ Status LockFile::unlock(std::uint64_t byte) noexcept {
   return ok();
 }
 
-Result<bool> LockFile::is_at(const std::string& path) const noexcept {
-  const auto named = os_->status_at(path);
+Result<bool> LockFile::is_at(const std::string& path) const {
+  auto named = os_->status_at(path);
   if (!named && named.error().code != std::errc::no_such_file_or_directory) {
-    return failure(named.error());
+    return failure(std::move(named).error());
   }
   return named && id_of(*named) == id_;
 }

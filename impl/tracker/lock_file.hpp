@@ -58,7 +58,7 @@ class LockFile {
   /// Whether `path` still names it.
   ///
   /// Errors          what status_at said.
-  Result<bool> is_at(const std::string& path) const noexcept;
+  Result<bool> is_at(const std::string& path) const;
   /// Its locks go, and those of no other user in this process.
   void close_quietly() noexcept;
 

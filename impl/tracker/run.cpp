@@ -12,22 +12,33 @@
 namespace lastref::tracker {
 namespace {
 
-/// None if the arguments make no sense.
-std::optional<OldParts> old_parts_of(os::Os& os, std::span<const std::string> arguments) {
+/// Errors          invalid_argument: the arguments make no sense.
+Result<OldParts> old_parts_of(os::Os& os, std::span<const std::string> arguments) noexcept {
+  const auto wrong = failure(std::errc::invalid_argument, {});
   OldParts parts;
   if (arguments.size() == 3 && arguments[1] == old_locks_option) {
     int locks = 0;
     const char* const end = arguments[2].data() + arguments[2].size();
     const auto read = std::from_chars(arguments[2].data(), end, locks);
     if (read.ec != std::errc{} || read.ptr != end || locks < 0) {
-      return std::nullopt;
+      return wrong;
     }
     parts.ledger = os::UniqueFd(os, static_cast<os::Fd>(old_ledger_fd));
-    for (int lock = 0; lock < locks; ++lock) {
-      parts.locks.emplace_back(os, static_cast<os::Fd>(first_old_lock_fd + lock));
+    const bool has_space =
+        os::had_memory([&] { parts.locks.reserve(static_cast<std::size_t>(locks)); });
+    for (int at = 0; at < locks; ++at) {
+      os::UniqueFd lock(os, static_cast<os::Fd>(first_old_lock_fd + at));
+      if (has_space) {
+        parts.locks.push_back(std::move(lock));
+      }
     }
+    if (!has_space) {
+      return os::no_memory("old locks");
+    }
+  } else if (arguments.size() != 1) {
+    return wrong;
   }
-  return arguments.size() == 1 || parts.ledger ? std::optional(std::move(parts)) : std::nullopt;
+  return parts;
 }
 
 /// Blocked by whoever started us; from here on they are ignored instead (T1).
@@ -44,11 +55,30 @@ void ignore_interrupts(os::Os& os) {
   }
 }
 
-int exit_code_of(os::Os& os, const Status& served) {
-  if (!served) {
-    os::report_quietly(os, [&] { return "lastref tracker: gave up: " + describe(served.error()); });
+int exit_code_of(os::Os& os, const Result<int>& code) {
+  if (!code) {
+    os::report_quietly(os, [&] { return "lastref tracker: gave up: " + describe(code.error()); });
   }
-  return served ? 0 : could_not;
+  return code.value_or(could_not);
+}
+
+/// Serves the tree of the arguments until it ends. Gives the exit code.
+Result<int> serve(os::Os& os, std::span<const std::string> arguments) {
+  auto old_parts = old_parts_of(os, arguments);
+  if (failed_with(old_parts, std::errc::invalid_argument)) {
+    os::report_quietly(os, "lastref tracker: needs the folder of a tree");
+    return could_not;
+  }
+  os::UniqueFd listener(os, static_cast<os::Fd>(passed_fd));
+  LASTREF_TRY(old, std::move(old_parts));
+  // What is left of a tree is taken once: what fails with it, the root starts again.
+  const TreePaths paths{.folder = arguments[0]};
+  LASTREF_TRY(daemon,
+              old.ledger
+                  ? Daemon::start(os, paths, std::move(listener), std::move(old))
+                  : insist(os, [&] { return Daemon::start(os, paths, std::move(listener)); }));
+  LASTREF_CHECK(daemon->serve());
+  return 0;
 }
 
 }  // namespace
@@ -60,24 +90,7 @@ int run(os::Os& os, std::span<const std::string> arguments) noexcept {
     return run_loky(os, static_cast<os::Fd>(passed_fd));
   }
   ignore_interrupts(os);
-  auto old_parts = old_parts_of(os, arguments);
-  if (!old_parts) {
-    os::report_quietly(os, "lastref tracker: needs the folder of a tree");
-    return could_not;
-  }
-  os::UniqueFd listener(os, static_cast<os::Fd>(passed_fd));
-  // What is left of a tree is taken once: what fails with it, the root starts again.
-  const TreePaths paths{.folder = arguments[0]};
-  auto daemon =
-      old_parts->ledger
-          ? os::within_memory("the tracker",
-                              [&] {
-                                return Daemon::start(
-                                    os, paths, std::move(listener), *std::move(old_parts));
-                              })
-          : insist(os, [&] { return Daemon::start(os, paths, std::move(listener)); });
-  return exit_code_of(
-      os, daemon ? (*daemon)->serve() : Status(tl::unexpected<Error>(std::move(daemon.error()))));
+  return exit_code_of(os, os::within_memory("the tracker", [&] { return serve(os, arguments); }));
 }
 
 int run_loky(os::Os& os, os::Fd pipe) noexcept {
@@ -92,7 +105,7 @@ int run_loky(os::Os& os, os::Fd pipe) noexcept {
     return could_not;
   }
   ignore_interrupts(os);
-  return exit_code_of(os, tracker.serve());
+  return exit_code_of(os, tracker.serve().map([] { return 0; }));
 }
 
 }  // namespace lastref::tracker
