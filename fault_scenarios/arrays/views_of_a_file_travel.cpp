@@ -14,7 +14,7 @@ namespace {
 std::vector<Array> views_of(const Array& map) {
   const std::vector<Slice> backwards{{.step = -1}, {.step = -2}};
   const std::vector<Slice> inner{{.start = 1}, {.start = 3, .stop = 17}};
-  std::vector<Array> views{map, map.transpose()};
+  std::vector<Array> views{map, map.transpose().value()};
   for (const auto& slices : {backwards, inner}) {
     views.push_back(map.slice(slices).value());
   }
@@ -67,7 +67,7 @@ Status send_own(Stage& stage, Parent& parent) {
 Status receive_back(Stage& stage, const Array& map) {
   Worker receiver(stage);
   LASTREF_TRY(back, receiver.receive("back"));
-  must_equal(stage, back, map.transpose());
+  must_equal(stage, back, map.transpose().value());
   if (stage.is_undisturbed() && !back.memory()->file()) {
     stage.refute("R11: maps have a reducer, back to the parent too", "it was copied");
   }
@@ -110,7 +110,8 @@ Status send_back(Stage& stage, const Worker& worker) {
   const auto map = users_map(stage, MapMode::read);
   return stage.product().operation("reduce", [&]() -> Status {
     LASTREF_CHECK(map);
-    LASTREF_TRY(sent, reduce(backward, map->transpose()));
+    LASTREF_TRY(transposed, map->transpose());
+    LASTREF_TRY(sent, reduce(backward, transposed));
     LASTREF_TRY(bytes, encode(sent.reduction));
     stage.send("back", text_of_bytes(bytes));
     return ok();

@@ -84,9 +84,11 @@ Result<Array> Array::pick(std::size_t axis, std::ptrdiff_t index) const {
   });
 }
 
-Array Array::transpose() const {
-  return view(
-      Shape(shape().rbegin(), shape().rend()), Strides(strides().rbegin(), strides().rend()), 0);
+Result<Array> Array::transpose() const {
+  return os::within_memory("a view", [&]() -> Result<Array> {
+    return view(
+        Shape(shape().rbegin(), shape().rend()), Strides(strides().rbegin(), strides().rend()), 0);
+  });
 }
 
 Result<Array> Array::transpose(std::span<const std::size_t> axes) const {

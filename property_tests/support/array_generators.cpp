@@ -151,7 +151,7 @@ Array any_array(const DType& dtype) {
 Array any_view(const Array& array) {
   switch (*rc::gen::inRange(0, 4)) {
     case 0:
-      return array.transpose();
+      return must(array.transpose());
     case 1: {
       const auto slices = *rc::gen::container<std::vector<Slice>>(array.ndim(), any_slice());
       return must(array.slice(slices));

@@ -125,7 +125,7 @@ class Array {
   Result<Array> pick(std::size_t axis, std::ptrdiff_t index) const;
 
   /// Axes the other way round.
-  Array transpose() const;
+  Result<Array> transpose() const;
 
   /// Axis i is what axis axes[i] was.
   ///

@@ -174,7 +174,7 @@ TEST_F(MemoryTest, tells_once_that_it_is_unmapped_after_its_last_view_R7) {
                                             }}));
     const auto array =
         must(Array::over(std::move(memory), {.dtype = pretend::dtype_of("|S3"), .shape = {3}}));
-    view = array.transpose();
+    view = must(array.transpose());
   }
   EXPECT_EQ(told, 0);
   view.reset();

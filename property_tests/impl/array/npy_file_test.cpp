@@ -147,7 +147,7 @@ TEST(NpyFile, of_a_transposed_array_has_fortran_order_and_one_that_is_both_has_n
     return must(read_npy_header(os, file.get())).order;
   };
   EXPECT_EQ(Order::c, order_of(patterned("<i4", {2, 3})));
-  EXPECT_EQ(Order::f, order_of(patterned("<i4", {2, 3}).transpose()));
+  EXPECT_EQ(Order::f, order_of(must(patterned("<i4", {2, 3}).transpose())));
   EXPECT_EQ(Order::f, order_of(patterned("<i4", {2, 3}, Order::f)));
   EXPECT_EQ(Order::c, order_of(patterned("<i4", {6}, Order::f)));
   EXPECT_EQ(Order::c, order_of(patterned("<i4", {1, 6}, Order::f)));
@@ -425,7 +425,7 @@ const Deed deeds[] = {
     {.name = "write",
      .act =
          [](os::Os& os, const std::string& folder) {
-           return write_to(os, folder + "/a.npy", patterned("<i4", {2, 3}).transpose());
+           return write_to(os, folder + "/a.npy", must(patterned("<i4", {2, 3}).transpose()));
          }},
 };
 

@@ -242,7 +242,7 @@ Array sliced(const Array& array, const std::vector<Slice>& slices) {
 
 /// Of a C-ordered array of shape (4, 5, 6).
 const ViewRow view_rows[] = {
-    {"a.T", [](const Array& a) { return a.transpose(); }},
+    {"a.T", [](const Array& a) { return must(a.transpose()); }},
     {"a[::-1]", [](const Array& a) { return sliced(a, {{.step = -1}}); }},
     {"a[::-1, 4:1:-2, -3:]",
      [](const Array& a) {
@@ -255,7 +255,7 @@ const ViewRow view_rows[] = {
      }},
     {"a[-1]", [](const Array& a) { return must(a.pick(0, -1)); }},
     {"a[:, 2]", [](const Array& a) { return must(a.pick(1, 2)); }},
-    {"a[:, :, 3].T", [](const Array& a) { return must(a.pick(2, 3)).transpose(); }},
+    {"a[:, :, 3].T", [](const Array& a) { return must(must(a.pick(2, 3)).transpose()); }},
     {"a.transpose(1, 2, 0)",
      [](const Array& a) {
        return must(a.transpose(std::vector<std::size_t>{1, 2, 0}));
@@ -268,7 +268,7 @@ const ViewRow view_rows[] = {
      }},
     {"a.T.reshape(30, 4, order='F')",
      [](const Array& a) {
-       return must(a.transpose().reshape({30, 4}, Order::f));
+       return must(must(a.transpose()).reshape({30, 4}, Order::f));
      }},
     {"a[:, ::2].reshape(4, 3, 2, 1, 3)",
      [](const Array& a) {
@@ -280,7 +280,7 @@ const ViewRow view_rows[] = {
      }},
     {"a.copy('F')", [](const Array& a) { return must(a.copy(Order::f)); }},
     {"a.T[::-2].copy()",
-     [](const Array& a) { return must(sliced(a.transpose(), {{.step = -2}}).copy()); }},
+     [](const Array& a) { return must(sliced(must(a.transpose()), {{.step = -2}}).copy()); }},
 };
 
 TEST_F(NumpyInterop, a_view_means_what_it_means_to_numpy_R3) {

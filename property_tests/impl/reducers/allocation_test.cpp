@@ -100,7 +100,7 @@ TEST(FailingMemory, fails_no_journey_of_a_large_array_but_its_own_E10) {
 }
 
 TEST(FailingMemory, fails_no_journey_of_a_transposed_view_but_its_own_E10) {
-  fail_each_allocation(journey_of([] { return large().transpose(); }));
+  fail_each_allocation(journey_of([] { return must(large().transpose()); }));
 }
 
 TEST(FailingMemory, fails_no_journey_of_a_repeated_array_but_its_own_E10) {

@@ -180,7 +180,7 @@ TEST(Forward, never_lets_two_arrays_share_a_file_R4) {
   SendFixture fixture({.max_nbytes = 100, .mmap_mode = MapMode::read_write});
   const Array one = patterned(1000);
   const Array other = patterned(1000);
-  const Array view = one.transpose();
+  const Array view = must(one.transpose());
   const Array mine = fixture.send(one);
   const Array yours = fixture.send(other);
   const Array theirs = fixture.send(view);

@@ -85,7 +85,7 @@ TEST(BackingMemmap, is_the_map_at_the_root_of_every_view_R2) {
   Fixture fixture;
   const auto check = [](const MemoryRef& memory, bool is_map) {
     const Array root = must(Array::over(memory, {.dtype = dtype_of("<i4"), .shape = {4, 4}}));
-    const Array view = root.transpose();
+    const Array view = must(root.transpose());
     const Array deep = must(must(view.pick(0, 1)).broadcast_to({3, 4}));
     for (const Array& each : {root, view, deep}) {
       EXPECT_EQ(has_shareable_memory(each), is_map);
@@ -203,7 +203,7 @@ TEST(ViewsOnce, have_the_order_of_their_map_R3) {
   EXPECT_EQ(reduced(over(Order::f)).order, Order::f);
   EXPECT_EQ(reduced(over(Order::f)).strides, std::nullopt);
   // The other way round than its map.
-  const StridedFromMemmap turned = reduced(over(Order::f).transpose());
+  const StridedFromMemmap turned = reduced(must(over(Order::f).transpose()));
   EXPECT_EQ(turned.order, Order::f);
   EXPECT_EQ(turned.strides, (Strides{8, 4}));
   EXPECT_EQ(turned.total_buffer_len, 64U);
