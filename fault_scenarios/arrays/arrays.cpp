@@ -8,6 +8,7 @@ std::vector<Scenario> arrays_scenarios() {
       a_forced_clean_up(),
       a_forked_child_has_no_manager(),
       a_mapped_file_is_replaced(),
+      a_new_file_is_mapped_through_a_link(),
       a_relative_folder_is_made_absolute(),
       a_worker_forwards_an_array(),
       a_worker_reduces_as_it_was_told(),

@@ -13,6 +13,7 @@ Scenario a_context_begins_again();
 Scenario a_forced_clean_up();
 Scenario a_forked_child_has_no_manager();
 Scenario a_mapped_file_is_replaced();
+Scenario a_new_file_is_mapped_through_a_link();
 Scenario a_relative_folder_is_made_absolute();
 Scenario a_worker_forwards_an_array();
 Scenario a_worker_reduces_as_it_was_told();

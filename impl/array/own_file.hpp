@@ -37,22 +37,23 @@ inline Result<os::UniqueFd> open_in_place(os::Os& os, const os::PathAt& where) {
 
 /// Whether Linux would follow the symlink: not one that another user has put where all may do so.
 /// proc_sys_fs(5), protected_symlinks.
-inline bool may_follow(os::Os& os, const os::PathAt& link, const std::string& folder) {
+///
+/// Errors          what status_at said.
+inline Result<bool> may_follow(os::Os& os, const os::PathAt& link, const std::string& folder) {
   constexpr std::uint32_t sticky_for_all = 01002;
-  const auto status = os.status_at(link);
-  if (!status || status->owner == os.user_id()) {
-    return status.has_value();
+  LASTREF_TRY(status, os.status_at(link));
+  if (status.owner == os.user_id()) {
+    return true;
   }
-  const auto above = os.status_at({link.folder, folder + "."});
-  return above &&
-         ((above->mode & sticky_for_all) != sticky_for_all || above->owner == status->owner);
+  LASTREF_TRY(above, os.status_at({link.folder, folder + "."}));
+  return (above.mode & sticky_for_all) != sticky_for_all || above.owner == status.owner;
 }
 
 /// Opens what the user names, which may be a symlink: `where` becomes that to which it leads, and
 /// so still names the file when the symlink is changed.
 ///
-/// Errors          what open said: too_many_symbolic_link_levels also for another user's symlink in
-///                 a folder that all may write to.
+/// Errors          what open, read_link and status_at said; too_many_symbolic_link_levels also for
+///                 another user's symlink in a folder that all may write to.
 /// Crossings       open; for a symlink status_at and read_link.
 inline Result<os::UniqueFd> open_named(os::Os& os,
                                        os::PathAt& where,
@@ -64,12 +65,12 @@ inline Result<os::UniqueFd> open_named(os::Os& os,
       return file;
     }
     const std::string folder = where.path.substr(0, where.path.rfind('/') + 1);
-    const auto target = os.read_link(where);
-    if (!target || !may_follow(os, where, folder)) {
+    LASTREF_TRY(target, os.read_link(where));
+    LASTREF_TRY(may, may_follow(os, where, folder));
+    if (!may) {
       return file;
     }
-    where =
-        target->starts_with('/') ? os::PathAt(*target) : os::PathAt(where.folder, folder + *target);
+    where = target.starts_with('/') ? os::PathAt(target) : os::PathAt(where.folder, folder + target);
   }
 }
 

@@ -75,7 +75,7 @@ Result<Array> read_npy(os::Os& os, os::Fd fd);
 ///
 /// Differs: numpy makes a file longer that is shorter than its header says, if the mode is "r+".
 ///
-/// Errors          what open and map said; else as read_npy; invalid_argument: the mode;
+/// Errors          what open, read_link and map said; else as read_npy; invalid_argument: the mode;
 ///                 filename_too_long and what working_folder said, as Memory::map_file.
 /// Crossings       working_folder for a relative path; open, read, status, map, close; read_link
 ///                 for a symlink; unmap when the memory goes.
