@@ -15,16 +15,18 @@ Status make_known(Stage& stage, const Resource& resource) {
   LASTREF_CHECK(product.register_name(resource));
   LASTREF_CHECK(product.make(resource));
   LASTREF_TRY(status, stage.os().status_at(resource.name));
-  return product.operation_with_answer("identify", to_text(resource), [&]() -> Result<std::string> {
+  const std::string text = to_text(resource);
+  return product.operation_with_answer("identify", text, [&]() -> Result<std::string> {
     LASTREF_CHECK(product.client().identify(resource, os::identity_of(status)));
-    return to_text(resource);
+    return text;
   });
 }
 
 /// Another thing gets the name. From the end of that operation on it has to stay, whoever dies.
 Status replace(Stage& stage, const Resource& resource) {
+  const std::string text = to_text(resource);
   return stage.product().operation_with_answer(
-      "replace", to_text(resource), [&]() -> Result<std::string> {
+      "replace", text, [&]() -> Result<std::string> {
         const bool is_done = resource.type == ResourceType::file
                                  ? stage.outside().unlink(resource.name) &&
                                        stage.outside().write(resource.name, "another's")
@@ -34,7 +36,7 @@ Status replace(Stage& stage, const Resource& resource) {
         if (!is_done) {
           return failure(std::errc::io_error, resource.name);
         }
-        return to_text(resource);
+        return text;
       });
 }
 

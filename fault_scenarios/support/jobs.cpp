@@ -10,6 +10,7 @@
 #include <lastref/worker.hpp>
 
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/program/arena.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -200,6 +201,7 @@ void must_name_the_dead(Stage& stage, const Outcome<List>& outcome) {
 }
 
 Status status_of(const Outcome<List>& outcome) {
+  const AllocationScope scope(/*is_products=*/false);
   if (outcome) {
     return ok();
   }

@@ -18,16 +18,19 @@ Status root(Stage& stage) {
   std::vector<std::unique_ptr<os::Thread>> running;
   for (std::size_t number = 0; number < threads; ++number) {
     const Resource own = product.file("own " + std::to_string(number));
-    auto thread = stage.os().start_thread([&product, &mine = done[number], shared, own] {
+    const auto live = [&product, &mine = done[number], shared, own] {
       mine = first_failure({product.hold(shared),
                             product.register_name(own),
                             product.release(own),
                             product.release(shared)});
+    };
+    const Status started = product.operation("start a thread", [&]() -> Status {
+      LASTREF_TRY(thread, stage.os().start_thread(live));
+      running.push_back(std::move(thread));
+      return ok();
     });
-    if (thread) {
-      running.push_back(*std::move(thread));
-    } else {
-      done[number] = status_of(thread);
+    if (!started) {
+      done[number] = started;
     }
   }
   for (const auto& thread : running) {

@@ -24,6 +24,8 @@ namespace {
 
 /// Of the random runs every so many is run twice, and has to be the same.
 constexpr std::size_t twice_every = 64;
+/// As the columns of a report for failing allocations begin.
+constexpr std::string_view column_of_allocations = "allocation";
 /// The share of a budget in which clean runs are made twice.
 constexpr double share_of_second_runs = 0.5;
 
@@ -90,7 +92,10 @@ class Campaign {
     return matrices_[cell.scenario].faults[cell.fault];
   }
 
-  bool fails_allocations() const { return options_.only.starts_with("allocation"); }
+  bool fails_allocations() const {
+    return column_of_allocations.starts_with(options_.only) ||
+           options_.only.starts_with(column_of_allocations);
+  }
   void begin();
   void run_clean();
   void run_matrix();

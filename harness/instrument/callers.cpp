@@ -35,7 +35,8 @@ constexpr std::string_view kernel_mark = "Kernel";
 /// Longer chains are as good as equal.
 constexpr std::size_t frames_max = 64;
 
-enum class Room : std::uint8_t { other, product, harness };
+/// `seam` is that part of the harness which is an Os: what is called from there serves the harness.
+enum class Room : std::uint8_t { other, product, harness, seam };
 
 struct Function {
   std::uintptr_t begin = 0;
@@ -44,6 +45,22 @@ struct Function {
   std::string symbol = {};  ///< Of the product's alone
 };
 
+/// `symbol` begins behind the harness's mark: with the length and the name of a class or of the
+/// namespace of the simulated kernel. Threads and exit hooks are the product's.
+bool is_seam(std::string_view symbol) noexcept {
+  if (symbol.starts_with("3sim")) {
+    return true;
+  }
+  std::size_t length = 0;
+  while (!symbol.empty() && symbol.front() >= '0' && symbol.front() <= '9') {
+    length = length * 10 + static_cast<std::size_t>(symbol.front() - '0');
+    symbol.remove_prefix(1);
+  }
+  return (symbol.substr(0, length).ends_with("Os") || symbol.starts_with("OsAround")) &&
+         symbol.find("12start_thread") == std::string_view::npos &&
+         symbol.find("14run_exit_hooks") == std::string_view::npos;
+}
+
 Room room_of(std::string_view symbol) noexcept {
   const std::size_t mark = symbol.find(product_mark);
   if (mark == std::string_view::npos ||
@@ -51,7 +68,7 @@ Room room_of(std::string_view symbol) noexcept {
     return Room::other;
   }
   if (symbol.substr(mark).starts_with(harness_mark)) {
-    return Room::harness;
+    return is_seam(symbol.substr(mark + harness_mark.size())) ? Room::seam : Room::harness;
   }
   return symbol.find(kernel_mark) == std::string_view::npos ? Room::product : Room::other;
 }
@@ -130,13 +147,16 @@ class Chain {
   explicit Chain(bool ends_at_harness) noexcept : ends_at_harness_(ends_at_harness) {}
 
   bool is_empty() const noexcept { return size_ == 0; }
+  /// Whether the harness's code that was reached is an Os.
+  bool is_of_seam() const noexcept { return is_of_seam_; }
   const Function* innermost() const noexcept { return innermost_; }
 
   /// False when the harness's own code has been reached.
   bool add(std::uintptr_t address) noexcept {
     const Function* function = symbols().function_at(address);
     const Room room = function == nullptr ? Room::other : function->room;
-    if (room == Room::harness) {
+    if (room == Room::harness || room == Room::seam) {
+      is_of_seam_ = room == Room::seam;
       return size_ == 0 && !ends_at_harness_;
     }
     // A call that calls itself is the same moment at every depth.
@@ -161,6 +181,7 @@ class Chain {
   std::span<const std::uintptr_t> frames() const noexcept { return {frames_.data(), size_}; }
 
   bool ends_at_harness_;  ///< Even if it is empty.
+  bool is_of_seam_ = false;
   const Function* innermost_ = nullptr;
   std::array<std::uintptr_t, frames_max> frames_{};
   std::size_t size_ = 0;
@@ -207,7 +228,7 @@ std::uint32_t callers_here() noexcept {
 std::uint32_t callers_of_allocation(const void* frame) noexcept {
   Chain chain(/*ends_at_harness=*/true);
   walk(static_cast<const Frame*>(frame), chain);
-  return chain.is_empty() ? 0 : chain.hash();
+  return chain.is_empty() || chain.is_of_seam() ? 0 : chain.hash();
 }
 
 std::string function_of_allocation(const void* frame) {

@@ -1,5 +1,6 @@
 // instrumented_os_processes: processes, threads, monitors, processors, clock, chance.
 #include "harness/instrument/instrumented_os.hpp"
+#include "harness/program/arena.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -125,7 +126,8 @@ Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(std::function<v
     }
     const ActorId actor = interceptor_.new_actor();
     auto thread = std::make_unique<InterceptedThread>(interceptor_, actor);
-    auto run = [this, actor, given = std::move(body)] {
+    auto run = [this, actor, given = std::move(body), whose = AllocationScope::is_products()] {
+      const AllocationScope scope(whose);
       interceptor_.actor_begins(actor);
       given();
       interceptor_.actor_ends();

@@ -47,6 +47,7 @@ void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role)
   notes_allocations_ = state_.notes_allocations && (!state_.notes_aftermath || state_.has_fired());
   counts_allocations_ = notes_allocations_ || strikes_at(allocation_site);
   allocations_ = 0;
+  has_told_failure_ = false;
   chains_.clear();
 }
 
@@ -74,10 +75,9 @@ bool PlanInterceptor::allocation_fails(const void* frame) noexcept {
       publish(*made);
     }
   }
-  const bool had_fired = state_.has_fired();
   const Fault* dies = nullptr;
   const int error = apply_faults(allocation, dies).error;
-  if (error != 0 && !had_fired) {
+  if (error != 0 && !std::exchange(has_told_failure_, true)) {
     if (Record* made = record(allocation, RecordKind::end)) {
       made->error = error;
       made->injected = true;

@@ -10,6 +10,7 @@
 
 #include "harness/kernel/born.hpp"
 #include "harness/kernel/inherited.hpp"
+#include "harness/program/arena.hpp"
 
 namespace lastref::harness {
 
@@ -124,6 +125,7 @@ void KernelStage::refute(const std::string& claim, const std::string& seen) {
 }
 
 void KernelStage::note_end(const Status& status) {
+  const AllocationScope scope(/*is_products=*/false);
   if (!status) {
     interceptor_.fact(fact::failed, describe(status.error()));
   }

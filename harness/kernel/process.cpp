@@ -83,7 +83,7 @@ int perform(RunContext& context,
     return unknown_role;
   }
   KernelStage stage(context, interceptor, os, birth.arguments);
-  stage.note_end(role->body(stage));
+  stage.note_end(run_body(*role, stage));
   os.run_exit_hooks();
   if (stage.product().has_client()) {
     stage.product().leave();  // In the journal: from here on its references may go.

@@ -41,6 +41,7 @@ struct Block {
 
 thread_local constinit Block block;
 thread_local constinit AllocationFails allocation_fails = nullptr;
+thread_local constinit bool is_products = true;
 
 #if !LASTREF_SANITIZED
 bool holds(const void* memory) noexcept {
@@ -65,6 +66,9 @@ void* take(std::size_t size) noexcept {
 
 /// Throws if this allocation is to fail. What decides it allocates as it likes.
 void let_fail(const void* frame) {
+  if (!is_products) {
+    return;
+  }
   if (AllocationFails fails = std::exchange(allocation_fails, nullptr); fails != nullptr) {
     const bool is_failure = fails(frame);
     allocation_fails = fails;
@@ -126,6 +130,21 @@ std::size_t Arena::used() noexcept {
 
 void decide_allocations(AllocationFails fails) noexcept {
   allocation_fails = fails;
+}
+
+AllocationScope::AllocationScope(bool is_products) noexcept
+    : before_(std::exchange(harness::is_products, is_products)) {}
+
+AllocationScope::~AllocationScope() {
+  harness::is_products = before_;
+}
+
+bool AllocationScope::is_products() noexcept {
+  return harness::is_products;
+}
+
+void AllocationScope::swap(bool& is_products) noexcept {
+  std::swap(harness::is_products, is_products);
 }
 
 ArenaPause::ArenaPause() noexcept : was_open_(std::exchange(block.open, false)) {}

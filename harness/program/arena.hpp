@@ -38,6 +38,23 @@ using AllocationFails = bool (*)(const void* frame) noexcept;
 /// sanitizer builds.
 void decide_allocations(AllocationFails fails) noexcept;
 
+/// Says of the calling thread, as long as it lives, whether what it allocates is the product's and
+/// may be made to fail. It is, where nothing else is said; a scenario's own bookkeeping is not.
+class AllocationScope {
+ public:
+  explicit AllocationScope(bool is_products) noexcept;
+  AllocationScope(const AllocationScope&) = delete;
+  AllocationScope& operator=(const AllocationScope&) = delete;
+  ~AllocationScope();
+
+  static bool is_products() noexcept;
+  /// For fibers, which share a thread: exchanges what is said.
+  static void swap(bool& is_products) noexcept;
+
+ private:
+  bool before_;
+};
+
 /// While it lives, allocations come from the usual heap again.
 class ArenaPause {
  public:

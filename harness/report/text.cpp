@@ -96,14 +96,16 @@ std::string table_of(std::string_view name, const MatrixCount& matrix) {
 }
 
 std::string text_of_matrix(const Report& report) {
+  const std::string allocations =
+      report.allocation_sites == 0
+          ? std::string()
+          : fmt::format("; allocations have {} sites", report.allocation_sites);
   return table_of("faults", report.matrix) +
-         fmt::format(
-             "  the site matrix of seed {} has {} faults, the full one {}; allocations "
-             "have {} sites\n\n",
-             report.seed,
-             report.site_matrix,
-             report.full_matrix,
-             report.allocation_sites);
+         fmt::format("  the site matrix of seed {} has {} faults, the full one {}{}\n\n",
+                     report.seed,
+                     report.site_matrix,
+                     report.full_matrix,
+                     allocations);
 }
 
 std::string table_of(const std::vector<ScenarioReport>& scenarios) {

@@ -2,6 +2,7 @@
 
 #include <lastref/owners.hpp>
 
+#include "harness/program/arena.hpp"
 #include "harness/scenario/stage.hpp"
 
 namespace lastref::harness {
@@ -9,6 +10,18 @@ namespace {
 
 int errno_of(const Status& status) {
   return status ? 0 : static_cast<int>(status.error().code);
+}
+
+/// What `act` returns, or the error that it asked for a value in spite of. Its allocations may
+/// fail; those of what notes it do not.
+template <typename T>
+Result<T> as_the_product(const std::function<Result<T>()>& act) {
+  const AllocationScope scope(/*is_products=*/true);
+  try {
+    return act();
+  } catch (const tl::bad_expected_access<Error>& access) {
+    return failure(access.error());
+  }
 }
 
 }  // namespace
@@ -22,9 +35,10 @@ Status first_failure(std::initializer_list<Status> done) {
 Status Product::noted(std::string_view operation,
                       const Resource& resource,
                       const std::function<Status()>& act) {
+  const AllocationScope scope(/*is_products=*/false);
   const std::string text = resource.name.empty() ? std::string() : to_text(resource);
   log_.note(operation, text, /*begins=*/true, 0);
-  Status done = act();
+  Status done = as_the_product(act);
   log_.note(operation, text, /*begins=*/false, errno_of(done));
   return done;
 }
@@ -91,8 +105,12 @@ Status Product::make(const Resource& resource) {
 }
 
 void Product::leave() {
+  const AllocationScope notes(/*is_products=*/false);
   log_.note("leave", {}, /*begins=*/true, 0);
-  client_.reset();
+  {
+    const AllocationScope scope(/*is_products=*/true);
+    client_.reset();
+  }
   log_.note("leave", {}, /*begins=*/false, 0);
 }
 
@@ -103,8 +121,9 @@ Status Product::operation(std::string_view name, const std::function<Status()>& 
 Status Product::operation_with_answer(std::string_view name,
                                       const std::string& asked,
                                       const std::function<Result<std::string>()>& act) {
+  const AllocationScope scope(/*is_products=*/false);
   log_.note(name, asked, /*begins=*/true, 0);
-  const Result<std::string> answer = act();
+  const Result<std::string> answer = as_the_product(act);
   Status done = status_of(answer);
   log_.note(name, answer.value_or(asked), /*begins=*/false, errno_of(done));
   return done;

@@ -3,6 +3,7 @@
 
 #include <lastref/temporary_resources.hpp>
 
+#include "harness/program/arena.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
@@ -19,6 +20,15 @@ const Role& next_start() {
 }
 
 }  // namespace
+
+Status run_body(const Role& role, Stage& stage) {
+  const AllocationScope scope(/*is_products=*/false);
+  try {
+    return role.body(stage);
+  } catch (const tl::bad_expected_access<Error>& access) {
+    return failure(access.error());
+  }
+}
 
 const Role* role_named(const Scenario& scenario, std::string_view name) noexcept {
   const auto found = std::ranges::find(scenario.roles, name, &Role::name);

@@ -28,6 +28,9 @@ struct Role {
   Body body;
 };
 
+/// The body of that role, as its process runs it. An error that it asks a value of ends it.
+Status run_body(const Role& role, Stage& stage);
+
 struct Scenario {
   std::string name;               ///< "<family>/<sentence_in_snake_case>"
   std::string sentence;           ///< What must hold, for people.

@@ -10,6 +10,8 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/program/arena.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -83,6 +85,7 @@ struct Fiber::State {
   Context outside;
   bool ended = false;
   Exceptions exceptions_elsewhere;  ///< Outside while it runs, and else its own.
+  bool is_products_elsewhere = true;  ///< The same of its AllocationScope.
 #if defined(__SANITIZE_ADDRESS__)
   void* fake_inside = nullptr;
   void* fake_outside = nullptr;
@@ -120,8 +123,9 @@ struct Fiber::State {
     arrived_inside();
   }
 
-  void swap_exceptions() noexcept {
+  void swap_what_threads_have() noexcept {
     std::swap(*reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()), exceptions_elsewhere);
+    AllocationScope::swap(is_products_elsewhere);
   }
 
   void go_in() noexcept {
@@ -133,9 +137,9 @@ struct Fiber::State {
     tsan_outside = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(tsan_inside, 0);
 #endif
-    swap_exceptions();
+    swap_what_threads_have();
     inside = std::move(inside).resume();
-    swap_exceptions();
+    swap_what_threads_have();
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(fake_outside, nullptr, nullptr);
 #endif

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/program/arena.hpp"
+
 namespace lastref::harness::sim {
 
 SimStage::SimStage(SimRun& run, Member& member, std::span<const std::string> arguments)
@@ -125,6 +127,7 @@ void SimStage::refute(const std::string& claim, const std::string& seen) {
 }
 
 void SimStage::note_end(const Status& status) {
+  const AllocationScope scope(/*is_products=*/false);
   if (!status) {
     run_.note(member_, RecordKind::fact, fact::failed, describe(status.error()));
   }

@@ -80,7 +80,7 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
     member.os->run_exit_hooks();
   } else {
     sim::SimStage stage(run, member, options.arguments);
-    stage.note_end(member.part->body(stage));
+    stage.note_end(run_body(*member.part, stage));
     member.os->run_exit_hooks();
     if (stage.product().has_client()) {
       stage.product().leave();  // In the journal: from here on its references may go.

@@ -74,7 +74,7 @@ void end() {
   const RoleText called = context.board.role_of(process);
   FreeStage stage(context, os, process, std::string(called.view()), arguments);
   last.stage = &stage;
-  const Status ended = role->body(stage);
+  const Status ended = run_body(*role, stage);
   if (!ended) {
     context.board.note(process, RecordKind::fact, fact::failed, describe(ended.error()));
   }
