@@ -63,7 +63,8 @@ const std::shared_ptr<const lastref::Functions>& functions() {
   static const std::shared_ptr<const lastref::Functions> all = [] {
     auto made = std::make_shared<lastref::Functions>();
     lastref::bench::add_nothing(*made);
-    made->add("say_and_wait", say_and_wait);
+    const lastref::Status added = made->add("say_and_wait", say_and_wait);
+    LASTREF_ASSERT(added.has_value());
     return made;
   }();
   return all;

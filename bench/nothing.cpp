@@ -5,7 +5,8 @@
 namespace lastref::bench {
 
 void add_nothing(Functions& functions) {
-  functions.add("nothing", [](const auto&, auto) { return Value(); });
+  const Status added = functions.add("nothing", [](const auto&, auto) { return Value(); });
+  LASTREF_ASSERT(added.has_value());
 }
 
 Outcome<List> run_nothing(Parallel& parallel, std::int64_t tasks) {

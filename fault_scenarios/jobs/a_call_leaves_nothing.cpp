@@ -16,7 +16,7 @@ Status root(Stage& stage) {
   if (stage.is_undisturbed() && folders_of_arrays(stage) > 0) {
     stage.refute("B10: a call leaves no files", "a folder of arrays");
   }
-  jobs.run("fail", {{"throw"}, {"square", {1}}});
+  static_cast<void>(jobs.run("fail", {{"throw"}, {"square", {1}}}));  // It fails, as it should.
   const std::size_t workers = stage.processes("worker_1") + stage.processes("worker_2");
   if (stage.is_undisturbed() && workers > 0) {
     stage.refute("B10: a call that failed leaves no workers", std::to_string(workers));

@@ -84,7 +84,7 @@ Result<bool> StageCache::noted(std::string_view operation,
   return kept(std::move(said));
 }
 
-Result<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
+Kept<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
   const std::string asked = name_ + ' ' + std::to_string(slot) + ' ' + identity_of(value);
   return noted("put", asked, [&] { return cache_->put(slot, os::bytes_of(value)); });
 }
@@ -111,25 +111,25 @@ Result<std::optional<std::string>> StageCache::noted_get(
   return kept(done ? Seen(seen) : failure(done.error()));
 }
 
-Result<std::optional<std::string>> StageCache::get(std::uint64_t slot) {
+Kept<std::optional<std::string>> StageCache::get(std::uint64_t slot) {
   return noted_get(slot, [&] { return cache_->get(slot); });
 }
 
-Result<std::optional<std::string>> StageCache::get_checked(std::uint64_t slot) {
+Kept<std::optional<std::string>> StageCache::get_checked(std::uint64_t slot) {
   return noted_get(slot, [&] { return cache_->get_checked(slot); });
 }
 
-Result<bool> StageCache::preserve(const std::string& name, bool overwrite) {
+Kept<bool> StageCache::preserve(const std::string& name, bool overwrite) {
   return noted("freeze", name_, [&] { return cache_->preserve(name, overwrite); });
 }
 
-Result<bool> StageCache::preload(const std::string& name) {
+Kept<bool> StageCache::preload(const std::string& name) {
   Result<bool> loaded = noted("freeze", name_, [&] { return cache_->preload(name); });
   is_loaded_ = is_loaded_ || loaded.value_or(false);
   return loaded;
 }
 
-Status StageCache::close() {
+Kept<void> StageCache::close() {
   return kept(stage_.product().operation("close", [&] { return cache_->close(); }));
 }
 

@@ -17,6 +17,10 @@
 
 namespace lastref::harness {
 
+/// A Result that may be dropped, for the cache keeps what failed.
+template <typename T>
+using Kept = tl::expected<T, Error>;
+
 /// A cache of the process of a Stage.
 class StageCache {
  public:
@@ -31,12 +35,12 @@ class StageCache {
   [[nodiscard]] Status attach(const std::string& handle, bool is_loaded = false);
   std::string handle() const { return many_ == nullptr ? "" : many_->handle(); }
 
-  // What fails of the following is also kept.
+  // What fails of the following is in first_failed() as well.
 
-  Result<bool> put(std::uint64_t slot, const std::string& value);
+  Kept<bool> put(std::uint64_t slot, const std::string& value);
   /// The value; none if there is none.
-  Result<std::optional<std::string>> get(std::uint64_t slot);
-  Result<std::optional<std::string>> get_checked(std::uint64_t slot);
+  Kept<std::optional<std::string>> get(std::uint64_t slot);
+  Kept<std::optional<std::string>> get_checked(std::uint64_t slot);
   /// Whether a slot has a value.
   bool has(std::uint64_t slot) { return get(slot).value_or(std::nullopt).has_value(); }
   /// The same, not noted, with its error.
@@ -46,9 +50,9 @@ class StageCache {
   /// What a put says in the copy of a forked child, to which the cache may not belong: not noted.
   Result<bool> put_as_a_copy(std::uint64_t slot, const std::string& value);
   bool is_multithread_safe() const noexcept { return cache_->is_multithread_safe(); }
-  Result<bool> preserve(const std::string& name, bool overwrite);
-  Result<bool> preload(const std::string& name);
-  Status close();
+  Kept<bool> preserve(const std::string& name, bool overwrite);
+  Kept<bool> preload(const std::string& name);
+  Kept<void> close();
   /// Of all that was asked since it was made or attached: what a role returns that goes on,
   /// whatever fails of it.
   const Status& first_failed() const noexcept { return first_failed_; }

@@ -77,7 +77,7 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
 }
 
 Status work(Stage& stage) {
-  serve(stage, *functions_of(stage));
+  may_fail(serve(stage, *functions_of(stage)));
   return ok();
 }
 
@@ -153,7 +153,7 @@ Status must_call_back_once(Stage& stage, ParallelBackend& backend) {
     }
     Status last_failed = status_of(last);
     for (const FuturePtr& future : futures) {
-      must_be_squares(stage, future->get());
+      may_fail(must_be_squares(stage, future->get()));
       const Status again = status_of(future->get());  // Who asks again is told the same.
       last_failed = again ? last_failed : again;
     }

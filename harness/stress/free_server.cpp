@@ -123,7 +123,8 @@ void FreeRun::see_through() {
   const auto root =
       os.spawn({.entry = "root", .arguments = {""}, .fds = {}, .blocked = {}, .end_wanted = false});
   LASTREF_ASSERT(root.has_value());
-  os.close(root->process);
+  const Status closed = os.close(root->process);
+  LASTREF_ASSERT(closed.has_value());
   while (reap()) {
     bury();
     strike();

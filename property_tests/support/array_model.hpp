@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include <lastref/array.hpp>
@@ -71,7 +72,9 @@ T must(Result<T> result) {
   if (!result) {
     throw std::runtime_error(describe(result.error()));
   }
-  return *std::move(result);
+  if constexpr (!std::is_void_v<T>) {
+    return *std::move(result);
+  }
 }
 
 }  // namespace lastref::pretend

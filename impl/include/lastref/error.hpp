@@ -3,6 +3,7 @@
 
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <tl/expected.hpp>
@@ -21,8 +22,31 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
+/// A tl::expected that the compiler does not let a caller drop.
+template <typename T, typename E>
+class [[nodiscard]] Expected : public tl::expected<T, E> {
+ public:
+  using Unmarked = tl::expected<T, E>;
+  using Unmarked::Unmarked;
+
+  Expected() = default;
+  // Members of tl::expected, such as map(), return what is unmarked: a function can return it.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Expected(const Unmarked& unmarked) : Unmarked(unmarked) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Expected(Unmarked&& unmarked) noexcept(std::is_nothrow_move_constructible_v<Unmarked>)
+      : Unmarked(std::move(unmarked)) {}
+};
+
+/// Those of tl::expected are ambiguous for two of these: one compares with a value of any type.
+template <typename T, typename E>
+bool operator==(const Expected<T, E>& one, const Expected<T, E>& other) {
+  return static_cast<const tl::expected<T, E>&>(one) ==
+         static_cast<const tl::expected<T, E>&>(other);
+}
+
 template <typename T>
-using Result = tl::expected<T, Error>;
+using Result = Expected<T, Error>;
 using Status = Result<void>;
 
 /// The Status of something that went well.

@@ -174,7 +174,7 @@ using Failure = std::variant<Error, TransportableException, WorkerInterrupt, Ter
 std::string describe(const Failure& failure);
 
 template <typename T>
-using Outcome = tl::expected<T, Failure>;
+using Outcome = Expected<T, Failure>;
 
 /// An Error as what an Outcome fails with.
 inline tl::unexpected<Failure> failed(Error error) {

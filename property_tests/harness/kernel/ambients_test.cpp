@@ -55,7 +55,7 @@ Status look(Stage& stage) {
 }
 
 Status root(Stage& stage) {
-  look(stage);
+  LASTREF_CHECK(look(stage));
   LASTREF_CHECK(stage.start("child"));
   static_cast<void>(
       stage.os().spawn({.entry = "worker", .arguments = {"tree", "1"}, .fds = {}, .blocked = {}}));

@@ -119,8 +119,8 @@ const std::vector<Scenario>& toys() {
        .sentence = {},
        .rows = {},
        .roles = {{"root",
-                  [](Stage& stage) {
-                    leave_a_file(stage);
+                  [](Stage& stage) -> Status {
+                    LASTREF_CHECK(leave_a_file(stage));
                     stage.outside().unlink(stage.folder() + "/forgotten.bin");
                     return ok();
                   }}},

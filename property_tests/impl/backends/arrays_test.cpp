@@ -125,7 +125,7 @@ TEST_F(Arrays, that_a_task_keeps_have_their_file_as_long_B5) {
   std::vector<FuturePtr> futures;
   run({{"keep", {array_of(large)}}});
   EXPECT_THAT(fixture.files(), SizeIs(1));
-  backend->terminate();
+  must(backend->terminate());
   until([&] { return fixture.files().empty(); });
 }
 

@@ -261,10 +261,10 @@ std::shared_ptr<const Functions> test_functions() {
     };
     auto functions = std::make_shared<Functions>();
     for (const auto& [name, function] : table) {
-      must(functions->add(name, function).map([] { return true; }));
+      must(functions->add(name, function));
     }
-    must(functions->add("second_number", second_number).map([] { return true; }));
-    must(functions->add("sixth", sixth).map([] { return true; }));
+    must(functions->add("second_number", second_number));
+    must(functions->add("sixth", sixth));
     return functions;
   }();
   return all;

@@ -67,7 +67,7 @@ TEST(Handle, of_anything_else_is_a_typed_error_C1) {
   EXPECT_EQ(attach(handle), std::errc::permission_denied);
   fixture.os.user = user;
   EXPECT_EQ(attach(handle), std::errc{});
-  cache->close();
+  must(cache->close());
   EXPECT_EQ(attach(handle), std::errc::no_such_file_or_directory);
   EXPECT_EQ(cache->handle(), "");
 }

@@ -356,7 +356,7 @@ TEST_P(KernelOsEmbedded, who_dies_at_once_was_started_though_nobody_keeps_dead_c
       auto child = os.spawn({.entry = "any", .arguments = {}, .fds = {}, .blocked = {}});
       EXPECT_TRUE(worked(child));
       if (child) {
-        os.close(child->process);
+        EXPECT_TRUE(worked(os.close(child->process)));
       }
     }
     std::signal(SIGCHLD, before);

@@ -161,7 +161,7 @@ class LateReferences final : public References {
   void go_on() {
     is_late = false;
     for (const Resource& name : std::exchange(late_, {})) {
-      must(inner_.release(name).map([] { return true; }));
+      must(inner_.release(name));
     }
   }
 

@@ -33,7 +33,10 @@ extern "C" const void* plugin_copy() {
 extern "C" int plugin_main(int argc, char** argv) {
   lastref::os::KernelOs& os = os_of_process();
   const auto functions = std::make_shared<lastref::Functions>();
-  functions->add("twice", twice);
+  if (const auto added = functions->add("twice", twice); !added) {
+    std::fprintf(stderr, "no function: %s\n", describe(added.error()).c_str());
+    return 1;
+  }
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
     return *code;

@@ -36,7 +36,10 @@ Result<Value> steps_from(const lastref::TaskContext& context, const lastref::Arg
 int main(int argc, char** argv) {
   auto& os = lastref::os::KernelOs::of_process({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
-  functions->add("steps_from", steps_from);
+  if (const auto added = functions->add("steps_from", steps_from); !added) {
+    std::fprintf(stderr, "no function: %s\n", describe(added.error()).c_str());
+    return 1;
+  }
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
     return *code;  // It was a worker.

@@ -48,7 +48,10 @@ Result<Array> mostly_zeros() {
 int main(int argc, char** argv) {
   auto& os = lastref::os::KernelOs::of_process({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
-  functions->add("element", element);
+  if (const auto added = functions->add("element", element); !added) {
+    std::printf("no function: %s\n", describe(added.error()).c_str());
+    return 1;
+  }
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
     return *code;  // It was a worker.

@@ -33,7 +33,10 @@ Result<Array> numbered_rows() {
 int main(int argc, char** argv) {
   auto& os = lastref::os::KernelOs::of_process({.program = lastref::this_program});
   const auto functions = std::make_shared<lastref::Functions>();
-  functions->add("sum_of_row", sum_of_row);
+  if (const auto added = functions->add("sum_of_row", sum_of_row); !added) {
+    std::fprintf(stderr, "no function: %s\n", describe(added.error()).c_str());
+    return 1;
+  }
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code = lastref::run_if_spawned(os, *functions, arguments)) {
     return *code;  // It was a worker.
