@@ -275,6 +275,8 @@ class SimKernel {
 
   // Record locks.
   Answer<void> lock_range(SimProcess& caller, os::Fd fd, const os::LockRange& range);
+  /// No process of a run takes an exclusive one, so nothing has to be noted.
+  Answer<void> lock_folder(SimProcess& caller, os::Fd folder);
   Answer<std::optional<os::LockHolder>> find_lock(SimProcess& caller,
                                                   os::Fd fd,
                                                   const os::LockRange& range);

@@ -406,6 +406,10 @@ Answer<void> SimKernel::lock_range(SimProcess& caller, os::Fd fd, const os::Lock
   return {};
 }
 
+Answer<void> SimKernel::lock_folder(SimProcess& caller, os::Fd folder) {
+  return find(caller, folder) == nullptr ? Answer<void>(refused(EBADF)) : Answer<void>();
+}
+
 Answer<std::optional<os::LockHolder>> SimKernel::find_lock(SimProcess& caller,
                                                            os::Fd fd,
                                                            const os::LockRange& range) {

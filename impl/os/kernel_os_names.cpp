@@ -1,6 +1,7 @@
-// kernel_os_names: names of shared memory and semaphores, and record locks.
+// kernel_os_names: names of shared memory and semaphores, and locks.
 #include <fcntl.h>
 #include <semaphore.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -94,6 +95,10 @@ Result<std::optional<LockHolder>> KernelOs::find_lock(Fd fd, const LockRange& ra
                     .range = {.kind = kind,
                               .start = static_cast<std::uint64_t>(lock.l_start),
                               .length = static_cast<std::uint64_t>(lock.l_len)}};
+}
+
+Status KernelOs::lock_folder(Fd folder) noexcept {
+  return status_of(::flock(number(folder), LOCK_SH | LOCK_NB), Call::lock_folder, folder);
 }
 
 }  // namespace lastref::os

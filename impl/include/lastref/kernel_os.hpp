@@ -80,6 +80,7 @@ class KernelOs : public Os {
 
   Status lock_range(Fd fd, const LockRange& range) noexcept override;
   Result<std::optional<LockHolder>> find_lock(Fd fd, const LockRange& range) noexcept override;
+  Status lock_folder(Fd folder) noexcept override;
 
   Result<Fd> make_socket() noexcept override;
   Status bind(Fd socket, const std::string& path) noexcept override;

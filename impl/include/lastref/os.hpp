@@ -341,6 +341,11 @@ class Os {
   /// One lock of another process that `range` would collide with, if there is any; not the lowest.
   virtual Result<std::optional<LockHolder>> find_lock(Fd fd, const LockRange& range) noexcept = 0;
 
+  /// Takes a shared lock on an open folder, until its last descriptor is closed, a forked child's
+  /// included; never waits: would-block if another process has an exclusive one. systemd-tmpfiles
+  /// removes nothing by age in a folder with such a lock: tmpfiles.d(5), "Age"; flock(2).
+  virtual Status lock_folder(Fd folder) noexcept = 0;
+
   // Unix sockets that keep the bounds of messages (SOCK_SEQPACKET), and pipes.
   virtual Result<Fd> make_socket() noexcept = 0;
   /// The path is at most 107 bytes; filename_too_long otherwise.

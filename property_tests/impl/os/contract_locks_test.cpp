@@ -199,5 +199,21 @@ TEST_P(LocksContract, an_exclusive_lock_needs_a_file_opened_for_writing) {
   });
 }
 
+TEST_P(LocksContract, a_folder_can_be_locked_through_each_of_its_descriptors) {
+  act([](Scene& scene) {
+    ASSERT_TRUE(worked(scene.os().make_folder(scene.path("folder"), 0700)));
+    const UniqueFd folder = scene.open(scene.path("folder"), {.folder = true});
+    const UniqueFd again = scene.open(scene.path("folder"), {.folder = true});
+    EXPECT_TRUE(worked(scene.os().lock_folder(folder.get())));
+    EXPECT_TRUE(worked(scene.os().lock_folder(folder.get())));
+    EXPECT_TRUE(worked(scene.os().lock_folder(again.get())));
+    EXPECT_TRUE(worked(scene.os().remove_folder(scene.path("folder"))));
+    EXPECT_TRUE(worked(scene.os().lock_folder(folder.get())));
+    EXPECT_TRUE(fails(scene.os().lock_folder(contract::nobody),
+                      Call::lock_folder,
+                      std::errc::bad_file_descriptor));
+  });
+}
+
 }  // namespace
 }  // namespace lastref

@@ -1,4 +1,6 @@
 // kernel_os_test: what KernelOs promises beyond the contract, seen through /proc.
+#include <sys/file.h>
+
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -129,6 +131,28 @@ TEST_P(KernelOsAlone, what_is_no_socket_or_no_file_has_no_peer_and_no_lock) {
     constexpr Fd nobodys{1'000'000'000};
     EXPECT_TRUE(
         fails(scene.os().find_lock(nobodys, {}), Call::find_lock, std::errc::bad_file_descriptor));
+  });
+}
+
+TEST_P(KernelOsAlone, a_locked_folder_is_passed_over_by_what_removes_by_age) {
+  act([](Scene& scene) {
+    ASSERT_TRUE(worked(scene.os().make_folder(scene.path("folder"), 0700)));
+    UniqueFd ours = scene.open(scene.path("folder"), {.folder = true});
+    const UniqueFd theirs = scene.open(scene.path("folder"), {.folder = true});
+    // As dir_cleanup in systemd's tmpfiles.c does.
+    const auto can_remove = [&] {
+      return ::flock(static_cast<int>(theirs.get()), LOCK_EX | LOCK_NB) == 0;
+    };
+    ASSERT_TRUE(can_remove());
+    EXPECT_TRUE(fails(scene.os().lock_folder(ours.get()),
+                      Call::lock_folder,
+                      std::errc::resource_unavailable_try_again));
+    ASSERT_EQ(::flock(static_cast<int>(theirs.get()), LOCK_UN), 0);
+    EXPECT_TRUE(worked(scene.os().lock_folder(ours.get())));
+    EXPECT_FALSE(can_remove());
+    ours.close_quietly();
+    EXPECT_TRUE(can_remove());
+    EXPECT_TRUE(worked(scene.os().remove_folder(scene.path("folder"))));
   });
 }
 
