@@ -219,6 +219,7 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
     }
     return failure(std::move(usable).error());
   }
+  static_cast<void>(os_.lock_folder(open->get()));  // Against what removes by age.
   return open;
 }
 

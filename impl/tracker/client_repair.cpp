@@ -111,6 +111,9 @@ Status Client::State::make_again(const LostParts& lost) {
     }
   }
   if (lost.lock || lost.ledger) {
+    // Before the ledger, without which the next try comes here again.
+    LASTREF_TRY(folder, open_tree_folder(os_, paths_));
+    parts_.folder = std::move(folder);
     LASTREF_CHECK(os::discard(os_, paths_.ledger()));
     LASTREF_TRY(ledger, make_ledger(os_, paths_));
     parts_.ledger = std::move(ledger);

@@ -102,6 +102,7 @@ bool Daemon::refuse_one(std::errc why) {
 void Daemon::keep_spare() {
   auto folder = os::open_file(os_, paths_.folder, {.folder = true});
   if (folder) {
+    static_cast<void>(os_.lock_folder(folder->get()));  // Against what removes by age.
     spare_ = *std::move(folder);
   } else if (++refused_ <= refusals_told_max) {
     os::report_quietly(os_, [&] {

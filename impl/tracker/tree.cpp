@@ -121,9 +121,12 @@ Result<OwnTree> fill_tree(os::Os& os, const TreePaths& paths, const TreeRemoval&
   LASTREF_TRY(lock, make_lock(os, paths, nonce));
   LASTREF_TRY(ledger, make_ledger(os, paths));
   LASTREF_TRY(listener, make_listener(os, paths));
+  LASTREF_TRY(folder, open_tree_folder(os, paths));
   return OwnTree{.paths = paths,
                  .membership = {.lock = std::move(lock), .nonce = nonce},
-                 .parts = {.ledger = std::move(ledger), .listener = std::move(listener)},
+                 .parts = {.folder = std::move(folder),
+                           .ledger = std::move(ledger),
+                           .listener = std::move(listener)},
                  .removal = removal};
 }
 
@@ -272,6 +275,13 @@ Result<LockFile> make_lock_again(os::Os& os, const TreePaths& paths, std::uint32
   LASTREF_CHECK(os::discard(os, paths.ledger()));
   LASTREF_CHECK(os::discard(os, paths.lock()));
   return make_lock(os, paths, nonce);
+}
+
+Result<os::UniqueFd> open_tree_folder(os::Os& os, const TreePaths& paths) {
+  LASTREF_TRY(folder, os::open_file(os, paths.folder, {.folder = true}));
+  // Without the lock the tree may lose files, which it survives.
+  static_cast<void>(os.lock_folder(folder.get()));
+  return folder;
 }
 
 Result<os::UniqueFd> make_ledger(os::Os& os, const TreePaths& paths) {

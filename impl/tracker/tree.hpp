@@ -63,6 +63,7 @@ struct Known {
 
 /// What a root has open of its tree, so that the tree survives the loss of their names.
 struct TreeParts {
+  os::UniqueFd folder;  ///< Locked against what removes by age, which passes over all in it.
   os::UniqueFd ledger;
   os::UniqueFd listener;
 };
@@ -128,6 +129,9 @@ Result<LostParts> find_lost(os::Os& os,
 /// Errors          as make_tree; no_such_file_or_directory, resource_unavailable_try_again: a sweep
 ///                 removed it meanwhile.
 Result<LockFile> make_lock_again(os::Os& os, const TreePaths& paths, std::uint32_t nonce);
+/// Opens the folder, and locks it against what removes by age. The runtime folder that it is in
+/// cannot be removed while it is there.
+Result<os::UniqueFd> open_tree_folder(os::Os& os, const TreePaths& paths);
 /// Makes the ledger, which is empty, or the socket.
 Result<os::UniqueFd> make_ledger(os::Os& os, const TreePaths& paths);
 Result<os::UniqueFd> make_listener(os::Os& os, const TreePaths& paths);

@@ -1,4 +1,6 @@
 // contexts_test: contexts of temporary files, from their first file to every kind of clean-up.
+#include <sys/file.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -67,6 +69,15 @@ TEST(Contexts, take_back_which_folder_it_was_before_they_make_it_anew_E4_M3) {
   must(fixture.publish());
   EXPECT_EQ(made, 1U);
   EXPECT_EQ(fixture.counts.identities.at(path), os::identity_of(must(fixture.os.status_at(path))));
+}
+
+TEST(Contexts, keep_what_removes_by_age_out_of_their_folder_M7) {
+  ManagerFixture fixture;
+  const auto file = must(fixture.publish());
+  const std::string path = must(fixture.resources->resolve_temp_folder_name()).path;
+  const auto folder = must(os::open_file(fixture.os, path, {.folder = true}));
+  // As systemd-tmpfiles does before it descends into a folder.
+  EXPECT_NE(::flock(static_cast<int>(folder.get()), LOCK_EX | LOCK_NB), 0);
 }
 
 TEST(Contexts, say_which_file_they_make_before_it_has_its_name_E4) {

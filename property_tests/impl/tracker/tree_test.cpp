@@ -2,6 +2,8 @@
 // anywhere, with others at work in the same runtime folder.
 #include "impl/tracker/tree.hpp"
 
+#include <sys/file.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -11,6 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <lastref/kernel_os.hpp>
 
 #include "property_tests/impl/tracker/tree_fixture.hpp"
 #include "property_tests/support/fresh_folder.hpp"
@@ -43,9 +47,22 @@ TEST(Tree, has_its_parts_and_they_are_private_T2) {
   EXPECT_EQ(mode_of(tree->paths.lock()), 0600U);
   EXPECT_EQ(mode_of(tree->paths.ledger()), 0600U);
   EXPECT_TRUE(fs::is_socket(tree->paths.socket()));
-  EXPECT_EQ(root.open_fds(), 3U) << "of the lock, the ledger and the socket";
+  EXPECT_EQ(root.open_fds(), 4U) << "of the folder, the lock, the ledger and the socket";
   EXPECT_TRUE(remove_tree(root, tree->paths));
   EXPECT_FALSE(fs::exists(fixture.runtime()));
+}
+
+TEST(Tree, is_passed_over_by_what_removes_by_age_M7) {
+  TreeFixture fixture;
+  PretendProcess root(fixture.locks);
+  const auto tree = make_tree(root, fixture.runtime());
+  ASSERT_TRUE(tree);
+  os::KernelOs os;
+  const auto folder = os::open_file(os, tree->paths.folder, {.folder = true});
+  ASSERT_TRUE(folder);
+  // As systemd-tmpfiles does before it descends into a folder.
+  EXPECT_NE(::flock(static_cast<int>(folder->get()), LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(remove_tree(root, tree->paths));
 }
 
 TEST(Tree, is_alive_as_long_as_any_process_of_it_is_T5) {
