@@ -34,6 +34,7 @@ std::vector<Scenario> tracker_scenarios() {
       counts_wait_for_every_announcement(),
       each_type_is_cleaned_for_real(),
       fifteen_hundred_names_are_counted(),
+      live_folders_are_locked(),
       loky_clients_are_served(),
       names_of_any_bytes(),
       one_sender_fills_a_round(),

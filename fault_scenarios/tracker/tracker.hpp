@@ -39,6 +39,7 @@ Scenario a_tree_ends_without_its_socket();
 Scenario counts_wait_for_every_announcement();
 Scenario each_type_is_cleaned_for_real();
 Scenario fifteen_hundred_names_are_counted();
+Scenario live_folders_are_locked();
 Scenario loky_clients_are_served();
 Scenario names_of_any_bytes();
 Scenario one_sender_fills_a_round();

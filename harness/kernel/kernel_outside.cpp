@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <string_view>
 
@@ -105,6 +107,18 @@ std::vector<std::string> KernelOutside::list(const std::string& folder) {
   ::closedir(stream);
   std::ranges::sort(names);
   return names;
+}
+
+bool KernelOutside::is_locked(const std::string& folder) {
+  const AllPrivileges all;
+  const int open = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (open < 0) {
+    return false;
+  }
+  // As dir_cleanup in systemd's tmpfiles.c does before it descends.
+  const bool is_locked = ::flock(open, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(open);
+  return is_locked;
 }
 
 }  // namespace lastref::harness

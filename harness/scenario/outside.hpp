@@ -27,6 +27,8 @@ class Outside {
   virtual bool write(const std::string& path, const std::string& bytes) = 0;
   /// The names in a folder, ordered; none if it is not there.
   virtual std::vector<std::string> list(const std::string& folder) = 0;
+  /// Whether systemd-tmpfiles would pass over the folder, because a process has locked it.
+  virtual bool is_locked(const std::string& folder) = 0;
   /// chmod, if the path is there.
   virtual void change_mode(const std::string& path, std::uint32_t mode) = 0;
   /// Nobody reads standard error of this process any more, and it is full; until somebody reads it

@@ -73,6 +73,7 @@ struct Inode {
   std::vector<RecordLock> locks;
   std::weak_ptr<Socket> bound;
   std::weak_ptr<const bool> pinned;  ///< Alive while somebody maps the bytes: they must not move.
+  std::weak_ptr<const bool> locked;  ///< Alive while a description has a lock on the folder.
 };
 
 /// What a process has mapped.
@@ -143,6 +144,7 @@ struct Description {
   std::shared_ptr<Socket> socket;
   std::shared_ptr<Pipe> pipe;
   std::shared_ptr<SimProcess> process;
+  std::shared_ptr<const bool> folder_lock;  ///< Shared by all that have locked the folder.
 };
 
 /// A process, as the kernel sees it.
@@ -257,6 +259,8 @@ class SimKernel {
   /// A file with these bytes: a new one, 0600, or what was there with other content. How many of
   /// them there was space for.
   Answer<std::size_t> replace_file(SimProcess& caller, const os::PathAt& where, os::Bytes bytes);
+  /// Whether a process has locked the folder.
+  Answer<bool> is_locked_folder(const SimProcess& caller, const std::string& path) const;
 
   // Memory.
   Answer<os::Buffer> map(SimProcess& caller, const os::MapOptions& options);
@@ -275,7 +279,7 @@ class SimKernel {
 
   // Record locks.
   Answer<void> lock_range(SimProcess& caller, os::Fd fd, const os::LockRange& range);
-  /// No process of a run takes an exclusive one, so nothing has to be noted.
+  /// Locks of this kind are all shared: none is in the way of another.
   Answer<void> lock_folder(SimProcess& caller, os::Fd folder);
   Answer<std::optional<os::LockHolder>> find_lock(SimProcess& caller,
                                                   os::Fd fd,

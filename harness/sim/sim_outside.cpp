@@ -58,6 +58,18 @@ Answer<std::size_t> SimKernel::replace_file(SimProcess& caller,
   return put(caller, *file, bytes, 0);
 }
 
+Answer<bool> SimKernel::is_locked_folder(const SimProcess& caller, const std::string& path) const {
+  const auto at = walk(caller, path);
+  if (!at) {
+    return refused(at.error());
+  }
+  return at->found && !at->found->locked.expired();
+}
+
+bool SimOutside::is_locked(const std::string& folder) {
+  return run_.machine.kernel.is_locked_folder(*run_.maker, folder).value_or(false);
+}
+
 void SimOutside::change_mode(const std::string& path, std::uint32_t mode) {
   static_cast<void>(run_.machine.kernel.force_mode(*run_.maker, path, mode));
 }

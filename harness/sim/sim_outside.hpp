@@ -20,6 +20,7 @@ class SimOutside final : public Outside {
   bool symlink(const std::string& target, const std::string& path) override;
   bool write(const std::string& path, const std::string& bytes) override;
   std::vector<std::string> list(const std::string& folder) override;
+  bool is_locked(const std::string& folder) override;
   void change_mode(const std::string& path, std::uint32_t mode) override;
   bool leave_messages_unread() override;
   void read_messages_again() override;

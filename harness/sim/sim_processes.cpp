@@ -407,7 +407,16 @@ Answer<void> SimKernel::lock_range(SimProcess& caller, os::Fd fd, const os::Lock
 }
 
 Answer<void> SimKernel::lock_folder(SimProcess& caller, os::Fd folder) {
-  return find(caller, folder) == nullptr ? Answer<void>(refused(EBADF)) : Answer<void>();
+  const auto open = description(caller, folder);
+  if (!open) {
+    return refused(EBADF);
+  }
+  if (open->inode) {
+    auto lock = open->inode->locked.lock();
+    open->folder_lock = lock ? std::move(lock) : std::make_shared<const bool>(true);
+    open->inode->locked = open->folder_lock;
+  }
+  return {};
 }
 
 Answer<std::optional<os::LockHolder>> SimKernel::find_lock(SimProcess& caller,

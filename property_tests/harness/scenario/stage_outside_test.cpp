@@ -332,6 +332,40 @@ Status outside_root(Stage& stage) {
   return ok();
 }
 
+Status locked_folder_root(Stage& stage) {
+  os::Os& os = stage.os();
+  const std::string path = stage.folder() + "/aged";
+  expect(stage, !stage.outside().is_locked(path), "what is not there is not locked");
+  LASTREF_CHECK(os.make_folder(path, 0700));
+  LASTREF_TRY(first, os::open_file(os, path, {.folder = true}));
+  LASTREF_TRY(second, os::open_file(os, path, {.folder = true}));
+  expect(stage, !stage.outside().is_locked(path), "an open folder is not locked");
+  LASTREF_CHECK(os.lock_folder(first.get()));
+  expect(stage, stage.outside().is_locked(path), "a process locks it");
+  LASTREF_CHECK(os.lock_folder(second.get()));
+  LASTREF_CHECK(os.lock_folder(second.get()));
+  LASTREF_CHECK(first.close());
+  expect(stage, stage.outside().is_locked(path), "until its last lock ends");
+  LASTREF_CHECK(second.close());
+  expect(stage, !stage.outside().is_locked(path), "with the descriptor");
+  LASTREF_TRY(third, os::open_file(os, path, {.folder = true}));
+  LASTREF_CHECK(stage.start("child"));
+  stage.await("child has the lock");
+  expect(stage, stage.outside().is_locked(path), "another process locks it");
+  stage.kill("child");
+  expect(stage, !stage.outside().is_locked(path), "until it is killed");
+  return os.remove_folder(path);
+}
+
+Status locked_folder_child(Stage& stage) {
+  os::Os& os = stage.os();
+  LASTREF_TRY(folder, os::open_file(os, stage.folder() + "/aged", {.folder = true}));
+  LASTREF_CHECK(os.lock_folder(folder.get()));
+  stage.tell("child has the lock");
+  stage.stay_until_killed();
+  return ok();
+}
+
 Status unread_root(Stage& stage) {
   os::Os& os = stage.os();
   os::report_quietly(os, "heard");
@@ -376,6 +410,7 @@ std::vector<Scenario> make_toys_with_an_outside() {
       toy("change_mode", {{"root", change_mode_root}}),
       toy("outside", {{"root", outside_root}}),
       toy("outside_leak", {{"root", outside_leak_root}}),
+      toy("locked_folder", {{"root", locked_folder_root}, {"child", locked_folder_child}}),
       toy("unread", {{"root", unread_root}, {"child", unread_child}}),
   };
   std::ranges::find(all, "file_size", &Scenario::name)->expected_noise = {"aaa", "bbb"};
@@ -410,6 +445,10 @@ TEST_P(StageOutside, only_threads_of_the_users_hear_signals_in_the_kernel_world)
   } else {
     EXPECT_THAT(run("hearing").findings, IsEmpty());
   }
+}
+
+TEST_P(StageOutside, a_folder_is_locked_while_a_process_has_its_lock) {
+  EXPECT_THAT(run("locked_folder").findings, IsEmpty());
 }
 
 TEST_P(StageOutside, the_spare_folder_is_a_file_system_of_its_own) {

@@ -72,6 +72,7 @@ rc::Gen<Call> any_call() {
                           Call::rename_new,
                           Call::link,
                           Call::allocate,
+                          Call::lock_folder,
                           Call::make_folder,
                           Call::remove_folder,
                           Call::file_system);
@@ -228,6 +229,8 @@ class Player {
         return note(os_.sync(fd));
       case Call::allocate:
         return note(os_.allocate(fd, step.offset, step.size));
+      case Call::lock_folder:
+        return note(os_.lock_folder(fd));
       case Call::punch_hole:
         return note(os_.punch_hole(fd, step.offset, step.size));
       default:
