@@ -1,11 +1,14 @@
 // no-leak: every name that was created is removed.
 #include <algorithm>
 #include <cerrno>
+#include <map>
 
 #include "harness/oracle/benign.hpp"
+#include "harness/oracle/file_readers.hpp"
 #include "harness/oracle/holdings.hpp"
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/oracles.hpp"
+#include "harness/oracle/whole_files.hpp"
 #include "harness/scenario/ambient.hpp"
 #include "harness/scenario/responses.hpp"
 
@@ -108,6 +111,37 @@ bool is_probe(std::string_view path) {
   return path.substr(path.rfind('/') + 1).starts_with("lastref_probe_");
 }
 
+/// Whether a path is that name, or of something in it.
+bool lies_in(std::string_view path, std::string_view name) {
+  return path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '/');
+}
+
+/// What a next start can know of, as the journal has it: the trees that have their locks, and what
+/// their ledgers name.
+std::vector<std::string> known_to_a_sweep(const Evidence& evidence) {
+  std::map<std::string_view, std::string_view> ledgers;  // As they were at last.
+  for_each_file(
+      evidence,
+      [](std::string_view path) { return path.ends_with("/ledger"); },
+      [&](const FileLook& look, std::span<const Record>) { ledgers[look.path] = look.bytes; });
+  std::vector<std::string> known;
+  for (const std::string& path : evidence.left) {
+    if (!path.ends_with("/lock")) {
+      continue;
+    }
+    const std::string tree = path.substr(0, path.rfind('/'));
+    known.push_back(journal_text(tree));
+    const auto found = ledgers.find(tree + "/ledger");
+    const bool has_ledger =
+        found != ledgers.end() && std::ranges::count(evidence.left, found->first) != 0;
+    const auto ledger = read_ledger(has_ledger ? found->second : std::string_view());
+    for (const std::string& name : ledger ? ledger->names : std::vector<std::string>()) {
+      known.push_back(journal_text(name.substr(name.find(':') + 1)));
+    }
+  }
+  return known;
+}
+
 void complain(std::vector<Finding>& findings,
               const Evidence& evidence,
               const std::vector<std::string>& left,
@@ -147,17 +181,25 @@ Judgement no_leak_at_next_start(const Evidence& evidence) {
   if (!is_promised(evidence)) {
     return waived(Waiver::no_promise);
   }
-  // Names of a ledger that an outsider removed are known to processes of its tree alone.
+  std::vector<std::string> left = evidence.left_after_sweep;
   if (const Waiver why = why_not_at_once(evidence);
       evidence.scenario.spoils_ledger && why != Waiver::none) {
-    return waived(why);
+    // Names of a ledger that an outsider removed are known to processes of its tree alone.
+    const std::vector<std::string> known = known_to_a_sweep(evidence);
+    const auto waived_names = std::erase_if(left, [&](const std::string& path) {
+      return std::ranges::none_of(
+          known, [&](const std::string& name) { return lies_in(journal_text(path), name); });
+    });
+    if (left.empty() && waived_names > 0) {
+      return waived(why);
+    }
   }
   Judgement judgement{.look = look_at_names(evidence)};
   // What stays for good has stayed already, and is told once.
-  if (!evidence.left_after_sweep.empty() && no_leak(evidence).findings.empty()) {
+  if (!left.empty() && no_leak(evidence).findings.empty()) {
     complain(judgement.findings,
              evidence,
-             evidence.left_after_sweep,
+             left,
              "no-leak: every name created is removed past the next start");
   }
   return judgement;

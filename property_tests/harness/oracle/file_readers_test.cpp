@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/journal/record.hpp"
+#include "property_tests/harness/oracle/planted_bytes.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -18,14 +18,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string word(std::uint64_t number, std::size_t size = 8) {
-  std::string bytes;
-  for (std::size_t index = 0; index < size; ++index) {
-    bytes.push_back(static_cast<char>(number >> (8 * index) & 0xffU));
-  }
-  return bytes;
-}
 
 /// An array's file with this dictionary and so many bytes of data.
 std::string array_file(std::string text, std::size_t data_size) {
@@ -172,12 +164,6 @@ TEST(PreservedCacheReader, refuses_values_that_share_bytes_and_entries_that_say_
   EXPECT_EQ(why(read_preserved_cache(word(32) + word(2) + word(33) + word(2) + "abc")),
             "two of its values share bytes");
   EXPECT_EQ(why(read_preserved_cache(word(7) + word(~0ULL))), "slot 0 is neither empty nor full");
-}
-
-/// A record of a file that is alive, at an offset.
-std::string ledger_record(std::size_t offset, char state, const std::string& name, char type = 0) {
-  const std::uint64_t check = hash_of(word(offset) + type + name);
-  return std::string(1, state) + type + word(name.size(), 2) + word(check) + name;
 }
 
 TEST(LedgerReader, takes_the_names_that_are_alive) {

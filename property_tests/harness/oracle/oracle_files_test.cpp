@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "property_tests/harness/oracle/oracle_story.hpp"
+#include "property_tests/harness/oracle/planted_bytes.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -163,6 +164,46 @@ TEST_F(WholeFiles, a_ledger_is_cut_short_by_a_kill_of_its_tracker_alone) {
   EXPECT_THAT(of(oracle::ledgers_are_whole, killed, ledger_path, torn).findings, IsEmpty());
   const Story another = Story().died(client, fact::killed);
   EXPECT_THAT(of(oracle::ledgers_are_whole, another, ledger_path, torn).findings, SizeIs(1));
+}
+
+// no-leak at the next start, where an outside party removes parts of a tree
+
+class SpoiledLedger : public WholeFiles {
+ protected:
+  SpoiledLedger() { scenario_.spoils_ledger = true; }
+
+  /// What the next start leaves of a.bin and the tree, where the ledger has these bytes.
+  std::vector<Finding> leaks_past(std::string bytes) const {
+    const Story story = Story().died(root, fact::killed).died(tracker, fact::killed);
+    return of(oracle::no_leak_at_next_start, story, ledger_path, std::move(bytes)).findings;
+  }
+
+  const std::string names_it_ = oracle::ledger_record(0, '+', "/run/a.bin");
+  const std::string names_its_folder_ = oracle::ledger_record(0, '+', "/run", 1);
+};
+
+TEST_F(SpoiledLedger, that_was_lost_with_its_names_leaves_them_M7) {
+  left_after_sweep_ = {"/run/a.bin"};
+  left_ = {"/run/a.bin", "/run/a", "/run/a/lock"};
+  EXPECT_THAT(leaks_past(names_it_), IsEmpty());
+  left_.emplace_back(ledger_path);
+  EXPECT_THAT(leaks_past(oracle::ledger_record(0, '-', "/run/a.bin")), IsEmpty());
+  EXPECT_THAT(leaks_past(oracle::ledger_record(0, '+', "/run/b.bin")), IsEmpty());
+}
+
+TEST_F(SpoiledLedger, that_has_a_name_beside_its_lock_leaves_no_leak_M7) {
+  left_after_sweep_ = {"/run/a.bin"};
+  left_ = {"/run/a.bin", "/run/a", "/run/a/lock", ledger_path};
+  EXPECT_THAT(leaks_past(names_it_), SizeIs(1));
+  EXPECT_THAT(leaks_past(names_its_folder_), SizeIs(1));
+}
+
+TEST_F(SpoiledLedger, without_a_lock_beside_it_is_not_judged_M7) {
+  left_after_sweep_ = {"/run/a.bin", "/run/a", ledger_path};
+  left_ = left_after_sweep_;
+  EXPECT_THAT(leaks_past(names_it_), IsEmpty());
+  left_.emplace_back("/run/a/lock");
+  EXPECT_THAT(leaks_past(names_it_), SizeIs(3));
 }
 
 }  // namespace
