@@ -1,6 +1,4 @@
 // kernel_os_test: what KernelOs promises beyond the contract, seen through /proc.
-#include <sys/file.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "property_tests/impl/os/contract.hpp"
+#include "property_tests/support/exclusive_lock.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 #include "property_tests/support/process_actions.hpp"
 
@@ -138,20 +137,16 @@ TEST_P(KernelOsAlone, a_locked_folder_is_passed_over_by_what_removes_by_age) {
   act([](Scene& scene) {
     ASSERT_TRUE(worked(scene.os().make_folder(scene.path("folder"), 0700)));
     UniqueFd ours = scene.open(scene.path("folder"), {.folder = true});
-    const UniqueFd theirs = scene.open(scene.path("folder"), {.folder = true});
-    // As dir_cleanup in systemd's tmpfiles.c does.
-    const auto can_remove = [&] {
-      return ::flock(static_cast<int>(theirs.get()), LOCK_EX | LOCK_NB) == 0;
-    };
-    ASSERT_TRUE(can_remove());
+    const pretend::ExclusiveLock theirs(scene.path("folder"));
+    ASSERT_TRUE(theirs.can_be_had());
     EXPECT_TRUE(fails(scene.os().lock_folder(ours.get()),
                       Call::lock_folder,
                       std::errc::resource_unavailable_try_again));
-    ASSERT_EQ(::flock(static_cast<int>(theirs.get()), LOCK_UN), 0);
+    theirs.give_back();
     EXPECT_TRUE(worked(scene.os().lock_folder(ours.get())));
-    EXPECT_FALSE(can_remove());
+    EXPECT_FALSE(theirs.can_be_had());
     ours.close_quietly();
-    EXPECT_TRUE(can_remove());
+    EXPECT_TRUE(theirs.can_be_had());
     EXPECT_TRUE(worked(scene.os().remove_folder(scene.path("folder"))));
   });
 }

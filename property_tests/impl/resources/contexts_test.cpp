@@ -1,6 +1,4 @@
 // contexts_test: contexts of temporary files, from their first file to every kind of clean-up.
-#include <sys/file.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -16,6 +14,7 @@
 #include <rapidcheck/state.h>
 
 #include "property_tests/impl/resources/manager_fixture.hpp"
+#include "property_tests/support/exclusive_lock.hpp"
 
 namespace lastref {
 namespace {
@@ -75,9 +74,7 @@ TEST(Contexts, keep_what_removes_by_age_out_of_their_folder_M7) {
   ManagerFixture fixture;
   const auto file = must(fixture.publish());
   const std::string path = must(fixture.resources->resolve_temp_folder_name()).path;
-  const auto folder = must(os::open_file(fixture.os, path, {.folder = true}));
-  // As systemd-tmpfiles does before it descends into a folder.
-  EXPECT_NE(::flock(static_cast<int>(folder.get()), LOCK_EX | LOCK_NB), 0);
+  EXPECT_FALSE(pretend::ExclusiveLock(path).can_be_had());
 }
 
 TEST(Contexts, say_which_file_they_make_before_it_has_its_name_E4) {

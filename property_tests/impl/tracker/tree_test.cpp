@@ -2,8 +2,6 @@
 // anywhere, with others at work in the same runtime folder.
 #include "impl/tracker/tree.hpp"
 
-#include <sys/file.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -14,9 +12,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <lastref/kernel_os.hpp>
-
 #include "property_tests/impl/tracker/tree_fixture.hpp"
+#include "property_tests/support/exclusive_lock.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::tracker {
@@ -57,11 +54,7 @@ TEST(Tree, is_passed_over_by_what_removes_by_age_M7) {
   PretendProcess root(fixture.locks);
   const auto tree = make_tree(root, fixture.runtime());
   ASSERT_TRUE(tree);
-  os::KernelOs os;
-  const auto folder = os::open_file(os, tree->paths.folder, {.folder = true});
-  ASSERT_TRUE(folder);
-  // As systemd-tmpfiles does before it descends into a folder.
-  EXPECT_NE(::flock(static_cast<int>(folder->get()), LOCK_EX | LOCK_NB), 0);
+  EXPECT_FALSE(pretend::ExclusiveLock(tree->paths.folder).can_be_had());
   EXPECT_TRUE(remove_tree(root, tree->paths));
 }
 

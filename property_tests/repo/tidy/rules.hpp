@@ -36,6 +36,7 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "property_tests/impl/backends/embedded_test",
     "property_tests/impl/backends/forked_table_test",
     "property_tests/impl/backends/unguarded/",  // Executes itself, and loads a shared object.
+    "property_tests/support/exclusive_lock",
     "property_tests/support/failing_memory",
     "property_tests/support/process_actions",
     "property_tests/impl/cache/forked",

@@ -1,0 +1,25 @@
+#include "property_tests/support/exclusive_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace lastref::pretend {
+
+ExclusiveLock::ExclusiveLock(const std::string& folder)
+    : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+ExclusiveLock::~ExclusiveLock() {
+  ::close(folder_);
+}
+
+// As dir_cleanup in systemd's tmpfiles.c does.
+bool ExclusiveLock::can_be_had() const {
+  return ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
+}
+
+void ExclusiveLock::give_back() const {
+  ::flock(folder_, LOCK_UN);
+}
+
+}  // namespace lastref::pretend

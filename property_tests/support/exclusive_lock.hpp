@@ -1,0 +1,23 @@
+// ExclusiveLock: what systemd-tmpfiles takes on a folder before it removes what is old in it.
+#pragma once
+
+#include <string>
+
+namespace lastref::pretend {
+
+class ExclusiveLock {
+ public:
+  explicit ExclusiveLock(const std::string& folder);
+  ExclusiveLock(const ExclusiveLock&) = delete;
+  ExclusiveLock& operator=(const ExclusiveLock&) = delete;
+  ~ExclusiveLock();
+
+  /// False while another has a lock.
+  bool can_be_had() const;
+  void give_back() const;
+
+ private:
+  int folder_;
+};
+
+}  // namespace lastref::pretend
