@@ -32,7 +32,7 @@ Array returned() {
 /// Receives what the worker's reducers make of arrays.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  stage.send("options", text_of_bytes(encode(told())));
+  stage.send("options", text_of_bytes(encode(told()).value()));
   LASTREF_CHECK(stage.start("worker"));
   Worker receiver(stage);
   const std::pair<const char*, Array> expected[] = {
@@ -82,7 +82,8 @@ Status worker(Stage& stage) {
   const auto receiver = std::make_shared<Receiver>(stage.os(), references);
   ReducerRegistry forth;
   ReducerRegistry back;
-  get_memmapping_reducers(stage.os(), {references, resources, receiver}, *options, forth, back);
+  LASTREF_CHECK(get_memmapping_reducers(
+      stage.os(), {references, resources, receiver}, *options, forth, back));
   Sender sender(stage);
   const Array array = numbered();
   const auto send_all = [&]() -> Status {

@@ -25,19 +25,18 @@ Status make_known(Stage& stage, const Resource& resource) {
 /// Another thing gets the name. From the end of that operation on it has to stay, whoever dies.
 Status replace(Stage& stage, const Resource& resource) {
   const std::string text = to_text(resource);
-  return stage.product().operation_with_answer(
-      "replace", text, [&]() -> Result<std::string> {
-        const bool is_done = resource.type == ResourceType::file
-                                 ? stage.outside().unlink(resource.name) &&
-                                       stage.outside().write(resource.name, "another's")
-                                 : stage.outside().rmdir(resource.name) &&
-                                       stage.outside().make_folder(resource.name, 0700) &&
-                                       stage.outside().write(resource.name + "/file", "another's");
-        if (!is_done) {
-          return failure(std::errc::io_error, resource.name);
-        }
-        return text;
-      });
+  return stage.product().operation_with_answer("replace", text, [&]() -> Result<std::string> {
+    const bool is_done = resource.type == ResourceType::file
+                             ? stage.outside().unlink(resource.name) &&
+                                   stage.outside().write(resource.name, "another's")
+                             : stage.outside().rmdir(resource.name) &&
+                                   stage.outside().make_folder(resource.name, 0700) &&
+                                   stage.outside().write(resource.name + "/file", "another's");
+    if (!is_done) {
+      return failure(std::errc::io_error, resource.name);
+    }
+    return text;
+  });
 }
 
 /// A file gets the name of one that a manager has made, which nobody had to say more of. In the end

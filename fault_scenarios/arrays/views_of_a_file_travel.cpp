@@ -101,12 +101,12 @@ Status root(Stage& stage) {
 Status send_back(Stage& stage, const Worker& worker) {
   ReducerRegistry forward;
   ReducerRegistry backward;
-  get_memmapping_reducers(
+  LASTREF_CHECK(get_memmapping_reducers(
       stage.os(),
       {.references = references_of(stage), .resources = nullptr, .receiver = worker.receiver()},
       {},
       forward,
-      backward);
+      backward));
   const auto map = users_map(stage, MapMode::read);
   return stage.product().operation("reduce", [&]() -> Status {
     LASTREF_CHECK(map);

@@ -119,7 +119,7 @@ class PlanInterceptor : public Interceptor {
   bool counts_allocations_ = false;
   bool notes_allocations_ = false;
   std::uint32_t allocations_ = 0;
-  bool has_told_failure_ = false;  ///< Of an allocation: the first one, for others may be many.
+  bool has_told_failure_ = false;      ///< Of an allocation: the first one, for others may be many.
   std::vector<std::uint32_t> chains_;  ///< That led to an allocation. Sorted.
 };
 

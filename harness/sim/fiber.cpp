@@ -84,7 +84,7 @@ struct Fiber::State {
   Context inside;
   Context outside;
   bool ended = false;
-  Exceptions exceptions_elsewhere;  ///< Outside while it runs, and else its own.
+  Exceptions exceptions_elsewhere;    ///< Outside while it runs, and else its own.
   bool is_products_elsewhere = true;  ///< The same of its AllocationScope.
 #if defined(__SANITIZE_ADDRESS__)
   void* fake_inside = nullptr;

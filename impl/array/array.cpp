@@ -123,9 +123,12 @@ std::weak_ptr<const void> Array::identity() const noexcept {
   return std::weak_ptr<const void>(std::shared_ptr<const void>(node_));
 }
 
-void Array::when_gone(std::function<void()> action,
-                      std::optional<std::weak_ptr<const void>> listener) const {
-  node_->endings.push(std::move(action), std::move(listener));
+Status Array::when_gone(std::function<void()> action,
+                        std::optional<std::weak_ptr<const void>> listener) const {
+  return os::within_memory("an action", [&]() -> Status {
+    node_->endings.push(std::move(action), std::move(listener));
+    return ok();
+  });
 }
 
 Result<Array> Array::copy(Order order) const {

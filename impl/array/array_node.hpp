@@ -30,6 +30,9 @@ class Endings {
   }
 
   void push(std::function<void()> action, std::optional<std::weak_ptr<const void>> listener) {
+    // First what takes memory: when that fails, those that wait still do.
+    auto made = std::make_unique<Each>(
+        Each{.action = std::move(action), .listener = std::move(listener), .below = nullptr});
     std::unique_ptr<Each> waiting(top_.exchange(nullptr));
     for (std::unique_ptr<Each>* at = &waiting; *at;) {
       const auto& who = (*at)->listener;
@@ -39,9 +42,8 @@ class Endings {
         at = &(*at)->below;
       }
     }
-    put(std::make_unique<Each>(Each{.action = std::move(action),
-                                    .listener = std::move(listener),
-                                    .below = std::move(waiting)}));
+    made->below = std::move(waiting);
+    put(std::move(made));
   }
 
  private:

@@ -70,7 +70,8 @@ inline Result<os::UniqueFd> open_named(os::Os& os,
     if (!may) {
       return file;
     }
-    where = target.starts_with('/') ? os::PathAt(target) : os::PathAt(where.folder, folder + target);
+    where =
+        target.starts_with('/') ? os::PathAt(target) : os::PathAt(where.folder, folder + target);
   }
 }
 

@@ -28,18 +28,26 @@ Result<Sent> reduce(const ReducerRegistry& registry, const Array& array) {
   });
 }
 
-void get_memmapping_reducers(os::Os& os,
-                             const ReducerParts& parts,
-                             const ForwardOptions& options,
-                             ReducerRegistry& forward,
-                             ReducerRegistry& backward) {
-  const auto forth = std::make_shared<ForwardReducer>(
-      os, parts.references, parts.resources, options, parts.receiver);
-  const auto back = std::make_shared<BackwardReducer>(os, parts.receiver);
-  for (const ArrayType type : {ArrayType::ndarray, ArrayType::memmap}) {
-    forward[type] = [forth](const Array& array) { return forth->reduce(array); };
-    backward[type] = [back](const Array& array) { return back->reduce(array); };
-  }
+Status get_memmapping_reducers(os::Os& os,
+                               const ReducerParts& parts,
+                               const ForwardOptions& options,
+                               ReducerRegistry& forward,
+                               ReducerRegistry& backward) {
+  return os::within_memory("reducers", [&]() -> Status {
+    const auto forth = std::make_shared<ForwardReducer>(
+        os, parts.references, parts.resources, options, parts.receiver);
+    const auto back = std::make_shared<BackwardReducer>(os, parts.receiver);
+    // Copies, so that nothing has changed when there is no memory for all.
+    ReducerRegistry with_forth = forward;
+    ReducerRegistry with_back = backward;
+    for (const ArrayType type : {ArrayType::ndarray, ArrayType::memmap}) {
+      with_forth[type] = [forth](const Array& array) { return forth->reduce(array); };
+      with_back[type] = [back](const Array& array) { return back->reduce(array); };
+    }
+    forward.swap(with_forth);
+    backward.swap(with_back);
+    return ok();
+  });
 }
 
 }  // namespace lastref

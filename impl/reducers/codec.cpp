@@ -278,14 +278,16 @@ Result<Reduction> decode_reduction(os::Bytes bytes) {
   });
 }
 
-std::vector<std::byte> encode(const ForwardOptions& options) {
-  Packed made = start(Kind::options);
-  put(made, options.max_nbytes);
-  put(made, static_cast<std::uint8_t>(options.mmap_mode));
-  put(made, static_cast<std::uint8_t>(options.unlink_on_gc_collect));
-  put(made, static_cast<std::uint8_t>(options.prewarm));
-  put(made, static_cast<std::uint32_t>(options.verbose));
-  return made;
+Result<std::vector<std::byte>> encode(const ForwardOptions& options) {
+  return os::within_memory("options", [&]() -> Result<std::vector<std::byte>> {
+    Packed made = start(Kind::options);
+    put(made, options.max_nbytes);
+    put(made, static_cast<std::uint8_t>(options.mmap_mode));
+    put(made, static_cast<std::uint8_t>(options.unlink_on_gc_collect));
+    put(made, static_cast<std::uint8_t>(options.prewarm));
+    put(made, static_cast<std::uint32_t>(options.verbose));
+    return made;
+  });
 }
 
 Result<ForwardOptions> decode_forward_options(os::Bytes bytes) {

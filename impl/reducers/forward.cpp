@@ -213,7 +213,7 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
       if (!first) {
         return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
       }
-      files_.set(array, std::make_shared<Known>(file, mine_.here().gone));
+      LASTREF_CHECK(files_.set(array, std::make_shared<Known>(file, mine_.here().gone)));
       return *std::move(first);
     });
     if (!lent) {

@@ -45,7 +45,7 @@ void check_options(os::Bytes input) {
     expect_refused(options.error(), std::errc::bad_message);
     return;
   }
-  const auto again = decode_forward_options(encode(*options));
+  const auto again = decode_forward_options(encode(*options).value());
   expect(again.has_value(), "options that were sent can be received");
   expect(*again == *options, "options arrive as they were sent");
 }

@@ -107,8 +107,10 @@ class Array {
   /// `action` is called once, when the last handle has gone, by whoever had it; the array is not
   /// there any more. Last asked for, first called. Once a `listener` is given and has gone, nobody
   /// waits for that: the action goes when the next one comes.
-  void when_gone(std::function<void()> action,
-                 std::optional<std::weak_ptr<const void>> listener = {}) const;
+  ///
+  /// Errors          not_enough_memory: it will not be called.
+  Status when_gone(std::function<void()> action,
+                   std::optional<std::weak_ptr<const void>> listener = {}) const;
   /// A handle of the same array that cannot be written by, nor by views that are made of it.
   Array read_only() const noexcept;
   /// Whether both are handles of the same array.

@@ -178,7 +178,7 @@ class ForwardReducer {
 };
 
 /// How the options of a reducer travel to a worker; what was sent and where files go do not.
-std::vector<std::byte> encode(const ForwardOptions& options);
+Result<std::vector<std::byte>> encode(const ForwardOptions& options);
 
 /// Errors          bad_message, with the reason as subject.
 Result<ForwardOptions> decode_forward_options(os::Bytes bytes);
@@ -221,11 +221,12 @@ struct ReducerParts {
 
 /// Installs a forward reducer in `forward` and a backward one in `backward`, for both types.
 ///
+/// Errors          not_enough_memory: none is installed.
 /// Source          joblib _memmapping_reducer.py, get_memmapping_reducers.
-void get_memmapping_reducers(os::Os& os,
-                             const ReducerParts& parts,
-                             const ForwardOptions& options,
-                             ReducerRegistry& forward,
-                             ReducerRegistry& backward);
+Status get_memmapping_reducers(os::Os& os,
+                               const ReducerParts& parts,
+                               const ForwardOptions& options,
+                               ReducerRegistry& forward,
+                               ReducerRegistry& backward);
 
 }  // namespace lastref

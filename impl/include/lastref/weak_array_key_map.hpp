@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -34,7 +35,9 @@ class WeakArrayKeyMap {
   }
 
   /// In place of what it had.
-  void set(const Array& array, Value value) {
+  ///
+  /// Errors          not_enough_memory: nothing has changed.
+  Status set(const Array& array, Value value) try {
     // First all that takes memory: when that fails, nothing has changed.
     Entries made;
     made.try_emplace(array.identity(), std::move(value));
@@ -45,14 +48,14 @@ class WeakArrayKeyMap {
       is_new = !state.entries.contains(array.identity());
     }
     if (is_new) {
-      array.when_gone(
+      LASTREF_CHECK(array.when_gone(
           [identity = array.identity(), states = std::weak_ptr(state_)] {
             const auto alive = states.lock();
             if (State* const state = alive ? alive->find() : nullptr) {
               state->remove(identity);
             }
           },
-          state_);
+          state_));
     }
     State& state = state_->here();
     const os::Held held(*state.monitor);
@@ -61,6 +64,9 @@ class WeakArrayKeyMap {
     } else {
       state.entries.merge(made);
     }
+    return ok();
+  } catch (const std::bad_alloc&) {
+    return failure(std::errc::not_enough_memory, {});
   }
 
   /// The value that it had.

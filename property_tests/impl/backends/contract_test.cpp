@@ -79,7 +79,8 @@ TEST_P(BackendContract, arguments_are_read_only_whatever_their_size_E13) {
     must(backend->configure(options));
     for (const std::size_t size : {std::size_t{10}, 10 * pretend::small_nbytes}) {
       const Array array = pretend::array_of(size);
-      for (const Value& argument : {Value(array), Value(List{array}), Value(must(array.transpose()))}) {
+      for (const Value& argument :
+           {Value(array), Value(List{array}), Value(must(array.transpose()))}) {
         const FuturePtr future = must_be(backend->apply_async({{"store", {argument}}}, {}));
         EXPECT_EQ(code_of(future->get()), std::errc::permission_denied);
       }

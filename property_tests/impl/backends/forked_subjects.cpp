@@ -105,11 +105,11 @@ struct BackwardSubject final : Subject {
 
 struct MapSubject final : Subject {
   explicit MapSubject(World& world) : map(world.os) {
-    map.set(array, 1);
-    map.set(*dropped, 2);
+    must(map.set(array, 1));
+    must(map.set(*dropped, 2));
     methods = {
         {"get", plainly([this] { return map.get(array); })},
-        {"set", plainly([this] { return (map.set(array, 3), map.set(other, 4), 0); })},
+        {"set", plainly([this] { return map.set(array, 3) && map.set(other, 4); })},
         {"take", plainly([this] { return map.take(array); })},
         {"size", plainly([this] { return map.size(); })},
         {"(end of an array)", plainly([this] { return (dropped.reset(), 0); })},
@@ -124,9 +124,8 @@ struct MapSubject final : Subject {
 
 struct ArraySubject final : Subject {
   explicit ArraySubject(World&) {
-    methods = {{"(when_gone)", plainly([this] {
-                  return (array.when_gone([] {}, std::weak_ptr<const void>()), 0);
-                })}};
+    methods = {{"(when_gone)",
+                plainly([this] { return array.when_gone([] {}, std::weak_ptr<const void>()); })}};
   }
 
   Array array = array_of(1);

@@ -61,7 +61,7 @@ TEST(Receiver, holds_before_it_opens_and_releases_after_the_unmap_R7) {
     const auto story = tell_story(fixture, [&] {
       auto rebuilt = std::optional(must(fixture.receiver.rebuild(reduction)));
       EXPECT_TRUE(fixture.receiver.is_temporary(fixture.file_of(sent)));
-      const Array view = rebuilt->transpose();
+      const Array view = must(rebuilt->transpose());
       rebuilt.reset();
       EXPECT_TRUE(contents_equal(view, array));
     });
@@ -322,7 +322,7 @@ TEST(Worker, sends_on_a_temporary_file_that_then_outlives_its_own_view_R6_R7) {
     first.reference.reset();
     ASSERT_TRUE(fixture.resources->clean_temporary_resources());
     EXPECT_EQ(fixture.counts.of(path), 1U);
-    auto second = std::optional(must(onward.reduce(mine->transpose())));
+    auto second = std::optional(must(onward.reduce(must(mine->transpose()))));
     EXPECT_TRUE(std::get<StridedFromMemmap>(second->reduction).unlink);
     EXPECT_EQ(fixture.counts.of(path), 2U);
     // Collected before the other has opened it.
@@ -384,8 +384,8 @@ TEST(Factory, installs_a_pair_with_the_usual_options_R11) {
   const auto receiver = std::make_shared<Receiver>(fixture.os, fixture.worker);
   ReducerRegistry forth;
   ReducerRegistry back;
-  get_memmapping_reducers(
-      fixture.os, {fixture.parent, fixture.resources, receiver}, {.max_nbytes = 100}, forth, back);
+  must(get_memmapping_reducers(
+      fixture.os, {fixture.parent, fixture.resources, receiver}, {.max_nbytes = 100}, forth, back));
   const Array plain = patterned(1000);
   const Array map = must(Array::over(must(Memory::map_anonymous(fixture.os, 4096)),
                                      {.dtype = dtype_of("|u1"), .shape = {4096}}));

@@ -223,7 +223,7 @@ RC_GTEST_PROP(OptionsCodec, lets_every_option_travel_R9, ()) {
       .unlink_on_gc_collect = *rc::gen::arbitrary<bool>(),
       .prewarm = *rc::gen::element(Prewarm::off, Prewarm::on, Prewarm::automatic),
       .verbose = *rc::gen::arbitrary<int>()};
-  const Packed whole = encode(options);
+  const Packed whole = must(encode(options));
   RC_ASSERT(must(decode_forward_options(whole)) == options);
   RC_ASSERT(!decode_reduction(whole).has_value());
   for (std::size_t size = 0; size < whole.size(); ++size) {

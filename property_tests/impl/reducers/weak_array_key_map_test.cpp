@@ -129,7 +129,7 @@ struct Set final : Command {
   void act(Subject& subject, const Expected& after) const override {
     auto value = std::make_shared<int>(after.made);
     subject.values[after.made] = value;
-    subject.map.set(*subject.handles.at(slot), std::move(value));
+    must(subject.map.set(*subject.handles.at(slot), std::move(value)));
   }
   void show(std::ostream& out) const override { out << "Set(" << slot << ')'; }
 };
@@ -158,7 +158,7 @@ TEST(WeakArrayKeyMapOnce, an_equal_array_at_the_same_address_has_nothing_R1) {
   Subject subject;
   auto first = std::optional(subject.borrowed());
   const std::byte* const data = first->data();
-  subject.map.set(*first, std::make_shared<int>(1));
+  must(subject.map.set(*first, std::make_shared<int>(1)));
   const Array second = subject.borrowed();
   EXPECT_EQ(second.data(), data);
   EXPECT_TRUE(contents_equal(*first, second));
@@ -171,8 +171,8 @@ TEST(WeakArrayKeyMapOnce, an_equal_array_at_the_same_address_has_nothing_R1) {
 TEST(WeakArrayKeyMapOnce, a_view_is_another_array_and_keeps_its_base_R1) {
   Subject subject;
   auto array = std::optional(must(Array::zeros(dtype_of("<f8"), {8})));
-  subject.map.set(*array, std::make_shared<int>(1));
-  auto view = std::optional(array->transpose());
+  must(subject.map.set(*array, std::make_shared<int>(1)));
+  auto view = std::optional(must(array->transpose()));
   EXPECT_EQ(subject.map.get(*view), std::nullopt);
   array.reset();
   EXPECT_EQ(**subject.map.get(*view->base()), 1);
@@ -188,12 +188,12 @@ TEST(WeakArrayKeyMapOnce, goes_before_its_arrays_and_takes_its_values_along_R1) 
     WeakArrayKeyMap<std::shared_ptr<int>> map(os);
     auto kept = std::make_shared<int>(1);
     value = kept;
-    map.set(array, std::move(kept));
+    must(map.set(array, std::move(kept)));
   }
   EXPECT_TRUE(value.expired());
   WeakArrayKeyMap<std::shared_ptr<int>> other(os);
   EXPECT_EQ(other.get(array), std::nullopt);
-  other.set(array, std::make_shared<int>(2));
+  must(other.set(array, std::make_shared<int>(2)));
   EXPECT_EQ(**other.get(array), 2);
 }
 
@@ -205,7 +205,7 @@ TEST(WeakArrayKeyMapOnce, lets_other_threads_drop_arrays_R1) {
     threads.push_back(must(subject.os.start_thread([&] {
       for (int round = 0; round < rounds; ++round) {
         const Array array = subject.borrowed();
-        subject.map.set(array, std::make_shared<int>(round));
+        must(subject.map.set(array, std::make_shared<int>(round)));
         if (**subject.map.get(array) != round) {
           ADD_FAILURE() << "somebody else's value";
         }
@@ -217,7 +217,7 @@ TEST(WeakArrayKeyMapOnce, lets_other_threads_drop_arrays_R1) {
   }
   EXPECT_EQ(subject.map.size(), 0U);
   auto array = std::optional(subject.borrowed());
-  subject.map.set(*array, std::make_shared<int>(1));
+  must(subject.map.set(*array, std::make_shared<int>(1)));
   must(subject.os.start_thread([gone = std::exchange(array, std::nullopt)]() mutable {
     gone.reset();
   }))->join();
@@ -228,10 +228,11 @@ TEST(WeakArrayKeyMapOnce, a_value_may_use_the_map_as_it_goes_R1) {
   Subject subject;
   auto array = std::optional(must(Array::zeros(dtype_of("<f8"), {8})));
   std::size_t seen = 99;
-  subject.map.set(*array, std::shared_ptr<int>(new int(1), [&](const int* number) {
+  std::shared_ptr<int> kept(new int(1), [&](const int* number) {
     seen = subject.map.size();
     delete number;
-  }));
+  });
+  must(subject.map.set(*array, std::move(kept)));
   array.reset();
   EXPECT_EQ(seen, 0U);
 }
