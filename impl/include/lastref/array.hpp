@@ -127,6 +127,8 @@ class Array {
   Result<Array> pick(std::size_t axis, std::ptrdiff_t index) const;
 
   /// Axes the other way round.
+  ///
+  /// Errors          not_enough_memory.
   Result<Array> transpose() const;
 
   /// Axis i is what axis axes[i] was.

@@ -44,6 +44,7 @@ const std::vector<Word>& words() {
        .but = {"impl/backends/safely.hpp",
                "impl/backends/task.cpp",
                "impl/cache/copy.hpp",
+               "impl/include/lastref/weak_array_key_map.hpp",
                "impl/os/within_memory.hpp"}},
       {.names =
            {"std::thread", "std::jthread", "std::mutex", "std::condition_variable", "pthread_*"},
