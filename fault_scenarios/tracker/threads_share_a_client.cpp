@@ -7,6 +7,16 @@ namespace {
 
 constexpr std::size_t threads = 3;
 
+/// Lets go of what it holds, and of nothing that the root holds.
+Status hold_both(Product& product, const Resource& shared, const Resource& own) {
+  LASTREF_CHECK(product.hold(shared));
+  Status registered = product.register_name(own);
+  if (registered) {
+    registered = product.release(own);
+  }
+  return first_failure({registered, product.release(shared)});
+}
+
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource shared = product.file("shared.bin");
@@ -19,10 +29,7 @@ Status root(Stage& stage) {
   for (std::size_t number = 0; number < threads; ++number) {
     const Resource own = product.file("own " + std::to_string(number));
     const auto live = [&product, &mine = done[number], shared, own] {
-      mine = first_failure({product.hold(shared),
-                            product.register_name(own),
-                            product.release(own),
-                            product.release(shared)});
+      mine = hold_both(product, shared, own);
     };
     const Status started = product.operation("start a thread", [&]() -> Status {
       LASTREF_TRY(thread, stage.os().start_thread(live));
@@ -39,7 +46,7 @@ Status root(Stage& stage) {
   const Status probed = first_failure({done[0], done[1], done[2], client.probe()});
   product.must_exist(shared);
   const auto counts = client.counts();
-  if (counts && (counts->size() != 1 || counts->front().count != 1)) {
+  if (probed && counts && (counts->size() != 1 || counts->front().count != 1)) {
     stage.refute("refcount-exact: threads lose no count", std::to_string(counts->size()));
   }
   return first_failure({probed, product.release(shared)});

@@ -70,8 +70,7 @@ bool is_live_cache(std::string_view path) {
 /// What anything else was renamed to is a preserved cache: see for_each_file.
 bool is_preserved(std::string_view path, std::span<const Record> before) {
   return std::ranges::any_of(before, [name = journal_text(path)](const Record& record) {
-    return (record.call == Call::rename || record.call == Call::rename_new) && record.error == 0 &&
-           record.kind == RecordKind::end && record.text == name;
+    return gave_name(record) && record.text == name;
   });
 }
 

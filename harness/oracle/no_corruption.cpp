@@ -2,6 +2,7 @@
 #include <set>
 
 #include "harness/oracle/oracles.hpp"
+#include "harness/oracle/whole_files.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -14,10 +15,6 @@ bool is_final(std::string_view path) noexcept {
   const std::size_t folder = path.find(folder_start);
   return path.ends_with(final_end) && folder != std::string_view::npos &&
          path.find('/', folder + folder_start.size()) != std::string_view::npos;
-}
-
-bool is_rename(const Record& record) noexcept {
-  return record.call == Call::rename || record.call == Call::rename_new;
 }
 
 }  // namespace
@@ -45,7 +42,7 @@ Judgement no_corruption(const Evidence& evidence) {
     }
     if (record.call == Call::unlink) {
       given.erase(path);
-    } else if (is_open || is_outside || is_rename(record)) {
+    } else if (is_open || is_outside || gives_name(record.call)) {
       given.insert(path);
     }
   }

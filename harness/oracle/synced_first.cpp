@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/oracle/oracles.hpp"
+#include "harness/oracle/whole_files.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -60,8 +61,7 @@ class SyncedFirst {
     } else if (record.call == Call::sync) {
       word.unsynced.erase(record.object.view());
       word.is_placed = true;
-    } else if (record.call == Call::rename || record.call == Call::rename_new ||
-               record.name == "word_change") {
+    } else if (gives_name(record.call) || record.name == "word_change") {
       word.seen_early = word.unsynced.empty() ? word.seen_early : *word.unsynced.begin();
       word.is_placed = false;
     }

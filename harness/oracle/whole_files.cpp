@@ -2,6 +2,14 @@
 
 namespace lastref::harness::oracle {
 
+bool gives_name(Call call) noexcept {
+  return call == Call::rename || call == Call::rename_new || call == Call::link;
+}
+
+bool gave_name(const Record& record) noexcept {
+  return record.kind == RecordKind::end && record.error == 0 && gives_name(record.call);
+}
+
 void for_each_file(const Evidence& evidence,
                    const std::function<bool(std::string_view path)>& is_kind,
                    const std::function<void(const FileLook&, std::span<const Record>)>& judge) {
@@ -10,11 +18,9 @@ void for_each_file(const Evidence& evidence,
   for (const FileLook& look : evidence.files) {
     for (; read < look.moment && read < evidence.records.size(); ++read) {
       const Record& record = evidence.records[read];
-      const bool renamed = record.kind == RecordKind::end && record.error == 0 &&
-                           (record.call == Call::rename || record.call == Call::rename_new);
       if (is_fact(record, fact::outside)) {
         anothers.insert(record.text.view());
-      } else if (renamed) {
+      } else if (gave_name(record)) {
         anothers.erase(record.text.view());
       }
     }

@@ -12,6 +12,11 @@
 
 namespace lastref::harness::oracle {
 
+/// Whether that call gives a file another name, which is the text of its record.
+bool gives_name(Call call) noexcept;
+/// Whether it has done so.
+bool gave_name(const Record& record) noexcept;
+
 /// Calls `judge` with each look at a file of that kind, and the records that came before it. Files
 /// that an outside party wrote, and nobody since, are left out.
 void for_each_file(const Evidence& evidence,
