@@ -360,7 +360,11 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
     --budget;
     job.refused.reset();
     const std::string path = path_of(job.resource);
-    if (Status entered = enter(job, path, path); !entered) {
+    Status entered = enter(job, path, path);
+    if (failed_with(entered, std::errc::permission_denied) && open_up_whole(job, path)) {
+      entered = enter(job, path, path);
+    }
+    if (!entered) {
       job.is_no_folder = is_no_folder(entered.error());
       return is_gone(entered) ? ok() : std::move(entered);
     }
@@ -378,6 +382,13 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
   }
   os_.saw(Probe::clean_up_in_many_steps);
   return std::nullopt;
+}
+
+/// Whether the folder that is to be deleted could not be read, and can now. Only what is meant.
+bool Cleaner::open_up_whole(Job& job, const std::string& path) {
+  const auto status = os_.status_at(path);
+  return status && status->kind == os::FileKind::folder && is_meant(job, *status) &&
+         (status->mode & opened_up) != opened_up && os_.change_mode(path, opened_up);
 }
 
 /// Enters a folder that lies in the one being deleted, whatever its mode if it is ours.
@@ -402,8 +413,11 @@ bool Cleaner::open_up(Job& job) {
     return true;
   }
   // Without a permission to search it, it is reached through the one above.
-  return job.levels.size() > 1 &&
-         os_.change_mode({job.levels[job.levels.size() - 2].folder.get(), level.name}, opened_up);
+  if (job.levels.size() == 1) {
+    return open_up_whole(job, level.name);
+  }
+  return os_.change_mode({job.levels[job.levels.size() - 2].folder.get(), level.name}, opened_up)
+      .has_value();
 }
 
 /// One entry of the folder that is being deleted, in at most a few calls.

@@ -119,6 +119,7 @@ class Cleaner {
   Status enter(Job& job, const os::PathAt& where, std::string name);
   Status enter_below(Job& job, const os::PathAt& where, const std::string& name);
   bool open_up(Job& job);
+  bool open_up_whole(Job& job, const std::string& path);
   void remove_entry(Job& job);
   Status remove(const Resource& resource);
   static void note(Job& job, const Status& status);

@@ -27,9 +27,8 @@ namespace {
 using pretend::stranger_does;
 using testing::StartsWith;
 
-/// A manager with a real tracker.
 /// Folders of an ordinary user, of which no mode says that all may be done in them.
-bool delete_shut_folders(os::Os& os) {
+bool delete_shut_folders(os::Os& os, unsigned mode_of_top) {
   const std::string top = "/tmp/shut";
   bool made = pretend::make_folder(top, 0700);
   for (const char* name : {"0", "300", "400", "500", "600"}) {
@@ -41,11 +40,12 @@ bool delete_shut_folders(os::Os& os) {
            pretend::change_mode(path + "/deep", 0500) && pretend::change_mode(path + "/empty", 0) &&
            pretend::change_mode(path, static_cast<unsigned>(std::stoul(name, nullptr, 8)));
   }
-  made = made && pretend::change_mode(top, 0500);
+  made = made && pretend::change_mode(top, mode_of_top);
   const Status deleted = delete_folder(os, top, /*allow_non_empty=*/true);
   return made && deleted && !os.status_at(top);
 }
 
+/// A manager with a real tracker.
 class FilesOfAnotherUser : public pretend::AttackFixture {
  protected:
   void SetUp() override {
@@ -276,7 +276,9 @@ TEST_F(FilesOfAnotherUser, that_are_folders_and_become_symlinks_meanwhile_are_no
 }
 
 TEST_F(FilesOfAnotherUser, in_folders_of_any_mode_are_deleted_by_him_T4_M6) {
-  EXPECT_TRUE(stranger_does([&] { return delete_shut_folders(os); }));
+  for (const unsigned mode : {0U, 0300U, 0400U, 0500U, 0600U}) {
+    EXPECT_TRUE(stranger_does([&] { return delete_shut_folders(os, mode); })) << mode;
+  }
 }
 
 TEST_F(FilesOfAnotherUser, that_are_no_files_are_not_mapped_and_keep_nobody_waiting_R8) {
