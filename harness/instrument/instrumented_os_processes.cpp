@@ -126,12 +126,13 @@ Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(std::function<v
     }
     const ActorId actor = interceptor_.new_actor();
     auto thread = std::make_unique<InterceptedThread>(interceptor_, actor);
-    auto run = [this, actor, given = std::move(body), whose = AllocationScope::is_products()] {
-      const AllocationScope scope(whose);
-      interceptor_.actor_begins(actor);
-      given();
-      interceptor_.actor_ends();
-    };
+    auto run =
+        [this, actor, given = std::move(body), is_products = AllocationScope::is_products()] {
+          const AllocationScope scope(is_products);
+          interceptor_.actor_begins(actor);
+          given();
+          interceptor_.actor_ends();
+        };
     auto started = inner_.start_thread(std::move(run), kind);
     if (!started) {
       interceptor_.drop_actor(actor);
