@@ -171,9 +171,12 @@ std::uint64_t FreeStage::mapped() {
 }
 
 std::size_t FreeStage::processes(const std::string& role) {
+  // One that was killed before it had a pid stays on the board until the run is over.
+  const bool is_any_born = is_anybody_being_born();
   std::size_t number = 0;
   board_.for_each_process([&](std::uint16_t /*at*/, const FreeProcess& each) {
-    const bool counts = each.is_alive && each.plays(role) && (each.pid == 0 || lives(each.pid));
+    const bool is_there = each.pid == 0 ? is_any_born : lives(each.pid);
+    const bool counts = each.is_alive && each.plays(role) && is_there;
     number += counts ? 1U : 0U;
   });
   return number;

@@ -1,5 +1,6 @@
 // stress_test: what a run without gates comes to, and what it finds. This program is also the
 // processes of those runs.
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
@@ -76,6 +77,21 @@ Status limit(Stage& stage) {
   return ok();
 }
 
+/// Kills a process that, as a rule, has not had the time to say which pid it has.
+Status kill_at_birth(Stage& stage) {
+  LASTREF_TRY(child,
+              stage.os().spawn({.entry = "client", .arguments = {""}, .fds = {}, .blocked = {}}));
+  const os::UniqueFd process(stage.os(), child.process);
+  LASTREF_CHECK(stage.os().signal_process(process.get(), os::Signal::kill));
+  std::array items{os::PollItem{.fd = process.get(), .want_read = true}};
+  LASTREF_CHECK(status_of(stage.os().poll(items, {})));
+  LASTREF_CHECK(status_of(stage.os().wait_child(process.get())));
+  if (const std::size_t left = stage.processes("client"); left > 0) {
+    stage.refute("who was killed is dead", std::to_string(left) + " live");
+  }
+  return ok();
+}
+
 /// Two threads and a word that nobody guards.
 Status race(Stage& /*stage*/) {
   int word = 0;
@@ -110,6 +126,11 @@ const std::vector<Scenario>& toys() {
        .sentence = {},
        .rows = {},
        .roles = {{"root", make_and_hold}, {"client", hold}}},
+      {.name = "toys/kills_at_birth",
+       .sentence = {},
+       .rows = {},
+       .roles = {{"root", kill_at_birth}, {"client", hold}},
+       .outside_matrix = "it is about one kill"},
       {.name = "toys/leaves", .sentence = {}, .rows = {}, .roles = {{"root", leave_a_file}}},
       {.name = "toys/leaves_of_the_sanitizer",
        .sentence = {},
@@ -168,6 +189,10 @@ TEST_F(StressTest, finds_nothing_where_nothing_is_wrong_and_kills_some) {
   EXPECT_GT(found.runs_with_kills, 0U);
   EXPECT_GE(found.killed, found.runs_with_kills);
   EXPECT_THAT(claims_of(found), IsEmpty());
+}
+
+TEST_F(StressTest, counts_nobody_who_was_killed_before_it_had_a_pid) {
+  EXPECT_THAT(claims_of(report("toys/kills_at_birth", 20)), IsEmpty());
 }
 
 TEST_F(StressTest, finds_what_is_left) {
