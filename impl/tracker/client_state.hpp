@@ -144,8 +144,9 @@ struct Client::State {
   int absent_ = 0;                  // times that the lock or the socket was not there
   int starved_ = 0;                 // times that there was no descriptor or memory to connect with
   std::uint64_t failed_calls_ = 0;  // times that all calls that waited were failed
-  int doubts_ = 0;        // times in a row that nobody could say whether the tree has a future
-  bool came_up_ = false;  // a tracker has acknowledged us: the program can be one
+  int doubts_ = 0;          // times in a row that nobody could say whether the tree has a future
+  bool came_up_ = false;    // a tracker has acknowledged us: the program can be one
+  bool is_silent_ = false;  // root: it was said that no tracker has answered yet
   bool started_ = false;
   bool announced_ = false;
   bool stopping_ = false;

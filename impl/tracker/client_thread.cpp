@@ -22,6 +22,8 @@ constexpr int starved_max = 250;
 /// Pauses in which the root may make again what was removed of the tree, five seconds in all.
 constexpr int absent_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
+/// What was started as the tracker may do something else for ever, and may merely be slow.
+constexpr std::chrono::seconds first_answer_timeout{10};
 constexpr std::chrono::seconds time_to_die{1};
 
 /// The exit code of a program that cannot be loaded. ld.so(8)
@@ -73,6 +75,7 @@ bool Client::State::go_without_memory() noexcept {
 /// Waits for news, holding nothing. False when it is time to go.
 bool Client::State::wait(std::span<os::PollItem> items) {
   std::optional<std::chrono::nanoseconds> timeout;
+  bool may_be_silent = false;
   {
     const os::Held held(*monitor_);
     if (stopping_ || broken_) {
@@ -88,9 +91,19 @@ bool Client::State::wait(std::span<os::PollItem> items) {
       timeout = pause_before_connecting_again;
     } else if (!announced_ && !root_) {
       timeout = silent_tree_timeout;
+    } else if (!came_up_ && !is_silent_) {
+      timeout = first_answer_timeout;
+      may_be_silent = true;
     }
   }
   auto ready = os_.poll(items, timeout);
+  if (may_be_silent && ready && *ready == 0) {
+    is_silent_ = true;
+    os::report_quietly(os_, [&] {
+      return "lastref: what was started as the tracker does not answer; " +
+             std::string(how_to_guard_main);
+    });
+  }
   if (ready || ready.error().code == std::errc::interrupted) {
     poll_failures_ = 0;
     return true;

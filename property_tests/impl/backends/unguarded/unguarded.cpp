@@ -79,6 +79,9 @@ int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
   }
+  if (use == "nothing") {
+    lastref::pretend::hang();
+  }
   if (use == "static") {
     return lastref::pretend::before_main;
   }

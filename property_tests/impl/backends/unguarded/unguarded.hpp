@@ -7,8 +7,8 @@ namespace lastref::pretend {
 
 /// Where each process of the program adds a line.
 inline constexpr const char* log_variable = "LASTREF_TEST_UNGUARDED_LOG";
-/// What it uses: "session", "cache", "pool", "static" (a session before main) or "plugin" (one when
-/// a shared object is loaded).
+/// What it uses: "session", "cache", "pool", "static" (a session before main), "plugin" (one when a
+/// shared object is loaded) or "nothing", so that it never ends.
 inline constexpr const char* use_variable = "LASTREF_TEST_UNGUARDED_USE";
 /// What a process of it does that the first has started: "ends" with the error, "leaves" with code
 /// 3 before it uses anything, or "stays" after the error.

@@ -5,7 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -15,6 +19,7 @@
 #include <lastref/spawned.hpp>
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
+#include <lastref/worker.hpp>
 
 #include "property_tests/support/fresh_folder.hpp"
 #include "property_tests/support/process_actions.hpp"
@@ -113,6 +118,60 @@ TEST(Spawned, processes_lead_no_tree_and_refuse_the_root_that_waits_B5) {
   EXPECT_THAT(tree.error().subject, HasSubstr("started as a tracker: main has to return"));
   EXPECT_EQ(os.shut, os::Fd{tracker::passed_fd});
   EXPECT_FALSE(folder.exists("runtime"));
+}
+
+/// The kernel, for which long waits are over at once. It starts one process, and ends that when it
+/// is said that nobody answers.
+class HurriedOs final : public os::KernelOs {
+ public:
+  HurriedOs() : KernelOs({.program = this_program}) {}
+
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override {
+    if (timeout > std::chrono::seconds(1)) {
+      return 0;
+    }
+    return KernelOs::poll(items, timeout);
+  }
+  Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override {
+    if (tracker != 0) {
+      return failure(std::errc::operation_not_permitted, "a second tracker");
+    }
+    auto child = KernelOs::spawn(options);
+    tracker = child ? child->pid : 0;
+    return child;
+  }
+  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override {
+    if (fd != os::Fd::standard_error) {
+      return KernelOs::write(fd, bytes);
+    }
+    for (const std::byte each : bytes) {
+      said += std::to_integer<char>(each);
+    }
+    if (said.find("does not answer") != std::string::npos) {
+      send_signal(tracker, SIGKILL);
+    }
+    return bytes.size();
+  }
+
+  os::Pid tracker = 0;
+  std::string said;
+};
+
+TEST(Spawned, processes_that_do_something_else_are_told_of_while_their_root_waits_B5) {
+  const FreshFolder folder;
+  const os::Pid copy = run_in_copy([&] {
+    set_variable(use_variable, "nothing");
+    HurriedOs os;
+    const auto client = tracker::Client::lead(os, {.runtime_folder = folder.path("runtime")});
+    const auto tree = client->tree();
+    folder.write("said", os.said);
+    return tree ? 1 : 0;
+  });
+  EXPECT_EQ(exit_code_of(copy), 0);
+  EXPECT_THAT(folder.read("said"), HasSubstr("what was started as the tracker does not answer"));
+  EXPECT_THAT(folder.read("said"), HasSubstr(how_to_guard_main));
+  folder.remove("said");
 }
 
 TEST(Spawned, processes_start_nothing_B5) {
