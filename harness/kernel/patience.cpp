@@ -34,8 +34,14 @@ std::vector<fs::path> threads_of(os::Pid process) {
   return threads;
 }
 
-/// Of one thread. proc(5): the state is field 3, user and system time are fields 14 and 15.
-Doing doing_of_thread(const fs::path& thread) {
+struct ThreadStatus {
+  char state = 'X';
+  milliseconds used{};
+};
+
+/// Of one that has gone, that it is dead. proc(5): the state is field 3, user and system time are
+/// fields 14 and 15.
+ThreadStatus status_of_thread(const fs::path& thread) {
   const std::string text = text_of(thread / "stat");
   const std::size_t name_ends = text.rfind(')');  // The name may have anything else in it.
   if (name_ends == std::string::npos) {
@@ -43,8 +49,8 @@ Doing doing_of_thread(const fs::path& thread) {
   }
   constexpr int between = 10;
   std::istringstream fields(text.substr(name_ends + 1));
-  char state = 0;
-  fields >> state;
+  ThreadStatus status;
+  fields >> status.state;
   std::string skipped;
   for (int field = 0; field < between; ++field) {
     fields >> skipped;
@@ -53,8 +59,8 @@ Doing doing_of_thread(const fs::path& thread) {
   long system = 0;
   fields >> user >> system;
   static const long ticks_a_second = ::sysconf(_SC_CLK_TCK);
-  return {.could_go_on = state == 'R' || state == 'D',
-          .used = milliseconds((user + system) * 1000 / ticks_a_second)};
+  status.used = milliseconds((user + system) * 1000 / ticks_a_second);
+  return status;
 }
 
 }  // namespace
@@ -74,8 +80,8 @@ Doing doing_of(std::span<const os::Pid> processes) {
   Doing all;
   for (const os::Pid process : processes) {
     for (const fs::path& thread : threads_of(process)) {
-      const Doing one = doing_of_thread(thread);
-      all.could_go_on |= one.could_go_on;
+      const ThreadStatus one = status_of_thread(thread);
+      all.could_go_on |= one.state == 'R' || one.state == 'D';
       all.used += one.used;
     }
     const Doing below = doing_of(children_of(process));
@@ -83,6 +89,13 @@ Doing doing_of(std::span<const os::Pid> processes) {
     all.used += below.used;
   }
   return all;
+}
+
+bool is_stopped(os::Pid process) {
+  return std::ranges::all_of(threads_of(process), [](const fs::path& thread) {
+    const char state = status_of_thread(thread).state;
+    return state == 'T' || state == 'Z' || state == 'X';
+  });
 }
 
 std::string Patience::ends_with(const Doing& doing) {

@@ -29,6 +29,10 @@ std::vector<os::Pid> children_of(os::Pid process);
 /// What these processes and all that descend from them do. Who is gone does nothing.
 Doing doing_of(std::span<const os::Pid> processes);
 
+/// Whether every thread of a process is stopped by a signal, or dead. After a SIGSTOP they run on
+/// until one of them has taken the signal.
+bool is_stopped(os::Pid process);
+
 class Patience {
  public:
   static constexpr std::chrono::seconds at_rest{20};  ///< With nobody who could go on.

@@ -1,5 +1,6 @@
 #include "harness/stress/free_stage.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -89,11 +90,16 @@ Result<std::string> FreeStage::receive(const std::string& signal) {
   return bytes ? Result<std::string>(*std::move(bytes)) : nobody_left(signal);
 }
 
+/// Returns when it is stopped. The board is locked until then, for nobody goes on while a stopped
+/// process has the lock.
 void FreeStage::stop(const std::string& role) {
   board_.for_each_process([&](std::uint16_t at, FreeProcess& each) {
     if (each.is_alive && each.pid > 0 && at != process_ && each.plays(role)) {
       each.is_stopped = true;
       ::kill(each.pid, SIGSTOP);
+      while (!is_stopped(each.pid)) {
+        ::poll(nullptr, 0, 1);
+      }
     }
   });
 }
