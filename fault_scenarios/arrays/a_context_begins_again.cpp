@@ -1,8 +1,8 @@
 #include <lastref/npy.hpp>
 #include <lastref/temp_folder.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -88,11 +88,8 @@ Status root(Stage& stage) {
       {second, third, parent.arrived("array"), parent.arrived("again"), parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario a_context_begins_again() {
-  return {
-      .name = "arrays/a_context_begins_again",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A context ends while another thread dumps into it, which fails and leaves nothing; in "
           "its second life its folder cannot be deleted, and in its third it has that folder.",
@@ -100,6 +97,7 @@ Scenario a_context_begins_again() {
       .roles = {{"root", root}},
       .failing_operations = {"dump"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

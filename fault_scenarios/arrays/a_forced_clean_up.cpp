@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -46,11 +46,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_forced_clean_up() {
-  return {
-      .name = "arrays/a_forced_clean_up",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A parent cleans up by force while a worker maps the file: name and folder go at once, "
           "the "
@@ -58,6 +55,7 @@ Scenario a_forced_clean_up() {
       .rows = {"M5", "M6"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -23,11 +23,8 @@ Status root(Stage& stage) {
   return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario a_forked_child_has_no_manager() {
-  return {
-      .name = "arrays/a_forked_child_has_no_manager",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A forked child asks the manager of its parent to clean up: it is refused, and nothing "
           "of the parent's is gone.",
@@ -36,6 +33,7 @@ Scenario a_forked_child_has_no_manager() {
       .kernel_only = true,
       .outside_matrix = "its calls are those of arrays/an_array_travels",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <lastref/npy.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -41,17 +41,15 @@ Status worker(Stage& stage) {
   return status_of(array);
 }
 
-}  // namespace
-
-Scenario a_mapped_file_is_replaced() {
-  return {
-      .name = "arrays/a_mapped_file_is_replaced",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Another file has the name of one that a user has mapped, when the map is sent: "
           "the receiver gets what was mapped.",
       .rows = {"E2", "R3"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -2,7 +2,7 @@
 
 #include <lastref/npy.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -46,17 +46,15 @@ Status root(Stage& stage) {
   return first_failure({done, product.release(folder)});
 }
 
-}  // namespace
-
-Scenario a_new_file_is_mapped_through_a_link() {
-  return {
-      .name = "arrays/a_new_file_is_mapped_through_a_link",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A file is created for an array and mapped through a symlink: the map shows what was "
           "stored, and both go with their folder.",
       .rows = {"R8", "T5"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

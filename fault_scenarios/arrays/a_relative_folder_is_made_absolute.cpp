@@ -1,7 +1,7 @@
 #include <lastref/npy.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -42,17 +42,15 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_relative_folder_is_made_absolute() {
-  return {
-      .name = "arrays/a_relative_folder_is_made_absolute",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A folder for temporary files and a file to map are given by relative paths, and the "
           "program goes elsewhere: workers find both.",
       .rows = {"E2", "M1"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -42,11 +42,8 @@ Status worker_b(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_worker_forwards_an_array() {
-  return {
-      .name = "arrays/a_worker_forwards_an_array",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A worker sends on what it has mapped and lets go of it: the file is there until the "
           "next "
@@ -54,6 +51,7 @@ Scenario a_worker_forwards_an_array() {
       .rows = {"R3", "R7", "T9"},
       .roles = {{"root", root}, {"worker_a", worker_a}, {"worker_b", worker_b}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

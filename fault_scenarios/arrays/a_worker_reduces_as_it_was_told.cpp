@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -98,11 +98,8 @@ Status worker(Stage& stage) {
                         })});
 }
 
-}  // namespace
-
-Scenario a_worker_reduces_as_it_was_told() {
-  return {
-      .name = "arrays/a_worker_reduces_as_it_was_told",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A worker gets the options of its parent's reducer, installs a pair with them, and sends "
           "arrays to the parent: it tells of each, and each arrives.",
@@ -114,6 +111,7 @@ Scenario a_worker_reduces_as_it_was_told() {
       // The root holds until its end what is not let go of with its views.
       .possible_noise = {"the last process of the tree left 1 file: file:"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -3,7 +3,7 @@
 #include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -59,17 +59,15 @@ Status client_a(Stage& stage) {
   return first_failure({looked, product.release(file)});
 }
 
-}  // namespace
-
-Scenario an_array_is_mapped_by_another_process() {
-  return {
-      .name = "arrays/an_array_is_mapped_by_another_process",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A process dumps an array and lets go of the file; another maps it, sees the same "
           "elements, and unlinks it with the last reference.",
       .rows = {"R8", "T9"},
       .roles = {{"root", root}, {"client_a", client_a}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

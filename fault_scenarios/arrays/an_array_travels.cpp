@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -65,17 +65,15 @@ Status worker(Stage& stage) {
   });
 }
 
-}  // namespace
-
-Scenario an_array_travels() {
-  return {
-      .name = "arrays/an_array_travels",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A parent sends an array through a file and cleans up; the worker that mapped it sees "
           "its elements and sends some back by value, and file and folder go with its last view.",
       .rows = {"R2", "R4", "R6", "R7", "R8", "R12", "R13", "M1", "M2", "M4", "T9"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -2,8 +2,8 @@
 
 #include <lastref/npy.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -60,11 +60,8 @@ Status root(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario an_exit_meets_a_dump() {
-  return {
-      .name = "arrays/an_exit_meets_a_dump",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A program ends while a context is open and another thread dumps into it, at whatever "
           "step: no folder is made again, and nothing is left.",
@@ -72,6 +69,7 @@ Scenario an_exit_meets_a_dump() {
       .roles = {{"root", root}},
       .failing_operations = {"dump"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

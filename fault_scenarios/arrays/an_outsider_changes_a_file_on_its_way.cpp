@@ -1,8 +1,8 @@
 #include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -46,11 +46,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario an_outsider_changes_a_file_on_its_way() {
-  return {
-      .name = "arrays/an_outsider_changes_a_file_on_its_way",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The file that an array was mapped from is cut off while the array is on its way, and "
           "then another has its name: the receiver is told, and maps neither.",
@@ -59,6 +56,7 @@ Scenario an_outsider_changes_a_file_on_its_way() {
       .failing_operations = {"rebuild"},
       .outside_matrix = "its claim is about a file that changes where the scenario changes it",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

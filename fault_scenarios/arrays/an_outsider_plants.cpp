@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -41,11 +41,8 @@ Status root(Stage& stage) {
   return product.release(temp);
 }
 
-}  // namespace
-
-Scenario an_outsider_plants() {
-  return {
-      .name = "arrays/an_outsider_plants",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Somebody puts a symlink, a folder open to all, or a file where a context's folder shall "
           "be: "
@@ -54,6 +51,7 @@ Scenario an_outsider_plants() {
       .roles = {{"root", root}},
       .failing_operations = {"reduce"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -3,8 +3,8 @@
 #include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -85,11 +85,8 @@ Status root(Stage& stage) {
                         product.client().probe()});
 }
 
-}  // namespace
-
-Scenario an_outsider_replaces_what_was_made() {
-  return {
-      .name = "arrays/an_outsider_replaces_what_was_made",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Somebody puts a file and a folder of his own where the ones were that are counted: at "
           "the end of the names they are left alone and told of, now and at the next start.",
@@ -98,6 +95,7 @@ Scenario an_outsider_replaces_what_was_made() {
       .expected_noise = {"is left alone: it is not what was counted by that name"},
       .stays = {"file:replaced.bin", "folder:replaced"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

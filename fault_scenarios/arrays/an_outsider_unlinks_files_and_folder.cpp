@@ -1,7 +1,7 @@
 #include <vector>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -51,11 +51,8 @@ Status worker(Stage& stage) {
   return received;
 }
 
-}  // namespace
-
-Scenario an_outsider_unlinks_files_and_folder() {
-  return {
-      .name = "arrays/an_outsider_unlinks_files_and_folder",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Somebody unlinks the file of an array, and then the folder: the next time it is sent it "
           "is "
@@ -63,6 +60,7 @@ Scenario an_outsider_unlinks_files_and_folder() {
       .rows = {"R4", "R7", "M3"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

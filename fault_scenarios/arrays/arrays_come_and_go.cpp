@@ -2,8 +2,8 @@
 #include <span>
 #include <vector>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -79,17 +79,15 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario arrays_come_and_go() {
-  return {
-      .name = "arrays/arrays_come_and_go",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A parent sends arrays that live one after the other at the same address: each arrives "
           "as itself, and its file is let go of when it is gone.",
       .rows = {"R1", "R4"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -31,11 +31,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario clean_up_comes_twice() {
-  return {
-      .name = "arrays/clean_up_comes_twice",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A parent cleans up three times while its array is still on its way: it lets go of its "
           "own "
@@ -43,6 +40,7 @@ Scenario clean_up_comes_twice() {
       .rows = {"M4", "M5", "T9"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -44,17 +44,15 @@ Status worker(Stage& stage) {
   return received;
 }
 
-}  // namespace
-
-Scenario files_are_warmed_up() {
-  return {
-      .name = "arrays/files_are_warmed_up",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A reducer that touches the pages of new files where that helps sends one through shared "
           "memory and one elsewhere: whatever fails at it, both arrive.",
       .rows = {"R10"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -66,11 +66,8 @@ Status root(Stage& stage) {
   return sent;
 }
 
-}  // namespace
-
-Scenario others_may_rename_the_folder() {
-  return {
-      .name = "arrays/others_may_rename_the_folder",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The temporary folder lies in one where a group, or anybody, may rename it, be it behind "
           "a "
@@ -85,6 +82,7 @@ Scenario others_may_rename_the_folder() {
                 "folder:target/private",
                 "file:a link's"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

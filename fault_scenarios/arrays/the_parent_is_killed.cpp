@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -20,11 +20,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario the_parent_is_killed() {
-  return {
-      .name = "arrays/the_parent_is_killed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A parent is killed while a worker maps its file: the file stays until the worker lets "
           "go, "
@@ -33,6 +30,7 @@ Scenario the_parent_is_killed() {
       .roles = {{"root", send_and_live_on}, {"worker", worker}},
       .possible_noise = {"the last process of the tree left 1 folder: "},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -44,11 +44,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario the_same_array_is_sent_again() {
-  return {
-      .name = "arrays/the_same_array_is_sent_again",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "An array is sent in two calls of one parent: each call has a file of its own life, "
           "which "
@@ -56,6 +53,7 @@ Scenario the_same_array_is_sent_again() {
       .rows = {"R4", "M2", "M4"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -27,11 +27,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario two_managers_share_a_context() {
-  return {
-      .name = "arrays/two_managers_share_a_context",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two managers of one process use the same context: one cleans up by force, and the "
           "other's "
@@ -39,6 +36,7 @@ Scenario two_managers_share_a_context() {
       .rows = {"M2", "M5"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <optional>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -44,15 +44,13 @@ Status root(Stage& stage) {
   return first_failure({status_of(thread), here.status, there.status, arrived, parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario two_threads_send_one_array() {
-  return {
-      .name = "arrays/two_threads_send_one_array",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence = "Two threads send one array at once: it is dumped once, and both have the file.",
       .rows = {"R4"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

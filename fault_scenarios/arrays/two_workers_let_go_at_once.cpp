@@ -1,5 +1,5 @@
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -37,11 +37,8 @@ Status worker_b(Stage& stage) {
   return work(stage, "to b");
 }
 
-}  // namespace
-
-Scenario two_workers_let_go_at_once() {
-  return {
-      .name = "arrays/two_workers_let_go_at_once",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two workers share the one file of an array, and let go of it while the parent cleans "
           "up: "
@@ -49,6 +46,7 @@ Scenario two_workers_let_go_at_once() {
       .rows = {"R4", "R7", "M4"},
       .roles = {{"root", root}, {"worker_a", worker_a}, {"worker_b", worker_b}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

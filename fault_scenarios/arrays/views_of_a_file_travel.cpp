@@ -4,8 +4,8 @@
 
 #include <lastref/npy.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -142,11 +142,8 @@ Status worker(Stage& stage) {
   return send_back(stage, worker);
 }
 
-}  // namespace
-
-Scenario views_of_a_file_travel() {
-  return {
-      .name = "arrays/views_of_a_file_travel",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Views of a user's file, transposed, backwards and broadcast, travel to a worker and one "
           "comes back, all as maps of that file if nothing is in the way; the worker stores there "
@@ -154,6 +151,7 @@ Scenario views_of_a_file_travel() {
       .rows = {"R2", "R3", "R6", "R8", "R11"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/growth.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -88,11 +88,8 @@ Status root(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario what_has_gone_is_forgotten() {
-  return {
-      .name = "arrays/what_has_gone_is_forgotten",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "One array is sent, changed and sent again, in calls that have a context each, and by "
           "reducers that it outlives: after many times its process has no more memory in use.",
@@ -100,6 +97,7 @@ Scenario what_has_gone_is_forgotten() {
       .roles = {{"root", root}},
       .outside_matrix = "it is about many rounds of calls that other scenarios make once",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

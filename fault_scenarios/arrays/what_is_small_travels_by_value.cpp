@@ -1,7 +1,7 @@
 #include <lastref/npy.hpp>
 
-#include "fault_scenarios/arrays/arrays.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -57,11 +57,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario what_is_small_travels_by_value() {
-  return {
-      .name = "arrays/what_is_small_travels_by_value",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Small arrays and arrays of objects travel without a file, and no folder is made for "
           "them. Of what is told about them, the first message that somebody reads says how many "
@@ -71,6 +68,7 @@ Scenario what_is_small_travels_by_value() {
       .expected_noise = {"lastref: 2 messages before this were not read",
                          "lastref: sends an array by value"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

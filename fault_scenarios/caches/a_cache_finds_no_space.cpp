@@ -1,6 +1,6 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -104,10 +104,8 @@ Status root_without_space_for_slots(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_cache_meets_a_full_disk() {
-  return {
+const RegisteredScenario a_cache_meets_a_full_disk([] {
+  return Scenario{
       .name = "caches/a_cache_meets_a_full_disk",
       .sentence =
           "A put finds the disk full: one warning and false, what it had written is given back, "
@@ -117,10 +115,10 @@ Scenario a_cache_meets_a_full_disk() {
       .expected_noise = {"lastref cache: no space for the "},
       .caches_refuse = true,
   };
-}
+});
 
-Scenario a_cache_may_not_be_so_long() {
-  return {
+const RegisteredScenario a_cache_may_not_be_so_long([] {
+  return Scenario{
       .name = "caches/a_cache_may_not_be_so_long",
       .sentence =
           "A put meets the limit of a file's size (RLIMIT_FSIZE): one warning and false, of which "
@@ -130,10 +128,10 @@ Scenario a_cache_may_not_be_so_long() {
       .expected_noise = {"lastref cache: no space for the "},
       .caches_refuse = true,
   };
-}
+});
 
-Scenario a_copying_disk_is_full() {
-  return {
+const RegisteredScenario a_copying_disk_is_full([] {
+  return Scenario{
       .name = "caches/a_copying_disk_is_full",
       .sentence =
           "A put finds a disk full on which a store into a map needs space as well: false, of "
@@ -144,26 +142,27 @@ Scenario a_copying_disk_is_full() {
       .outside_matrix = "only the simulated kernel has such a disk",
       .caches_refuse = true,
   };
-}
+});
 
-Scenario a_cache_has_no_inode() {
-  return {
+const RegisteredScenario a_cache_has_no_inode([] {
+  return Scenario{
       .name = "caches/a_cache_has_no_inode",
       .sentence = "No inode for a cache is an error that leaves nothing; with one it is made.",
       .rows = {"C1"},
       .roles = {{"root", root_without_inodes}},
       .failing_operations = {"make a cache"},
   };
-}
+});
 
-Scenario a_cache_has_no_space_for_slots() {
-  return {
+const RegisteredScenario a_cache_has_no_space_for_slots([] {
+  return Scenario{
       .name = "caches/a_cache_has_no_space_for_slots",
       .sentence = "A cache whose slots find no space is not made, and leaves nothing.",
       .rows = {"C1", "C4"},
       .roles = {{"root", root_without_space_for_slots}},
       .failing_operations = {"make a cache"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -132,20 +132,18 @@ Status worker_with_the_old_one(Stage& stage) {
   return read;
 }
 
-}  // namespace
-
-Scenario a_cache_is_full() {
-  return {
+const RegisteredScenario a_cache_is_full([] {
+  return Scenario{
       .name = "caches/a_cache_is_full",
       .sentence = "A worker's put meets the cache's limit: every process sees that it is frozen.",
       .rows = {"C5"},
       .roles = {{"root", root_of_a_limit}, {"worker", worker_at_the_limit}},
       .caches_refuse = true,
   };
-}
+});
 
-Scenario a_cache_is_preserved_during_use() {
-  return {
+const RegisteredScenario a_cache_is_preserved_during_use([] {
+  return Scenario{
       .name = "caches/a_cache_is_preserved_during_use",
       .sentence =
           "A cache is preserved while a worker puts: what was counted is in the file, and what is "
@@ -154,10 +152,10 @@ Scenario a_cache_is_preserved_during_use() {
       .roles = {{"root", root_that_preserves}, {"worker", worker_that_puts}},
       .stays = {"file:kept"},
   };
-}
+});
 
-Scenario a_cache_is_preloaded_during_use() {
-  return {
+const RegisteredScenario a_cache_is_preloaded_during_use([] {
+  return Scenario{
       .name = "caches/a_cache_is_preloaded_during_use",
       .sentence =
           "A cache loads a preserved one while a worker has the old file: who has it reads on, it "
@@ -166,6 +164,7 @@ Scenario a_cache_is_preloaded_during_use() {
       .roles = {{"root", root_that_preloads}, {"worker", worker_with_the_old_one}},
       .stays = {"file:kept"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

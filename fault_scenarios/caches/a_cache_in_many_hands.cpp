@@ -1,7 +1,7 @@
 #include <vector>
 
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -163,10 +163,8 @@ Status maker(Stage& stage) {
   return made;
 }
 
-}  // namespace
-
-Scenario threads_share_a_cache() {
-  return {
+const RegisteredScenario threads_share_a_cache([] {
+  return Scenario{
       .name = "caches/threads_share_a_cache",
       .sentence =
           "Threads of one process put and get through one object, each slot once: a cache of many "
@@ -174,10 +172,10 @@ Scenario threads_share_a_cache() {
       .rows = {"C3", "C8"},
       .roles = {{"root", root_of_threads}},
   };
-}
+});
 
-Scenario a_forked_child_shares_a_cache() {
-  return {
+const RegisteredScenario a_forked_child_shares_a_cache([] {
+  return Scenario{
       .name = "caches/a_forked_child_shares_a_cache",
       .sentence =
           "A child that was forked while a thread puts goes on with its copy, waits for nobody, "
@@ -186,20 +184,20 @@ Scenario a_forked_child_shares_a_cache() {
       .roles = {{"root", root_of_a_fork}},
       .kernel_only = true,
   };
-}
+});
 
-Scenario a_stopped_writer_holds_nobody_up() {
-  return {
+const RegisteredScenario a_stopped_writer_holds_nobody_up([] {
+  return Scenario{
       .name = "caches/a_stopped_writer_holds_nobody_up",
       .sentence = "A writer is stopped wherever it is: all others put and get.",
       .rows = {"C3", "C4"},
       .roles = {{"root", root_that_stops_a_writer}, {"worker", worker_to_be_stopped}},
       .outside_matrix = "its claim is about a writer that is stopped where the scenario stops it",
   };
-}
+});
 
-Scenario the_maker_of_a_cache_is_killed() {
-  return {
+const RegisteredScenario the_maker_of_a_cache_is_killed([] {
+  return Scenario{
       .name = "caches/the_maker_of_a_cache_is_killed",
       .sentence =
           "The process that made a cache is killed: its file goes, and who has attached it reads "
@@ -209,6 +207,7 @@ Scenario the_maker_of_a_cache_is_killed() {
       // Where the maker's death is heard of after the root's leave.
       .possible_noise = {"the last process of the tree left 2 files"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/caches.hpp"
 #include "fault_scenarios/support/growth.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -46,11 +46,8 @@ Status root(Stage& stage) {
   return first_failure({attached.first_failed(), cache.first_failed()});
 }
 
-}  // namespace
-
-Scenario a_cache_that_grows_is_mapped_once() {
-  return {
-      .name = "caches/a_cache_that_grows_is_mapped_once",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A cache is read while it grows, and by many who have it for a moment: of all maps only "
           "the last stays, and nothing of those who have gone.",
@@ -59,6 +56,7 @@ Scenario a_cache_that_grows_is_mapped_once() {
       .kernel_only = true,  // In the sim a file that is mapped cannot grow so far.
       .outside_matrix = "it is about many calls that other scenarios make once",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -58,10 +58,8 @@ Status root_of_a_file_cache(Stage& stage) {
   return first_failure({cache.first_failed(), loaded.first_failed(), memory.first_failed()});
 }
 
-}  // namespace
-
-Scenario a_durable_cache() {
-  return {
+const RegisteredScenario a_durable_cache([] {
+  return Scenario{
       .name = "caches/a_durable_cache",
       .sentence =
           "A durable cache syncs a value before anybody sees it; a sync that fails is told.",
@@ -69,10 +67,10 @@ Scenario a_durable_cache() {
       .roles = {{"root", root_of_a_durable_cache}},
       .stays = {"file:kept"},
   };
-}
+});
 
-Scenario a_file_cache_of_one_process() {
-  return {
+const RegisteredScenario a_file_cache_of_one_process([] {
+  return Scenario{
       .name = "caches/a_file_cache_of_one_process",
       .sentence =
           "The file of a cache of one process has no name, so nothing is left whenever that dies; "
@@ -82,6 +80,7 @@ Scenario a_file_cache_of_one_process() {
       .roles = {{"root", root_of_a_file_cache}},
       .stays = {"file:kept"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -48,11 +48,8 @@ Status root(Stage& stage) {
   return first_failure({made, cache.first_failed()});
 }
 
-}  // namespace
-
-Scenario a_folder_has_no_space() {
-  return {
-      .name = "caches/a_folder_has_no_space",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A cache finds its folder full: that is a typed error which names the folder, and leaves "
           "nothing. In the next folder it works, and takes away what a dead process has left there "
@@ -64,6 +61,7 @@ Scenario a_folder_has_no_space() {
       .stays = {"file:1-0123456789abcdef0123456789abcdef.lock",
                 "file:1-0123456789abcdef0123456789abcdef.cache"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

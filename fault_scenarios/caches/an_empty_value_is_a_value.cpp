@@ -1,5 +1,5 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -31,17 +31,15 @@ Status worker(Stage& stage) {
   return first_failure({attached, cache.first_failed()});
 }
 
-}  // namespace
-
-Scenario an_empty_value_is_a_value() {
-  return {
-      .name = "caches/an_empty_value_is_a_value",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "An empty value is put into a slot: it is there, for others too, and no second "
           "one takes its place.",
       .rows = {"C2"},
       .roles = {{"root", root}, {"worker", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -135,10 +135,8 @@ Status root_of_hostile_files(Stage& stage) {
   return cache.close();  // What was refused has failed.
 }
 
-}  // namespace
-
-Scenario an_outsider_unlinks_a_cache() {
-  return {
+const RegisteredScenario an_outsider_unlinks_a_cache([] {
+  return Scenario{
       .name = "caches/an_outsider_unlinks_a_cache",
       .sentence =
           "An outsider unlinks a cache's file and puts another in its place: the cache goes on, "
@@ -149,10 +147,10 @@ Scenario an_outsider_unlinks_a_cache() {
       .failing_operations = {"attach a cache"},
       .outside_matrix = "whoever dies before it takes the outsider's file away leaves it",
   };
-}
+});
 
-Scenario an_outsider_replaces_a_cache() {
-  return {
+const RegisteredScenario an_outsider_replaces_a_cache([] {
+  return Scenario{
       .name = "caches/an_outsider_replaces_a_cache",
       .sentence =
           "A cache's file is another's when its maker is killed: it is left alone, and told "
@@ -163,10 +161,10 @@ Scenario an_outsider_replaces_a_cache() {
       .possible_noise = {"the last process of the tree left"},
       .outside_matrix = "whoever dies before it takes the outsider's file away leaves it",
   };
-}
+});
 
-Scenario an_outsider_cuts_a_cache_off() {
-  return {
+const RegisteredScenario an_outsider_cuts_a_cache_off([] {
+  return Scenario{
       .name = "caches/an_outsider_cuts_a_cache_off",
       .sentence =
           "An outsider makes a cache's file shorter, or has a slot point at the record of another, "
@@ -175,10 +173,10 @@ Scenario an_outsider_cuts_a_cache_off() {
       .roles = {{"root", root_of_a_cut_file}},
       .failing_operations = {"get what was cut off"},
   };
-}
+});
 
-Scenario a_hostile_file_is_not_loaded() {
-  return {
+const RegisteredScenario a_hostile_file_is_not_loaded([] {
+  return Scenario{
       .name = "caches/a_hostile_file_is_not_loaded",
       .sentence = "Files that are no preserved cache, and links, are refused; the cache goes on.",
       .rows = {"C7"},
@@ -186,6 +184,7 @@ Scenario a_hostile_file_is_not_loaded() {
       .failing_operations = {"freeze"},
       .stays = {"file:hostile"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

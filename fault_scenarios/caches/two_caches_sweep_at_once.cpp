@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -63,11 +63,8 @@ Status other(Stage& stage) {
   return ended;
 }
 
-}  // namespace
-
-Scenario two_caches_sweep_at_once() {
-  return {
-      .name = "caches/two_caches_sweep_at_once",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two threads make a cache each where a dead process has left something: whoever is first "
           "takes it away, and the other goes on. Their process sweeps again, then another does, "
@@ -77,6 +74,7 @@ Scenario two_caches_sweep_at_once() {
       .roles = {{"root", root}, {"other", other}},
       .stays = {"file:" + lock_of_the_dead},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -45,17 +45,15 @@ Status worker(Stage& stage) {
   return first_failure({attached, cache.first_failed()});
 }
 
-}  // namespace
-
-Scenario two_workers_race_for_the_last_space() {
-  return {
-      .name = "caches/two_workers_race_for_the_last_space",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two workers put each value of a durable cache whose limit is exactly that of all of "
           "them: lost races, failed puts and kills take nothing of it, and no put is refused.",
       .rows = {"C3", "C4", "C5", "C9"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -73,10 +73,8 @@ Status root_of_racers(Stage& stage) {
   return cache.first_failed();
 }
 
-}  // namespace
-
-Scenario two_workers_share_a_cache() {
-  return {
+const RegisteredScenario two_workers_share_a_cache([] {
+  return Scenario{
       .name = "caches/two_workers_share_a_cache",
       .sentence =
           "Two workers put into a cache and get from it, then it is preserved; whoever dies, a "
@@ -86,15 +84,16 @@ Scenario two_workers_share_a_cache() {
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .stays = {"file:kept"},
   };
-}
+});
 
-Scenario two_writers_of_one_slot() {
-  return {
+const RegisteredScenario two_writers_of_one_slot([] {
+  return Scenario{
       .name = "caches/two_writers_of_one_slot",
       .sentence = "Of two writers of one slot one is told true, and all see its value, whole.",
       .rows = {"C3", "C4"},
       .roles = {{"root", root_of_racers}, {"worker_1", racer}, {"worker_2", racer}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

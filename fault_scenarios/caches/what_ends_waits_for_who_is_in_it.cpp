@@ -6,9 +6,9 @@
 #include <lastref/npy.hpp>
 #include <lastref/temporary_resources.hpp>
 
-#include "fault_scenarios/caches/caches.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/caches.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -144,11 +144,8 @@ Status root(Stage& stage) {
   return first_failure({dumped, preserved, closed});
 }
 
-}  // namespace
-
-Scenario what_ends_waits_for_who_is_in_it() {
-  return {
-      .name = "caches/what_ends_waits_for_who_is_in_it",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A manager of arrays and a cache are destroyed while another thread dumps, preserves or "
           "closes: each waits for that, at whatever step, and nothing is left.",
@@ -157,6 +154,7 @@ Scenario what_ends_waits_for_who_is_in_it() {
       .kernel_only = true,  // What goes on in what is gone ends its program.
       .stays = {"file:kept"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

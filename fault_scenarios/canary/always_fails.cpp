@@ -1,4 +1,4 @@
-#include "fault_scenarios/canary/canary.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -12,15 +12,13 @@ Status root(Stage& stage) {
   return made;
 }
 
+const RegisteredScenario registered([] {
+  return Scenario{.sentence = "The gate says no.",
+                  .rows = {},
+                  .roles = {{"root", root}},
+                  .outside_matrix = "it fails without a fault",
+                  .in_gate = false};
+});
+
 }  // namespace
-
-Scenario always_fails() {
-  return {.name = "canary/always_fails",
-          .sentence = "The gate says no.",
-          .rows = {},
-          .roles = {{"root", root}},
-          .outside_matrix = "it fails without a fault",
-          .in_gate = false};
-}
-
 }  // namespace lastref::harness

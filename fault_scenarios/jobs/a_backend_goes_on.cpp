@@ -1,7 +1,7 @@
 // A backend that users have without a Parallel: restarted, and broken.
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -141,10 +141,8 @@ Status killer_behind_the_answer(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_restarted_backend_has_its_options() {
-  return {
+const RegisteredScenario a_restarted_backend_has_its_options([] {
+  return Scenario{
       .name = "jobs/a_restarted_backend_has_its_options",
       .sentence =
           "A backend is restarted: an array still travels as it was configured, and is held on its "
@@ -152,10 +150,10 @@ Scenario a_restarted_backend_has_its_options() {
       .rows = {"B8", "B9"},
       .roles = {{"root", root_that_restarts}, {"worker_1", look}, {"worker_2", look}},
   };
-}
+});
 
-Scenario one_death_fails_all_that_is_on_its_way() {
-  return {
+const RegisteredScenario one_death_fails_all_that_is_on_its_way([] {
+  return Scenario{
       .name = "jobs/one_death_fails_all_that_is_on_its_way",
       .sentence =
           "One of two workers is killed while both have a task: both batches fail with its "
@@ -167,10 +165,10 @@ Scenario one_death_fails_all_that_is_on_its_way() {
                 {"killer", killer_of_one}},
       .failing_operations = {"fail"},
   };
-}
+});
 
-Scenario the_last_answer_of_a_dead_worker_counts() {
-  return {
+const RegisteredScenario the_last_answer_of_a_dead_worker_counts([] {
+  return Scenario{
       .name = "jobs/the_last_answer_of_a_dead_worker_counts",
       .sentence =
           "A worker has answered and is killed before anybody has read that: the answer "
@@ -182,6 +180,7 @@ Scenario the_last_answer_of_a_dead_worker_counts() {
                 {"killer", killer_behind_the_answer}},
       .outside_matrix = "its claim is about a root that is stopped where the scenario stops it",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -86,11 +86,8 @@ Status root(Stage& stage) {
   return first_failure({status_of(other), again});
 }
 
-}  // namespace
-
-Scenario a_call_is_aborted() {
-  return {
-      .name = "jobs/a_call_is_aborted",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A call is aborted before it is ready, and one while its tasks run and its source waits: "
           "each ends with that at once, workers are ended, and the next call has new ones, "
@@ -100,6 +97,7 @@ Scenario a_call_is_aborted() {
       .failing_operations = {"run what is aborted"},
       .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <atomic>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -52,11 +52,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_call_is_caught_up_with() {
-  return {
-      .name = "jobs/a_call_is_caught_up_with",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The progress of a call waits for its last task: one hearer of the pool is busy with "
           "that, the other has to hear, and what is to be sent is sent all the same.",
@@ -64,6 +61,7 @@ Scenario a_call_is_caught_up_with() {
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -24,11 +24,8 @@ Status root(Stage& stage) {
   return first_failure({run, jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_call_leaves_nothing() {
-  return {
-      .name = "jobs/a_call_leaves_nothing",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A call that works leaves none of its files, and one that fails none of its "
           "workers, though the object that made them is there.",
@@ -36,6 +33,7 @@ Scenario a_call_leaves_nothing() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -23,11 +23,8 @@ Status killer(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_dead_worker_fails_the_call() {
-  return {
-      .name = "jobs/a_dead_worker_fails_the_call",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two workers are killed in the middle of their tasks: the call fails at once and says "
           "who died, what they held is given back, and the next call has new workers.",
@@ -35,6 +32,7 @@ Scenario a_dead_worker_fails_the_call() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
       .failing_operations = {"fail"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -44,11 +44,8 @@ Status root(Stage& stage) {
   return first_failure({run, jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_failed_call_is_a_value() {
-  return {
-      .name = "jobs/a_failed_call_is_a_value",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A program makes an array that no memory is enough for, and calls in which a task "
           "throws, has no function, or is given nonsense: each is a value that says why, and it "
@@ -57,6 +54,7 @@ Scenario a_failed_call_is_a_value() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

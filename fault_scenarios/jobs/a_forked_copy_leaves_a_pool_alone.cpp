@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -50,11 +50,8 @@ Status worker(Stage& stage) {
   return served;
 }
 
-}  // namespace
-
-Scenario a_forked_copy_leaves_a_pool_alone() {
-  return {
-      .name = "jobs/a_forked_copy_leaves_a_pool_alone",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A program that has workers is forked: the copy is refused them, its parent goes on, and "
           "the workers leave at the end although the copy has their pipes open.",
@@ -63,6 +60,7 @@ Scenario a_forked_copy_leaves_a_pool_alone() {
       .failing_operations = {"fail"},
       .kernel_only = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -18,16 +18,14 @@ Status root(Stage& stage) {
   return first_failure({run, jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_hundred_thousand_tasks() {
-  return {
-      .name = "jobs/a_hundred_thousand_tasks",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence = "Tasks that take no time travel together, and each has its result.",
       .rows = {"B6", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .outside_matrix = "it is about size: too many sites",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/growth.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -28,11 +28,8 @@ Status root(Stage& stage) {
   return first_failure({run, jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_large_message_gives_its_memory_back() {
-  return {
-      .name = "jobs/a_large_message_gives_its_memory_back",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A worker sends back what is far larger than all before: when the result is gone, so is "
           "the memory that it was received in, though the workers stay.",
@@ -40,6 +37,7 @@ Scenario a_large_message_gives_its_memory_back() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .outside_matrix = "it is about size: too many sites",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

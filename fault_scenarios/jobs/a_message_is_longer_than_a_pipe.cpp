@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -17,17 +17,15 @@ Status root(Stage& stage) {
   return first_failure({status_of(outcome), jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_message_is_longer_than_a_pipe() {
-  return {
-      .name = "jobs/a_message_is_longer_than_a_pipe",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "An argument and a result that no pipe holds go through it in pieces, and nobody waits "
           "for a dead reader or writer.",
       .rows = {"B5", "B9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

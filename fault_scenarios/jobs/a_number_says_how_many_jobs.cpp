@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -42,11 +42,8 @@ Status root(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_number_says_how_many_jobs() {
-  return {
-      .name = "jobs/a_number_says_how_many_jobs",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "With two processors -1 starts two workers; -2, less, 1 and nothing run in the caller; "
           "and 0 is an error.",
@@ -54,6 +51,7 @@ Scenario a_number_says_how_many_jobs() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"run no jobs"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

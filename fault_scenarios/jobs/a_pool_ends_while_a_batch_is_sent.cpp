@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -63,11 +63,8 @@ Status root(Stage& stage) {
       {aborted, product.operation("terminate", [&] { return backend.terminate(); })});
 }
 
-}  // namespace
-
-Scenario a_pool_ends_while_a_batch_is_sent() {
-  return {
-      .name = "jobs/a_pool_ends_while_a_batch_is_sent",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A pool is aborted while another thread dumps an array for it: its workers are dead when "
           "that returns, and the batch is refused.",
@@ -75,6 +72,7 @@ Scenario a_pool_ends_while_a_batch_is_sent() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

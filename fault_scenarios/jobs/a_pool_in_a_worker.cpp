@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -27,16 +27,14 @@ Status root(Stage& stage) {
   return first_failure({status_of(nested), jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_pool_in_a_worker() {
-  return {
-      .name = "jobs/a_pool_in_a_worker",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence = "A task that wants workers of its own runs its tasks itself, with a warning.",
       .rows = {"B5", "B2"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .expected_noise = {"a worker starts no workers of its own: n_jobs is 1"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -34,17 +34,15 @@ Status root(Stage& stage) {
   return first_failure({status_of(other), there, here, ended});
 }
 
-}  // namespace
-
-Scenario a_pool_is_aborted_twice_at_once() {
-  return {
-      .name = "jobs/a_pool_is_aborted_twice_at_once",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two threads abort one pool at once: what runs fails, each has its answer, and no worker "
           "is left.",
       .rows = {"B8"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,8 +1,8 @@
 #include <lastref/owners.hpp>
 #include <lastref/worker.hpp>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -48,11 +48,8 @@ Status root(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_program_is_run_again_by_itself() {
-  return {
-      .name = "jobs/a_program_is_run_again_by_itself",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A program that was started to be a worker makes a pool: one job runs, and more "
           "are refused, for each would start the program again.",
@@ -60,6 +57,7 @@ Scenario a_program_is_run_again_by_itself() {
       .roles = {{"root", root}, {"copy", copy}},
       .failing_operations = {"start workers"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -27,16 +27,14 @@ Status root(Stage& stage) {
   return first_failure({run, jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_result_cannot_be_sent() {
-  return {
-      .name = "jobs/a_result_cannot_be_sent",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence = "A result that cannot be sent is an error of its call, and of nothing else.",
       .rows = {"B5", "B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

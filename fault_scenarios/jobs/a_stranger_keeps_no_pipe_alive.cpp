@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -38,11 +38,8 @@ Status killer(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_stranger_keeps_no_pipe_alive() {
-  return {
-      .name = "jobs/a_stranger_keeps_no_pipe_alive",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A task has forked, and the worker is killed: the call fails although the copy has its "
           "pipes open.",
@@ -51,6 +48,7 @@ Scenario a_stranger_keeps_no_pipe_alive() {
       .failing_operations = {"fail"},
       .kernel_only = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -16,17 +16,15 @@ Status root(Stage& stage) {
   return first_failure({kept, more, jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_task_keeps_its_array() {
-  return {
-      .name = "jobs/a_task_keeps_its_array",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Tasks keep their arrays beyond their call: the files are there as long as the workers, "
           "and no longer.",
       .rows = {"B10", "R7", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -24,11 +24,8 @@ Status root(Stage& stage) {
   return first_failure({run, jobs.end()});
 }
 
-}  // namespace
-
-Scenario a_task_throws() {
-  return {
-      .name = "jobs/a_task_throws",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A task throws, and another is interrupted: each call fails with what was thrown, and "
           "the "
@@ -37,6 +34,7 @@ Scenario a_task_throws() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -21,11 +21,8 @@ Status terminal(Stage& stage) {
   return ignored;
 }
 
-}  // namespace
-
-Scenario a_terminal_interrupts_a_job() {
-  return {
-      .name = "jobs/a_terminal_interrupts_a_job",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "SIGINT to everybody: the parent decides, and where it dies its workers go with it and "
           "the tracker cleans up.",
@@ -37,6 +34,7 @@ Scenario a_terminal_interrupts_a_job() {
                          "lastref worker: gave up"},
       .failing_operations = {"run"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <lastref/worker.hpp>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -27,11 +27,8 @@ Status silent(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_worker_closes_its_pipes() {
-  return {
-      .name = "jobs/a_worker_closes_its_pipes",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A worker closes its pipes and lives on: it is ended after a while, and the call fails "
           "and says why.",
@@ -40,6 +37,7 @@ Scenario a_worker_closes_its_pipes() {
       .failing_operations = {"fail"},
       .outside_matrix = "its calls are those of other scenarios of workers",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

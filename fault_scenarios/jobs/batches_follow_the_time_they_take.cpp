@@ -1,7 +1,7 @@
 #include <chrono>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -38,17 +38,15 @@ Status root(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario batches_follow_the_time_they_take() {
-  return {
-      .name = "jobs/batches_follow_the_time_they_take",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Batches of the size that holds now become larger while they are brief, and "
           "smaller when they take too long.",
       .rows = {"B6"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

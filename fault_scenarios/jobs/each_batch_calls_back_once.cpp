@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -15,17 +15,15 @@ Status root(Stage& stage) {
   return must_call_back_once(stage, backend);
 }
 
-}  // namespace
-
-Scenario each_batch_calls_back_once() {
-  return {
-      .name = "jobs/each_batch_calls_back_once",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Batches go to two workers: whoever dies, each that was taken has an outcome and calls "
           "back once.",
       .rows = {"B1", "B9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <atomic>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -75,16 +75,14 @@ Status root(Stage& stage) {
   return first_failure({run, squared, ended});
 }
 
-}  // namespace
-
-Scenario tasks_are_asked_for_as_they_are_run() {
-  return {
-      .name = "jobs/tasks_are_asked_for_as_they_are_run",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "While no task has a result, a source is asked for the first few of its tasks alone.",
       .rows = {"B10"},
       .roles = {{"root", root}, {"worker_1", work_when_told}, {"worker_2", work_when_told}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

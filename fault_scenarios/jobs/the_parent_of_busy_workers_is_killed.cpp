@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -20,11 +20,8 @@ Status killer(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario the_parent_of_busy_workers_is_killed() {
-  return {
-      .name = "jobs/the_parent_of_busy_workers_is_killed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The parent is killed while its workers are busy: they go with it, and what they mapped "
           "with them.",
@@ -36,6 +33,7 @@ Scenario the_parent_of_busy_workers_is_killed() {
                          "lastref worker: gave up"},
       .failing_operations = {"run"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

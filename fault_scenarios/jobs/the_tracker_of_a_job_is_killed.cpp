@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -23,16 +23,14 @@ Status killer(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario the_tracker_of_a_job_is_killed() {
-  return {
-      .name = "jobs/the_tracker_of_a_job_is_killed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence = "The tracker is killed between or during two calls: both succeed.",
       .rows = {"B10", "T6"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
       .possible_noise = {"the tracker was killed by signal 9; starting another"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

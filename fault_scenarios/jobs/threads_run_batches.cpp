@@ -1,5 +1,5 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -49,17 +49,15 @@ Status root(Stage& stage) {
   return done;
 }
 
-}  // namespace
-
-Scenario threads_run_batches() {
-  return {
-      .name = "jobs/threads_run_batches",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "One job in threads is run by the caller and two by a pool; each batch has its results "
           "and calls back once, and one that finds no memory has that error.",
       .rows = {"B4", "B1", "E10"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

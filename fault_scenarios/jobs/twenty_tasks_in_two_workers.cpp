@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -14,17 +14,15 @@ Status root(Stage& stage) {
   return first_failure({run, jobs.end()});
 }
 
-}  // namespace
-
-Scenario twenty_tasks_in_two_workers() {
-  return {
-      .name = "jobs/twenty_tasks_in_two_workers",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Twenty tasks take three arrays through files to two workers; whoever dies, the caller "
           "has all results or an error, and nothing is left.",
       .rows = {"B5", "B9", "B10", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

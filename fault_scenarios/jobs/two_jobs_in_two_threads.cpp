@@ -1,6 +1,6 @@
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -22,17 +22,15 @@ Status root(Stage& stage) {
   return first_failure({status_of(other), there, here});
 }
 
-}  // namespace
-
-Scenario two_jobs_in_two_threads() {
-  return {
-      .name = "jobs/two_jobs_in_two_threads",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two threads have a Parallel each, with workers of its own, and neither sees the "
           "other's.",
       .rows = {"B5", "B10", "E13"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,8 +1,8 @@
 #include <optional>
 #include <string>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -31,15 +31,13 @@ Status root(Stage& stage) {
   return asked;
 }
 
-}  // namespace
-
-Scenario two_sessions_of_one_process() {
-  return {
-      .name = "jobs/two_sessions_of_one_process",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence = "A program asks twice for its session: both are in the same tree.",
       .rows = {"E3", "T1"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

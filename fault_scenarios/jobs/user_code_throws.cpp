@@ -1,8 +1,8 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -60,11 +60,8 @@ Status root(Stage& stage) {
   return first_failure({squared, ended});
 }
 
-}  // namespace
-
-Scenario user_code_throws() {
-  return {
-      .name = "jobs/user_code_throws",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The progress of one call throws, and the source of the next one: each fails its own "
           "call with what it threw, and the call after them works.",
@@ -72,6 +69,7 @@ Scenario user_code_throws() {
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "fault_scenarios/jobs/jobs.hpp"
 #include "fault_scenarios/support/jobs.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -149,11 +149,8 @@ Status worker(Stage& stage) {
   return serve(stage, *functions);
 }
 
-}  // namespace
-
-Scenario who_waits_keeps_nobody_waiting() {
-  return {
-      .name = "jobs/who_waits_keeps_nobody_waiting",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A callback waits for another batch, one steps aside and another has to catch up, and a "
           "task waits for those behind it: what can go on goes on.",
@@ -161,6 +158,7 @@ Scenario who_waits_keeps_nobody_waiting() {
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

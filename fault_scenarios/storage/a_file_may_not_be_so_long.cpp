@@ -1,5 +1,5 @@
-#include "fault_scenarios/storage/storage.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -21,11 +21,8 @@ Status root(Stage& stage) {
   return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario a_file_may_not_be_so_long() {
-  return {
-      .name = "storage/a_file_may_not_be_so_long",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A dump meets the limit of a file's size (RLIMIT_FSIZE): an error, of which nobody dies "
           "and "
@@ -34,6 +31,7 @@ Scenario a_file_may_not_be_so_long() {
       .roles = {{"root", root}, {"worker", receive_an_array}},
       .failing_operations = {"reduce"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/storage/storage.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -62,30 +62,30 @@ Status worker(Stage& stage) {
   return status_of(array);
 }
 
-}  // namespace
-
-Scenario a_full_dump_leaves_nothing() {
+Scenario dump_fails(std::string sentence, Body root) {
   return {
-      .name = "storage/a_full_dump_leaves_nothing",
-      .sentence =
-          "Shared memory runs full in the middle of a later dump: that is an error which names the "
-          "variable to set, nothing stays of the file, and with space again the same array is "
-          "sent.",
+      .sentence = std::move(sentence),
       .rows = {"R4", "R12", "M1"},
-      .roles = {{"root", root_without_bytes}, {"worker", worker}},
+      .roles = {{"root", std::move(root)}, {"worker", worker}},
       .failing_operations = {"reduce"},
   };
 }
 
-Scenario no_inode_is_left_for_a_dump() {
-  Scenario made = a_full_dump_leaves_nothing();
-  made.name = "storage/no_inode_is_left_for_a_dump";
-  made.sentence =
-      "Shared memory has no inode left when a dump begins: an error that names the variable to "
-      "set, "
-      "and nothing stays.";
-  made.roles.front().body = root_without_inodes;
-  return made;
-}
+const RegisteredScenario a_full_dump_leaves_nothing([] {
+  return dump_fails(
+      "Shared memory runs full in the middle of a later dump: that is an error which names the "
+      "variable to set, nothing stays of the file, and with space again the same array is sent.",
+      root_without_bytes);
+});
 
+const RegisteredScenario no_inode_is_left_for_a_dump([] {
+  Scenario scenario = dump_fails(
+      "Shared memory has no inode left when a dump begins: an error that names the variable to "
+      "set, and nothing stays.",
+      root_without_inodes);
+  scenario.name = "storage/no_inode_is_left_for_a_dump";
+  return scenario;
+});
+
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
-#include "fault_scenarios/storage/storage.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -31,11 +31,8 @@ Status root(Stage& stage) {
   return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario a_full_first_dump_goes_elsewhere() {
-  return {
-      .name = "storage/a_full_first_dump_goes_elsewhere",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Shared memory has less space than is left to others when one context's folder is "
           "chosen, "
@@ -44,6 +41,7 @@ Scenario a_full_first_dump_goes_elsewhere() {
       .rows = {"R12", "M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

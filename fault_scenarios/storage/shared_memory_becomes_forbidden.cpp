@@ -1,5 +1,5 @@
-#include "fault_scenarios/storage/storage.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -53,11 +53,8 @@ Status worker(Stage& stage) {
   return received;
 }
 
-}  // namespace
-
-Scenario shared_memory_becomes_forbidden() {
-  return {
-      .name = "storage/shared_memory_becomes_forbidden",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "/dev/shm is chosen and then closed: a context's first dump goes elsewhere, a later one "
           "is "
@@ -67,6 +64,7 @@ Scenario shared_memory_becomes_forbidden() {
       .failing_operations = {"reduce"},
       .kernel_only = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

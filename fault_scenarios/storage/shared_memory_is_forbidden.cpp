@@ -1,5 +1,5 @@
-#include "fault_scenarios/storage/storage.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -19,16 +19,14 @@ Status root(Stage& stage) {
   return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario shared_memory_is_forbidden() {
-  return {
-      .name = "storage/shared_memory_is_forbidden",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence = "Nobody may write to /dev/shm: arrays travel through the next location.",
       .rows = {"M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
       .kernel_only = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -2,8 +2,8 @@
 
 #include <lastref/npy.hpp>
 
-#include "fault_scenarios/storage/storage.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -52,17 +52,15 @@ Status root(Stage& stage) {
   return first_failure({status_of(thread), there, here, parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario two_threads_find_no_space() {
-  return {
-      .name = "storage/two_threads_find_no_space",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Shared memory runs full while two threads dump into a new context: one chooses the next "
           "location, both dump there, and nothing of their attempts stays.",
       .rows = {"M1", "R12"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/sweep/sweep.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -52,11 +52,8 @@ Status root(Stage& stage) {
   return first_failure({probed, product.release(file_of(stage))});
 }
 
-}  // namespace
-
-Scenario a_dead_tree_has_a_name_of_a_live_one() {
-  return {
-      .name = "sweep/a_dead_tree_has_a_name_of_a_live_one",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A tree is killed whole that had counted a folder and a file in it, which a live tree "
           "counts as well: the next start leaves both alone, and the folder to a later one.",
@@ -67,6 +64,7 @@ Scenario a_dead_tree_has_a_name_of_a_live_one() {
       .outside_matrix = "a name of two trees goes with the first of them, and oracles know one",
       .leaves_to_the_next_start = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
 #include "fault_scenarios/support/array_travel.hpp"
-#include "fault_scenarios/sweep/sweep.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -33,11 +33,8 @@ Status root(Stage& stage) {
   return parent.clean_up();
 }
 
-}  // namespace
-
-Scenario a_dead_tree_is_reclaimed() {
-  return {
-      .name = "sweep/a_dead_tree_is_reclaimed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A tree is killed whole, tracker and all: the next start finds its folder of arrays and "
           "takes it away.",
@@ -46,6 +43,7 @@ Scenario a_dead_tree_is_reclaimed() {
       .possible_noise = {"the tracker was killed by signal 9; starting another"},
       .leaves_to_the_next_start = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
 #include "fault_scenarios/support/array_travel.hpp"
-#include "fault_scenarios/sweep/sweep.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -50,11 +50,8 @@ Status root(Stage& stage) {
   return first_failure({status_of(namesake), led});
 }
 
-}  // namespace
-
-Scenario a_pid_is_reused() {
-  return {
-      .name = "sweep/a_pid_is_reused",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A tree is killed whole, and another process gets the pid of its root: the next start "
           "takes "
@@ -64,6 +61,7 @@ Scenario a_pid_is_reused() {
       .possible_noise = {"the tracker was killed by signal 9; starting another"},
       .leaves_to_the_next_start = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

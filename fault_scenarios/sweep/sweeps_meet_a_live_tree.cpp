@@ -1,5 +1,5 @@
 #include "fault_scenarios/support/array_travel.hpp"
-#include "fault_scenarios/sweep/sweep.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -34,11 +34,8 @@ Status worker(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario sweeps_meet_a_live_tree() {
-  return {
-      .name = "sweep/sweeps_meet_a_live_tree",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two sweeps at once find a tree that has lost its root and still has a worker: they "
           "leave it "
@@ -50,6 +47,7 @@ Scenario sweeps_meet_a_live_tree() {
                 {"sweeper_b", sweeper}},
       .possible_noise = {"the last process of the tree left 1 folder: "},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

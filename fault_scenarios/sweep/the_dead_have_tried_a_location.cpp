@@ -1,5 +1,5 @@
 #include "fault_scenarios/support/array_travel.hpp"
-#include "fault_scenarios/sweep/sweep.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -17,11 +17,8 @@ Status root(Stage& stage) {
   return first_failure({parent.arrived("array"), parent.clean_up()});
 }
 
-}  // namespace
-
-Scenario the_dead_have_tried_a_location() {
-  return {
-      .name = "sweep/the_dead_have_tried_a_location",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A process was killed while it tried whether a folder can be made: the next manager that "
           "looks for a location takes away what is left of that.",
@@ -29,6 +26,7 @@ Scenario the_dead_have_tried_a_location() {
       .roles = {{"root", root}},
       .outside_matrix = "its calls are those of arrays/an_array_travels",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

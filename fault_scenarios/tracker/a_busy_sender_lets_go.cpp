@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -41,17 +41,15 @@ Status client_a(Stage& stage) {
   return first_failure({held, product.release(parcel)});
 }
 
-}  // namespace
-
-Scenario a_busy_sender_lets_go() {
-  return {
-      .name = "tracker/a_busy_sender_lets_go",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The tracker reads a sender's last release behind other news of it; the hold that came "
           "before on another connection counts first.",
       .rows = {"T9"},
       .roles = {{"root", root}, {"client_a", client_a}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -34,11 +34,8 @@ Status root(Stage& stage) {
   return first_failure({made, product.make(over)});
 }
 
-}  // namespace
-
-Scenario a_failed_clean_up_is_over_when_its_name_is_forgotten() {
-  return {
-      .name = "tracker/a_failed_clean_up_is_over_when_its_name_is_forgotten",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two names could not be cleaned up. One is registered again and forgotten, the other one "
           "forgotten as it is: what has the names from then on stays, past the end of the tree and "
@@ -51,6 +48,7 @@ Scenario a_failed_clean_up_is_over_when_its_name_is_forgotten() {
       // A tree that dies while something is in the way stays as long as that.
       .stays = {"file:again.bin", "file:over.bin", "folder:runtime"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

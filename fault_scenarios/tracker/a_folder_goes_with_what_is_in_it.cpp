@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -17,17 +17,15 @@ Status root(Stage& stage) {
   return first_failure({product.release(folder), product.client().probe()});
 }
 
-}  // namespace
-
-Scenario a_folder_goes_with_what_is_in_it() {
-  return {
-      .name = "tracker/a_folder_goes_with_what_is_in_it",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A folder of files, folders and symlinks is deleted; what the symlinks point at "
           "is not.",
       .rows = {"T4"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

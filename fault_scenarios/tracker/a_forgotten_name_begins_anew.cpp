@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -32,11 +32,8 @@ Status client_a(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_forgotten_name_begins_anew() {
-  return {
-      .name = "tracker/a_forgotten_name_begins_anew",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A process forgets a name that another holds, which then registers it again: the next "
           "tracker counts the new life alone.",
@@ -45,6 +42,7 @@ Scenario a_forgotten_name_begins_anew() {
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
       .stays = {"file:anew.bin"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -57,11 +57,8 @@ Status client_a(Stage& stage) {
   return first_failure({probed, product.release(file)});
 }
 
-}  // namespace
-
-Scenario a_forgotten_name_is_held_again() {
-  return {
-      .name = "tracker/a_forgotten_name_is_held_again",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A name is forgotten while another process holds it, and registered again: the other one "
           "holds it anew, perhaps before it has read that it was forgotten, and the next tracker "
@@ -71,6 +68,7 @@ Scenario a_forgotten_name_is_held_again() {
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
       .stays = {"file:again.bin"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

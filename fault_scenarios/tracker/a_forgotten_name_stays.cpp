@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -16,11 +16,8 @@ Status root(Stage& stage) {
   return probed;
 }
 
-}  // namespace
-
-Scenario a_forgotten_name_stays() {
-  return {
-      .name = "tracker/a_forgotten_name_stays",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A name that was forgotten is nobody's business any more, whatever its count: "
           "the file stays, even past the next start.",
@@ -28,6 +25,7 @@ Scenario a_forgotten_name_stays() {
       .roles = {{"root", root}},
       .stays = {"file:kept.bin"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -29,11 +29,8 @@ Status client_a(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_fork_of_a_client_keeps_nothing_alive() {
-  return {
-      .name = "tracker/a_fork_of_a_client_keeps_nothing_alive",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A process that merely forked from a client neither keeps its dead parent's "
           "file alive nor delays the end of the tree.",
@@ -41,6 +38,7 @@ Scenario a_fork_of_a_client_keeps_nothing_alive() {
       .roles = {{"root", root}, {"client_a", client_a}},
       .kernel_only = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

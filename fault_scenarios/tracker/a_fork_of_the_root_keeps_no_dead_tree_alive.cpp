@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -39,11 +39,8 @@ Status client_a(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_fork_of_the_root_keeps_no_dead_tree_alive() {
-  return {
-      .name = "tracker/a_fork_of_the_root_keeps_no_dead_tree_alive",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Root and tracker are killed, and a fork of the root still has their socket: who is "
           "left gets errors and no hang.",
@@ -51,6 +48,7 @@ Scenario a_fork_of_the_root_keeps_no_dead_tree_alive() {
       .roles = {{"root", root}, {"client_a", client_a}},
       .kernel_only = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -25,11 +25,8 @@ Status root(Stage& stage) {
   return first_failure({probed, product.release(file)});
 }
 
-}  // namespace
-
-Scenario a_forked_child_speaks_for_itself() {
-  return {
-      .name = "tracker/a_forked_child_speaks_for_itself",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A forked child that uses the inherited client joins under its own name, and "
           "its end takes nothing of its parent's along.",
@@ -38,6 +35,7 @@ Scenario a_forked_child_speaks_for_itself() {
       .expected_noise = {"releases a name that it does not hold: file:"},
       .kernel_only = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

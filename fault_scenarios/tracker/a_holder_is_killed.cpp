@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -50,17 +50,15 @@ Status client_b(Stage& stage) {
   return first_failure({made, released});
 }
 
-}  // namespace
-
-Scenario a_holder_is_killed() {
-  return {
-      .name = "tracker/a_holder_is_killed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A process is killed while it holds two references to one file and one to "
           "another; what it held alone goes, what others hold stays.",
       .rows = {"T9", "T5", "T11"},
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

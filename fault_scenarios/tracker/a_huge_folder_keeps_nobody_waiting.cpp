@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -36,11 +36,8 @@ Status root(Stage& stage) {
   return released;
 }
 
-}  // namespace
-
-Scenario a_huge_folder_keeps_nobody_waiting() {
-  return {
-      .name = "tracker/a_huge_folder_keeps_nobody_waiting",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "While a folder of two thousand files is being deleted, other processes are "
           "served.",
@@ -49,6 +46,7 @@ Scenario a_huge_folder_keeps_nobody_waiting() {
       .expected_noise = {"the last process of the tree left 1 "},
       .outside_matrix = "it is about size: too many sites",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <span>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -52,11 +52,8 @@ Status client_a(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_hundred_thousand_names() {
-  return {
-      .name = "tracker/a_hundred_thousand_names",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A hundred thousand names are registered, counted, and dropped with their "
           "holder.",
@@ -65,6 +62,7 @@ Scenario a_hundred_thousand_names() {
       .kernel_only = true,
       .outside_matrix = "it is about size: too many sites",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

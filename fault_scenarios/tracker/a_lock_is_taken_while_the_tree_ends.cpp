@@ -1,6 +1,6 @@
 #include <lastref/owners.hpp>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -35,11 +35,8 @@ Status late(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_lock_is_taken_while_the_tree_ends() {
-  return {
-      .name = "tracker/a_lock_is_taken_while_the_tree_ends",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The tracker has begun to end when a process takes the lock of a member, and says "
           "nothing: nobody waits for it in circles, whoever dies.",
@@ -47,6 +44,7 @@ Scenario a_lock_is_taken_while_the_tree_ends() {
       .roles = {{"root", root}, {"late", late}},
       .expected_noise = {"the last process of the tree left"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

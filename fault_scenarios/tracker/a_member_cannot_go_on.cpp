@@ -1,6 +1,6 @@
 #include <chrono>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -39,11 +39,8 @@ Status starved(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_member_cannot_go_on() {
-  return {
-      .name = "tracker/a_member_cannot_go_on",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The tracker is killed, and a member has no descriptor for a connection to the next one: "
           "it gives up its lock after a while, and the tree goes on without it.",
@@ -52,6 +49,7 @@ Scenario a_member_cannot_go_on() {
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
       .outside_matrix = "what it waits for are 250 pauses of one process, each like the other",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -44,11 +44,8 @@ Status root(Stage& stage) {
   return first_failure({released, forgotten, made_again, product.release(second)});
 }
 
-}  // namespace
-
-Scenario a_name_is_wanted_while_it_goes() {
-  return {
-      .name = "tracker/a_name_is_wanted_while_it_goes",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Of two names that are being cleaned up one is forgotten and the other registered again: "
           "each waits for the end of what is under way, or takes back what is not.",
@@ -58,6 +55,7 @@ Scenario a_name_is_wanted_while_it_goes() {
       .failing_operations = {"make"},
       .stays = {"folder:first"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -35,11 +35,8 @@ Status root(Stage& stage) {
   return first_failure({before, status_of(counts), product.release(file)});
 }
 
-}  // namespace
-
-Scenario a_record_is_cut_short() {
-  return {
-      .name = "tracker/a_record_is_cut_short",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A ledger ends in a record that was not written whole: the next tracker reads up to "
           "there and writes on over it, and the one after that finds what was counted since.",
@@ -48,6 +45,7 @@ Scenario a_record_is_cut_short() {
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
       .spoils_ledger = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

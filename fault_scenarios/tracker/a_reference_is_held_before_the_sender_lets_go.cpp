@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -52,17 +52,15 @@ Status client_b(Stage& stage) {
   return first_failure({probed, product.release(file)});
 }
 
-}  // namespace
-
-Scenario a_reference_is_held_before_the_sender_lets_go() {
-  return {
-      .name = "tracker/a_reference_is_held_before_the_sender_lets_go",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A sender keeps its reference until the receiver has said that it holds; the "
           "file is there all the way.",
       .rows = {"T9"},
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -23,17 +23,15 @@ Status root(Stage& stage) {
   return product.release(relative);
 }
 
-}  // namespace
-
-Scenario a_relative_name_means_one_place() {
-  return {
-      .name = "tracker/a_relative_name_means_one_place",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A file is registered by a relative name: it is counted, and removed, by one that says "
           "where it is.",
       .rows = {"E2", "T4"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,5 +1,5 @@
 #include "fault_scenarios/support/tracker_by_hand.hpp"
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -23,11 +23,8 @@ Status root(Stage& stage) {
   return first_failure({other, product.client().probe(), product.release(file)});
 }
 
-}  // namespace
-
-Scenario a_second_tracker_gives_way() {
-  return {
-      .name = "tracker/a_second_tracker_gives_way",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A tree has one tracker: a second one ends at once, and touches neither the ledger nor "
           "a name.",
@@ -35,6 +32,7 @@ Scenario a_second_tracker_gives_way() {
       .roles = {{"root", root}},
       .expected_noise = {"gave up: lock_range the tracker's lock"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -32,11 +32,8 @@ Status root(Stage& stage) {
   return first_failure({released, product.release(file)});
 }
 
-}  // namespace
-
-Scenario a_stopped_tracker_blocks_no_release() {
-  return {
-      .name = "tracker/a_stopped_tracker_blocks_no_release",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "With the tracker stopped, far more releases than a socket holds return at "
           "once; when it goes on, all of them count.",
@@ -44,6 +41,7 @@ Scenario a_stopped_tracker_blocks_no_release() {
       .roles = {{"root", root}},
       .outside_matrix = "it is about a backlog of thousands of messages: too many sites",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -2,7 +2,7 @@
 
 #include <lastref/owners.hpp>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -73,11 +73,8 @@ Status refused(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario a_tracker_has_few_descriptors() {
-  return {
-      .name = "tracker/a_tracker_has_few_descriptors",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A tracker has no descriptor for another connection, which is told so, and then not even "
           "one to spare: who is there is served all the same, until some are free again.",
@@ -93,6 +90,7 @@ Scenario a_tracker_has_few_descriptors() {
       .failing_operations = {"join"},
       .outside_matrix = "its limits last, and are two faults at once without any other",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,6 +1,6 @@
 #include <lastref/owners.hpp>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -34,19 +34,17 @@ Status root(Stage& stage) {
   return first_failure({product.release(file), product.client().probe()});
 }
 
-}  // namespace
-
 // Who interrupts is the matrix: at each call of the tracker, from its first one on, SIGINT and
 // SIGTERM come, and the run has to look as if they had not.
-Scenario a_tracker_is_deaf_to_interrupts() {
-  return {
-      .name = "tracker/a_tracker_is_deaf_to_interrupts",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The first use starts the tracker, which hears neither SIGINT nor SIGTERM from its "
           "first instant to its last.",
       .rows = {"T1"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

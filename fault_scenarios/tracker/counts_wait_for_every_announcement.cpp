@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -51,11 +51,8 @@ Status client_a(Stage& stage) {
   return product.release(file);
 }
 
-}  // namespace
-
-Scenario counts_wait_for_every_announcement() {
-  return {
-      .name = "tracker/counts_wait_for_every_announcement",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The tracker is killed and the next one is asked for counts at once: it answers when "
           "everybody has announced.",
@@ -63,6 +60,7 @@ Scenario counts_wait_for_every_announcement() {
       .roles = {{"root", root}, {"client_a", client_a}},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -22,17 +22,15 @@ Status root(Stage& stage) {
   return first_failure({released, product.client().probe()});
 }
 
-}  // namespace
-
-Scenario each_type_is_cleaned_for_real() {
-  return {
-      .name = "tracker/each_type_is_cleaned_for_real",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A file, a folder, a semaphore and a shared memory object end with their last "
           "reference; a noop ends without a trace.",
       .rows = {"T4"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

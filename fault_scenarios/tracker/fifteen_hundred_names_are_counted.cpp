@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -76,11 +76,8 @@ Status client_b(Stage& stage) {
   return first_failure({held, released, released_rest});
 }
 
-}  // namespace
-
-Scenario fifteen_hundred_names_are_counted() {
-  return {
-      .name = "tracker/fifteen_hundred_names_are_counted",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two processes hold 1,500 names, some of them twice; one is killed, the other lets go of "
           "half: each count is right all the time, in answers of many packets.",
@@ -88,6 +85,7 @@ Scenario fifteen_hundred_names_are_counted() {
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
       .outside_matrix = "it is about size: too many sites",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "fault_scenarios/support/array_travel.hpp"
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -57,11 +57,8 @@ Status client_a(Stage& stage) {
   return first_failure({probed, product.release(file)});
 }
 
-}  // namespace
-
-Scenario live_folders_are_locked() {
-  return {
-      .name = "tracker/live_folders_are_locked",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "An outsider that removes files by age comes to the folder of a tree and to that of its "
           "arrays: with root and tracker, without the tracker, and without the root it passes over "
@@ -70,6 +67,7 @@ Scenario live_folders_are_locked() {
       .roles = {{"root", root}, {"client_a", client_a}},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

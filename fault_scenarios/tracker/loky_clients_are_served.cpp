@@ -2,7 +2,7 @@
 #include <lastref/owners.hpp>
 
 #include "fault_scenarios/support/tracker_by_hand.hpp"
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -45,11 +45,8 @@ Status root(Stage& stage) {
   return first_failure({interrupted, probed, made, unlinked, wait_for_end(stage, by_hand)});
 }
 
-}  // namespace
-
-Scenario loky_clients_are_served() {
-  return {
-      .name = "tracker/loky_clients_are_served",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Loky mode: lines register, release and forget; at the end of the pipe the rest "
           "is cleaned up.",
@@ -61,6 +58,7 @@ Scenario loky_clients_are_served() {
                          "leaked folder objects"},
       .no_ledger = true,
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

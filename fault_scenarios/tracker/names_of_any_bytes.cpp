@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -38,17 +38,15 @@ Status root(Stage& stage) {
   return first_failure({released, probed, product.release(victim)});
 }
 
-}  // namespace
-
-Scenario names_of_any_bytes() {
-  return {
-      .name = "tracker/names_of_any_bytes",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Names with line breaks, colons, commands and bytes beyond ASCII name "
           "themselves and nothing else.",
       .rows = {"T2"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

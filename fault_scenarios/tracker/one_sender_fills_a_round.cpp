@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -30,17 +30,15 @@ Status root(Stage& stage) {
   return first_failure({released, status_of(counts), product.client().release(name)});
 }
 
-}  // namespace
-
-Scenario one_sender_fills_a_round() {
-  return {
-      .name = "tracker/one_sender_fills_a_round",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "One process sends more than the tracker reads of one in a round: every count is exact.",
       .rows = {"T3", "T10"},
       .roles = {{"root", root}},
       .outside_matrix = "it is about size: too many sites",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -244,9 +244,7 @@ Scenario ended_without(Part part, const std::string& name) {
   };
 }
 
-}  // namespace
-
-Scenario parts_are_removed_before_each_join() {
+const RegisteredScenario parts_are_removed_before_each_join([] {
   std::vector<Role> roles = {{"root", before_each_join}};
   for (const Part part : parts) {
     roles.push_back({late_client(part), join_late(part)});
@@ -254,45 +252,46 @@ Scenario parts_are_removed_before_each_join() {
   return removed("before_each_join",
                  "each time before a process joins: it joins, and no count is lost.",
                  std::move(roles));
-}
+});
 
-Scenario parts_are_removed_while_held() {
+const RegisteredScenario parts_are_removed_while_held([] {
   return removed("while_held",
                  "while two processes hold a file: the root makes it again, and no count is lost.",
                  {{"root", while_held}, {"client_a", hold_until_told}});
-}
+});
 
-Scenario parts_are_removed_before_each_death() {
+const RegisteredScenario parts_are_removed_before_each_death([] {
   return removed("before_each_death",
                  "each time before the tracker is killed: the next one counts as the last did.",
                  {{"root", before_each_death}, {"client_a", hold_until_told}});
-}
+});
 
-Scenario parts_are_removed_before_each_restart() {
+const RegisteredScenario parts_are_removed_before_each_restart([] {
   return removed("before_each_restart",
                  "each time after the death of the tracker and before the start of the next one: "
                  "that counts as the last did.",
                  {{"root", stay}, {"client_a", before_each_restart}});
-}
+});
 
-Scenario a_tree_ends_without_its_lock() {
+const RegisteredScenario a_tree_ends_without_its_lock([] {
   return ended_without(Part::lock, "its_lock");
-}
+});
 
-Scenario a_tree_ends_without_its_socket() {
+const RegisteredScenario a_tree_ends_without_its_socket([] {
   return ended_without(Part::socket, "its_socket");
-}
+});
 
-Scenario a_tree_ends_without_its_ledger() {
+const RegisteredScenario a_tree_ends_without_its_ledger([] {
   return ended_without(Part::ledger, "its_ledger");
-}
+});
 
-Scenario a_tree_ends_without_its_folder() {
+const RegisteredScenario a_tree_ends_without_its_folder([] {
   return ended_without(Part::tree_folder, "its_folder");
-}
+});
 
-Scenario a_tree_ends_without_its_runtime_folder() {
+const RegisteredScenario a_tree_ends_without_its_runtime_folder([] {
   return ended_without(Part::runtime_folder, "its_runtime_folder");
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

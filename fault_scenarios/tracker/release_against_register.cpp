@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -39,11 +39,8 @@ Status client_a(Stage& stage) {
   return first_failure({probed, released});
 }
 
-}  // namespace
-
-Scenario release_against_register() {
-  return {
-      .name = "tracker/release_against_register",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "One process releases the last reference while another registers the same name "
           "anew and makes it; what it made stays until it lets go.",
@@ -51,6 +48,7 @@ Scenario release_against_register() {
       .roles = {{"root", root}, {"client_a", client_a}},
       .failing_operations = {"make"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -30,11 +30,8 @@ Status client_a(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario root_and_tracker_are_killed() {
-  return {
-      .name = "tracker/root_and_tracker_are_killed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Root and tracker are both killed; who is left gets errors and no hang, and the "
           "next start cleans up.",
@@ -42,6 +39,7 @@ Scenario root_and_tracker_are_killed() {
       .roles = {{"root", root}, {"client_a", client_a}},
       .failing_operations = {"register"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -20,11 +20,8 @@ Status late(Stage& stage) {
   return product.release(file);
 }
 
-}  // namespace
-
-Scenario somebody_joins_while_the_tree_ends() {
-  return {
-      .name = "tracker/somebody_joins_while_the_tree_ends",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "A process joins when the root is about to leave: it is a member, or is refused, "
           "and no tracker stays busy for it.",
@@ -32,6 +29,7 @@ Scenario somebody_joins_while_the_tree_ends() {
       .roles = {{"root", root}, {"late", late}},
       .failing_operations = {"join", "register"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -27,11 +27,8 @@ Status root(Stage& stage) {
   return product.register_name(product.file(long_name('b')));
 }
 
-}  // namespace
-
-Scenario the_last_process_leaves_each_type() {
-  return {
-      .name = "tracker/the_last_process_leaves_each_type",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The last process ends and holds some of each type: all is cleaned, folders last, with a "
           "line for each type, in which there is not space for all names.",
@@ -43,6 +40,7 @@ Scenario the_last_process_leaves_each_type() {
                          "the last process of the tree left 1 semlock: semlock:",
                          "the last process of the tree left 1 shm: shm:"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -14,17 +14,15 @@ Status root(Stage& stage) {
   return released;
 }
 
-}  // namespace
-
-Scenario the_last_words_of_the_dead_count() {
-  return {
-      .name = "tracker/the_last_words_of_the_dead_count",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The last process releases what it held and is killed before the tracker reads that: "
           "it has left nothing, and nobody says that it had.",
       .rows = {"T9"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -46,11 +46,8 @@ Status client_b(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario the_root_is_killed() {
-  return {
-      .name = "tracker/the_root_is_killed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The root is killed while its children hold; they go on, new ones join, and the "
           "last of them takes everything along.",
@@ -59,6 +56,7 @@ Scenario the_root_is_killed() {
       // If all others have left before the tracker hears of the root's death.
       .possible_noise = {"the last process of the tree left 1 file: file:"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -32,17 +32,15 @@ Status client_a(Stage& stage) {
   return first_failure({probed, product.release(file)});
 }
 
-}  // namespace
-
-Scenario the_root_leaves_first() {
-  return {
-      .name = "tracker/the_root_leaves_first",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The root ends in good order while its children hold; the tracker serves them "
           "to the end.",
       .rows = {"T5"},
       .roles = {{"root", root}, {"client_a", client_a}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

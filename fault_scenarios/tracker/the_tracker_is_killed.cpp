@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -48,11 +48,8 @@ Status client(Stage& stage, const std::string& self) {
   return first_failure({probed, released});
 }
 
-}  // namespace
-
-Scenario the_tracker_is_killed() {
-  return {
-      .name = "tracker/the_tracker_is_killed",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The tracker is killed while three processes hold; the root starts another, "
           "everybody announces again, and no count is lost.",
@@ -62,6 +59,7 @@ Scenario the_tracker_is_killed() {
                 {"client_b", [](Stage& stage) { return client(stage, "b"); }}},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

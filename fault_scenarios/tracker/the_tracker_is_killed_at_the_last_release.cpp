@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -33,11 +33,8 @@ Status client_a(Stage& stage) {
   return released;
 }
 
-}  // namespace
-
-Scenario the_tracker_is_killed_at_the_last_release() {
-  return {
-      .name = "tracker/the_tracker_is_killed_at_the_last_release",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "The last holder releases and is gone before the tracker acts, and the tracker "
           "is killed; the next one cleans up from the ledger.",
@@ -45,6 +42,7 @@ Scenario the_tracker_is_killed_at_the_last_release() {
       .roles = {{"root", root}, {"client_a", client_a}},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

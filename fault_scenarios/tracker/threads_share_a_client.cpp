@@ -1,6 +1,6 @@
 #include <array>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -52,17 +52,15 @@ Status root(Stage& stage) {
   return first_failure({probed, product.release(shared)});
 }
 
-}  // namespace
-
-Scenario threads_share_a_client() {
-  return {
-      .name = "tracker/threads_share_a_client",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Three threads of one process register, hold and release through one client; "
           "every count is exact.",
       .rows = {"T8"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

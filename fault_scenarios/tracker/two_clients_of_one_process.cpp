@@ -1,5 +1,5 @@
 #include "fault_scenarios/support/array_travel.hpp"
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -39,17 +39,15 @@ Status sweeper(Stage& stage) {
   return swept;
 }
 
-}  // namespace
-
-Scenario two_clients_of_one_process() {
-  return {
-      .name = "tracker/two_clients_of_one_process",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two clients of one process are in the same tree, one leaves, and their process sweeps: "
           "the lock of the other stays, and a sweep leaves the tree alone.",
       .rows = {"T6", "E3", "M7"},
       .roles = {{"root", root}, {"sweeper", sweeper}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

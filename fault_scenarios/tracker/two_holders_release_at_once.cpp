@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -35,11 +35,8 @@ Status client(Stage& stage, const std::string& self) {
   return released;
 }
 
-}  // namespace
-
-Scenario two_holders_release_at_once() {
-  return {
-      .name = "tracker/two_holders_release_at_once",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two processes release the last two references to a file at once; it is removed "
           "once, and nobody hangs.",
@@ -48,6 +45,7 @@ Scenario two_holders_release_at_once() {
                 {"client_a", [](Stage& stage) { return client(stage, "a"); }},
                 {"client_b", [](Stage& stage) { return client(stage, "b"); }}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

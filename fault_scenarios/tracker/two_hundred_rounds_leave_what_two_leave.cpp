@@ -2,7 +2,7 @@
 
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/growth.hpp"
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -102,11 +102,8 @@ Status root(Stage& stage) {
   return ok();
 }
 
-}  // namespace
-
-Scenario two_hundred_rounds_leave_what_two_leave() {
-  return {
-      .name = "tracker/two_hundred_rounds_leave_what_two_leave",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Two hundred times a name is registered, held and released, and an array sent in a "
           "context that is cleaned up: ledger, descriptors, files and counts are as large as after "
@@ -115,6 +112,7 @@ Scenario two_hundred_rounds_leave_what_two_leave() {
       .roles = {{"root", root}},
       .outside_matrix = "it is about many rounds of calls that other scenarios make once",
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

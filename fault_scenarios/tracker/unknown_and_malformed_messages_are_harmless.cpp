@@ -6,7 +6,7 @@
 
 #include <lastref/owners.hpp>
 
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -76,11 +76,8 @@ Status root(Stage& stage) {
   return first_failure({sent, released, forgotten, probed, product.release(file)});
 }
 
-}  // namespace
-
-Scenario unknown_and_malformed_messages_are_harmless() {
-  return {
-      .name = "tracker/unknown_and_malformed_messages_are_harmless",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Garbage, unknown verbs and types, words of another version, and words about unknown "
           "names "
@@ -92,6 +89,7 @@ Scenario unknown_and_malformed_messages_are_harmless() {
                          "forgets an unknown name: file:",
                          " more bytes)"},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

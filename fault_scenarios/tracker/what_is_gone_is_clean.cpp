@@ -1,4 +1,4 @@
-#include "fault_scenarios/tracker/tracker.hpp"
+#include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -20,17 +20,15 @@ Status root(Stage& stage) {
                         product.client().probe()});
 }
 
-}  // namespace
-
-Scenario what_is_gone_is_clean() {
-  return {
-      .name = "tracker/what_is_gone_is_clean",
+const RegisteredScenario registered([] {
+  return Scenario{
       .sentence =
           "Names whose things were never made, or were removed by somebody else, end in "
           "silence.",
       .rows = {"T7"},
       .roles = {{"root", root}},
   };
-}
+});
 
+}  // namespace
 }  // namespace lastref::harness

@@ -1,7 +1,5 @@
 #include "harness/cli/scenarios.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,12 +18,11 @@ std::vector<std::string> scenario_names() {
 }
 
 const Scenario* find_scenario(const std::string& name, Invocation& invocation) {
-  const auto found = std::ranges::find(catalog(), name, &Scenario::name);
-  if (found == catalog().end()) {
+  const Scenario* const found = scenario_named(name);
+  if (found == nullptr) {
     invocation.refuse(fmt::format("no scenario {}{}", name, suggestion(name, scenario_names())));
-    return nullptr;
   }
-  return &*found;
+  return found;
 }
 
 bool has_ambient(const std::string& name, Invocation& invocation) {

@@ -32,7 +32,7 @@ struct Role {
 Status run_body(const Role& role, Stage& stage);
 
 struct Scenario {
-  std::string name;               ///< "<family>/<sentence_in_snake_case>"
+  std::string name = {};          ///< "<family>/<sentence_in_snake_case>"
   std::string sentence;           ///< What must hold, for people.
   std::vector<std::string> rows;  ///< SPEC rows that it shows: "T9"
   std::vector<Role> roles;        ///< "root" is among them.
@@ -78,5 +78,7 @@ const Role* role_started_as(const Scenario& scenario,
 
 /// Every scenario linked into the program, in the order of their names.
 const std::vector<Scenario>& catalog();
+/// One of the catalog; nothing if it has no such scenario.
+const Scenario* scenario_named(std::string_view name);
 
 }  // namespace lastref::harness

@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fault_scenarios/tracker/tracker.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/instrument/callers.hpp"
 #include "harness/kernel/kernel_world.hpp"
@@ -33,8 +32,11 @@ Plan noting_allocations() {
 TEST(Allocations, are_those_of_the_product_in_each_process_and_the_same_in_each_run) {
   SimWorld world;
   const std::vector<Crossing> first =
-      world.run(two_holders_release_at_once(), noting_allocations()).allocations;
-  EXPECT_EQ(world.run(two_holders_release_at_once(), noting_allocations()).allocations, first);
+      world.run(*scenario_named("tracker/two_holders_release_at_once"), noting_allocations())
+          .allocations;
+  EXPECT_EQ(world.run(*scenario_named("tracker/two_holders_release_at_once"), noting_allocations())
+                .allocations,
+            first);
   std::set<std::string> roles;
   for (const Crossing& allocation : first) {
     EXPECT_NE(allocation.callers, 0U) << to_text(allocation.site);
@@ -46,25 +48,30 @@ TEST(Allocations, are_those_of_the_product_in_each_process_and_the_same_in_each_
 
 TEST(Allocations, fail_where_the_matrix_plans_it) {
   SimWorld world;
-  const std::vector<Fault> faults =
-      matrix_of(world.run(two_holders_release_at_once(), noting_allocations()).allocations);
+  const std::vector<Fault> faults = matrix_of(
+      world.run(*scenario_named("tracker/two_holders_release_at_once"), noting_allocations())
+          .allocations);
   EXPECT_GT(faults.size(), 100U);
   for (const Fault& fault : faults) {
     Plan plan;
     plan.faults = {fault};
-    EXPECT_EQ(world.run(two_holders_release_at_once(), plan).faults_fired, 1U) << to_text(fault);
+    EXPECT_EQ(world.run(*scenario_named("tracker/two_holders_release_at_once"), plan).faults_fired,
+              1U)
+        << to_text(fault);
   }
 }
 
 TEST(Allocations, of_real_processes_fail_where_the_matrix_plans_it) {
   KernelWorld world({.scenarios = &catalog()});
-  const std::vector<Fault> faults =
-      matrix_of(world.run(two_holders_release_at_once(), noting_allocations()).allocations);
+  const std::vector<Fault> faults = matrix_of(
+      world.run(*scenario_named("tracker/two_holders_release_at_once"), noting_allocations())
+          .allocations);
   EXPECT_GT(faults.size(), 100U);
   for (std::size_t at = 0; at < faults.size(); at += 10) {
     Plan plan;
     plan.faults = {faults[at]};
-    EXPECT_EQ(world.run(two_holders_release_at_once(), plan).faults_fired, 1U)
+    EXPECT_EQ(world.run(*scenario_named("tracker/two_holders_release_at_once"), plan).faults_fired,
+              1U)
         << to_text(faults[at]);
   }
 }
@@ -91,7 +98,8 @@ TEST(SimProcess, that_does_not_catch_an_exception_crashes_alone) {
   ASSERT_EQ(outcome.findings.size(), 1U);
   EXPECT_THAT(outcome.findings, Contains(Field(&Finding::claim, StartsWith("no-crash"))));
   EXPECT_EQ(outcome.findings.front().seen, "one died of signal 6");
-  EXPECT_THAT(world.run(two_holders_release_at_once(), {}).findings, IsEmpty());
+  EXPECT_THAT(world.run(*scenario_named("tracker/two_holders_release_at_once"), {}).findings,
+              IsEmpty());
 }
 
 /// Catches its own number, and throws it again when it is told `next`.

@@ -4,9 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "fault_scenarios/arrays/arrays.hpp"
-#include "fault_scenarios/jobs/jobs.hpp"
-#include "fault_scenarios/tracker/tracker.hpp"
 #include "harness/explore/exhaustive.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/instrument/plan_interceptor.hpp"
@@ -42,8 +39,8 @@ testing::AssertionResult holds(const Exhausted& exhausted) {
 }
 
 TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_next_to_the_usual) {
-  const Exhausted exhausted =
-      exhaust(two_holders_release_at_once(), {.deviations = 1, .ask_after = "go"});
+  const Exhausted exhausted = exhaust(*scenario_named("tracker/two_holders_release_at_once"),
+                                      {.deviations = 1, .ask_after = "go"});
   EXPECT_TRUE(holds(exhausted));
   EXPECT_TRUE(exhausted.complete);
   EXPECT_TRUE(exhausted.deterministic);
@@ -57,7 +54,7 @@ TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_without
 #else
   constexpr std::uint64_t most = ~std::uint64_t{0};
 #endif
-  const Exhausted exhausted = exhaust(two_holders_release_at_once(),
+  const Exhausted exhausted = exhaust(*scenario_named("tracker/two_holders_release_at_once"),
                                       {.preemptions = 0, .ask_after = "go", .runs_max = most});
   EXPECT_TRUE(holds(exhausted));
   EXPECT_TRUE(exhausted.deterministic);
@@ -68,7 +65,7 @@ TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_without
 TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halves) {
   const Fault death = parse_fault("client_a/send(tracker)#3 kill_after").value();
   const Exhausted exhausted =
-      exhaust(two_holders_release_at_once(),
+      exhaust(*scenario_named("tracker/two_holders_release_at_once"),
               {.deviations = 1, .ask_after = "go", .faults = {death}, .split_deaths = true});
   EXPECT_TRUE(holds(exhausted));
   EXPECT_TRUE(exhausted.complete);
@@ -77,13 +74,13 @@ TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halv
 /// The name has been registered, nobody was told, and the connection is gone: between the new
 /// announcement and the register that comes again, nobody seems to hold it.
 TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
-  expect_well(a_forgotten_name_begins_anew(),
+  expect_well(*scenario_named("tracker/a_forgotten_name_begins_anew"),
               {"tracker/send(conn:root)#4 fail_once EPIPE", "root/send(tracker)#4 pause"});
 }
 
 /// The next start is a process of the run, and one after it cleans up behind it.
 TEST(SimScenarios, the_next_start_is_struck_like_any_other_process_M7) {
-  const Scenario scenario = root_and_tracker_are_killed();
+  const Scenario scenario = *scenario_named("tracker/root_and_tracker_are_killed");
   SimWorld world;
   Plan clean;
   clean.wants_crossings = true;
@@ -104,13 +101,14 @@ TEST(SimScenarios, the_tracker_is_asked_at_once_after_a_kill_in_most_plans) {
   world.keep_journal(true);
   int asked = 0;
   int not_asked = 0;
-  for (const Fault& fault : matrix_of(world.run(two_holders_release_at_once(), clean).crossings)) {
+  for (const Fault& fault : matrix_of(
+           world.run(*scenario_named("tracker/two_holders_release_at_once"), clean).crossings)) {
     if (fault.kind != FaultKind::kill_before || fault.whole_tree || fault.site.role != "client_a") {
       continue;
     }
     Plan plan = clean;
     plan.faults = {fault};
-    world.run(two_holders_release_at_once(), plan);
+    world.run(*scenario_named("tracker/two_holders_release_at_once"), plan);
     const std::string journal = world.journal();
     const bool was_asked = journal.find(fact::counted_at_once) != std::string::npos;
     EXPECT_TRUE(looks_at_kills(plan.faults) || !was_asked) << to_text(fault);
@@ -128,7 +126,9 @@ TEST(SimScenarios, one_call_that_fails_as_a_tree_ends_leaves_nothing_T5) {
                             "tracker/remove_folder(tree)#1 fail_once EBUSY",
                             "tracker/find_lock(lock)#4 fail_once ENOLCK",
                             "tracker/write_at(ledger)#2 fail_always ENOSPC"}) {
-    EXPECT_EQ(expect_well(two_holders_release_at_once(), {fault}).leftovers, 0U) << fault;
+    EXPECT_EQ(
+        expect_well(*scenario_named("tracker/two_holders_release_at_once"), {fault}).leftovers, 0U)
+        << fault;
   }
 }
 
@@ -138,16 +138,19 @@ TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
                             "root/connect(socket)#1 fail_once EAGAIN",
                             "client_a/connect(socket)#1 fail_once EAGAIN",
                             "client_b/send(tracker)#3 fail_once EAGAIN"}) {
-    EXPECT_EQ(expect_well(two_holders_release_at_once(), {fault}).standard_error, "") << fault;
+    EXPECT_EQ(
+        expect_well(*scenario_named("tracker/two_holders_release_at_once"), {fault}).standard_error,
+        "")
+        << fault;
   }
-  const Outcome ended =
-      expect_well(the_root_leaves_first(), {"root/wait_child(process:tracker)#1 fail_once EINTR"});
+  const Outcome ended = expect_well(*scenario_named("tracker/the_root_leaves_first"),
+                                    {"root/wait_child(process:tracker)#1 fail_once EINTR"});
   EXPECT_EQ(ended.standard_error, "");
 }
 
 /// A worker that is killed as it leaves lets go of nothing, and its tracker complains of that.
 TEST(SimScenarios, no_space_to_wait_in_for_a_moment_kills_no_worker_that_leaves_B5) {
-  const Scenario scenario = a_task_keeps_its_array();
+  const Scenario scenario = *scenario_named("jobs/a_task_keeps_its_array");
   SimWorld world;
   Plan plan;
   plan.wants_crossings = true;
@@ -186,7 +189,7 @@ std::size_t times_struck(const Scenario& scenario, std::initializer_list<const c
 /// Its polls have failed while it stood by, and do so when the other hearer is away and it leads.
 TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
   EXPECT_GT(
-      times_struck(tasks_are_asked_for_as_they_are_run(),
+      times_struck(*scenario_named("jobs/tasks_are_asked_for_as_they_are_run"),
                    {"root/poll()#11 fail_always ENOMEM", "root/poll()#21 fail_always ENOMEM"}),
       50U);
 }
@@ -195,7 +198,7 @@ TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
 TEST(SimScenarios, what_could_not_be_forgotten_is_removed_at_the_second_try_as_well_T7) {
   for (const char* written : {"tracker/write_at(ledger)#4 fail_once ENOSPC",
                               "tracker/write_at(ledger)#6 fail_once ENOSPC"}) {
-    EXPECT_GT(times_struck(a_name_is_wanted_while_it_goes(),
+    EXPECT_GT(times_struck(*scenario_named("tracker/a_name_is_wanted_while_it_goes"),
                            {written, "tracker/remove_folder(first)#1 fail_once EACCES"}),
               50U)
         << written;
@@ -209,7 +212,7 @@ TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
     SimWorld world;
     world.keep_journal(true);
     const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
-    const Outcome outcome = world.run(the_tracker_is_killed(), plan);
+    const Outcome outcome = world.run(*scenario_named("tracker/the_tracker_is_killed"), plan);
     EXPECT_EQ(outcome.faults_fired, 1U) << fault;
     EXPECT_NE(world.journal().find(std::string("file:/dev/shm/world/files/first.bin = ") + error),
               std::string::npos)
@@ -224,7 +227,7 @@ TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
   const Plan plan{.faults = {parse_fault("root/write(pipe.write)#2 fail_once EIO").value()},
                   .choices = {},
                   .seed = {}};
-  const Outcome outcome = world.run(the_tracker_is_killed(), plan);
+  const Outcome outcome = world.run(*scenario_named("tracker/the_tracker_is_killed"), plan);
   EXPECT_EQ(outcome.faults_fired, 1U);
   EXPECT_NE(world.journal().find("root register file:/dev/shm/world/files/second.bin = EIO"),
             std::string::npos)
@@ -235,10 +238,10 @@ TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
 /// The thread that hears of the forget, and the one that waits for another tracker, come late.
 TEST(SimScenarios, a_name_that_is_held_anew_stays_however_late_its_holder_hears_T3_T6) {
   for (const char* fault : {"client_a/poll()#2 pause", "client_a/find_lock(lock)#1 pause"}) {
-    expect_well(a_forgotten_name_is_held_again(), {fault});
+    expect_well(*scenario_named("tracker/a_forgotten_name_is_held_again"), {fault});
   }
   // A restarted tracker is to forget the name before the holder has announced.
-  expect_well(a_forgotten_name_is_held_again(),
+  expect_well(*scenario_named("tracker/a_forgotten_name_is_held_again"),
               {"tracker/poll()#4 kill_blocked", "client_a/shut_down(tracker)#1 pause"});
 }
 
@@ -247,18 +250,21 @@ TEST(SimScenarios, who_leaves_says_what_it_has_to_say_T3) {
   constexpr std::string_view full = "client_a/send(tracker)#4 fail_once EAGAIN";
   for (const char* then :
        {"client_a/send(tracker)#5 fail_once EAGAIN", "client_a/poll()#5 fail_once EINTR"}) {
-    EXPECT_EQ(expect_well(release_against_register(), {full, then}).standard_error, "") << then;
+    EXPECT_EQ(expect_well(*scenario_named("tracker/release_against_register"), {full, then})
+                  .standard_error,
+              "")
+        << then;
   }
 }
 
 TEST(SimScenarios, a_release_fails_that_nobody_will_say_T3) {
-  expect_well(a_relative_name_means_one_place(),
+  expect_well(*scenario_named("tracker/a_relative_name_means_one_place"),
               {"root/send(tracker)#4 fail_once EAGAIN", "root/write(pipe.write)#1 fail_once EIO"});
 }
 
 /// Of a name that could not be cleaned up, a new life is refused: it is cleaned up in the end.
 TEST(SimScenarios, a_refused_register_leaves_a_clean_up_as_it_was_T5) {
-  expect_well(the_same_array_is_sent_again(),
+  expect_well(*scenario_named("arrays/the_same_array_is_sent_again"),
               {"tracker/remove_folder(arrays:call)#1 fail_always EBUSY",
                "tracker/write_at(ledger)#13 fail_once EIO"});
 }
@@ -271,7 +277,7 @@ TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
                   .choices = {},
                   .seed = {}};
   SimWorld world;
-  const Outcome outcome = world.run(the_tracker_of_a_job_is_killed(), plan);
+  const Outcome outcome = world.run(*scenario_named("jobs/the_tracker_of_a_job_is_killed"), plan);
   EXPECT_GE(outcome.faults_fired, 1U);
   EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
 }
@@ -279,7 +285,7 @@ TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
 /// Who stands by cannot listen any more, and leaves the end of the pool to the leader, which goes
 /// on only when nobody else can.
 TEST(SimScenarios, a_hearer_that_has_given_in_waits_for_the_leader_B8) {
-  expect_well(a_message_is_longer_than_a_pipe(),
+  expect_well(*scenario_named("jobs/a_message_is_longer_than_a_pipe"),
               {"root/poll()#3 fail_always ENOMEM", "root/poll()#9 pause"});
 }
 
@@ -287,9 +293,9 @@ TEST(SimScenarios, what_comes_after_a_fault_has_callers_and_nothing_else_has) {
   SimWorld world;
   Plan plan{
       .faults = {parse_fault("tracker/poll()#4 kill_before").value()}, .choices = {}, .seed = {}};
-  EXPECT_TRUE(world.run(the_tracker_is_killed(), plan).crossings.empty());
+  EXPECT_TRUE(world.run(*scenario_named("tracker/the_tracker_is_killed"), plan).crossings.empty());
   plan.wants_aftermath = true;
-  const Outcome outcome = world.run(the_tracker_is_killed(), plan);
+  const Outcome outcome = world.run(*scenario_named("tracker/the_tracker_is_killed"), plan);
   ASSERT_EQ(outcome.faults_fired, 1U);
   bool was_replaced = false;
   for (const Crossing& crossing : outcome.crossings) {
@@ -301,7 +307,8 @@ TEST(SimScenarios, what_comes_after_a_fault_has_callers_and_nothing_else_has) {
 }
 
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
-  for (const Scenario& scenario : {two_holders_release_at_once(), the_tracker_is_killed()}) {
+  for (const Scenario& scenario : {*scenario_named("tracker/two_holders_release_at_once"),
+                                   *scenario_named("tracker/the_tracker_is_killed")}) {
     const Plan plan{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
     SimWorld world({.arena = true});
     const Outcome first = world.run(scenario, plan);   // on the heap

@@ -83,7 +83,7 @@ class Worlds : public testing::TestWithParam<std::string> {
         << "first the simulated, then the " << other_.name() << ": " << what;
   }
 
-  const Scenario& scenario_ = *std::ranges::find(catalog(), GetParam(), &Scenario::name);
+  const Scenario& scenario_ = *scenario_named(GetParam());
   // It first: a fork of a small program.
   Other other_ = make<Other>();
   SimWorld sim_ = make<SimWorld>();

@@ -3,6 +3,11 @@
 #include "harness/spec/rows.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -33,6 +38,33 @@ TEST(Rows, have_a_test_a_scenario_and_a_mutant_each_and_nobody_shows_another) {
       prove(all_rows(),
             {.tests = *tests, .scenarios = catalog(), .ambients = ambients(), .mutants = *mutants});
   EXPECT_THAT(complaints(proof), IsEmpty());
+}
+
+TEST(Catalog, has_each_scenario_of_each_file) {
+  const std::filesystem::path folder = checkout + "/fault_scenarios";
+  std::map<std::string, std::ptrdiff_t> defined;
+  std::map<std::string, std::ptrdiff_t> registered;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string family = file.path().parent_path().filename();
+    if (file.path().extension() == ".cpp" && family != folder.filename() && family != "support") {
+      std::ifstream source(file.path());
+      const std::string text(std::istreambuf_iterator<char>(source), {});
+      static const std::regex definition("\nconst RegisteredScenario [a-z_]+\\(");
+      const auto number = std::distance(std::sregex_iterator(text.begin(), text.end(), definition),
+                                        std::sregex_iterator());
+      EXPECT_GT(number, 0) << file.path();
+      defined[family] += number;
+    }
+  }
+  for (const Scenario& scenario : catalog()) {
+    ++registered[scenario.name.substr(0, scenario.name.find('/'))];
+  }
+  EXPECT_EQ(registered, defined);
+}
+
+TEST(Catalog, is_ordered_and_says_each_name_once) {
+  EXPECT_EQ(std::ranges::adjacent_find(catalog(), std::greater_equal<>(), &Scenario::name),
+            catalog().end());
 }
 
 TEST(Rows, have_an_id_and_a_name_of_their_own) {
