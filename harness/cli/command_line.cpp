@@ -131,7 +131,6 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
           ->expected(0, 1)
           ->excludes(points)
           ->excludes(probes);
-  verb->add_flag("--markdown", options.markdown, "As a table in Markdown")->needs(rows);
   verb->add_option("--json", options.json, "For programs, as JSON; - is standard output")
       ->type_name("FILE")
       ->needs(rows);

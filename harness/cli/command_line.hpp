@@ -61,7 +61,6 @@ struct ListOptions {
   bool probes = false;
   bool wants_rows = false;
   std::string rows;  ///< A pattern; empty: all of them, without the names of their parts.
-  bool markdown = false;
   std::string json;
   std::string checkout;
 };

@@ -182,14 +182,6 @@ class RowList {
       invocation_.refuse("cannot write " + json_.path());
     }
     std::ostream& out = json_.takes_standard_output() ? std::cerr : std::cout;
-    if (options_.markdown) {
-      if (listing_.checkout) {
-        out << to_markdown(listing_.proof) << std::flush;
-      } else {
-        invocation_.refuse("list: this program does not lie in a checkout; give --checkout");
-      }
-      return;
-    }
     out << (options_.rows.empty() ? to_text(listing_) : names_to_text(listing_)) << std::flush;
     if (!listing_.checkout) {
       std::cerr << "lastref: this program does not lie in a checkout: tests and mutants are not "

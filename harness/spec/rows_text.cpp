@@ -66,19 +66,6 @@ std::string names_to_text(const RowListing& listing) {
   return text;
 }
 
-std::string to_markdown(const RowProof& proof) {
-  std::string text = "| Row | | Tests | Scenarios | Mutants |\n| --- | --- | --- | --- | --- |\n";
-  for (const RowParts& parts : proof.rows) {
-    text += fmt::format("| {} | {} | {} | {} | {} |\n",
-                        parts.row.id,
-                        name_of(parts.row),
-                        parts.tests.size(),
-                        parts.scenarios.size(),
-                        parts.mutants.size());
-  }
-  return text;
-}
-
 std::string to_json(const RowListing& listing) {
   const bool seen = listing.checkout.has_value();
   Json json;

@@ -21,9 +21,6 @@ std::string to_text(const RowListing& listing);
 /// Each row with the names of its parts.
 std::string names_to_text(const RowListing& listing);
 
-/// The same lines as to_text, as a table of a page.
-std::string to_markdown(const RowProof& proof);
-
 std::string to_json(const RowListing& listing);
 
 }  // namespace lastref::harness

@@ -62,8 +62,8 @@ class Bounds {
 
   void operator()(const harness::ListOptions& options) const {
     expect(!options.points || !options.wants_rows, "points and rows exclude each other");
-    expect(options.wants_rows || (options.rows.empty() && !options.markdown &&
-                                  options.json.empty() && options.checkout.empty()),
+    expect(options.wants_rows ||
+               (options.rows.empty() && options.json.empty() && options.checkout.empty()),
            "what is about rows needs them");
     expect_said(options.rows);
     expect_said(options.json);

@@ -138,11 +138,10 @@ answers(0 "canary/always_fails" list)
 answers(0 "ignore: ENOENT · fall back: EACCES EPERM EBUSY EIO\n +a tracker in which" list --points)
 answers(0 "T2 +[^\n]+ [1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]*\n" list --rows)
 answers(0 "T10 .*T11 .*scenarios +[a-z]+/[a-z_]+\n.*T12 " list --rows T1?)
-answers(0 "^. Row .*. T2 . [^\n]+ . [1-9]" list --rows --markdown)
 answers(0 "\"row\": \"T9\"" list --rows T9 --json -)
 answers(2 "no row T99" list --rows T99)
 answers(2 "cannot write no/folder.json" list --rows --json no/folder.json)
-answers(2 "--markdown requires --rows" list --markdown)
+answers(2 "--json requires --rows" list --json -)
 answers(2 "list: ${FOLDER}/property_tests" list --rows --checkout ${FOLDER})
 answers(2 "excludes" list --rows --points)
 answers(0 "link_made_again +a lost connection was made again" list --probes)
@@ -308,7 +307,6 @@ set(PROGRAM sh -c "folder=$(mktemp -d) && trap 'rm -r \"$folder\"' EXIT && \
 cp \"$0\" \"$folder/lastref\" && \"$folder/lastref\" \"$@\"" ${program})
 answers(0 "T2 [^\n]+ [?] +[1-9][0-9]* +[?]\n.*not lie in a checkout: tests and mutants are not seen"
   list --rows)
-answers(2 "not lie in a checkout; give --checkout" list --rows --markdown)
 
 # The fork server keeps its descriptors from 400 on: here it cannot start.
 set(PROGRAM sh -c "ulimit -n 256 && exec \"$0\" \"$@\"" ${program})

@@ -140,8 +140,10 @@ std::vector<Finding> check_sources(std::span<const File> files) {
       }
       const std::string_view folder =
           std::string_view(list.path).substr(0, list.path.size() - list_name.size());
+      const bool takes_all =
+          list.text.find("file(GLOB_RECURSE") != std::string::npos && names(list.text, "*.cpp");
       return source.path.starts_with(folder) &&
-             names(list.text, std::string_view(source.path).substr(folder.size()));
+             (takes_all || names(list.text, std::string_view(source.path).substr(folder.size())));
     });
     if (!named) {
       findings.push_back({source.path, 0, "no CMakeLists.txt above it names this source"});
