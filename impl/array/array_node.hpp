@@ -1,5 +1,5 @@
-// Array::Node: what the handles of one array share. It never changes, but for who wants to know of
-// its end.
+// Array::Node: the shared state of the handles of one array. It never changes, except for the
+// actions at its end.
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,13 @@ namespace lastref {
 
 namespace array {
 
-/// What is to be done when an array ends. A stack without a lock: an array has no Os to get one
-/// from, and a forked child would find it held for ever. Who pushes takes out what nobody waits for
-/// any more, so that an array may outlive any number of listeners.
+/// The actions at the end of an array. A stack without a lock: an array has no Os to get one from,
+/// and in a forked child it could be held permanently. A push removes the actions of listeners that
+/// no longer exist, so that an array may outlive any number of listeners.
 class Endings {
  public:
   Endings() noexcept = default;
-  /// A copy is another array's, whose end nobody has asked about.
+  /// A copy belongs to another array, which has no actions yet.
   Endings(const Endings&) noexcept {}
   Endings& operator=(const Endings&) = delete;
   ~Endings() {
@@ -30,7 +30,7 @@ class Endings {
   }
 
   void push(std::function<void()> action, std::optional<std::weak_ptr<const void>> listener) {
-    // First what takes memory: when that fails, those that wait still do.
+    // Allocates first: if that fails, the other actions are still in the stack.
     auto made = std::make_unique<Each>(
         Each{.action = std::move(action), .listener = std::move(listener), .below = nullptr});
     std::unique_ptr<Each> waiting(top_.exchange(nullptr));
@@ -53,7 +53,7 @@ class Endings {
     std::unique_ptr<Each> below;
   };
 
-  /// On top of what others have pushed meanwhile.
+  /// Puts them on top of what others have pushed meanwhile.
   void put(std::unique_ptr<Each> first) {
     Each* last = first.get();
     while (last->below) {

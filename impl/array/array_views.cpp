@@ -1,5 +1,5 @@
-// Views of arrays. Where a view is made of axes, lengths and steps of another, it lies within it by
-// construction; as_strided alone has to look.
+// Views of arrays. A view that is made from axes, lengths and steps of another is within it by
+// construction; only as_strided has to check.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -60,7 +60,7 @@ Result<Array> Array::slice(std::span<const Slice> slices) const {
       }
       const array::Sliced sliced = array::slice_of(to[axis], slices[axis]);
       to[axis] = sliced.count;
-      // Without elements there may be any strides, with which nothing can be counted.
+      // An array without elements may have any strides, with which no offset can be calculated.
       if (size() > 0) {
         offset += sliced.first * steps[axis];
         steps[axis] *= sliced.count > 1 ? slices[axis].step : 1;
@@ -140,7 +140,7 @@ Result<Array> Array::broadcast_to(const Shape& to) const {
     }
     const Array made = view(to, std::move(steps), 0);
     Node node = *made.node_;
-    node.writable = false;  // Elements that are one would change together.
+    node.writable = false;  // Elements at the same address would change together.
     return Array(std::make_shared<const Node>(std::move(node)), is_read_only_);
   });
 }

@@ -33,7 +33,8 @@ tl::unexpected<Error> too_large() {
   return failure(std::errc::value_too_large, "an element of 2 GiB or more");
 }
 
-/// Digits off the front; none if there is none, or more than an element can have.
+/// Takes digits off the front; none if there are none, or the number exceeds the size of an
+/// element.
 std::optional<std::size_t> take_number(std::string_view& text) noexcept {
   std::size_t number = 0;
   std::size_t digits = 0;
@@ -82,7 +83,7 @@ bool has_size(DTypeKind kind, std::size_t size) noexcept {
   return false;
 }
 
-/// "[25s]", as numpy prints it: no unit at all for the generic one, no count of 1.
+/// "[25s]", in numpy's format: no unit at all for the generic one, no count of 1.
 Result<std::string> unit_of(std::string_view text) {
   if (text.empty()) {
     return std::string();
@@ -122,7 +123,7 @@ ByteOrder take_order(std::string_view& text) noexcept {
   return std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;
 }
 
-/// What a structure needs to know of its parts.
+/// The properties of a part that a structure needs.
 struct Extent {
   std::size_t itemsize = 0;
   bool has_object = false;

@@ -6,7 +6,7 @@
 namespace lastref::array {
 namespace {
 
-/// Gathers runs of a size that the compiler knows.
+/// Gathers runs of a size that is known at compile time.
 template <std::size_t size>
 void gather(std::byte* to, const std::byte* from, std::size_t count, std::ptrdiff_t stride) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -28,7 +28,7 @@ ElementStream::ElementStream(const Array& array, Order order) noexcept
     if (length == 1) {
       continue;
     }
-    // Two axes that are passed as if they were one are one.
+    // Merges two axes if their elements are at the distances of a single one.
     if (axes_count_ > 0 && last_axis().stride == static_cast<std::ptrdiff_t>(length) * stride) {
       last_axis() = {.length = last_axis().length * length, .stride = stride};
     } else {

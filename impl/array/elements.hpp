@@ -11,10 +11,10 @@ namespace lastref::array {
 
 class ElementStream {
  public:
-  /// The array outlives it.
+  /// The array must outlive it.
   ElementStream(const Array& array, Order order) noexcept;
 
-  /// The next bytes, as many as fit; 0 when there are no more. Elements may be cut.
+  /// Reads the next bytes, as many as fit; 0 when there are no more. May end inside of an element.
   std::size_t read(os::Buffer into) noexcept;
 
  private:
@@ -28,12 +28,12 @@ class ElementStream {
   void read_runs(os::Buffer into, std::size_t count) noexcept;
   void advance(std::size_t count) noexcept;
 
-  std::array<Axis, dims_max> axes_;  // slowest first; those along which a run ends
+  std::array<Axis, dims_max> axes_;  // slowest first; without those inside of a run
   std::size_t axes_count_ = 0;
-  const std::byte* at_;    // of the run that is being read
-  std::size_t run_ = 0;    // bytes that lie together
-  std::size_t taken_ = 0;  // of them
-  std::size_t left_ = 0;   // bytes of all
+  const std::byte* at_;    // start of the current run
+  std::size_t run_ = 0;    // bytes that are contiguous
+  std::size_t taken_ = 0;  // bytes of the current run that were read
+  std::size_t left_ = 0;   // bytes of the array that were not read
 };
 
 }  // namespace lastref::array

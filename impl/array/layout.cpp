@@ -21,13 +21,13 @@ bool has_none(ShapeView shape) noexcept {
   return std::ranges::find(shape, std::size_t{0}) != shape.end();
 }
 
-/// An axis that matters.
+/// An axis of a length other than 1.
 struct Axis {
   std::size_t length = 0;
   std::ptrdiff_t stride = 0;
 };
 
-/// Those of a length other than 1, slowest first. On the stack, for callers that are noexcept.
+/// The axes of a length other than 1, slowest first. On the stack, for callers that are noexcept.
 class Axes {
  public:
   Axes(ShapeView shape, StridesView strides) noexcept {
@@ -45,7 +45,7 @@ class Axes {
   std::size_t size_ = 0;
 };
 
-/// Whether to go on by one along each axis is to have gone through all of the axes behind it.
+/// Whether a step along each axis equals the length of the next axis times that axis's step.
 bool is_one_run(std::span<const Axis> axes) noexcept {
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
     if (axes[i].stride != to_signed(axes[i + 1].length) * axes[i + 1].stride) {
@@ -64,7 +64,7 @@ std::optional<Strides> reshaped_in_c(std::span<const Axis> axes,
   std::size_t old_end = axes.size();
   std::size_t new_end = other.size();
   while (old_end > 0) {
-    // The shortest runs of last axes, old and new, with as many elements.
+    // The shortest runs of last axes, old and new, with the same number of elements.
     std::size_t old_begin = old_end - 1;
     std::size_t new_begin = new_end;
     std::size_t old_count = axes[old_begin].length;
@@ -152,7 +152,7 @@ std::optional<Extent> extent_of(ShapeView shape,
       return std::nullopt;
     }
   }
-  // The way back from the lowest number is none.
+  // The negative of the lowest number does not exist.
   return extent.low < -to_signed(bytes_max) ? std::nullopt : std::optional(extent);
 }
 
@@ -171,7 +171,7 @@ Sliced slice_of(std::size_t length, const Slice& slice) {
   if (way <= 0) {
     return {};
   }
-  // Not by -step, which the lowest number does not have.
+  // Does not use -step, which does not exist for the lowest number.
   const std::ptrdiff_t steps = (way - 1) / slice.step;
   return {.count = static_cast<std::size_t>(forward ? steps : -steps) + 1, .first = start};
 }

@@ -48,7 +48,7 @@ Status check_end(const MapFileOptions& options) {
   return ok();
 }
 
-/// Where space cannot be asked for, it is written to.
+/// Writes zeros if the file system cannot allocate space.
 Status write_zeros(os::Os& os, os::Fd fd, std::uint64_t from, std::uint64_t end) {
   const std::vector<std::byte> zeros(
       static_cast<std::size_t>(std::min<std::uint64_t>(zeros_at_once, end - from)));
@@ -59,8 +59,8 @@ Status write_zeros(os::Os& os, os::Fd fd, std::uint64_t from, std::uint64_t end)
   return ok();
 }
 
-/// Makes the file long enough for what is to be mapped, with space for it: no store shall find the
-/// file system full, which is SIGBUS.
+/// Makes the file long enough for the map, with space for it: no store shall find the file system
+/// full, which is SIGBUS.
 Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options, const os::FileStatus& status) {
   if (status.kind != os::FileKind::regular) {
     return wrong("only a regular file is mapped");
@@ -134,7 +134,7 @@ MemoryRef Memory::borrow(os::Buffer bytes, std::shared_ptr<const void> keeper) {
 
 MemoryRef Memory::borrow(os::Bytes bytes, std::shared_ptr<const void> keeper) {
   auto memory = make(Origin::stranger);
-  // Kept as what may be written, because the rest is; nobody does.
+  // Stored as writable, like the other kinds; but it is never written to.
   memory->bytes_ = os::Buffer(const_cast<std::byte*>(bytes.data()), bytes.size());
   memory->writable_ = false;
   memory->keeper_ = std::move(keeper);
@@ -192,7 +192,7 @@ Result<MemoryRef> Memory::map_open(
 Result<MemoryRef> Memory::map_file(os::Os& os, const os::PathAt& where, MapFileOptions options) {
   return os::within_memory("a map", [&]() -> Result<MemoryRef> {
     const MapMode mode = options.mode;
-    LASTREF_CHECK(check_end(options));  // Before a file makes space for a new one.
+    LASTREF_CHECK(check_end(options));  // Before a file is deleted to make room for a new one.
     LASTREF_TRY(path, array::path_of(os, where));
     os::PathAt named = where;
     LASTREF_TRY(file, open_for(os, named, mode));

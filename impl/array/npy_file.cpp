@@ -26,10 +26,10 @@ bool is_only_f_contiguous(const Array& array) {
   return array.is_f_contiguous() && !array.is_c_contiguous();
 }
 
-/// As good as all headers are so long, with what stands before their text.
+/// The size of almost all headers, including the bytes before their text.
 constexpr std::size_t usual_header = 128;  // bytes
 
-/// What an array of the file's own needs to be sure of before it takes or maps memory.
+/// The checks before memory is allocated or mapped for the array of a file.
 Status check_elements(const os::FileStatus& status, const NpyHeader& header) {
   if (header.dtype.has_object()) {
     return failure(std::errc::not_supported, "elements that point into one Python");
@@ -43,8 +43,8 @@ Status check_elements(const os::FileStatus& status, const NpyHeader& header) {
   return ok();
 }
 
-/// Begins with `first` bytes, at least npy_start_size(1): those behind the header are lost to who
-/// reads on.
+/// Begins with `first` bytes, at least npy_start_size(1): a caller that continues to read does not
+/// get those after the header.
 Result<NpyHeader> read_header(os::Os& os, os::Fd fd, std::size_t first) {
   std::vector<std::byte> bytes(first);
   LASTREF_TRY(count, os::read_until_full(os, fd, bytes));
@@ -58,7 +58,7 @@ Result<NpyHeader> read_header(os::Os& os, os::Fd fd, std::size_t first) {
   }
   LASTREF_TRY(start, array::parse_npy_start(bytes));
   const std::size_t size = start.size + start.text_size;
-  // A stranger may claim more text than there is.
+  // The file may claim more text than it has.
   for (bool is_over = false; bytes.size() < size && !is_over;) {
     const std::size_t before = bytes.size();
     const std::size_t wanted = std::min(size - before, text_read_at_once);
@@ -70,7 +70,7 @@ Result<NpyHeader> read_header(os::Os& os, os::Fd fd, std::size_t first) {
   return parse_npy_header(os::Bytes(bytes).first(std::min(bytes.size(), size)));
 }
 
-/// What is wrong with the contents of a file, and which file it is.
+/// Adds the path to an error about the contents of a file.
 template <typename Value>
 Result<Value> in_file(const std::string& path, Result<Value> result) {
   if (!result && result.error().call == Call::none) {
@@ -83,7 +83,7 @@ Layout layout_of(const NpyHeader& header) {
   return {.dtype = header.dtype, .shape = header.shape, .order = header.order};
 }
 
-/// Makes the new file what it shall be, and maps it.
+/// Writes the header of the new file, and maps the elements.
 Result<MemoryRef> fill_new(
     os::Os& os, os::Fd fd, std::string path, os::Bytes header, std::size_t nbytes) {
   LASTREF_CHECK(os::about(path, os::write_all(os, fd, header)));
@@ -112,7 +112,8 @@ Status write_npy(os::Os& os, os::Fd fd, const Array& array) {
 
 Result<NpyHeader> read_npy_header(os::Os& os, os::Fd fd) {
   return os::within_memory("an .npy file", [&]() -> Result<NpyHeader> {
-    // No more than is sure to belong to the header: first what all versions have, then the rest.
+    // No more than certainly belongs to the header: first the part common to all versions, then the
+    // rest.
     return read_header(os, fd, array::npy_start_size(1));
   });
 }

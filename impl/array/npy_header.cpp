@@ -22,7 +22,7 @@ using Kind = Literal::Kind;
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t short_text_size_max = 65535;
-/// Digits of the longest axis that numpy leaves space for, so that it can append in place.
+/// Digits of the longest axis for which numpy leaves space, so that it can append in place.
 constexpr std::size_t growth_digits = 21;
 
 tl::unexpected<Error> malformed(const char* reason) {
@@ -44,10 +44,10 @@ std::string text_of(const DType& dtype, const Shape& shape, Order order) {
   return text;
 }
 
-/// The whole header, with the text as it will be read; none if that does not fit into the version.
+/// The whole header, with the padded text; none if the text does not fit into the version.
 std::optional<std::string> wrapped(std::string text, std::uint8_t version) {
   const std::size_t start = array::npy_start_size(version);
-  // At least one blank, as numpy counts, even where none is needed.
+  // At least one blank, as in numpy, even if none is needed.
   text.append(alignment - (start + text.size() + 1) % alignment, ' ');
   text += '\n';
   if (version == 1 && text.size() > short_text_size_max) {
@@ -92,7 +92,7 @@ Result<Shape> shape_of(const Literal& tuple) {
   return shape;
 }
 
-/// The value of a key; the dict has it once.
+/// The value of a key. The caller checks the number of keys, so each occurs once.
 const Literal* value_of(const Literal& dict, std::string_view key) {
   for (std::size_t i = 0; i < dict.items.size(); i += 2) {
     if (dict.items[i].kind == Kind::text && dict.items[i].text == key) {

@@ -1,5 +1,5 @@
-// npy_open: maps a .npy file that is open already, so that its caller says what may be opened: a
-// temporary file of ours is never a symlink, and what a user names may be one.
+// npy_open: maps a .npy file that is already open, so that its caller decides what may be opened: a
+// temporary file of ours is never a symlink, and a path from you may be one.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace lastref::array {
 
-/// As map_npy. `path` is what `file()` will say.
+/// As map_npy. `file()` returns `path`.
 ///
 /// Errors          as map_npy.
-/// Crossings       read, status, map, close; unmap when the memory goes.
+/// Crossings       read, status, map, close; unmap when the memory is destroyed.
 Result<Array> map_open_npy(os::Os& os,
                            os::UniqueFd file,
                            std::string path,

@@ -1,4 +1,4 @@
-// NpyStart: what stands before the text of an .npy header, and says how long that is.
+// NpyStart: the bytes before the text of an .npy header, which contain its length.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ constexpr std::size_t npy_start_size(std::uint8_t version) noexcept {
 
 struct NpyStart {
   std::uint8_t version = 1;
-  std::size_t size = 0;       ///< bytes; where the text starts
+  std::size_t size = 0;       ///< bytes; offset of the text
   std::size_t text_size = 0;  ///< bytes
 };
 

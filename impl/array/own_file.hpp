@@ -1,5 +1,5 @@
-// own_file: makes a file in place of what has the name, and takes it back if it did not become what
-// it should.
+// own_file: makes a file in place of the one with that name, and removes it if it was not
+// completed.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace lastref::array {
 
-/// Removes the name if it still is that of the open file: whoever has put another file there in the
-/// meantime keeps it. What goes wrong is swallowed, because the caller has an error that says more.
+/// Removes the name if it still belongs to the open file: if another process has put another file
+/// there in the meantime, that stays. Errors are ignored, because the caller has an error that says
+/// more.
 inline void discard_own_quietly(os::Os& os, os::Fd fd, const os::PathAt& where) noexcept {
   const auto own = os.status(fd);
   const auto there = os.status_at(where);
@@ -19,8 +20,8 @@ inline void discard_own_quietly(os::Os& os, os::Fd fd, const os::PathAt& where) 
   }
 }
 
-/// A new file in place of what has the name. Another thread or process may do the same: then the
-/// last one's file stays.
+/// Makes a new file in place of the one with that name. Another thread or process may do the same:
+/// then the last one's file stays.
 ///
 /// Errors          what unlink and open said; file_exists: others are always faster.
 /// Crossings       unlink, open.
@@ -35,10 +36,10 @@ inline Result<os::UniqueFd> open_in_place(os::Os& os, const os::PathAt& where) {
   }
 }
 
-/// Whether Linux would follow the symlink: not one that another user has put where all may do so.
+/// Whether Linux would follow the symlink: not if another user has put it where all may do so.
 /// proc_sys_fs(5), protected_symlinks.
 ///
-/// Errors          what status_at said.
+/// Errors          of status_at.
 inline Result<bool> may_follow(os::Os& os, const os::PathAt& link, const std::string& folder) {
   constexpr std::uint32_t sticky_for_all = 01002;
   LASTREF_TRY(status, os.status_at(link));
@@ -49,11 +50,11 @@ inline Result<bool> may_follow(os::Os& os, const os::PathAt& link, const std::st
   return (above.mode & sticky_for_all) != sticky_for_all || above.owner == status.owner;
 }
 
-/// Opens what the user names, which may be a symlink: `where` becomes that to which it leads, and
-/// so still names the file when the symlink is changed.
+/// Opens a path from you, which may be a symlink: `where` becomes the path of its target, and so
+/// still names the file when the symlink is changed.
 ///
-/// Errors          what open, read_link and status_at said; too_many_symbolic_link_levels also for
-///                 another user's symlink in a folder that all may write to.
+/// Errors          of open, read_link and status_at; too_many_symbolic_link_levels also for another
+///                 user's symlink in a folder that all may write to.
 /// Crossings       open; for a symlink status_at and read_link.
 inline Result<os::UniqueFd> open_named(os::Os& os,
                                        os::PathAt& where,

@@ -1,4 +1,4 @@
-// place_path: how a file is named to those who do not have our working folder.
+// path_of: the name of a file for processes that do not have our working folder.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace lastref::array {
 
-/// From the root on, now: a program may go elsewhere. Below an open folder it stays as it is, and
-/// so names nothing to anybody else.
+/// The path from the root, as of now: the program may change its folder. A path below an open
+/// folder stays as it is, and so means nothing to another process.
 ///
 /// Errors          as from_root.
 /// Crossings       working_folder, for a name in the working folder.

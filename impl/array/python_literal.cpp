@@ -130,7 +130,7 @@ class Parser {
       }
       literal.number = literal.number * 10 + digit;
     }
-    if (rest_.starts_with('L')) {  // Python 2 wrote its long numbers so.
+    if (rest_.starts_with('L')) {  // Python 2 wrote long numbers this way.
       rest_.remove_prefix(1);
     }
     if (!rest_.empty() && (is_of_identifier(rest_.front()) || rest_.front() == '.')) {
@@ -139,7 +139,7 @@ class Parser {
     return literal;
   }
 
-  /// `digits` digits of a character's number, at the front of the rest.
+  /// Reads `digits` digits of a character's number from the front of the rest.
   bool take_character(std::string& text, std::size_t digits, std::uint32_t base) {
     std::uint32_t character = 0;
     for (std::size_t count = 0; count < digits; ++count) {
@@ -157,7 +157,7 @@ class Parser {
     return true;
   }
 
-  /// What follows a backslash.
+  /// Reads what follows a backslash.
   bool take_escape(std::string& text) {
     if (rest_.empty()) {
       return false;
@@ -238,7 +238,7 @@ class Parser {
       comma = take(',');
     }
     if (kind == Literal::Kind::tuple && literal.items.size() == 1 && !comma) {
-      return Literal(std::move(literal.items.front()));  // Brackets around one are no tuple.
+      return Literal(std::move(literal.items.front()));  // Brackets around one item are no tuple.
     }
     return literal;
   }

@@ -1,8 +1,8 @@
-// Literal: the few Python literals that dtypes and .npy headers are written in.
+// Literal: the few Python literals that dtypes and .npy headers use.
 //
 // Strings, whole numbers, True, False, None, tuples, lists and dicts; nothing is ever evaluated.
-// Left out, because numpy writes none of them: comments, strings that follow each other, prefixes,
-// raw line ends in strings, numbers with a point or a base. "(3)" is a number and "(3,)" a tuple.
+// Not supported, because numpy writes none of them: comments, adjacent strings, prefixes, raw line
+// ends in strings, numbers with a point or a base. "(3)" is a number and "(3,)" a tuple.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ struct Literal {
   std::uint64_t number = 0;         ///< number, without its sign
   std::string text = {};            ///< text, as UTF-8
   std::vector<Literal> items = {};  ///< of a dict: key, value, key, value...
-  std::string_view source = {};     ///< As it was written.
+  std::string_view source = {};     ///< The source text.
 };
 
-/// How deep brackets may be in brackets.
+/// The maximum depth of nested brackets.
 inline constexpr int literal_depth_max = 32;
 
-/// The one literal in `text`, which outlives what is returned.
+/// Parses the one literal in `text`, which must outlive the result.
 ///
 /// Errors          bad_message, with the reason as subject.
 Result<Literal> parse_literal(std::string_view text);

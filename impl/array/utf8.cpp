@@ -12,7 +12,7 @@ std::uint32_t code_of(char byte) noexcept {
   return static_cast<unsigned char>(byte);
 }
 
-/// The character at the start, and how many bytes it takes; none if it is malformed.
+/// The character at the start, and its number of bytes; none if it is malformed.
 struct Character {
   std::uint32_t code = 0;
   std::size_t size = 0;

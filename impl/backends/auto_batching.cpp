@@ -14,7 +14,7 @@ namespace {
 constexpr double ideal_min = 0.2;  ///< seconds
 constexpr double ideal_max = 2.0;  ///< seconds
 constexpr double weight_of_old = 0.8;
-/// tasks; keeps the arithmetic in range, whatever the clock says.
+/// tasks; keeps the arithmetic in range, whatever the clock returns.
 constexpr double size_max = 1e9;
 constexpr int tells = 10;
 

@@ -1,6 +1,6 @@
-// auto_batching: how many tasks should travel together.
+// auto_batching: the number of tasks that should travel together.
 //
-// A batch should take from 0.2 to 2 seconds: shorter ones are not worth their journey, longer ones
+// A batch should take from 0.2 to 2 seconds: shorter ones are not worth the transport, longer ones
 // leave workers idle at the end.
 // Source: joblib _parallel_backends.py, AutoBatchingMixin.
 #pragma once
@@ -17,9 +17,9 @@ class AutoBatching {
  public:
   explicit AutoBatching(os::Os& os) : os_(os), monitor_(os.make_monitor()) {}
 
-  /// How many tasks the next batch should have. Tells of each change if `verbose` is 10 or more.
+  /// The number of tasks for the next batch. Reports each change if `verbose` is 10 or more.
   std::size_t compute_batch_size(int verbose);
-  /// Counts only for batches of the size that holds now.
+  /// Counts only batches of the current size.
   void batch_completed(std::size_t size, std::chrono::nanoseconds duration);
   void restart();
 

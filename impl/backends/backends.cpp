@@ -1,4 +1,4 @@
-// The backends that stay in their process.
+// The backends that run tasks in their own process.
 #include <algorithm>
 #include <utility>
 
@@ -88,8 +88,8 @@ struct ThreadingBackend::State {
 
   Session session;
   std::shared_ptr<const Functions> functions;
-  std::uint64_t token;     ///< Of the process that it belongs to.
-  BackendOptions options;  // Changed only by whoever has the slot.
+  std::uint64_t token;     ///< Of its process.
+  BackendOptions options;  // Changed only by the owner of the slot.
   backends::PoolSlot<backends::ThreadPool> slot;
 };
 

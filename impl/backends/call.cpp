@@ -30,7 +30,7 @@ Outcome<List> Call::run() {
   return std::move(results_);
 }
 
-/// False when it is over; true if the caller has something to do.
+/// False when the call is over; true if the caller has something to do.
 bool Call::wait() {
   const os::Held held(*monitor_);
   caller_waits_ = true;
@@ -43,7 +43,7 @@ bool Call::wait() {
   return !is_over_;
 }
 
-/// Sends as many batches as may be on their way. One thread at a time does it, for all.
+/// Sends as many batches as may be on their way. One thread at a time does this, for all threads.
 void Call::dispatch() {
   {
     const os::Held held(*monitor_);
@@ -93,7 +93,7 @@ bool Call::is_caller_wanted() const {
   return is_to_tell() || (caller_goes_on_ && is_to_send());
 }
 
-/// Not after each batch: the caller would take a processor from those who work.
+/// Not after each batch: the caller would take a processor from the working threads.
 void Call::notify() {
   if (caller_waits_ && (may_end() || is_caller_wanted())) {
     monitor_->notify_all();
@@ -159,7 +159,7 @@ bool Call::try_send() {
   return sent.has_value();
 }
 
-/// Tasks for one batch. Where few are left, all jobs get their part of them.
+/// Tasks for one batch. If few are left, they are divided among all jobs.
 Batch Call::take(std::size_t size) {
   const bool may_choose = !options_.batch_size;
   const std::size_t enough = may_choose ? size * n_jobs_ : size;
@@ -196,7 +196,7 @@ std::optional<Task> Call::ask_source() {
   return *std::move(task);
 }
 
-/// Lets go of inputs once no task is to come: until then one of these might.
+/// Releases inputs when no more tasks come: until then, one of these might use them.
 void Call::release_idle() {
   Identities idle;
   {
@@ -211,7 +211,7 @@ void Call::release_idle() {
   }
 }
 
-/// In whatever thread calls back.
+/// Runs in the thread that calls back.
 void Call::complete(Sending& sending, BatchOutcome& outcome) {
   if (auto thrown = thrown_by([&] { take_results(sending, outcome); }, "the results of a batch")) {
     fail(*std::move(thrown));
@@ -223,18 +223,18 @@ void Call::complete(Sending& sending, BatchOutcome& outcome) {
   }
 }
 
-/// Only now may the call return: nothing of it is touched after that.
+/// Only now may the call return: nothing of it is used after that.
 void Call::end_batch() {
   --unfinished_;
   notify();
 }
 
-/// Whether whoever has called back has more to do than to end the batch, which else is done.
+/// Whether the thread that has called back has more to do than to end the batch. If not, ends it.
 bool Call::is_wanted() {
   const os::Held held(*monitor_);
   wants_dispatch_ = true;
   if (is_to_send() || (is_to_tell() && !caller_waits_)) {
-    // The caller tells if it has nothing else to do: to send is more urgent here.
+    // The caller reports if it has nothing else to do: sending is more urgent here.
     notify();
     return true;
   }
@@ -270,7 +270,8 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
   {
     const os::Held held(*monitor_);
     for (const Array::Identity& input : unused) {
-      // What nobody else has is gone now; what was sent again meanwhile has a use.
+      // An array without other owners is destroyed now; one that was sent again meanwhile has a
+      // use.
       if (!input.expired() && !uses_.contains(input)) {
         idle_.insert(input);
       }
@@ -279,8 +280,9 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
   release_idle();
 }
 
-/// What is to be done after a batch, which may take as long as the user likes. If it cannot be done
-/// now, the caller does it, or who catches up: the caller may be in user code that waits for it.
+/// Sends and reports after a batch, which may take as long as your code takes. If this thread
+/// cannot do it now, the caller or `catch_up` does it: the caller may be in your code that waits
+/// for it.
 void Call::go_on() {
   bool is_free = false;
   if (auto thrown = thrown_by([&] { is_free = backend_->step_aside(tells_, *this); }, "a call")) {
@@ -300,13 +302,13 @@ void Call::catch_up() {
   {
     const os::Held held(*monitor_);
     if (caller_waits_ || !(is_to_send() || is_to_tell())) {
-      return;  // Who waits is told, now or after us.
+      return;  // A waiting caller is notified, now or later.
     }
   }
   go_on();
 }
 
-/// Tells of all that is done, unless somebody does.
+/// Reports all finished batches, unless a thread does that already.
 void Call::tell() {
   if (!tells_) {
     return;
@@ -328,7 +330,7 @@ void Call::tell() {
             "the progress of a call")) {
       fail(*std::move(thrown));
     }
-    // At twice as many each time, so that a long call says little.
+    // The interval doubles each time, so that a long call reports little.
     if (options_.verbose > 0 && progress.completed >= next_tale_) {
       next_tale_ = 2 * progress.completed;
       os::report_quietly(os_, [&] {
@@ -338,7 +340,7 @@ void Call::tell() {
   }
 }
 
-/// False if there is nothing to tell: then nobody tells any more.
+/// False if there is nothing to report: then no thread reports any more.
 bool Call::next_progress(CallProgress& progress) {
   const os::Held held(*monitor_);
   if (failure_ || is_over_) {

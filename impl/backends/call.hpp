@@ -1,10 +1,10 @@
 // call: one call of a Parallel.
 //
-// Who calls back takes the results, which takes no time. Then the source is to be asked, and
-// progress told: each by one thread at a time, which does it for all others, so that nobody waits
-// for a source or a progress that waits. It is the thread that has called back, if its backend can
-// do without it, else the caller if he waits, else who catches up. Nothing of the user's is called
-// with anything locked.
+// The thread that calls back takes the results, which takes no time. Then the source is to be
+// called, and progress reported: each by one thread at a time, which does it for all others, so
+// that no thread waits for a source or a progress callback that waits. It is the thread that has
+// called back, if its backend can do without it, otherwise the caller if it waits, otherwise the
+// thread that calls `catch_up`. Your code is never called with anything locked.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@
 
 namespace lastref::backends {
 
-/// Whoever calls back when it is over is not heard.
+/// Callbacks after its end are ignored.
 class Call final : public Deferred {
  public:
   struct Parts {
@@ -31,26 +31,26 @@ class Call final : public Deferred {
 
   explicit Call(Parts parts);
 
-  /// Sends all there is, and waits.
+  /// Sends all tasks, and waits.
   Outcome<List> run();
   void fail(Failure failure);
-  /// Ends what runs, too.
+  /// Also ends running tasks.
   void abort();
   void catch_up() override;
 
  private:
-  /// Of each array one handle.
+  /// One handle for each array.
   using Inputs = std::map<Array::Identity, Array, std::owner_less<>>;
   using Identities = std::set<Array::Identity, std::owner_less<>>;
 
-  /// Where the results of a batch go, and what it takes.
+  /// Where the results of a batch are stored, and its inputs.
   struct Sending {
     std::size_t first = 0;  ///< task
     std::size_t size = 0;   ///< tasks
     os::Instant at{};
     Inputs inputs = {};
   };
-  /// A batch that is done, and of which nobody has told.
+  /// A finished batch that is not reported yet.
   struct Tale {
     std::size_t size = 0;  ///< tasks
     os::Instant at{};
@@ -93,11 +93,11 @@ class Call final : public Deferred {
   std::unique_ptr<os::Monitor> monitor_;
   os::Instant begun_;
 
-  // Of whoever dispatches.
+  // Of the thread that dispatches.
   std::deque<Task> waiting_;
   bool is_at_end_ = false;
 
-  // Of whoever tells.
+  // Of the thread that reports.
   std::size_t next_tale_ = 1;
 
   // With the monitor held.
@@ -107,13 +107,13 @@ class Call final : public Deferred {
   bool is_exhausted_ = false;
   bool is_over_ = false;
   bool caller_waits_ = false;
-  bool caller_goes_on_ = false;   ///< Nobody else can.
+  bool caller_goes_on_ = false;   ///< No other thread can.
   std::size_t on_their_way_ = 0;  ///< batches
-  std::size_t unfinished_ = 0;    ///< batches whose completion has not been dealt with
+  std::size_t unfinished_ = 0;    ///< batches that are not completely handled
   std::size_t completed_ = 0;     ///< tasks
   std::deque<Tale> tales_;
   std::map<Array::Identity, std::size_t, std::owner_less<>> uses_;  ///< batches on their way
-  Identities idle_;  ///< Inputs without, of whoever has kept them.
+  Identities idle_;  ///< Inputs without uses that still exist elsewhere.
   std::optional<Failure> failure_;
   List results_;
 };

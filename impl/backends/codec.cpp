@@ -10,7 +10,7 @@ using os::Packed;
 using os::put;
 using os::Unpacker;
 
-/// What a value starts with. A failure has the place of its kind in the variant.
+/// What a value starts with. A failure starts with the index of its kind in the variant.
 using Tag = std::uint8_t;
 
 template <typename Kind, typename... Kinds>
@@ -35,7 +35,7 @@ tl::unexpected<Error> too_deep() {
                  "lists in lists, more than " + std::to_string(depth_max) + " deep");
 }
 
-/// Values one after the other; their arrays go into a table.
+/// Values one after the other; their arrays are put into a table.
 class Encoder {
  public:
   explicit Encoder(const ArrayReducer& reduce) noexcept : reduce_(reduce) {}
@@ -56,7 +56,7 @@ class Encoder {
 
   Packed& body() noexcept { return body_; }
 
-  /// `front`, the table of arrays, and what was added.
+  /// `front`, the table of arrays, and the added values.
   Encoded finish(Packed front) {
     put(front, arrays_count_);
     front.insert(front.end(), arrays_.begin(), arrays_.end());
@@ -216,8 +216,8 @@ class Decoder {
 
   Unpacker& unpacker_;
   const std::vector<Array>& arrays_;
-  /// values, that may still be made space for: each takes a byte or more, but lists in lists may
-  /// all claim the same bytes.
+  /// The number of values that space may still be reserved for: each takes a byte or more, but
+  /// nested lists may all claim the same bytes.
   std::size_t space_;
 };
 
@@ -237,7 +237,7 @@ struct EncodeFailure {
   void operator()(const WorkerInterrupt& interrupt) const {
     put(into, std::string_view(interrupt.where));
   }
-  /// Only a parent can say that, but a worker may have had one of another pool's.
+  /// Only a parent reports this, but a worker may have had one from another pool.
   void operator()(const TerminatedWorker& dead) const {
     put(into, dead.pid);
     put(into, static_cast<std::uint8_t>(dead.exit.has_value()));
@@ -284,7 +284,7 @@ Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce) {
   std::uint32_t number = 0;
   put(encoder.body(), std::uint64_t{batch.size()});
   for (const Task& task : batch) {
-    // Most batches have one name.
+    // Most batches use one name.
     if (before == nullptr || before->function != task.function) {
       if (task.function.size() > function_name_size_max) {
         return failure(std::errc::function_not_supported, task.function);
@@ -327,7 +327,7 @@ Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild) {
   const std::size_t names_count = unpacker.count();
   while (names.size() < names_count && !unpacker.failed()) {
     names.push_back(unpacker.text());
-    // Each of many tasks, a dozen bytes of the message, has a copy of it.
+    // Each task, which may take a dozen bytes in the message, has a copy of it.
     if (names.back().size() > function_name_size_max) {
       unpacker.fail("the name of a function that is too long");
     }

@@ -1,7 +1,7 @@
-// codec: what goes through the pipes between a parent and its workers, as bytes.
+// codec: the messages in the pipes between a parent and its workers, as bytes.
 //
-// A batch has a table of its functions' names and one of its arrays in front, so that what many of
-// its tasks share travels, and is counted, once.
+// A batch starts with a table of its functions' names and one of its arrays, so that what many of
+// its tasks share is sent, and counted, once.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ namespace lastref::backends {
 
 using Rebuild = std::function<Result<Array>(const Reduction&)>;
 
-/// Lists in lists, at most.
+/// The maximum depth of nested lists.
 inline constexpr std::size_t depth_max = 64;
 
-/// Bytes, and the references of what is on its way in them.
+/// Bytes, and the references that are on their way in them.
 struct Encoded {
   os::Packed bytes;
   std::vector<Sent> sent;
 };
 
-/// Errors          value_too_large: lists in lists beyond depth_max; function_not_supported: a name
-///                 that no function can have; what `reduce` and the encoding of a reduction said.
+/// Errors          value_too_large: lists nested deeper than depth_max; function_not_supported: a
+///                 name that no function can have; of `reduce` and of the encoding of a reduction.
 ///                 Nothing is on its way.
 Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce);
 Result<Encoded> encode(const List& results, const ArrayReducer& reduce);
 os::Packed encode(const Failure& failure);
 
-/// Whether there is something to rebuild in results.
+/// Whether the results contain something to rebuild.
 bool has_arrays(os::Bytes results);
 
-/// Errors          bad_message, with the reason as subject; what `rebuild` said.
+/// Errors          bad_message, with the reason as subject; of `rebuild`.
 Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild);
 Result<List> decode_results(os::Bytes bytes, const Rebuild& rebuild);
 /// Errors          bad_message, with the reason as subject.

@@ -1,4 +1,4 @@
-// What the two hearers of a pool do.
+// What the two listener threads of a pool do.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr int poll_failures_max = 10;
 constexpr int own_pipe_tries = 3;
-/// What is shorter is not worth a journey of its own between a result and the next job.
+/// A shorter result is not worth a message of its own before the next job.
 constexpr std::chrono::milliseconds brief{1};
-/// Who has closed its pipes is about to die, as a rule, and how says more than that we killed it.
+/// A worker that has closed its pipes is usually about to die. Its exit tells more than our kill.
 constexpr std::chrono::seconds last_breath{1};
 
 /// The same, if there is memory for it.
@@ -40,12 +40,12 @@ void ProcessPool::run(std::size_t at) {
     if (!thrown) {
       return;
     }
-    // Without memory there is nobody whom it could answer; the next pool may have some.
+    // Without memory there is no job that it could answer; the next pool may have some.
     static_cast<void>(thrown_by([&] { give_in(at, *thrown); }, "the end of a pool"));
   }
 }
 
-/// The pool cannot go on. What is a leader's to end is not ended by who stands by.
+/// The pool cannot continue. Only the leader ends it; the other thread only kills the workers.
 void ProcessPool::give_in(std::size_t at, const Failure& failure) {
   {
     const os::Held held(*monitor_);
@@ -61,7 +61,7 @@ void ProcessPool::give_in(std::size_t at, const Failure& failure) {
   break_down(failure);
 }
 
-/// Until it is to leave.
+/// Runs until the thread is to leave.
 void ProcessPool::serve(std::size_t at) {
   for (;;) {
     JobPtr job;
@@ -86,7 +86,7 @@ void ProcessPool::serve(std::size_t at) {
   }
 }
 
-/// Waits while there is nothing to do. `job` is what is to be told.
+/// Waits while there is nothing to do. `job` is the one to report.
 ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
   const os::Held held(*monitor_);
   Hearer& self = hearers_[at];
@@ -128,12 +128,12 @@ bool ProcessPool::may_lead(std::size_t at) {
   return leader_ == at;
 }
 
-/// Whether somebody is to, who could step aside for it.
+/// Whether a deferred call is to run, and the other listener is there to lead meanwhile.
 bool ProcessPool::may_catch_up(std::size_t at) const {
   return !deferred_.empty() && !hearers_[1 - at].is_away && !ending_ && !broken_;
 }
 
-/// One of them: it may take its time, and the other hearer can do the next.
+/// Runs one of them: it may take its time, and the other listener can do the next.
 void ProcessPool::catch_up() {
   std::shared_ptr<Deferred> who;
   {
@@ -154,7 +154,7 @@ void ProcessPool::idle(Hearer& hearer) {
   hearer.is_idle = false;
 }
 
-/// How long the poll may take: those who have closed their pipes have some time to die.
+/// The timeout of the poll: workers that have closed their pipes have some time to die.
 std::optional<std::chrono::nanoseconds> ProcessPool::poll_timeout() {
   std::optional<std::chrono::nanoseconds> least;
   for (const auto& worker : group_.workers()) {
@@ -186,7 +186,7 @@ void ProcessPool::end_the_silent() {
   }
 }
 
-/// The wake pipe, and three for each worker; of those, who stands by looks for deaths alone.
+/// The wake pipe, and three for each worker; the listener that does not lead polls only for deaths.
 void ProcessPool::fill_items(Hearer& hearer, bool leads) const {
   std::vector<os::PollItem>& items = hearer.items;
   items.clear();
@@ -219,7 +219,7 @@ void ProcessPool::listen(std::size_t at) {
     timeout = leads ? poll_timeout() : std::nullopt;
   }
   if (is_new) {
-    // What the other one has taken from the pipes already, no poll tells of.
+    // A poll does not report what the other listener has already read from the pipes.
     for (const auto& worker : group_.workers()) {
       if (!read(at, *worker)) {
         return;
@@ -251,7 +251,7 @@ void ProcessPool::listen(std::size_t at) {
 }
 
 void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
-  // Whoever dies takes the others along: no worker is looked at after that.
+  // A death ends the other workers too: no worker is checked after that.
   for (std::size_t item = 1; item + items_of_worker <= items.size(); item += items_of_worker) {
     WorkerProcess& worker = *group_.workers()[(item - 1) / items_of_worker];
     if ((items[item + 1].readable || items[item + 1].hung_up) && !hear(at, worker)) {
@@ -267,7 +267,7 @@ void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
   }
 }
 
-/// Whether it leads after a callback as before.
+/// Whether it still leads after a callback.
 bool ProcessPool::goes_on(std::size_t at) {
   const os::Held held(*monitor_);
   if (leader_ != at) {
@@ -277,7 +277,7 @@ bool ProcessPool::goes_on(std::size_t at) {
   return true;
 }
 
-/// Empties the wake pipe. One that cannot be read would wake us for ever.
+/// Empties the wake pipe. One that cannot be read would wake us again and again.
 void ProcessPool::drain(Hearer& hearer) {
   std::array<std::byte, 64> drained{};
   Status read = ok();
@@ -290,14 +290,14 @@ void ProcessPool::drain(Hearer& hearer) {
     }
   }
   const os::Held held(*monitor_);
-  // Whoever wakes us after the read writes nothing, but it has done before what we look at next.
+  // A thread that wakes us after the read writes nothing, but it acted before our next check.
   hearer.is_woken = false;
   if (!read) {
     kill_all_for(read.error());
   }
 }
 
-/// Takes what the worker has said. False if another leads since.
+/// Handles the messages of the worker. False if another listener leads since.
 bool ProcessPool::hear(std::size_t at, WorkerProcess& worker) {
   if (Status filled = worker.results.fill(); !filled) {
     distrust(worker, std::move(filled).error());
@@ -317,21 +317,21 @@ bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
       break;
     }
     if (!obey(worker, **message)) {
-      return true;  // What it said behind that is not to be believed either.
+      return true;  // Its later messages are not to be trusted either.
     }
     if (!goes_on(at)) {
-      return false;  // The other one reads on.
+      return false;  // The other listener reads on.
     }
   }
   if (worker.results.at_end()) {
-    // It will never say anything again, whether it is dead already or has closed its pipe.
+    // It will never send anything again, whether it is dead already or has closed its pipe.
     const os::Held held(*monitor_);
     give_up(worker);
   }
   return true;
 }
 
-/// False if the worker is not trusted any more.
+/// False if the worker is no longer trusted.
 bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   if (message.kind == Kind::gave_up) {
     const Result<Failure> why = decode_failure(message.body);
@@ -364,7 +364,7 @@ bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   return true;
 }
 
-/// The job that the worker has done, after it was given another. None if that is not its number.
+/// The job that the worker has finished, after the worker got another. None if the number is wrong.
 Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy) {
   Jobs job;
   const os::Held held(*monitor_);
@@ -417,7 +417,7 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
     if (!worker.in_flight.empty()) {
       os_.saw(Probe::worker_died_at_work);
     }
-    // Its jobs stay among those that fail.
+    // Its jobs are among those that fail.
     queue_.splice(queue_.begin(), worker.in_flight);
     group_.remove(worker);
   }
@@ -425,7 +425,7 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   return true;
 }
 
-/// Fails all jobs, at once, and then ends all workers.
+/// Fails all jobs at once, and then ends all workers.
 void ProcessPool::break_down(const Failure& failure) {
   Jobs jobs;
   bool kills = false;
@@ -442,7 +442,7 @@ void ProcessPool::break_down(const Failure& failure) {
     wake_all();
     monitor_->notify_all();
   }
-  // Until their workers are dead, the references are not let go of.
+  // The references are kept until their workers are dead.
   std::list<std::vector<Sent>> sent;
   while (!jobs.empty()) {
     Jobs job;
@@ -453,7 +453,7 @@ void ProcessPool::break_down(const Failure& failure) {
   group_.end(kills);
 }
 
-/// One job.
+/// For one job.
 void ProcessPool::finish(Jobs job, Reply reply) {
   Job& one = *job.front();
   for (std::vector<Sent>& all : one.sent) {

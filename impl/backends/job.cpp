@@ -5,7 +5,7 @@
 namespace lastref::backends {
 namespace {
 
-/// bytes; to make values of them takes no longer than to read them.
+/// bytes; turning them into values takes no longer than reading them.
 constexpr std::size_t little = std::size_t{64} << 10U;
 
 }  // namespace

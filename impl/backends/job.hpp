@@ -1,9 +1,9 @@
 // job: a batch on its way through worker processes, from its bytes to its results.
 //
-// The thread that hears the workers leaves what they said with the job, as bytes, and goes on. Who
-// makes results of it and calls back is somebody else, who may take his time: another thread of the
-// pool, or whoever asks the job first. A future is ready as soon as its outcome is known: `get`
-// waits for nobody but its own callback.
+// The thread that reads from the workers stores their answer in the job, as bytes, and continues.
+// Another thread decodes the results and calls back, which may take its time: another thread of the
+// pool, or the first one that asks the job. A future is ready as soon as its outcome is known:
+// `get` waits only for its own callback.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +27,23 @@ struct JobsHome final : FuturesHome {
       : FuturesHome(its_os), rebuild(std::move(its_rebuild)) {}
 
   bool is_telling(os::Pid thread) const;
-  /// Returns when nobody is calling back.
+  /// Returns when no thread is calling back.
   void wait_for_tellers() const;
 
   Rebuild rebuild;
-  Job* telling = nullptr;  ///< The first of the jobs whose callbacks run. With the monitor held.
+  Job* telling = nullptr;  ///< The first of the jobs that are calling back. With the monitor held.
 };
 
-/// What a worker has said of a job.
+/// A worker's answer for a job.
 struct Answer {
   Kind kind = Kind::results;
   os::Packed body;
 };
 
-/// Or why it never will.
+/// Or the reason why there will never be one.
 using Reply = std::variant<Answer, Failure>;
 
-/// Which tasks a batch has, for people.
+/// The tasks of a batch, described for people.
 struct TasksOfBatch {
   std::string first;  ///< The name of its function.
   std::size_t count = 0;
@@ -51,7 +51,7 @@ struct TasksOfBatch {
 };
 
 TasksOfBatch tasks_of(const Batch& batch);
-/// As TerminatedWorker has it.
+/// In the format of TerminatedWorker.
 std::string describe(const TasksOfBatch& tasks);
 
 class Job final : public Future {
@@ -62,12 +62,12 @@ class Job final : public Future {
   const BatchOutcome& get() override;
   bool is_ready() const override;
 
-  /// Once.
+  /// Called once.
   void arrive(Reply reply);
-  /// Makes results of what has arrived and calls back, unless somebody does or has.
+  /// Decodes the answer and calls back, unless a thread does that already or has done it.
   void tell();
   bool is_brief() const noexcept { return is_brief_; }
-  /// Whether telling that takes no time, and waits for nothing.
+  /// Whether `tell` takes no time for it, and waits for nothing.
   bool is_told_at_once(const Reply& reply) const;
 
   std::uint64_t number = 0;
@@ -95,7 +95,7 @@ class Job final : public Future {
 };
 
 using JobPtr = std::shared_ptr<Job>;
-/// Each has its place in one list, and goes from one to another without memory.
+/// Each is in one list, and moves to another without memory.
 using Jobs = std::list<JobPtr>;
 
 }  // namespace lastref::backends

@@ -34,7 +34,7 @@ Status check(const ParallelOptions& options) {
   return ok();
 }
 
-/// Of what is no failure of the call: its results are what they are.
+/// Reports an error that is no failure of the call: its results are valid.
 void warn(os::Os& os, const Status& status) {
   if (!status) {
     os::report_quietly(
@@ -64,16 +64,17 @@ struct Parallel::State {
 
   Session session;
   os::Os& os;
-  std::shared_ptr<ParallelBackend> wanted;  ///< What was asked for,
-  std::shared_ptr<ParallelBackend> works;   ///< and what works; none if it has to be configured.
+  std::shared_ptr<ParallelBackend> wanted;  ///< The requested backend,
+  std::shared_ptr<ParallelBackend> works;   ///< and the one in use; none if it has to be
+                                            ///< configured.
   unsigned n_jobs = 0;
   ParallelOptions options;
-  std::uint64_t token;  ///< Of the process that it belongs to.
+  std::uint64_t token;  ///< Of its process.
   std::unique_ptr<os::Monitor> monitor;
   // With the monitor held.
   bool is_busy = false;
   bool is_aborted = false;
-  std::shared_ptr<backends::Call> call;  ///< On its way.
+  std::shared_ptr<backends::Call> call;  ///< The running call.
 };
 
 Parallel::Parallel(const Session& session,
@@ -98,7 +99,7 @@ Parallel::~Parallel() {
     return;
   }
   if (!state_->is_ours()) {
-    // What is behind it cannot be taken down here: its threads are not in this process.
+    // What it owns cannot be taken down here: its threads are not in this process.
     static_cast<void>(state_.release());
     return;
   }
@@ -107,7 +108,7 @@ Parallel::~Parallel() {
 
 Status Parallel::make_ready() {
   State& state = *state_;
-  // A backend that stood in for another is asked for anew: the reason may have gone.
+  // A backend that replaced another is requested again: the reason may no longer exist.
   if (state.works == state.wanted && state.works->is_ready()) {
     return ok();
   }
@@ -122,7 +123,7 @@ Status Parallel::make_ready() {
   return ok();
 }
 
-/// When its backend was told that it begins.
+/// Called when its backend has been notified of the start.
 Outcome<List> Parallel::run_begun(const TaskSource& source) {
   State& state = *state_;
   const auto call = std::make_shared<backends::Call>(backends::Call::Parts{.os = state.os,
@@ -181,7 +182,7 @@ Outcome<List> Parallel::run(const TaskSource& source) {
   }
   Outcome<List> outcome;
   if (auto thrown = backends::thrown_by([&] { outcome = run_one(source); }, "a call")) {
-    // For want of memory; whoever runs on is not to be met by the next call.
+    // There was no memory; the next call must not use workers that still run.
     state_->works = nullptr;
     outcome = tl::unexpected<Failure>(*std::move(thrown));
   }
@@ -211,7 +212,7 @@ void Parallel::abort() {
   if (!state_ || !state_->is_ours()) {
     return;
   }
-  // Held to the end, so that it cannot come late and meet the workers of another call.
+  // Held to the end, so that a late abort cannot end the workers of another call.
   const os::Held held(*state_->monitor);
   if (!state_->is_busy) {
     return;

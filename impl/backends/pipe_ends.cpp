@@ -91,7 +91,7 @@ void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept {
 void Outbox::post(Kind kind, const os::Packed& numbers, os::Packed body) {
   WholeMessage message = whole_message(kind, numbers, std::move(body));
   const os::Packed& first = message.front();
-  // Small ones go together in one call, if they have to wait.
+  // Small messages are written in one call, if they have to wait.
   const bool joins =
       message.size() == 1 && !queue_.empty() && queue_.back().size() + first.size() <= chunk;
   if (joins) {

@@ -1,7 +1,7 @@
 // pipe_ends: whole messages through a pipe between a parent and a worker.
 //
 // A message is its size (8 bytes, of what follows), its kind (1 byte) and its body. Neither end
-// ever waits: whoever has to polls. A message that its writer could not finish is none.
+// ever waits: its owner polls. An incomplete message does not count.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ enum class Kind : std::uint8_t {
   results,  ///< To the parent: a job's number, ns that it took (8 bytes), the results.
   failed,   ///< A job's number, ns that it took, the failure.
   leave,    ///< To a worker: there are no more jobs. Nothing else.
-  gave_up,  ///< To the parent: what the worker ends for, a failure.
+  gave_up,  ///< To the parent: the failure that makes the worker exit.
 };
 inline constexpr std::uint8_t kinds = 5;
 
 struct Message {
   Kind kind = Kind::job;
-  os::Bytes body;  ///< Until the next is asked for.
+  os::Bytes body;  ///< Valid until the next call.
 };
 
 class Inbox {
@@ -44,12 +44,12 @@ class Inbox {
     at_end_ = true;
   }
 
-  /// Reads what is there.
+  /// Reads what is available.
   ///
-  /// Errors          what read said, but would-block, which is none.
+  /// Errors          of read, except would-block, which is none.
   Status fill();
 
-  /// The next whole message; none if it is not here yet.
+  /// The next whole message; none if it has not arrived yet.
   ///
   /// Errors          bad_message: its kind is unknown.
   Result<std::optional<Message>> next();
@@ -57,18 +57,18 @@ class Inbox {
  private:
   os::Os* os_ = nullptr;
   os::UniqueFd fd_;
-  std::unique_ptr<std::byte[]> scratch_;  ///< What one call reads: pages that it fills, no more.
+  std::unique_ptr<std::byte[]> scratch_;  ///< The buffer of one read: only pages that are filled.
   os::Packed buffer_;
-  std::size_t read_ = 0;  ///< bytes of it that were messages; all are given back with the last
+  std::size_t read_ = 0;  ///< bytes of it that were messages; all are freed with the last
   bool at_end_ = false;
 };
 
 /// A message to be sent, in one piece or two.
 using WholeMessage = std::list<os::Packed>;
 
-/// `numbers` is what the body starts with.
+/// The body starts with `numbers`.
 WholeMessage whole_message(Kind kind, const os::Packed& numbers, os::Packed body);
-/// Other numbers, of the same size.
+/// Replaces the numbers, by others of the same size.
 void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept;
 
 class Outbox {
@@ -79,14 +79,14 @@ class Outbox {
   os::Fd fd() const noexcept { return fd_.get(); }
   bool is_empty() const noexcept { return queue_.empty(); }
 
-  /// To be flushed. `numbers` is what the body starts with.
+  /// Queues a message for `flush`. The body starts with `numbers`.
   void post(Kind kind, const os::Packed& numbers, os::Packed body);
-  /// The same, which takes no memory.
+  /// The same, but needs no memory.
   void post(WholeMessage message) noexcept { queue_.splice(queue_.end(), message); }
 
   /// Writes as much as there is space for.
   ///
-  /// Errors          what write said, but would-block, which is none.
+  /// Errors          of write, except would-block, which is none.
   Status flush();
 
   void close() noexcept {

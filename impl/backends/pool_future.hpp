@@ -33,7 +33,7 @@ inline Error not_configured() noexcept {
   return error_about(std::errc::operation_not_permitted, "the backend is not configured");
 }
 
-/// What an object says that had no memory when it was made.
+/// The error of an object for which there was no memory when it was made.
 inline Error not_made() noexcept {
   return error_about(std::errc::not_enough_memory, "a backend");
 }
@@ -43,19 +43,19 @@ Status check_made(const StatePtr& state) noexcept {
   return state ? ok() : failure(not_made());
 }
 
-/// What a call says for which there was no memory.
+/// The error of a call for which there was no memory.
 inline tl::unexpected<Failure> no_memory() noexcept {
   return failed(error_about(std::errc::not_enough_memory, "a batch"));
 }
 
-/// What a process is told that was forked from the one which has made a thing. The threads of that
-/// are not here, and what is locked may be so for ever.
+/// The error for a process that was forked from the owner of an object. The owner's threads are not
+/// in this process, and its locks may be held permanently.
 inline Error not_ours() noexcept {
   return error_about(std::errc::operation_not_permitted,
                      "it belongs to the process that this one was forked from");
 }
 
-/// What `body` sends; not_enough_memory if an allocation failed in it.
+/// Returns what `body` sends; not_enough_memory if an allocation failed in it.
 template <typename Body>
 Outcome<FuturePtr> sent_within_memory(Body body) noexcept {
   Outcome<FuturePtr> sent = no_memory();
@@ -63,15 +63,15 @@ Outcome<FuturePtr> sent_within_memory(Body body) noexcept {
   return sent;
 }
 
-/// What is never to be taken down.
+/// Keeps a state permanently, without ever destroying it.
 template <typename State>
 void keep_for_good(std::shared_ptr<State> state) noexcept {
   alignas(std::shared_ptr<State>) std::array<std::byte, sizeof state> place;
-  // Not destroyed: the count stays what it is.
+  // Not destroyed: the reference count stays.
   static_cast<void>(new (place.data()) std::shared_ptr<State>(std::move(state)));
 }
 
-/// Calls back. What the callback throws is the outcome.
+/// Calls back. An exception of the callback becomes the outcome.
 inline void call_back(Callback callback, BatchOutcome& outcome) noexcept {
   if (!callback) {
     return;
@@ -81,7 +81,7 @@ inline void call_back(Callback callback, BatchOutcome& outcome) noexcept {
   }
 }
 
-/// What all futures of a pool share, also when it is gone.
+/// The shared state of all futures of a pool, which may outlive it.
 struct FuturesHome {
   explicit FuturesHome(os::Os& its_os)
       : os(its_os), token(its_os.process_token()), monitor(its_os.make_monitor()) {}
@@ -89,7 +89,7 @@ struct FuturesHome {
   bool is_ours() const noexcept { return os.process_token() == token; }
 
   os::Os& os;
-  std::uint64_t token;  ///< Of the process that it belongs to.
+  std::uint64_t token;  ///< Of its process.
   std::unique_ptr<os::Monitor> monitor;
 };
 
@@ -117,7 +117,7 @@ class PoolFuture : public Future {
     return outcome_.has_value();
   }
 
-  /// Once.
+  /// Called once.
   void finish(BatchOutcome outcome) {
     call_back(std::exchange(callback_, nullptr), outcome);
     const os::Held held(*home_->monitor);

@@ -1,4 +1,5 @@
-// pool_slot: the pool that a backend has at a time, for whoever uses, ends and replaces it at once.
+// pool_slot: the current pool of a backend, which threads may use, end and replace at the same
+// time.
 #pragma once
 
 #include <memory>
@@ -24,9 +25,9 @@ class PoolSlot {
     return pool_;
   }
 
-  /// Ends the pool that is there, and calls `make` for another.
+  /// Ends the current pool, if any, and calls `make` for another.
   ///
-  /// Errors          resource_deadlock_would_occur: in a callback of the pool; what `make` said.
+  /// Errors          resource_deadlock_would_occur: in a callback of the pool; of `make`.
   template <typename Make>
   Result<Configured> replace(Make make) {
     LASTREF_CHECK(check_thread());
@@ -34,7 +35,7 @@ class PoolSlot {
     return end_and(make);
   }
 
-  /// The same, unless another thread is just about to, with the same wish: then its answer.
+  /// The same, but shares the result of another thread's call with the same wish that is under way.
   ///
   /// Errors          as replace.
   template <typename Make>
@@ -65,13 +66,13 @@ class PoolSlot {
   }
 
  private:
-  /// What whoever has the turn is about to do.
+  /// The replacement that the owner of the turn makes.
   struct Replacing {
     bool wish = false;
     std::optional<Result<Configured>> answer = {};
   };
 
-  /// Whoever changes the slot does so alone.
+  /// Only the owner of the turn changes the slot.
   class Turn {
    public:
     explicit Turn(PoolSlot& slot) : slot_(slot) {
@@ -94,7 +95,8 @@ class PoolSlot {
     PoolSlot& slot_;
   };
 
-  /// It would wait for itself: in a thread of the pool, or where a pool that ends calls back.
+  /// The thread would wait for itself: in a thread of the pool, or in a callback of a pool that
+  /// ends.
   Status check_thread() const {
     const os::Pid thread = os_.thread_id();
     std::shared_ptr<Pool> current;
@@ -111,7 +113,7 @@ class PoolSlot {
     return ok();
   }
 
-  /// The old pool stays in its place until it has ended, so that its threads are known.
+  /// The old pool stays in the slot until it has ended, so that its threads are known.
   template <typename Make>
   Result<Configured> end_and(Make make) {
     if (const std::shared_ptr<Pool> old = pool()) {

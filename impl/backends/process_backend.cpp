@@ -14,7 +14,7 @@
 namespace lastref {
 
 struct ProcessBackend::State {
-  /// What arrays travel by.
+  /// The objects that transfer arrays.
   struct Travel {
     std::shared_ptr<TemporaryResources> resources;
     std::shared_ptr<ForwardReducer> reducer;
@@ -33,7 +33,7 @@ struct ProcessBackend::State {
     return session.os->process_token() == token ? ok() : failure(backends::not_ours());
   }
 
-  /// Who wants one job needs no warning that it is one.
+  /// A request for one job needs no warning that there is only one.
   Result<unsigned> effective_n_jobs(std::optional<int> n_jobs) {
     os::Os& os = *session.os;
     LASTREF_TRY(wanted, pool_n_jobs(os, n_jobs));
@@ -64,8 +64,8 @@ struct ProcessBackend::State {
     return pool->submit(std::move(batch), std::move(callback), is_brief);
   }
 
-  /// Files are made by one manager from a configure to the end, restarts in between or not. Where
-  /// no pool came of it, nothing stays.
+  /// One manager makes the files from a configure to the end, even across restarts. If no pool was
+  /// started, nothing stays.
   Result<Configured> start(std::shared_ptr<backends::ProcessPool>& pool) {
     Result<Configured> configured = os::within_memory("a pool", [&] { return try_start(pool); });
     if (!pool) {
@@ -88,8 +88,8 @@ struct ProcessBackend::State {
   backends::PoolSlot<backends::ProcessPool> slot;
   backends::AutoBatching batching;
   std::shared_ptr<Receiver> receiver;
-  std::uint64_t token;     ///< Of the process that it belongs to.
-  BackendOptions options;  // Changed only by whoever has the slot.
+  std::uint64_t token;     ///< Of its process.
+  BackendOptions options;  // Changed only by the owner of the slot.
   std::atomic<int> verbose = 0;
   std::atomic<bool> has_warned = false;
   std::unique_ptr<os::Monitor> monitor;
@@ -146,7 +146,7 @@ ProcessBackend::ProcessBackend(Session session, std::shared_ptr<const Functions>
 
 ProcessBackend::~ProcessBackend() {
   if (!terminate() && state_ && !state_->check_process()) {
-    // Its threads are not in this process, and its workers another's.
+    // Its threads are not in this process, and its workers are those of another one.
     backends::keep_for_good(std::move(state_));
   }
 }
@@ -252,7 +252,7 @@ Status ProcessBackend::start_call() {
     }
     std::string call;
     {
-      // A name of its own, so that nothing that comes late from one call gets into another.
+      // A name of its own, so that nothing that arrives late from one call gets into another.
       const os::Held held(*state_->monitor);
       call = "call" + std::to_string(++state_->calls);
       state_->call = call;
@@ -272,7 +272,7 @@ Status ProcessBackend::stop_call() {
     std::optional<std::string> call;
     {
       const os::Held held(*state_->monitor);
-      call.swap(state_->call);  // A copy would take memory.
+      call.swap(state_->call);  // A copy would need memory.
     }
     if (!call) {
       return ok();

@@ -41,7 +41,7 @@ Status ProcessPool::start_hearer(std::size_t at) {
   LASTREF_TRY(ends, os_.make_pipe());
   os::UniqueFd read(os_, ends.read);
   os::UniqueFd write(os_, ends.write);
-  // The one that was started before looks at both when a worker dies.
+  // The first listener checks both when a worker dies.
   const os::Held held(*monitor_);
   Hearer& hearer = hearers_[at];
   hearer.wake_read = std::move(read);
@@ -55,7 +55,7 @@ Outcome<FuturePtr> ProcessPool::submit(Batch batch, Callback callback, bool is_b
   return sent_within_memory([&]() -> Outcome<FuturePtr> {
     Outcome<FuturePtr> sent = send(batch, std::move(callback), is_brief);
     batch.clear();
-    parts_.release_gone();  // It may be over already, and its arrays were not gone then.
+    parts_.release_gone();  // The batch may be over already, and its arrays still existed then.
     return sent;
   });
 }
@@ -83,14 +83,14 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
   set_numbers(job->message, std::as_bytes(std::span(&job->number, 1)));
   queue_.splice(queue_.end(), jobs);
   hand_out();
-  // Whoever leads has to wait for space, or not so long for a death; or nobody listens.
+  // The leader has to wait for space, or shorter for a death; or no thread listens.
   if (is_busy() || (hearers_[leader_].is_away && (!queue_.empty() || !is_brief))) {
     wake_server();
   }
   return job;
 }
 
-/// Whether a worker has to be looked after, other than to hear it.
+/// Whether a worker needs attention other than for its results.
 bool ProcessPool::is_busy() const {
   return std::ranges::any_of(group_.workers(), [](const auto& worker) {
     return !worker->jobs.is_empty() || worker->silent_since;
@@ -122,7 +122,7 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
   Hearer& leader = hearers_[leader_];
   Hearer& other = hearers_[1 - leader_];
   if (leader.id != thread) {
-    return true;  // Whoever it is, somebody else listens.
+    return true;  // Another thread listens, so this one may go.
   }
   if (ending_ || broken_ || !other.thread) {
     return false;
@@ -148,7 +148,7 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
   return true;
 }
 
-/// Whoever is away now looks for it when he is back.
+/// The listener that is away now runs it when it is back.
 void ProcessPool::defer(Deferred& who) {
   const std::weak_ptr<Deferred> one = who.weak_from_this();
   const auto is_same = [&](const std::weak_ptr<Deferred>& other) {
@@ -164,7 +164,7 @@ bool ProcessPool::is_broken() const {
   return broken_.has_value();
 }
 
-/// To whoever has least to do, as long as somebody is free.
+/// Gives jobs to the worker with the fewest, while a worker is free.
 void ProcessPool::hand_out() {
   while (!queue_.empty()) {
     WorkerProcess* free = nullptr;
@@ -194,7 +194,7 @@ void ProcessPool::flush(WorkerProcess& worker) {
   if (flushed) {
     return;
   }
-  // Who reads no more is dead, and how it died says more; or it never will read again.
+  // A worker that does not read is dead, and its exit tells more; or it will never read again.
   if (flushed.error().code == std::errc::broken_pipe) {
     give_up(worker);
     return;
@@ -203,7 +203,7 @@ void ProcessPool::flush(WorkerProcess& worker) {
   retire(worker);
 }
 
-/// It has closed a pipe, and is given nothing more. If it does not die of itself, it is killed.
+/// The worker has closed a pipe, and gets no more jobs. If it does not die by itself, it is killed.
 void ProcessPool::give_up(WorkerProcess& worker) {
   worker.is_retired = true;
   worker.jobs.close();
@@ -213,7 +213,7 @@ void ProcessPool::give_up(WorkerProcess& worker) {
   }
 }
 
-/// It is given nothing more, and will be heard to die.
+/// The worker gets no more jobs, and its death will be seen.
 void ProcessPool::retire(WorkerProcess& worker) {
   worker.is_retired = true;
   worker.jobs.close();
@@ -225,7 +225,7 @@ void ProcessPool::wake(Hearer& hearer) {
     monitor_->notify_all();
   }
   if (std::exchange(hearer.is_woken, true) || !hearer.wake_write) {
-    return;  // It has been woken, or by the end of its pipe.
+    return;  // It was woken already, by a byte or by the end of its pipe.
   }
   constexpr std::array byte = {std::byte{1}};
   Status woken = ok();
@@ -242,7 +242,8 @@ void ProcessPool::wake(Hearer& hearer) {
   kill_all_for(woken.error());
 }
 
-/// Who stands by may wait for a death by a descriptor that is closed from here on.
+/// The listener that does not lead may wait for a death at a descriptor that is closed from here
+/// on.
 void ProcessPool::wake_all() {
   for (Hearer& hearer : hearers_) {
     if (hearer.thread) {
@@ -251,8 +252,8 @@ void ProcessPool::wake_all() {
   }
 }
 
-/// A death is heard in any case. Whoever breaks a pool down ends its workers without the monitor,
-/// and they are nobody else's.
+/// A death is seen in any case. The thread that breaks a pool down ends its workers without the
+/// monitor, and no other thread may use them.
 void ProcessPool::kill_all_for(const Error& trouble) {
   os_.saw(Probe::pool_pipe_lost);
   os::report_quietly(os_, [&] { return "lastref: a pool ends, for " + describe(trouble); });
@@ -266,7 +267,7 @@ void ProcessPool::kill_all_for(const Error& trouble) {
   group_.kill_all();
 }
 
-/// Whoever listens, or is to.
+/// Wakes the thread that listens, or is to listen.
 void ProcessPool::wake_server() {
   wake(hearers_[hearers_[leader_].is_away ? 1 - leader_ : leader_]);
 }
@@ -299,7 +300,7 @@ void ProcessPool::end() {
       hearer.thread->join();
     }
   }
-  // Until here one of them may look whether there is another.
+  // Until here one of them may check whether there is another.
   for (Hearer& hearer : hearers_) {
     hearer.thread.reset();
   }

@@ -1,30 +1,30 @@
 // process_pool: batches in worker processes.
 //
-// One thread of the parent hears all workers; whoever has a batch sends it himself, if there is a
-// worker to take it and space in its pipe. No call here ever waits for a worker but the poll of
-// that thread, and no two workers share a pipe or a lock: one that dies, stops or goes mad leaves
-// the others as they were.
+// One thread of the parent reads from all workers. The thread that has a batch sends it itself, if
+// a worker is free for it and its pipe has space. No call here waits for a worker except the poll
+// of that thread, and no two workers share a pipe or a lock: a worker that dies, stops or
+// misbehaves does not affect the others.
 //
-// There are two such threads, the hearers, one of which leads: it moves bytes, sees deaths and says
-// which jobs are over. The other one stands by. It makes results of what takes time to be read, and
-// calls back whoever may take his time; and it takes the lead when the leader is away in a callback
-// (see step_aside) and there is something to do: somebody dies, cancels, sends, or waits for
-// results. As long as nothing of that happens it sleeps, so that a brief callback costs no change
-// of threads. Where the other one cannot take over, who could not step aside catches up when it is
-// back. Whoever asks a job for its results does what there is to do himself if nobody has begun.
+// There are two such threads, the hearers, one of which leads: it moves bytes, sees deaths and
+// decides which jobs are over. The other one stands by. It decodes results that take time, and runs
+// callbacks that may take their time. It takes the lead when the leader is away in a callback (see
+// step_aside) and something needs a leader: a worker dies, or a thread cancels, sends, or waits for
+// results. Otherwise it sleeps, so that a brief callback costs no change of threads. If it cannot
+// take over, the call that could not step aside is deferred until it is back. A thread that asks a
+// job for its results decodes them and calls back itself if no thread has begun.
 //
 //   leads --step_aside--> away, leads --the other wakes--> away --returns--> stands by
 //                            '------------returns-----------> leads
 //   stands by --a job to tell--> away, stands by --told--> stands by
 //
-// What is a leader's alone: the pipes from the workers, and reaping them. No callback is called
-// with a monitor held; the pool's is taken before that of its futures.
+// Only the leader reads the pipes from the workers, and reaps them. No callback is called with a
+// monitor held; the pool's monitor is taken before that of its futures.
 //
-// The references of a batch stay with the parent until its results are here or its worker is dead.
+// The parent keeps the references of a batch until its results are here or its worker is dead.
 //
-// Whoever sends a batch makes all that its way takes: a place in lists, and its message. So to hand
-// it out, to fail it and to end the pool takes no memory. Without memory to read an answer the pool
-// breaks down, and all its batches fail.
+// The thread that sends a batch allocates all that is needed later: a node for the lists, and its
+// message. So handing it out, failing it and ending the pool need no memory. Without memory to read
+// an answer the pool breaks down, and all its batches fail.
 #pragma once
 
 #include <array>
@@ -47,33 +47,33 @@ class ProcessPool {
     Session session;
     ArrayReducer reduce;
     Rebuild rebuild;
-    /// Lets go of the files of arrays that are gone: called when a batch was sent, and when one is
-    /// over, after its callback.
+    /// Releases the files of arrays that no longer exist: called when a batch was sent, and when
+    /// one is over, after its callback.
     std::function<void()> release_gone;
   };
 
-  /// Errors          what the start of workers or of the thread said. Nothing is left.
+  /// Errors          of the start of workers or of the thread. Nothing is left.
   static Result<std::shared_ptr<ProcessPool>> start(Parts parts, unsigned workers);
 
   ProcessPool(const ProcessPool&) = delete;
   ProcessPool& operator=(const ProcessPool&) = delete;
   ~ProcessPool() { end(); }
 
-  /// Errors          Error: what cannot be encoded; operation_canceled: it was ended;
-  ///                 what it is broken by.
+  /// Errors          Error: what cannot be encoded; operation_canceled: the pool was ended; the
+  ///                 failure that broke the pool.
   Outcome<FuturePtr> submit(Batch batch, Callback callback, bool is_brief);
-  /// All that is on its way fails, soon. Waits for nobody.
+  /// Everything that is on its way fails, soon. Does not wait.
   void cancel();
   /// See ParallelBackend.
   bool step_aside(bool waits, Deferred& who);
-  /// Lets idle workers leave; kills them if there are jobs. May be called again.
+  /// Lets idle workers exit; kills them if there are jobs. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
-  /// A worker has died: it takes no more.
+  /// A worker has died: the pool takes no more batches.
   bool is_broken() const;
 
  private:
-  static constexpr std::size_t items_of_worker = 3;  ///< That a poll of the leader has.
+  static constexpr std::size_t items_of_worker = 3;  ///< In a poll of the leader.
 
   ProcessPool(Parts parts, WorkerGroup group);
   /// One of the two threads.
@@ -81,14 +81,14 @@ class ProcessPool {
     os::UniqueFd wake_read;
     os::UniqueFd wake_write;
     std::unique_ptr<os::Thread> thread;
-    std::vector<os::PollItem> items;  ///< With space for all. Of its thread alone.
+    std::vector<os::PollItem> items;  ///< With space for all. Used by its thread only.
     // With the monitor held.
     os::Pid id = 0;
-    bool is_away = false;   ///< In a callback that takes its time.
+    bool is_away = false;   ///< In a callback that may take its time.
     bool is_woken = false;  ///< A byte is in its pipe, or will be.
     bool is_idle = false;   ///< It waits at the monitor.
     bool has_seen = false;  ///< A death, which the leader sees as well.
-    int poll_failures = 0;  ///< In a row. Of its thread alone.
+    int poll_failures = 0;  ///< In a row. Used by its thread only.
   };
   /// What a hearer does next.
   enum class Next : std::uint8_t { listen, tell, catch_up, break_down, leave };
@@ -123,7 +123,7 @@ class ProcessPool {
   void give_in(std::size_t at, const Failure& failure);
   void listen(std::size_t at);
 
-  // By whoever leads.
+  // Called by the leader.
   void act(std::size_t at, const std::vector<os::PollItem>& items);
   bool goes_on(std::size_t at);
   void catch_up();
@@ -143,13 +143,13 @@ class ProcessPool {
   std::unique_ptr<os::Monitor> monitor_;
   WorkerGroup group_;
   Jobs queue_;
-  Jobs untold_;                                   ///< Over, and to be told by whoever stands by.
+  Jobs untold_;                                   ///< Over; the thread that stands by calls back.
   std::deque<std::weak_ptr<Deferred>> deferred_;  ///< Each once.
   std::uint64_t next_number_ = 1;
   std::optional<Failure> broken_;
   bool canceled_ = false;
   bool ending_ = false;
-  bool is_down_ = false;  ///< Somebody ends what is there.
+  bool is_down_ = false;  ///< A thread ends the workers.
   std::size_t leader_ = 0;
   bool is_new_leader_ = false;  ///< Messages may be in the inboxes.
   std::array<Hearer, 2> hearers_;

@@ -1,4 +1,4 @@
-// safely: calls of what is not ours and may throw, whatever it is.
+// safely: calls of code that is not ours and may throw anything.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,18 @@ namespace lastref::backends {
 
 /// The next task of a source.
 ///
-/// Errors          TransportableException or WorkerInterrupt: what it threw; not_enough_memory.
+/// Errors          TransportableException or WorkerInterrupt: the exception of the source;
+///                 not_enough_memory.
 Outcome<std::optional<Task>> ask_safely(const TaskSource& source);
 
-/// What is being handled. Crosses to no kernel: where processes are fibers, none may be switched in
-/// the middle of a handler.
+/// The exception that is being handled. Makes no system call: if processes are fibers, none may be
+/// switched in the middle of a handler.
 Failure caught() noexcept;
 
-/// The same, with where it was caught.
+/// The same, with the place where it was caught.
 Failure placed(Failure failure, const char* where) noexcept;
 
-/// What `body` has thrown, as a failure; none if it has not.
+/// The exception of `body`, as a failure; none if it threw nothing.
 template <typename Body>
 std::optional<Failure> thrown_by(Body body, const char* where) noexcept {
   std::optional<Failure> thrown;

@@ -19,7 +19,7 @@
 namespace lastref {
 namespace {
 
-/// Of the exception that is being handled.
+/// The type of the exception that is being handled.
 std::string current_type() {
   const std::type_info* type = abi::__cxa_current_exception_type();
   if (type == nullptr) {
@@ -31,7 +31,7 @@ std::string current_type() {
   return status == 0 ? readable.get() : type->name();
 }
 
-/// What is being handled, if there is memory to say it.
+/// The exception that is being handled, if there is memory to describe it.
 Failure caught_here() {
   try {
     throw;
@@ -65,7 +65,7 @@ tl::unexpected<Failure> caught_at(Failure failure, std::string where) {
   return tl::unexpected<Failure>(std::move(failure));
 }
 
-/// Those of a session for which there was no memory.
+/// The references of a session for which there was no memory.
 class NoReferences final : public References {
  public:
   using References::register_name;
@@ -79,9 +79,9 @@ class NoReferences final : public References {
   bool is_attributed() const noexcept override { return true; }
 };
 
-/// Its first use says what was missing. Takes no memory itself.
+/// A session that reports the missing memory at its first use. Allocates nothing itself.
 Session without_memory(os::Os& os) noexcept {
-  // Never destroyed: static objects may still ask.
+  // Never destroyed: static objects may still use it.
   alignas(NoReferences) static std::array<std::byte, sizeof(NoReferences)> place;
   static NoReferences& none = *new (place.data()) NoReferences();
   return {.os = &os,
@@ -248,7 +248,8 @@ Failure backends::placed(Failure failure, const char* where) noexcept {
 
 namespace {
 
-/// Arrays for those who must not see whether a store arrives.
+/// Makes arrays read-only, so that a task cannot depend on whether its stores reach other
+/// processes.
 void protect(Value& value) noexcept {
   if (auto* array = std::get_if<Array>(&value.content())) {
     if (array->writable() && !array->is_shared()) {
@@ -292,7 +293,7 @@ Outcome<List> call_all(const Functions& functions,
                        Batch batch,
                        const std::function<void()>& after_each) {
   Outcome<List> outcome;
-  // What is short here is memory for the results.
+  // Only the results can lack memory here.
   if (auto thrown = backends::thrown_by(
           [&] { outcome = call_each(functions, context, batch, after_each); }, "a batch")) {
     return tl::unexpected<Failure>(*std::move(thrown));

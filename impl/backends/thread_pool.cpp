@@ -71,7 +71,7 @@ void ThreadPool::end() {
     thread->join();
   }
   threads_.clear();
-  // What waits stays where it is until here, for that takes no memory. None comes any more.
+  // Waiting jobs stay in the queue until here, because that needs no memory. No more are added.
   while (!queue_.empty()) {
     const Job job = std::move(queue_.front());
     queue_.pop_front();

@@ -1,4 +1,4 @@
-// thread_pool: batches in threads of this process, in the order in which they came.
+// thread_pool: batches in threads of this process, in the order in which they were submitted.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace lastref::backends {
 
 class ThreadPool {
  public:
-  /// Errors          what start_thread said. No thread is left.
+  /// Errors          of start_thread. No thread is left.
   static Result<std::shared_ptr<ThreadPool>> start(Session session,
                                                    std::shared_ptr<const Functions> functions,
                                                    unsigned threads);
@@ -24,7 +24,7 @@ class ThreadPool {
 
   /// Errors          operation_canceled: it was ended.
   Outcome<FuturePtr> submit(Batch batch, Callback callback);
-  /// What waits is canceled, what runs is waited for. May be called again.
+  /// Cancels waiting batches, and waits for running ones. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
 

@@ -23,7 +23,7 @@ constexpr int could_not = 2;
 constexpr std::size_t number_size = sizeof(std::uint64_t);
 constexpr int failures_max = 10;
 
-/// Waits for the end of the parent, by death or by exec, and takes this process along.
+/// Waits for the end of the parent, by death or by exec, and kills this process then.
 class Watch {
  public:
   static Result<std::unique_ptr<Watch>> start(os::Os& os, os::UniqueFd parent, os::UniqueFd leash) {
@@ -42,7 +42,7 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch() {
     if (thread_) {
-      // Not only closed: what a task has forked may have it open as well.
+      // Closing is not enough: a process that a task has forked may have it open as well.
       constexpr std::array byte = {std::byte{1}};
       static_cast<void>(os::retry_interrupted([&] { return os_.write(end_here_.get(), byte); }));
       end_here_.close_quietly();
@@ -96,19 +96,19 @@ void ignore_interrupts(os::Os& os) {
     deaf = os.unblock_signal(os::Signal::interrupt);
   }
   if (!deaf) {
-    // Better a worker that can be interrupted than one that does not start.
+    // A worker that can be interrupted is better than one that does not start.
     os::report_quietly(os, "lastref worker: " + describe(deaf.error()));
   }
 }
 
-/// What a worker was given.
+/// The descriptors that a worker was given.
 struct Descriptors {
   explicit Descriptors(os::Os& os)
       : jobs(os, os::UniqueFd(os, os::Fd{worker::jobs_fd})),
         results(os, os::UniqueFd(os, os::Fd{worker::results_fd})),
         parent(os, os::Fd{worker::parent_fd}),
         leash(os, os::Fd{worker::leash_fd}) {
-    // What a task executes is no worker, and who had these pipes would keep them open.
+    // A program that a task executes is no worker, and would keep these pipes open.
     os.keep_to_itself(std::array{jobs.fd(), results.fd(), parent.get(), leash.get()},
                       worker::marker);
   }
@@ -146,13 +146,13 @@ class Worker {
   }
 
  private:
-  /// The next job; none when the parent wants no more. What is done is written first, all of it: it
-  /// is not to wait for a job that may take long.
+  /// The next job; none when the parent wants no more. Results are written first, all of them: they
+  /// must not wait for a job that may take long.
   Result<std::optional<backends::Message>> next() {
     for (;;) {
       const Status flushed = results_.flush();
       if (failed_with(flushed, std::errc::broken_pipe)) {
-        return std::optional<backends::Message>();  // Nobody reads what we would say.
+        return std::optional<backends::Message>();  // The reading end is closed.
       }
       LASTREF_CHECK(flushed);
       if (results_.is_empty()) {
@@ -192,7 +192,7 @@ class Worker {
     const auto number = unpacker.number<std::uint64_t>();
     LASTREF_CHECK(unpacker.failed() ? unpacker.finish() : ok());
     const os::Instant begun = os_.now();
-    // What is short of memory here may have some for the next batch.
+    // A batch without memory here may be followed by one that has enough.
     if (os::had_memory([&] { answer(message, number, begun); })) {
       return ok();
     }
@@ -207,7 +207,7 @@ class Worker {
     return ok();
   }
 
-  /// Runs a batch, and posts what came of it.
+  /// Runs a batch, and posts its results or failure.
   void answer(const backends::Message& message, std::uint64_t number, os::Instant begun) {
     Kind kind = Kind::failed;
     os::Packed body;
@@ -222,7 +222,7 @@ class Worker {
     results_.post(kind, numbers, std::move(body));
   }
 
-  /// The answer for want of memory, as long as there is some.
+  /// Prepares the answer for a lack of memory, while there is memory.
   void prepare_refusal() {
     os::Packed numbers;
     os::put(numbers, std::uint64_t{0});
@@ -231,7 +231,7 @@ class Worker {
         Kind::failed, numbers, backends::encode(Failure(os::no_memory("a batch").value())));
   }
 
-  /// When it returns, nothing of the batch is here any more but what a task has kept.
+  /// When it returns, nothing of the batch is left here except what a task has kept.
   std::pair<Kind, os::Packed> work(os::Bytes bytes) {
     Result<Batch> batch = backends::decode_batch(bytes, [&](const Reduction& reduction) {
       // A store to a file that was made for the journey never reaches its sender.
@@ -255,9 +255,9 @@ class Worker {
     return {Kind::results, std::move(encoded->bytes)};
   }
 
-  /// Kills a copy of this process, which a task has forked and let return, before it does what is
-  /// done once already. It has none of the threads that its memory speaks of, so nothing of it may
-  /// be taken down in good order.
+  /// Kills a copy of this process that a task has forked and let return, before it repeats what
+  /// this process does. It has none of the threads that its memory refers to, so it may not run
+  /// destructors.
   void check_process() {
     if (os_.process_token() == token_) {
       return;
@@ -276,7 +276,7 @@ class Worker {
   BackwardReducer backward_;
   backends::Inbox& jobs_;
   backends::Outbox& results_;
-  backends::WholeMessage refusal_;  ///< None if there was no memory for it.
+  backends::WholeMessage refusal_;  ///< Empty if there was no memory for it.
   int failures_ = 0;
 };
 
@@ -294,8 +294,8 @@ Status join_and_serve(os::Os& os,
     session.in_worker = true;
     return Worker(session, functions, given).serve();
   });
-  // So that the caller of a task learns why it has no result. If the pipe is full, or closed, it
-  // learns no more than the exit code.
+  // So that the caller of a task learns why it has no result. If the pipe is full or closed, it
+  // learns only the exit code.
   if (!served) {
     if (!failed_with(served, std::errc::not_enough_memory)) {
       why = backends::whole_message(Kind::gave_up, {}, backends::encode(Failure(served.error())));

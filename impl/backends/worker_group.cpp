@@ -12,7 +12,7 @@
 namespace lastref::backends {
 namespace {
 
-/// A worker that leaves in good order has nothing to do but to let go of what it holds.
+/// A worker that exits normally only has to release its references.
 constexpr std::chrono::seconds leave_timeout{5};
 constexpr std::chrono::milliseconds look_again{10};
 constexpr int looks_max = 1000;
@@ -68,7 +68,7 @@ Status WorkerGroup::hire(const Session& session,
 }
 
 void WorkerGroup::kill(WorkerProcess& worker) noexcept {
-  // A second try, for one that lives on would be waited for.
+  // Tries twice, because a worker that survives would be waited for.
   for (int tries = 0; tries < kill_tries; ++tries) {
     Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
     if (killed || killed.error().code == std::errc::no_such_process) {
@@ -79,7 +79,7 @@ void WorkerGroup::kill(WorkerProcess& worker) noexcept {
   }
 }
 
-/// The last word on a worker that is not ours any more.
+/// The last report about a worker that is no longer ours.
 void WorkerGroup::take_leave(const WorkerProcess& worker) noexcept {
   if (worker.spared) {
     os::report_quietly(*os_, [&] {
@@ -106,14 +106,14 @@ void WorkerGroup::remove(const WorkerProcess& worker) noexcept {
   std::erase_if(workers_, [&](const auto& each) { return each.get() == &worker; });
 }
 
-/// Reaps whoever dies within the timeout. False when it is over, or nothing can be waited for.
+/// Reaps the workers that die within the timeout. False when it is over, or the wait fails.
 bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept {
   items_.clear();
   for (const auto& worker : workers_) {
     items_.push_back({.fd = worker->process.get(), .want_read = true});
   }
   auto ready = os::retry_interrupted([&] { return os_->poll(items_, timeout); });
-  // That there is no space to wait in for a moment says nothing about workers that are leaving.
+  // If there is no memory for a poll at the moment, the workers are still about to exit.
   while (failed_with(ready, std::errc::not_enough_memory) && --polls > 0) {
     ready = os::retry_interrupted([&] { return os_->poll(items_, timeout); });
   }
@@ -122,7 +122,7 @@ bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) n
     const bool is_told = (item++)->readable;
     bool is_dead = false;
     const bool is_reaped = (is_told || !ready) && reap(*worker, is_dead).has_value();
-    // What could not be reaped although it is dead, somebody else has reaped.
+    // If a dead worker could not be reaped, another thread has reaped it.
     const bool is_gone = is_reaped || (is_told && is_dead);
     if (is_gone) {
       take_leave(*worker);
@@ -134,7 +134,7 @@ bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) n
 
 void WorkerGroup::end(bool kills) noexcept {
   for (const auto& worker : workers_) {
-    // That the pipe is closed is not heard of as long as a stranger has it.
+    // A process outside the pool may have the pipe open; then the worker does not see its end.
     if (!kills && !worker->is_retired) {
       // Without memory it is not told, and leaves at the end of the pipe.
       static_cast<void>(os::had_memory([&] {

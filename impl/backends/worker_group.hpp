@@ -1,4 +1,4 @@
-// worker_group: the worker processes of a pool, from their start to their last trace.
+// worker_group: the worker processes of a pool, from their start until the last is reaped.
 #pragma once
 
 #include <chrono>
@@ -21,22 +21,21 @@ struct WorkerProcess {
   Outbox jobs;
   Inbox results;
   std::list<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
-  /// What has gone wrong with it, so that it was killed; it explains more than the signal.
+  /// The error for which it was killed; it explains more than the signal.
   std::optional<Error> trouble;
   std::string reason;           ///< Why it gave up, as it reported.
   std::optional<Error> spared;  ///< Why it could not be killed.
   /// When it has closed a pipe.
   std::optional<os::Instant> silent_since;
-  bool is_retired = false;  ///< It gets no more jobs, and will be heard to die.
-  bool is_brief = false;    ///< Its last job was over before another could have been sent.
+  bool is_retired = false;  ///< It gets no more jobs, and its death will be seen.
+  bool is_brief = false;    ///< Its last job was over before another one could have been sent.
 };
 
 class WorkerGroup {
  public:
   /// Starts all of them, or none.
   ///
-  /// Errors          what make_pipe, open_process, spawn or the session's tree said. No worker is
-  ///                 left.
+  /// Errors          of make_pipe, open_process, spawn or the session's tree. No worker is left.
   static Result<WorkerGroup> start(const Session& session, unsigned count);
 
   WorkerGroup(WorkerGroup&&) noexcept = default;
@@ -52,30 +51,30 @@ class WorkerGroup {
   /// SIGKILL, without waiting.
   void kill(WorkerProcess& worker) noexcept;
   void kill_all() noexcept;
-  /// Reaps a worker that has died. None if it has not, or has and nobody knows how.
+  /// Reaps a dead worker. None if it is not dead, or its exit status is unknown.
   std::optional<os::ChildExit> reap(WorkerProcess& worker, bool& is_dead) noexcept;
   void remove(const WorkerProcess& worker) noexcept;
 
-  /// Lets everybody go: they are told to leave, and who is not gone after a patience, or at
-  /// once with `kills`, is killed. Returns when all are reaped.
+  /// Ends all workers: asks them to exit, and kills those that still run after a timeout, or
+  /// immediately with `kills`. Returns when all are reaped.
   void end(bool kills) noexcept;
 
  private:
   explicit WorkerGroup(os::Os& os) noexcept : os_(&os) {}
-  /// What workers know their parent by.
+  /// The descriptors by which workers see the end of their parent.
   struct Parent {
     os::Fd process = os::Fd::none;
     os::Fd leash = os::Fd::none;
   };
   Status hire(const Session& session, const std::string& tree, Parent parent, unsigned number);
   void take_leave(const WorkerProcess& worker) noexcept;
-  /// Polls up to so often where there is no space to wait in.
+  /// Polls up to this often if there is no memory for it.
   bool wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept;
 
   os::Os* os_;
   os::UniqueFd leash_;  ///< Closed by exec, and never before the workers have ended.
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
-  std::vector<os::PollItem> items_;  // with space for one of each, for the end takes no memory
+  std::vector<os::PollItem> items_;  // with space for each worker, because the end needs no memory
 };
 
 }  // namespace lastref::backends

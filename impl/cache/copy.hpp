@@ -1,4 +1,4 @@
-// copy: memory for what others have, which may be too much.
+// copy: memory for data from others, which may be too large.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lastref::cache {
 
-/// A vector, of which there may be more than there is memory for: what a file claims to have, say.
+/// A vector that may need more memory than there is: its size may come from a file, for example.
 ///
 /// Errors          not_enough_memory.
 template <typename T, typename... Arguments>

@@ -22,7 +22,7 @@ namespace {
 using Copied = std::optional<std::vector<std::byte>>;
 using Viewed = std::optional<CachedBytes>;
 
-/// Where the values of a cache of one process are.
+/// The values of a cache of one process.
 class Store {
  public:
   Store() = default;
@@ -31,10 +31,10 @@ class Store {
   virtual ~Store() = default;
 
   virtual bool has(std::uint64_t slot) const noexcept = 0;
-  /// bytes; with all that is there, as the limit counts.
+  /// bytes; including the head, as the limit counts.
   virtual std::uint64_t end() const noexcept = 0;
   virtual Status put(std::uint64_t slot, os::Bytes value) = 0;
-  /// Of a slot that has one, as are the next.
+  /// Only for a slot that has a value, as the next.
   virtual Result<std::vector<std::byte>> read(std::uint64_t slot) const = 0;
   virtual Result<CachedBytes> view(std::uint64_t slot) const = 0;
 };
@@ -135,7 +135,7 @@ class CacheOfOne final : public Cache {
   ~CacheOfOne() override {
     cache::wait_until(owner_, [this] { return inside_.load(std::memory_order_acquire) == 0; });
     if (!owner_.is_here()) {
-      // A thread may hold it that is not there, and what is held cannot be destroyed.
+      // A thread that does not exist here may hold the monitor, and a held one cannot be destroyed.
       static_cast<void>(monitor_.release());
     }
   }
@@ -251,7 +251,7 @@ class CacheOfOne final : public Cache {
   }
 
   Status close() override {
-    // A forked child closes its copy, in which nobody else is.
+    // A forked child closes its copy, which no other thread uses.
     const std::optional<Held> held =
         owner_.is_here() ? std::optional<Held>(std::in_place, *this) : std::nullopt;
     store_.reset();
@@ -264,7 +264,7 @@ class CacheOfOne final : public Cache {
   bool is_multithread_safe() const noexcept override { return monitor_ != nullptr; }
 
  private:
-  /// Is inside, alone, if the cache is for threads.
+  /// Enters the cache, exclusively if the cache is for threads.
   class Held {
    public:
     explicit Held(const CacheOfOne& cache) noexcept : cache_(cache) {
@@ -286,13 +286,13 @@ class CacheOfOne final : public Cache {
     const CacheOfOne& cache_;
   };
 
-  /// In a forked child the copy of a file's cache would write over what its parent puts, and the
-  /// copy of one for threads may be locked by a thread that is not there.
+  /// In a forked child the copy of a file's cache would overwrite what its parent puts, and the
+  /// copy of one for threads may be locked by a thread that does not exist there.
   Status check_process(const char* word) const {
     return is_bound_ ? owner_.check_process(word) : ok();
   }
 
-  /// What is in the slot, by either way; nothing if it is empty or the cache is closed.
+  /// The value of the slot, from either source; none if it is empty or the cache is closed.
   template <typename Found, typename OfLoaded, typename OfStore>
   Result<Found> look_up(std::uint64_t slot, OfLoaded of_loaded, OfStore of_store) const {
     LASTREF_CHECK(check_process("get"));
@@ -334,7 +334,7 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
     cache::sweep_dead(os, folder);
     LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
     os::UniqueFd file = own.take_open();
-    // From here on the kernel counts: the file goes with its last descriptor.
+    // From here on the kernel counts: the file is deleted with its last descriptor.
     LASTREF_CHECK(own.remove());
     auto store = std::make_unique<FileStore>(os, std::move(file), std::move(slots));
     return std::make_unique<CacheOfOne>(

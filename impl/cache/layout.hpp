@@ -1,4 +1,4 @@
-// layout: where things are in the file of a live cache. See live_file.hpp for what they mean.
+// layout: the offsets in the file of a live cache. See live_file.hpp for their meaning.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::size_t slots_at = 256;
 inline constexpr std::uint64_t word_size = sizeof(std::uint64_t);
 inline constexpr std::uint64_t record_alignment = 16;
 inline constexpr std::uint64_t record_head_size = 16;
-/// Beyond what any file has, and sums of two such numbers fit.
+/// Larger than any file, and the sum of two such numbers does not overflow.
 inline constexpr std::uint64_t offset_max = std::uint64_t{1} << 62U;
 
 constexpr std::uint64_t round_up(std::uint64_t size) noexcept {
@@ -45,7 +45,7 @@ constexpr bool is_offset(std::uint64_t at, std::uint64_t length) noexcept {
   return at % record_alignment == 0 && at >= records_at(length) && at <= offset_max;
 }
 
-/// What is before a value. Two words: each has 16 bits of the slot above 48 of its own number.
+/// The head of a record. Two words: each has 16 bits of the slot above 48 of its own number.
 struct RecordHead {
   std::uint64_t size = 0;    ///< bytes of the value; below 2^48
   std::uint64_t slot = 0;    ///< below 2^32

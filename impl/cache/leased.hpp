@@ -1,4 +1,4 @@
-// Leased: something that threads use without a lock, and that goes with the last of them.
+// Leased: an object that threads use without a lock, and that the last of them destroys.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,9 @@
 
 namespace lastref::cache {
 
-/// Opened once, shut once. Who is inside when it is shut goes on; who comes later finds nothing.
-/// Whoever leaves last destroys it. A fork while a thread is inside leaves the copy as it is.
+/// Opened once, shut once. Threads that are inside when it is shut continue; later ones find
+/// nothing. The last one that leaves destroys the object. A fork while a thread is inside leaves
+/// the copy as it is.
 template <typename T>
 class Leased {
  public:
@@ -23,8 +24,8 @@ class Leased {
     explicit operator bool() const noexcept { return is_inside_; }
     T& operator*() const noexcept { return *leased_.value_; }
     T* operator->() const noexcept { return leased_.value_.get(); }
-    /// Whether there was a moment since this was asked at which nobody else was inside. Whoever
-    /// comes later sees what was done before.
+    /// Whether at some moment since the call no other thread was inside. Threads that enter later
+    /// see what was done before.
     bool is_alone() const noexcept {
       return (leased_.state_.fetch_add(0, std::memory_order_acq_rel) & ~flags) == 1;
     }
@@ -39,7 +40,7 @@ class Leased {
   Leased& operator=(const Leased&) = delete;
   ~Leased() = default;
 
-  /// By one thread, once.
+  /// Called by one thread, once.
   void open(std::unique_ptr<T> value) noexcept {
     value_ = std::move(value);
     state_.fetch_and(~flags, std::memory_order_release);
@@ -71,17 +72,17 @@ class Leased {
     if (state_.fetch_sub(1, std::memory_order_acq_rel) != (shut_bit | 1U)) {
       return;
     }
-    // Somebody may have come in since, to find it shut: then they are the last.
+    // A thread may have entered since, to find it shut: then it is the last.
     std::uint64_t expected = shut_bit;
     if (state_.compare_exchange_strong(
             expected, shut_bit | going_bit, std::memory_order_acq_rel, std::memory_order_relaxed)) {
       value_.reset();
-      // The last touch: whoever waits for that may destroy all of this.
+      // The last access: a thread that waits for it may destroy this object.
       state_.fetch_or(gone_bit, std::memory_order_release);
     }
   }
 
-  std::atomic<std::uint64_t> state_{flags};  // and how many are inside
+  std::atomic<std::uint64_t> state_{flags};  // and the number of threads inside
   std::unique_ptr<T> value_;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t empty = 0;
 constexpr std::uint64_t sealed = 1;
-// What the frozen word says.
+// The values of the frozen word.
 constexpr std::uint64_t open_to_all = 0;
 constexpr std::uint64_t freezing = 1;
 constexpr std::uint64_t frozen = 2;
@@ -55,7 +55,7 @@ os::Packed packed_head(const LiveShape& shape,
 
 struct LiveFile::Reach {
   std::shared_ptr<const os::UniqueMap> map;
-  std::atomic<std::uint64_t> end;  // Records that end here or before have been given space.
+  std::atomic<std::uint64_t> end;  // Records that end here or before have space in the file.
   Reach* older = nullptr;
 
   os::Bytes bytes() const noexcept { return map->get(); }
@@ -102,7 +102,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::create(os::Os& os,
                                                    const LiveShape& shape) {
   LASTREF_TRY(id, os::random_hex(os));
   const os::Packed head = packed_head(shape, files.words_folder_number, id);
-  // First what says what it is.
+  // The head is written first.
   LASTREF_CHECK(os::write_all_at(os, files.values.get(), head, 0));
   if (files.words) {
     LASTREF_CHECK(os::write_all_at(os, files.words.get(), head, 0));
@@ -168,7 +168,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
     return malformed("slots that are not there");
   }
   LASTREF_TRY(live, map_head(os, std::move(files), shape, std::move(head.id)));
-  // Where a put would write over the slots.
+  // At another offset, a put would overwrite the slots.
   if (!is_offset(live->end_word().load(), shape.length)) {
     return malformed("an end that is none");
   }
@@ -199,7 +199,8 @@ bool LiveFile::is_frozen() noexcept {
   const std::uint64_t state = frozen_word().load();
   if (state != open_to_all && state != frozen) {
     os_.saw(Probe::freeze_finished_by_other);
-    freeze();  // Who began may be dead, and writers who are under way must not outlive the answer.
+    freeze();  // The process that began may be dead, and no put under way may succeed after the
+               // answer.
   }
   return state != open_to_all;
 }
@@ -226,12 +227,12 @@ Put LiveFile::refuse(std::uint64_t found) noexcept {
   return Put::frozen;
 }
 
-/// Where a record of `size` bytes goes; nothing if that is beyond what any file has.
+/// The offset for a record of `size` bytes; none if that is beyond the size of any file.
 std::optional<std::uint64_t> LiveFile::take_space(std::uint64_t size) noexcept {
   os::SharedWord end = end_word();
   for (std::uint64_t at = end.load();;) {
     if (at > offset_max || size > offset_max) {
-      freeze();  // An outsider has moved the end.
+      freeze();  // An outsider has changed the end.
       return std::nullopt;
     }
     if (end.change(at, at + size)) {
@@ -242,7 +243,7 @@ std::optional<std::uint64_t> LiveFile::take_space(std::uint64_t size) noexcept {
 }
 
 Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Bytes value) noexcept {
-  // One call for a small value, where a second one would cost more than the copy.
+  // One call for a small value: a second one would cost more than the copy.
   constexpr std::size_t copied_max = 8192;
   std::array<std::byte, record_head_size + copied_max> bytes;
   pack(head, bytes.data());
@@ -255,7 +256,8 @@ Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Byte
   return os::write_all_at(os_, file_.get(), value, at + record_head_size);
 }
 
-/// The bytes first, while the space is ours. If others have taken space after it, it is dead space.
+/// First punches the hole, while the space is ours. If others have taken space after it, it stays
+/// dead space.
 void LiveFile::give_space_back(std::uint64_t at, std::uint64_t size) noexcept {
   static_cast<void>(os::retry_interrupted([&] { return os_.punch_hole(file_.get(), at, size); }));
   os_.saw(Probe::record_space_given_back);
@@ -274,7 +276,7 @@ Result<LiveFile::Count> LiveFile::count() {
   if (head.slot >= shape_.length || head.before > shape_.size_limit) {
     return malformed("a count of what is not there");
   }
-  // Who counted it may be dead, or stopped.
+  // The process that counted it may be dead, or stopped.
   os::SharedWord word = slot_word(head.slot);
   if (std::uint64_t expected = word.load(); expected == empty) {
     os_.saw(Probe::slot_filled_by_other);
@@ -283,7 +285,7 @@ Result<LiveFile::Count> LiveFile::count() {
   return Count{.last = last, .bytes = head.before + record_size(head.size)};
 }
 
-/// The count, if the slot may still have a record of `size` bytes after it; else what put says.
+/// The count, if the slot may still get a record of `size` bytes; otherwise sets `refused`.
 Result<LiveFile::Count> LiveFile::count_before(std::uint64_t slot,
                                                std::uint64_t size,
                                                std::optional<Put>& refused) {
@@ -299,7 +301,7 @@ Result<LiveFile::Count> LiveFile::count_before(std::uint64_t slot,
   return now;
 }
 
-/// Counts the record, which is whole; or says why it cannot be.
+/// Counts the record, which is completely written; or sets `refused`.
 Status LiveFile::count_record(std::uint64_t at,
                               RecordHead head,
                               std::uint64_t last,
@@ -328,7 +330,7 @@ Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
     return refuse(before);
   }
   if (value.size() > value_size_max) {
-    return Put::no_space;  // No file system has so much.
+    return Put::no_space;  // No file system has so much space.
   }
   const std::uint64_t size = record_size(value.size());
   Count count;
@@ -348,7 +350,7 @@ Result<Put> LiveFile::put(std::uint64_t slot, os::Bytes value) {
   return write_and_publish(*at, head, value, count.last);
 }
 
-/// In the space that was taken, which is given back if the record is not to be seen.
+/// Writes into the space that was taken. If the record is not published, gives the space back.
 Result<Put> LiveFile::write_and_publish(std::uint64_t at,
                                         const RecordHead& head,
                                         os::Bytes value,
@@ -388,7 +390,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   if (known != nullptr && end <= known->end.load(std::memory_order_relaxed)) {
     return known;
   }
-  // Both numbers are an outsider's as well, and what is touched behind the file is SIGBUS.
+  // An outsider may have set both numbers, and an access after the end of the file is SIGBUS.
   LASTREF_TRY(status, os_.status(file_.get()));
   const std::uint64_t there = std::min(end_word().load(), status.size);
   if (end > there) {
@@ -398,7 +400,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
     known->end.store(there, std::memory_order_relaxed);
     return known;
   }
-  // Longer than what is there, so that it is mapped anew as rarely as the file doubles.
+  // Larger than the file, so that a new map is needed only when the file has doubled.
   const std::uint64_t size = std::bit_ceil(std::max(there, os::map_alignment));
   LASTREF_TRY(map,
               os::map_memory(os_,
@@ -410,7 +412,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   made->end.store(there, std::memory_order_relaxed);
   if (!reach_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
     os_.saw(Probe::map_raced);
-    return reach(end);  // Somebody was faster.
+    return reach(end);  // Another thread was faster.
   }
   if (known != nullptr) {
     os_.saw(Probe::cache_mapped_anew);
@@ -421,7 +423,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   return made.release();
 }
 
-/// A map with the head of a record, which may be an outsider's.
+/// A map with the head of a record, which may be written by an outsider.
 Result<const LiveFile::Reach*> LiveFile::reach_head(std::uint64_t at) {
   if (!is_offset(at, shape_.length)) {
     return malformed("a slot that points at no record");
@@ -456,7 +458,7 @@ Result<std::optional<CachedBytes>> LiveFile::view(std::uint64_t slot) {
   return CachedBytes{.bytes = found->bytes, .keeper = found->reach->map};
 }
 
-/// As the file has it: the page of the map may have been cut off.
+/// Reads it from the file: the page of the map may have been truncated.
 Result<std::uint64_t> LiveFile::read_slot(std::uint64_t slot) const {
   std::array<std::byte, word_size> word{};
   LASTREF_TRY(count, os::read_until_full_at(os_, words_fd(), word, slots_at + slot * word_size));
@@ -471,7 +473,8 @@ Result<std::optional<std::vector<std::byte>>> LiveFile::read(std::uint64_t slot)
   if (first == empty || first == sealed) {
     return std::optional<std::vector<std::byte>>();
   }
-  // Read again, for nobody promises that the eight bytes were read in one go: now they are written.
+  // Read again: the first read of the eight bytes may not have been atomic, but now they are
+  // written.
   LASTREF_TRY(at, read_slot(slot));
   if (!is_offset(at, shape_.length)) {
     return malformed("a slot that points at no record");

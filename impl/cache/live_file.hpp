@@ -2,45 +2,46 @@
 //
 // Layout, little-endian:
 //   0    "lastrefC"; version 2 (4 bytes); 0 (4 bytes); number of slots; limit in bytes or 0; 1 if
-//        it is durable, and 256 times where its words are; the cache's id (32 hexadecimal digits,
-//        random)
+//        it is durable, plus 256 times the number of the folder of its words; the cache's id (32
+//        hexadecimal digits, random)
 //   128  the end: where the next value goes
 //   136  the last: where the record starts that was counted last, or 0
 //   192  1 while it is being frozen, 2 if it is
 //   256  the slots, 8 bytes each: 0, or 1 if it is sealed, or where its record starts
 //   then the records, each at a multiple of 16: size, number of the slot, count, the value
-// End, last, frozen and slots are words that processes race on; each is changed in one step. Where
-// a store may need space they are in a file of their own, with the same head, and a hole is in
+// End, last, frozen and slots are words that processes race on; each is changed atomically. If a
+// store may need space, they are in a file of their own, with the same head, and there is a hole in
 // their place: see words.hpp.
 //
-// The order of writes, and what a kill after each leaves:
+// The order of writes, and the state after a kill at each step:
 // 1. The end moves (compare and exchange): the space is ours. Left: dead space, never served.
-// 2. The record is written by write(2), which says ENOSPC where a store would be SIGBUS. Left: the
+// 2. The record is written by write(2), which returns ENOSPC; a store would be SIGBUS. Left: the
 //    same, with some bytes in it.
 // 3. If it is durable, the record is synced. Left: the same.
 // 4. If there is a limit, the record is counted: the last goes to its offset (compare and
-//    exchange). Left: a value that whoever puts next puts into its slot.
+//    exchange). Left: a value that the next put stores into its slot.
 // 5. The slot goes from 0 to the record's offset (compare and exchange): all see the value, and all
 //    of it, for the exchange releases what came before. Of two writers one gets it, and the other
 //    gives its space back.
 // 6. If it is durable, the slot is synced.
-// A slot never changes again, so a reader needs to look at it once. To freeze a cache is to take
-// its empty slots from 0 to 1: a writer who is at 3 then gets false, and what was counted before is
-// what is there for good. Who meets a cache that is being frozen goes through the slots as well
-// before he says false: when the first writer is refused, none that is under way can succeed.
+// A slot never changes again, so one read is enough. Freezing a cache changes its empty slots from
+// 0 to 1: a writer that is at 3 then gets false, and what was counted before stays permanently. A
+// writer that finds the cache being frozen completes the freeze before it returns false: when the
+// first writer is refused, none that is under way can succeed.
 //
 // The limit is on what is counted: the head, the slots and the records that have a slot, each once.
-// Dead space is not: what a put without space, a lost race or a kill leaves behind takes space on
-// the disk (a hole is made in it, where the file system can), and none of the limit. So the count
-// must change with the slot in one step, whoever dies in between. It is not a number that can be
-// added to and then be owed for ever: each record has in its head what was counted before it, and
-// "the last" says which record that is. Whoever moves it
+// Dead space is not counted: what a put without space, a lost race or a kill leaves takes space on
+// the disk (it becomes a hole, if the file system can do that), but none of the limit. So the count
+// must change with the slot in one step, even if a process dies in between. It cannot be a number
+// that is incremented separately, which a kill would leave wrong permanently. Instead each record
+// has in its head what was counted before it, and "the last" is the offset of the record that was
+// counted last. The process that changes it
 // - has put the record that was last into its slot, should its own writer not have done so yet;
-// - has seen after that, with the last still the same, that its own slot is empty and that there is
+// - has seen after that, with the last unchanged, that its own slot is empty and that there is
 //   space: so no slot is counted twice, and a limit of 20,000 values takes 20,000 of them.
-// If the last has moved meanwhile it is all done again, with a new count in the record's head,
-// which nobody looks at as long as it is not the last. An offset that was counted is never given
-// back, so the last never has the same value again.
+// If the last has changed meanwhile, all this is repeated, with a new count in the record's head,
+// which is not read while it is not the last. An offset that was counted is never given back, so
+// the last never has the same value again.
 #pragma once
 
 #include <array>
@@ -71,12 +72,12 @@ struct LiveShape {
 
 enum class Put : std::uint8_t {
   stored,
-  present,  ///< Somebody was faster, now or long ago.
+  present,  ///< Another writer was faster, now or long ago.
   frozen,
   no_space,  ///< The file system has none, or the file may not be so long.
 };
 
-/// All methods but create and open may be called from any thread of any process that has it.
+/// All methods except create and open may be called from any thread of any process that has it.
 class LiveFile {
  public:
   /// Open for writing.
@@ -85,18 +86,18 @@ class LiveFile {
     os::UniqueFd words = {};  ///< None if they are with the values; else zeros, when made.
     std::uint64_t words_folder_number = 0;  ///< See words.hpp.
   };
-  /// The file of words that is in that folder.
+  /// Opens the file of words in that folder.
   using OpenWords = std::function<Result<os::UniqueFd>(std::uint64_t folder_number)>;
 
   /// Fills new files.
   ///
-  /// Errors          what entropy, write_at or map said.
+  /// Errors          of entropy, write_at or map.
   static Result<std::unique_ptr<LiveFile>> create(os::Os& os, Files files, const LiveShape& shape);
 
-  /// Of a file that is open for writing. Every number in its head is checked.
+  /// Opens a file that is open for writing. Every number in its head is checked.
   ///
-  /// Errors          bad_message, with the reason as subject; what open_words, status, read_at or
-  ///                 map said.
+  /// Errors          bad_message, with the reason as subject; of open_words, status, read_at or
+  ///                 map.
   static Result<std::unique_ptr<LiveFile>> open(os::Os& os,
                                                 os::UniqueFd file,
                                                 const OpenWords& open_words = {});
@@ -109,31 +110,31 @@ class LiveFile {
   /// 32 hexadecimal digits.
   const std::string& id() const noexcept { return id_; }
 
-  /// If so no put is stored any more, not even one that is under way.
+  /// If true, no put is stored any more, not even one that is under way.
   bool is_frozen() noexcept;
-  /// Closes every slot that is empty. Of the order of nanoseconds a slot, once.
+  /// Closes every empty slot. Takes nanoseconds per slot, once.
   void freeze() noexcept;
 
-  /// `slot` is one of the shape's, as in all that follows.
+  /// `slot` is less than the shape's length, as in all methods below.
   ///
   /// Errors          see Cache::put.
   Result<Put> put(std::uint64_t slot, os::Bytes value);
 
-  /// The value in a map, as long as this is there; none if the slot is empty.
+  /// The value in a map, valid while this object exists; none if the slot is empty.
   ///
-  /// Errors          bad_message: there is no such record; what status or map said.
+  /// Errors          bad_message: there is no such record; of status or map.
   Result<std::optional<os::Bytes>> find(std::uint64_t slot);
   /// The same with a keeper.
   Result<std::optional<CachedBytes>> view(std::uint64_t slot);
   /// The value, read from the file.
   ///
-  /// Errors          as find, and what read_at said; not_enough_memory.
+  /// Errors          as find; of read_at; not_enough_memory.
   Result<std::optional<std::vector<std::byte>>> read(std::uint64_t slot);
 
-  /// Whether there are maps that were too short, which nobody finds any more.
+  /// Whether there are maps that were too short, which no thread finds any more.
   bool has_old_maps() const noexcept { return old_.load(std::memory_order_relaxed) != nullptr; }
-  /// Lets go of them, by whoever knows that nobody else has begun to use this before now and still
-  /// does. What a view has stays.
+  /// Unmaps them. The caller knows that no other thread that began to use this object before now
+  /// still uses it. The maps of views stay.
   void drop_old_maps() noexcept;
 
  private:
@@ -148,7 +149,7 @@ class LiveFile {
     std::uint64_t last = 0;   ///< where the record that was counted last starts; 0 is none
     std::uint64_t bytes = 0;  ///< of the head and all that is counted
   };
-  /// What the first bytes say.
+  /// The contents of the first bytes.
   struct Head {
     LiveShape shape;
     std::uint64_t words_folder_number = 0;
@@ -168,7 +169,7 @@ class LiveFile {
   os::SharedWord frozen_word() const noexcept;
   os::SharedWord slot_word(std::uint64_t slot) const noexcept;
 
-  /// Why a slot that was found like that takes no value.
+  /// The reason why a slot with that content takes no value.
   Put refuse(std::uint64_t found) noexcept;
   std::optional<std::uint64_t> take_space(std::uint64_t size) noexcept;
   Status write_record(std::uint64_t at, const RecordHead& head, os::Bytes value) noexcept;
@@ -195,7 +196,7 @@ class LiveFile {
   LiveShape shape_;
   std::string id_;
   std::atomic<Reach*> reach_{nullptr};
-  std::atomic<Reach*> old_{nullptr};  // those that it was before
+  std::atomic<Reach*> old_{nullptr};  // earlier values of reach_
 };
 
 }  // namespace lastref::cache

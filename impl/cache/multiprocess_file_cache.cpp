@@ -64,7 +64,7 @@ Result<Handle> parse_handle(const std::string& text) {
   return handle;
 }
 
-/// What is there under a name that somebody else told us, if it is our own user's.
+/// Opens a file by a path that another process sent, if the file is our own user's.
 Result<os::UniqueFd> open_own(os::Os& os, const std::string& path, bool write) {
   LASTREF_TRY(file, os::open_file(os, path, {.write = write}));
   LASTREF_TRY(status, os.status(file.get()));
@@ -89,8 +89,8 @@ class SharedFileCache final : public MultiprocessFileCache {
       : owner_(os, std::move(references), std::move(options)), length_(length) {}
   SharedFileCache(const SharedFileCache&) = delete;
   SharedFileCache& operator=(const SharedFileCache&) = delete;
-  /// Who is inside in another thread goes on, and is waited for. What maps the file goes before the
-  /// file itself.
+  /// A call in another thread continues, and is waited for. The maps of the file are destroyed
+  /// before the file itself.
   ~SharedFileCache() override {
     live_.shut();
     loaded_.shut();
@@ -99,19 +99,19 @@ class SharedFileCache final : public MultiprocessFileCache {
     });
   }
 
-  /// Before anybody else has this.
+  /// Called before any other thread has this.
   void open_live(std::unique_ptr<cache::LiveFile> live, std::string path) {
     live_handle_ =
         to_text({.is_live = true, .id = live->id(), .length = 0, .path = std::move(path)});
     live_.open(std::move(live));
   }
 
-  /// Of a cache that was loaded from there.
+  /// The handle of a cache that was loaded from `path`.
   std::string handle_of_loaded(std::string path) const {
     return to_text({.is_live = false, .id = {}, .length = length_, .path = std::move(path)});
   }
 
-  /// Once.
+  /// Called once.
   void open_loaded(std::unique_ptr<cache::Snapshot> snapshot, std::string its_handle) noexcept {
     loaded_handle_ = std::move(its_handle);
     loaded_.open(std::move(snapshot));
@@ -204,7 +204,7 @@ class SharedFileCache final : public MultiprocessFileCache {
     const bool was_live = live_.shut();
     loaded_.shut();
     Status removed = was_live && own_file_ ? remove_files() : ok();
-    closing_.fetch_sub(1, std::memory_order_release);  // The last touch.
+    closing_.fetch_sub(1, std::memory_order_release);  // The last access.
     return removed;
   }
 
@@ -228,7 +228,7 @@ class SharedFileCache final : public MultiprocessFileCache {
   using Live = cache::Leased<cache::LiveFile>::Use;
   using Loaded = cache::Leased<cache::Snapshot>::Use;
 
-  /// After a call; its result is made in its caller's place, which an assignment would copy.
+  /// Drops them after a call: its result is built in place, which an assignment would copy.
   class OldMapsDropped {
    public:
     explicit OldMapsDropped(const Live& live) noexcept : live_(live) {}
@@ -244,7 +244,7 @@ class SharedFileCache final : public MultiprocessFileCache {
     const Live& live_;
   };
 
-  /// Those who have attached the cache have not made it, in whatever process.
+  /// A cache that was attached has not made the file, in whatever process it is.
   Status check_owner(const char* word) const {
     if (!own_file_) {
       return failure(std::errc::operation_not_permitted,
@@ -253,7 +253,7 @@ class SharedFileCache final : public MultiprocessFileCache {
     return owner_.check_process(word);
   }
 
-  /// What `act` says of whichever there is; nothing if the cache is closed.
+  /// The result of `act` on the live or the loaded cache; none if the cache is closed.
   template <typename Found, typename Act>
   Result<Found> look_up(std::uint64_t slot, Act act) {
     if (const Live live(live_); live) {
@@ -272,7 +272,7 @@ class SharedFileCache final : public MultiprocessFileCache {
     return Found();
   }
 
-  /// Of a handle, which has an absolute one.
+  /// The path of a handle, which is absolute.
   static std::string path_of(const std::string& handle) { return handle.substr(handle.find('/')); }
 
   Status remove_files() noexcept {
@@ -301,11 +301,11 @@ class SharedFileCache final : public MultiprocessFileCache {
                 os::about(preserved->path,
                           cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_)));
     std::string its_handle = handle_of_loaded(std::move(preserved->path));
-    // Whoever else has the old file puts no more into it.
+    // Other users of the old file put nothing more into it.
     live.freeze();
     open_loaded(std::move(snapshot), std::move(its_handle));
     if (!live_.shut()) {
-      // Somebody has closed the cache meanwhile, and with it the file.
+      // Another thread has closed the cache meanwhile, and removed the file.
       loaded_.shut();
       return false;
     }
@@ -319,13 +319,14 @@ class SharedFileCache final : public MultiprocessFileCache {
 
   cache::Owner owner_;
   const std::uint64_t length_;
-  std::optional<cache::OwnFile> own_file_;   // none of an attached cache
-  std::optional<cache::OwnFile> own_words_;  // if they are in a file of their own; goes first
+  std::optional<cache::OwnFile> own_file_;   // none in an attached cache
+  std::optional<cache::OwnFile> own_words_;  // if they are in a file of their own; removed first
   std::string live_handle_;
   std::string loaded_handle_;
   std::atomic<bool> is_loading_{false};
-  std::atomic<std::uint64_t> closing_{0};  // who removes the files, when nobody is inside any more
-  // What the cache is at the moment: the one or the other, or nothing.
+  std::atomic<std::uint64_t> closing_{0};  // calls that remove the files, after the last user has
+                                           // left
+  // The current contents of the cache: one of the two, or nothing.
   mutable cache::Leased<cache::LiveFile> live_;
   mutable cache::Leased<cache::Snapshot> loaded_;
 };
@@ -373,7 +374,7 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
     LASTREF_TRY(parsed, parse_handle(handle));
     LASTREF_TRY(file, open_own(os, parsed.path, parsed.is_live));
     if (!parsed.is_live) {
-      // Who preloaded it has looked at all of it.
+      // The cache that preloaded it has checked all of it.
       LASTREF_TRY(snapshot,
                   os::about(parsed.path,
                             cache::Snapshot::load(

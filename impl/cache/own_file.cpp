@@ -21,7 +21,7 @@ constexpr std::size_t path_length_max = 4095;  // PATH_MAX, without the NUL
 /// Of names that are made here: "/<pid>-<32 digits>.cache".
 constexpr std::size_t own_name_length_max = 52;
 
-/// File systems whose maps and record locks end at this machine. Numbers of statfs(2).
+/// File systems with maps and record locks that do not reach other machines. Numbers of statfs(2).
 constexpr std::array<std::uint64_t, 13> on_a_network = {
     0x6969,      // NFS
     0xff534d42,  // CIFS
@@ -39,7 +39,7 @@ constexpr std::array<std::uint64_t, 13> on_a_network = {
 };
 
 Result<std::string> default_folder(os::Os& os) {
-  // A relative path is to be ignored, says the specification.
+  // The specification requires that a relative path is ignored.
   if (const auto home = os.environment("XDG_CACHE_HOME"); home && home->starts_with('/')) {
     return *home + "/lastref";
   }
@@ -71,17 +71,17 @@ constexpr std::array<std::uint64_t, 6> that_rename_new = {
     0xf2f52010,  // F2FS
 };
 
-/// Whether the file system cannot do what it was asked for.
+/// Whether the file system does not support the call.
 bool is_unsupported(const Status& status) noexcept {
   return failed_with(status, std::errc::invalid_argument) ||
          failed_with(status, std::errc::operation_not_supported) ||
          failed_with(status, std::errc::function_not_supported);
 }
 
-/// Gives the file a name that nothing has. Whether it has the old one as well: a file system that
-/// cannot rename without replacing may know hard links.
+/// Gives the file a name that does not exist. Returns whether it keeps the old name as well: a file
+/// system that cannot rename without replacing may support hard links.
 ///
-/// Errors          file_exists; not_supported: it can do neither; what rename_new and link said.
+/// Errors          file_exists; not_supported: it can do neither; of rename_new and link.
 Result<bool> give_new_name(os::Os& os, const os::PathAt& from, const os::PathAt& to) {
   const Status renamed = os.rename_new(from, to);
   if (renamed) {
@@ -167,7 +167,7 @@ Result<OwnFile> OwnFile::create(os::Os& os,
   made.is_lock_ = is_lock;
   Status opened = ok();
   if (is_lock) {
-    // No sweep of this process may come between, and close what will be locked.
+    // A sweep of this process may not come between, and close the file that will be locked.
     const os::Held held(os.objects().monitor());
     opened = made.open_new();
     if (opened) {
@@ -190,18 +190,18 @@ Result<OwnFile> OwnFile::create(os::Os& os,
   return made;
 }
 
-/// On an error nothing has the name that it could have given to anything.
+/// On an error nothing is left at the name that this call could have created.
 Status OwnFile::open_new() {
   auto open = os::open_file(*os_, where_, {.write = true, .create = true});
   if (!open) {
-    // Nothing of ours has the name.
+    // The name belongs to no file of ours.
     hand_over();
     return failure(std::move(open).error());
   }
   open_ = *std::move(open);
   auto status = os_->status(open_.get());
   if (!status) {
-    // It is ours, and of no use. What cannot be removed here the tracker removes.
+    // It is ours, but cannot be used. If it cannot be removed here, the tracker removes it.
     static_cast<void>(os::discard(*os_, where_));
     static_cast<void>(reference_.release());
     return failure(std::move(status).error());
@@ -210,7 +210,7 @@ Status OwnFile::open_new() {
   return ok();
 }
 
-/// A sweep may take it before it is locked, for that of a process that died just then.
+/// A sweep may remove it before it is locked, as if its process had died just then.
 Result<OwnFile> OwnFile::make_lock(os::Os& os,
                                    const std::shared_ptr<References>& references,
                                    const std::string& folder) {
@@ -280,7 +280,7 @@ Status OwnFile::remove() noexcept {
     if (!is_here) {
       lock->reference_.hand_over();
     }
-    // Its name goes before it is closed: without the lock it is any sweep's.
+    // The name is removed before the file is closed: without the lock any sweep may remove it.
     os::UniqueFd open = lock->take_open();
     Status unlocked = lock->remove();
     if (removed) {
@@ -324,10 +324,10 @@ void OwnFile::hand_over() noexcept {
 
 namespace {
 
-/// Whether a file there can be given a new name, tried with `file` and another name of the same
-/// process.
+/// Whether a file there can be renamed without replacing, tried with `file` and another name of the
+/// same process.
 ///
-/// Errors          as give_new_name; what file_system and register_name said.
+/// Errors          as give_new_name; of file_system and register_name.
 Status rehearse(os::Os& os,
                 References& references,
                 const OwnFile& file,
@@ -372,7 +372,7 @@ Result<bool> publish(os::Os& os,
     if (Status synced = os::sync_file(os, open.get()); !synced) {
       return about(std::move(synced).error(), file.path());
     }
-    // Now, while an error leaves nothing.
+    // Opened now, when an error leaves nothing.
     LASTREF_TRY(opened, os::open_file(os, folder, {.folder = true}));
     open_folder = std::move(opened);
   }

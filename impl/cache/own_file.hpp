@@ -1,4 +1,4 @@
-// own_file: where the files of caches go, and how they go.
+// own_file: where the files of caches are, and how they are removed.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,15 @@
 
 namespace lastref::cache {
 
-/// The same error, of this file by its path and not by a descriptor; what is no error of a call
-/// stays as it is.
+/// The same error, with the path of the file instead of a descriptor; an error that comes from no
+/// call stays as it is.
 tl::unexpected<Error> about(Error error, const std::string& path);
 
-/// The folder for files of caches, absolute, as it is named now: `wanted`, or by default
+/// The folder for files of caches, absolute, as it is configured now: `wanted`, or by default
 /// $XDG_CACHE_HOME/lastref, or ~/.cache/lastref. Nothing is made.
 ///
-/// Errors          no_such_file_or_directory: nobody says where; filename_too_long, with the limit.
+/// Errors          no_such_file_or_directory: no folder is configured; filename_too_long, with the
+///                 limit.
 /// Source          XDG Base Directory Specification; pfio cache, _default_cache_path.
 Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& wanted);
 
@@ -26,8 +27,8 @@ Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& 
 /// $XDG_CACHE_HOME/lastref, or ~/.cache/lastref.
 ///
 /// Errors          as wanted_folder; not_supported: it is on a network; not_a_directory;
-///                 permission_denied: everybody may replace what is in it; what make_folder,
-///                 status_at and file_system said.
+///                 permission_denied: any user may replace what is in it; of make_folder, status_at
+///                 and file_system.
 /// Source          pfio cache, _check_local.
 Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted);
 
@@ -37,14 +38,14 @@ Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& w
 ///                 limit.
 Result<std::string> path_in(const std::string& folder, const std::string& name);
 
-/// A file that this process has made, and that goes with it: its name was counted before it was
-/// there. One thread at a time. In a forked child it is nobody's.
+/// A file that this process has made, and that is removed with the object or after the process: its
+/// name was counted before the file existed. One thread at a time. A forked child does not own it.
 class OwnFile {
  public:
   /// Makes an empty file, 0600, with a random name that starts with the pid and ends in `ending`,
-  /// and beside it one with a lock that says that this process lives: see sweep.hpp.
+  /// and next to it one with a lock that shows that this process lives: see sweep.hpp.
   ///
-  /// Errors          what entropy, register_name, open and lock_range said; nothing is left.
+  /// Errors          of entropy, register_name, open and lock_range; nothing is left.
   static Result<OwnFile> make(os::Os& os,
                               std::shared_ptr<References> references,
                               const std::string& folder,
@@ -52,7 +53,7 @@ class OwnFile {
 
   /// Makes an empty file, 0600, without a lock.
   ///
-  /// Errors          what register_name and open said; nothing is left.
+  /// Errors          of register_name and open; nothing is left.
   static Result<OwnFile> make_at(os::Os& os,
                                  std::shared_ptr<References> references,
                                  std::string path) {
@@ -66,7 +67,7 @@ class OwnFile {
   ~OwnFile() { remove_quietly(); }
 
   const std::string& path() const noexcept { return reference_.resource().name; }
-  /// Once: the file, open for writing.
+  /// May be called once: the file, open for writing.
   os::UniqueFd take_open() noexcept { return std::move(open_); }
   /// Its name without folder and ending.
   std::string base() const;
@@ -75,11 +76,11 @@ class OwnFile {
 
   /// Removes the name, if it is still that of this file, and lets go of it. Twice is once.
   ///
-  /// Errors          what unlink or release said: the tracker tries again.
+  /// Errors          of unlink or release: the tracker tries again.
   Status remove() noexcept;
-  /// The same, which says on standard error what went wrong.
+  /// The same, but reports an error on standard error.
   void remove_quietly() noexcept;
-  /// The name was given away, by a rename: nothing is to be removed.
+  /// The name was given away by a rename: nothing is to be removed.
   void hand_over() noexcept;
 
  private:
@@ -100,13 +101,13 @@ class OwnFile {
 
   os::Os* os_;
   std::shared_ptr<References> references_;
-  os::PathAt where_;  // the path once more, so that to remove it takes no memory
+  os::PathAt where_;  // the path, stored so that removing it needs no memory
   Reference reference_;
   os::UniqueFd open_;
   os::FileStatus status_;
   std::uint64_t token_;
   bool is_lock_ = false;
-  std::unique_ptr<OwnFile> lock_ = {};  // stays open as long as the file has its name
+  std::unique_ptr<OwnFile> lock_ = {};  // stays open while the file has its name
 };
 
 struct PublishOptions {
@@ -115,11 +116,11 @@ struct PublishOptions {
       false;  ///< The file is on its device before it has its name, and then the name.
 };
 
-/// A new file `path`, with what `write` writes: at every instant it is what it was, or whole. False
-/// if there is something of that name, and not `overwrite`.
+/// Makes a new file `path`, with what `write` writes: at every instant it is unchanged, or
+/// completely new. False if the name exists, and not `overwrite`.
 ///
-/// Errors          what OwnFile::make, `write`, sync, close and renaming said: nothing is left.
-///                 What syncing the folder said: it is there, and its name may not survive.
+/// Errors          of OwnFile::make, `write`, sync, close and renaming: nothing is left. Of syncing
+///                 the folder: the file is there, and its name may not survive.
 Result<bool> publish(os::Os& os,
                      const std::shared_ptr<References>& references,
                      const std::string& path,

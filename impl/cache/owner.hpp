@@ -1,4 +1,4 @@
-// Owner: what every cache does in the process that made it, and in no other.
+// Owner: the part of a cache that works only in the process that made it.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace lastref::cache {
 
-/// The numbers of a cache, checked.
+/// The checked numbers of a cache.
 struct Numbers {
   std::uint64_t length = 0;
   std::uint64_t size_limit = 0;
@@ -51,18 +51,18 @@ class Owner {
   /// Errors          result_out_of_range.
   static Status check_slot(std::uint64_t slot, std::uint64_t length);
 
-  /// Of a verbose cache: `what` makes the text.
+  /// Reports, if the cache is verbose. `what` makes the text.
   template <typename What>
   void tell(const What& what) const noexcept {
     if (options_.is_verbose) {
       os::report_quietly(os_, [&] { return "lastref cache: " + what(); });
     }
   }
-  /// The first time only.
+  /// Warns only the first time.
   void warn_of_space(std::uint64_t slot, std::size_t size) noexcept;
 
-  /// preserve, of a cache that is open, after check_process: `freeze` comes when nothing is in the
-  /// way.
+  /// Implements preserve for a cache that is open, after check_process: `freeze` is called when
+  /// nothing prevents the preserving.
   ///
   /// Errors          see Cache::preserve.
   Result<bool> preserve(const std::string& name,
@@ -70,13 +70,13 @@ class Owner {
                         const std::function<void()>& freeze,
                         const std::function<Status(os::Fd)>& write) const;
 
-  /// The file of that name, after check_process; nothing if it is not there.
+  /// The file of that name, after check_process; none if it does not exist.
   ///
   /// Errors          see Cache::preload.
   Result<std::optional<Preserved>> find_preserved(const std::string& name) const;
 
  private:
-  /// In the folder of the options, which is made if need be.
+  /// The path in the folder of the options, which is made if need be.
   Result<std::string> path_of(const std::string& name) const;
 
   os::Os& os_;
@@ -87,7 +87,7 @@ class Owner {
   std::atomic<bool> has_warned_{false};
 };
 
-/// For whoever ends an object while others are in a call of it, in other threads. Those are not in
+/// For the destructor of an object that other threads may be calling. Those threads are not in
 /// a forked child, which would wait for ever.
 template <typename Condition>
 void wait_until(const Owner& owner, Condition is_so) noexcept {

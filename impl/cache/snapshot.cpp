@@ -25,7 +25,7 @@ tl::unexpected<Error> malformed(std::string reason) {
   return failure(std::errc::bad_message, std::move(reason));
 }
 
-/// Writes what it is given in few pieces, one behind the other.
+/// Collects the bytes in large pieces, and writes them one after the other.
 class Pieces {
  public:
   Pieces(os::Os& os, os::Fd file, std::uint64_t at) noexcept : os_(os), file_(file), at_(at) {}
@@ -35,7 +35,7 @@ class Pieces {
       LASTREF_CHECK(flush());
       return write(bytes);
     }
-    waiting_.reserve(piece_size);  // Grown by doubling, it would be copied as often.
+    waiting_.reserve(piece_size);  // If it grew by doubling, it would be copied as often.
     waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
     return waiting_.size() < piece_size ? ok() : flush();
   }
@@ -95,7 +95,7 @@ Status Snapshot::check(std::uint64_t slot, const Entry& entry) const {
   return ok();
 }
 
-/// Read, and not touched in a map: somebody may be cutting the file off.
+/// Reads the file instead of a map, because another process may be truncating it.
 Status Snapshot::check_all() const {
   constexpr std::uint64_t entries_max = piece_size / entry_size;
   std::vector<Entry> piece(static_cast<std::size_t>(std::min(length_, entries_max)));
@@ -140,7 +140,7 @@ Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
     LASTREF_CHECK(snapshot->check_all());
   }
   if (status.size == 0) {
-    return snapshot;  // Nothing is in it, and nothing can be mapped of nothing.
+    return snapshot;  // It contains nothing, and an empty file cannot be mapped.
   }
   LASTREF_TRY(map,
               os::map_memory(os,
@@ -153,7 +153,7 @@ Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
 
 Result<std::optional<os::Bytes>> Snapshot::find(std::uint64_t slot) const {
   const os::Bytes all = map_->get();
-  // A copy: what is checked is what is used, whoever writes to the file.
+  // A copy: the checked value is the one that is used, even if another process writes to the file.
   Entry entry;
   std::memcpy(&entry, all.data() + slot * entry_size, entry_size);
   if (entry.size < 0) {

@@ -1,4 +1,4 @@
-// space: how much a cache may have, and what may be in the way of more.
+// space: how much space a cache may use, and the errors that mean there is no more.
 #pragma once
 
 #include <cerrno>
@@ -8,10 +8,11 @@
 
 namespace lastref::cache {
 
-/// The most slots of a cache; their words take 2 GiB, which are written when it is made.
+/// The maximum number of slots of a cache; their words take 2 GiB, which are written when it is
+/// made.
 inline constexpr std::uint64_t length_max = std::uint64_t{1} << 28U;
 
-/// The file system or the user has no more, or the file may not be so long (RLIMIT_FSIZE).
+/// The file system or the user has no more space, or the file may not be so long (RLIMIT_FSIZE).
 inline bool is_out_of_space(const Error& error) noexcept {
   constexpr auto quota_exceeded = static_cast<std::errc>(EDQUOT);  // C++ has no name for it.
   return error.code == std::errc::no_space_on_device || error.code == quota_exceeded ||

@@ -52,8 +52,8 @@ Result<std::vector<std::string>> names_in(os::Os& os, const std::string& folder)
   }
 }
 
-/// Whether this process holds the lock, perhaps by another copy of the library: it would lose it,
-/// were the file opened and closed.
+/// Whether this process holds the lock, perhaps through another copy of the library: opening and
+/// closing the file would drop it.
 bool is_locked_here(os::Os& os, const os::FileStatus& file) {
   os::ProcessObjects& objects = os.objects();
   const os::Held held(objects.monitor());
@@ -66,7 +66,7 @@ bool is_own(os::Os& os, const os::FileStatus& file) {
   return file.kind == os::FileKind::regular && file.owner == os.user_id();
 }
 
-/// Errors          what status_at and unlink said; none if there is nothing.
+/// Errors          of status_at and unlink; none if there is no such file.
 Status remove_own(os::Os& os, const std::string& path) {
   const auto there = os.status_at(path);
   if (!there) {
@@ -76,7 +76,8 @@ Status remove_own(os::Os& os, const std::string& path) {
   return is_own(os, *there) ? os::discard(os, path) : ok();
 }
 
-/// The same of a live cache: it begins as one, or has not got so far.
+/// The same for the file of a live cache: it starts with the magic, or with the part that was
+/// written.
 Status remove_live(os::Os& os, const std::string& path) {
   auto file = os::open_file(os, path, {});
   if (!file) {
@@ -90,9 +91,9 @@ Status remove_live(os::Os& os, const std::string& path) {
   return is_live ? remove_own(os, path) : ok();
 }
 
-/// One that has the lock's name, if nobody holds the lock.
+/// Removes the files with the lock's name, if no process holds the lock.
 ///
-/// Errors          what a call said: some of it is still there, and so is the lock's name.
+/// Errors          of the failed call: some of it is still there, and so is the lock's name.
 Status sweep_one(os::Os& os, const std::string& folder, const std::string& name) {
   const std::string path = folder + '/' + name;
   LASTREF_TRY(before, os.status_at(path));
@@ -103,7 +104,7 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   LASTREF_CHECK(os::retry_interrupted([&] {
     return os.lock_range(lock.get(), {.kind = os::LockKind::exclusive, .start = 0, .length = 0});
   }));
-  // Another sweep may have come first; then what has the name is nobody's to sweep yet.
+  // If another sweep came first, the file that now has the name must not be swept yet.
   LASTREF_TRY(locked, os.status(lock.get()));
   const auto there = os.status_at(path);
   if (!there || !is_same(locked, *there)) {
@@ -120,7 +121,7 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   return os::discard(os, path);
 }
 
-/// Whether it says no more than that somebody lives, or has swept here before.
+/// Whether the error only means that a process lives, or that another sweep was here before.
 bool is_no_news(const Error& error) {
   switch (error.code) {
     case std::errc::permission_denied:
@@ -152,7 +153,7 @@ void sweep_all(os::Os& os, const std::string& folder) {
 
 }  // namespace
 
-/// Without memory, what is left is left to the next start.
+/// Without memory, leftovers stay until the next start.
 void sweep_dead(os::Os& os, const std::string& folder) {
   static_cast<void>(os::had_memory([&] { sweep_all(os, folder); }));
 }

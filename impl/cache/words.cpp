@@ -10,7 +10,7 @@
 namespace lastref::cache {
 namespace {
 
-/// In one place.
+/// Tries one folder.
 Result<Words> make_words_in(os::Os& os,
                             const std::shared_ptr<References>& references,
                             std::uint64_t folder_number,

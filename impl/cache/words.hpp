@@ -1,13 +1,13 @@
-// words: where the words of a live cache lie that processes store to through a map.
+// words: the place of a live cache's words, to which processes store through a map.
 //
-// A store through a map cannot say that there is no space: it is SIGBUS. It needs none where a
-// block that was written stays where it is: on tmpfs, ext2 to ext4 and xfs, so that zeros written
-// once are space for good. On btrfs, bcachefs and zfs each store may need a new block, zeros or not
-// (of fallocate as well); an overlay does as the file system below it, of which nothing can be
-// learned; and of others nobody here knows. There the head and the slots, 8 bytes each, are in a
-// file of their own, in the first of a few folders that is on one of the good ones and has space.
-// The values stay where they were asked to be: they are written by write(2), which can say ENOSPC,
-// and what is only read in a map needs no space.
+// A store through a map cannot report that there is no space: it is SIGBUS. It needs none if a
+// written block stays at its place: on tmpfs, ext2 to ext4 and xfs, so that zeros written once are
+// space permanently. On btrfs, bcachefs and zfs each store may need a new block, even over zeros
+// (also those of fallocate). An overlay behaves like the file system below it, which cannot be
+// found out; other file systems are unknown. There the head and the slots, 8 bytes each, are in a
+// file of their own, in the first of a few folders that is on a suitable file system and has space.
+// The values stay in the requested folder: they are written by write(2), which can return ENOSPC,
+// and reading through a map needs no space.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@
 
 namespace lastref::cache {
 
-/// Numbered from 1 in the head of a cache; 0 is beside the values. Always the same, for whoever
-/// attaches may have another environment.
+/// Numbered from 1 in the head of a cache; 0 means that they are with the values. Always the same
+/// folders, because a process that attaches may have another environment.
 inline constexpr std::array<const char*, 3> word_folders = {"/dev/shm", "/tmp", "/var/tmp"};
 
 /// Whether stores need no space on this kind of file system, by the numbers of statfs(2).
@@ -39,17 +39,18 @@ struct Words {
   std::uint64_t folder_number = 0;
 };
 
-/// Where first there is space for them.
+/// Makes them in the first folder that has space.
 ///
-/// Errors          no_space_on_device, not_supported: what each folder said is in the subject.
+/// Errors          no_space_on_device, not_supported: the subject contains the error of each
+///                 folder.
 Result<Words> make_words(os::Os& os,
                          const std::shared_ptr<References>& references,
                          const std::string& base,
                          std::uint64_t size);
 
-/// Zeros up to there, written: a hole would be filled by the store that publishes.
+/// Writes zeros up to `end`: otherwise the store that publishes a value would have to fill a hole.
 ///
-/// Errors          what write_at said.
+/// Errors          of write_at.
 Status write_zeros(os::Os& os, os::Fd file, std::uint64_t from, std::uint64_t end);
 
 }  // namespace lastref::cache

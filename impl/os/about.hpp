@@ -1,4 +1,4 @@
-// about: says of an error what file it is about.
+// about: adds to an error the file that it is about.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace lastref::os {
 
-/// A number of a descriptor tells people nothing, nor does a name without its folder: what a call
-/// failed on has the path for a subject, and behind it what it said itself if that is more.
+/// The number of a descriptor means nothing to a person, nor does a name without its folder. So the
+/// subject is the path, followed by the original subject if that adds something.
 template <typename Value>
 Result<Value> about(const std::string& path, Result<Value> result) {
   if (!result && result.error().call != Call::none) {

@@ -1,4 +1,4 @@
-// calls: the rows of calls.def and steps.def as data, and how an error reads.
+// calls: the rows of calls.def and steps.def as data, and the text of an error.
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -56,8 +56,8 @@ std::string_view name_of(Call call) noexcept {
 
 namespace {
 
-/// The limit that was reached, or what refuses the call, where the kernel's text does not say it;
-/// empty where there is none.
+/// The limit that was reached, or what refuses the call, if the kernel's text does not contain it;
+/// empty if there is none.
 std::string_view limit_behind(const Error& error) {
   switch (error.code) {
     case std::errc::too_many_files_open:

@@ -16,8 +16,8 @@ constexpr std::uint32_t sticky = 01000;
 constexpr std::size_t path_size_max = 4095;
 constexpr std::size_t path_shown_max = 200;
 
-/// `folder` is as getcwd(3) has it, without symlinks: the ".." that `path` starts with can be taken
-/// off it. Those behind a name cannot, for that may be a symlink.
+/// `folder` is in the format of getcwd(3), without symlinks, so the leading ".." of `path` can be
+/// resolved. A ".." after a name cannot, because that name may be a symlink.
 std::string below(std::string folder, std::string_view path) {
   for (;;) {
     const std::string_view first = path.substr(0, path.find('/'));
@@ -45,7 +45,7 @@ Status check_one(const FileStatus& status, const std::string& folder) {
   return ok();
 }
 
-/// What a symlink leads to, and all above that, where it really is.
+/// Checks the target of a symlink, and all folders above the target.
 Status check_target(Os& os, const std::string& link) {
   std::optional<FileStatus> below;
   for (std::string folder = link + "/.";; folder += "/..") {
@@ -62,7 +62,7 @@ Status check_target(Os& os, const std::string& link) {
 
 Result<std::string> not_too_long(std::string path) {
   if (path.size() > path_size_max) {
-    // All of it would help nobody.
+    // The whole path would not help.
     return failure(std::errc::filename_too_long,
                    path.substr(0, path_shown_max) + "... (" + std::to_string(path.size()) +
                        " bytes from the root on; the limit is " + std::to_string(path_size_max) +

@@ -1,4 +1,4 @@
-// folders: what is above a path, and whether the path can go on to mean what it does.
+// folders: the folders above a path, and whether the path is safe from replacement by others.
 #pragma once
 
 #include <string>
@@ -7,39 +7,39 @@
 
 namespace lastref::os {
 
-/// Makes the folder, 0700, and those above it that are not there, 0700 too. What was made above
-/// stays if this fails, for it is not ours alone.
+/// Makes the folder, 0700, and the missing ones above it, 0700 too. Those above stay if this fails,
+/// because others may use them already.
 ///
-/// Errors          what make_folder said of the path, file_exists too; of those above all but that.
+/// Errors          of make_folder for the path, including file_exists; for those above, all other
+///                 errors.
 /// Crossings       make_folder; once, if all above is there.
 Status make_with_parents(Os& os, const std::string& path);
 
-/// `path` from the root of the file system: where it is now, wherever this process goes later. Its
-/// parts stay as they are, symlinks and all ".." behind a name too.
+/// `path` from the root of the file system: its place now, even if this process changes its folder
+/// later. Its parts stay unchanged, including symlinks and every ".." after a name.
 ///
-/// Errors          filename_too_long, with the limit as part of the subject; what working_folder
-///                 said.
+/// Errors          filename_too_long, with the limit as part of the subject; of working_folder.
 /// Crossings       working_folder, for a relative path.
 Result<std::string> from_root(Os& os, const std::string& path);
 
-/// A path that the kernel can take.
+/// Checks that the kernel can take the path.
 ///
 /// Errors          filename_too_long, with the limit as part of the subject.
 Result<std::string> not_too_long(std::string path);
 
 /// Whether only root and the owners of folders can rename or replace what is in `folder`, or any
-/// folder on the way to it: none is open to all or to a group, but sticky ones. Where somebody else
-/// may rename, a stranger can put a folder of ours that is precious where one is that we shall
-/// delete. Of a symlink on the way, what is above its target counts as well as what it lies in.
+/// folder on the way to it: none is open to all or to a group, except sticky ones. If another user
+/// may rename, it can put a precious folder of ours in the place of one that we shall delete. For a
+/// symlink on the way, the folders above its target are checked as well as those above the link.
 ///
-/// Limits          of a symlink that leads to a symlink, the folder of the latter is not looked at.
+/// Limits          of a symlink that leads to a symlink, the folder of the latter is not checked.
 ///
-/// Errors          permission_denied, not_a_directory, with the folder that is to blame; what
-///                 working_folder and status_at said.
+/// Errors          permission_denied, not_a_directory, with the folder that is the cause; of
+///                 working_folder and status_at.
 /// Crossings       working_folder, if it is relative; status_at, one for each folder on the way.
 Status check_is_safe(Os& os, const std::string& folder);
 
-/// The same of the folder that `path` is in.
+/// The same for the folder that contains `path`.
 ///
 /// Errors          as check_is_safe.
 /// Crossings       those of check_is_safe.

@@ -1,4 +1,4 @@
-// kernel_os: errors, clock, chance, environment.
+// kernel_os: errors, clock, random bytes, environment.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/random.h>
@@ -70,8 +70,8 @@ KernelOs& KernelOs::of_process(KernelOptions options) {
 
 KernelOs::KernelOs(KernelOptions options) noexcept : program_(std::move(options.program)) {
   look_at_standard_numbers();
-  // A write beyond RLIMIT_FSIZE raises it, and its default action would end a process that can as
-  // well be told file_too_large. setrlimit(2). Python ignores it for the same reason.
+  // A write beyond RLIMIT_FSIZE raises it. Its default action would end a process that can handle
+  // file_too_large as well. setrlimit(2). Python ignores it for the same reason.
   struct sigaction action {};
   ::sigaction(SIGXFSZ, nullptr, &action);
   if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL) {
@@ -101,21 +101,21 @@ Status KernelOs::entropy(Buffer into) noexcept {
 }
 
 std::optional<std::string> KernelOs::environment(const std::string& name) {
-  // Whoever runs a set-user-id program must not choose where it puts its files.
+  // The user that runs a set-user-id program must not choose where it puts its files.
   const char* const value = ::secure_getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 void KernelOs::keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept {
   for (const Fd fd : fds) {
-    // What is not open cannot reach anybody.
+    // If it is not open, no other program can get it.
     ::fcntl(number(fd), F_SETFD, FD_CLOEXEC);
   }
   ::unsetenv(variable.c_str());  // NOLINT(concurrency-mt-unsafe): there are no other threads yet.
 }
 
 ProcessObjects& KernelOs::objects() {
-  // Never destroyed: static objects may still ask.
+  // Never destroyed: static objects may still use it.
   static GenerationsOfObjects& of_program =
       *std::make_unique<GenerationsOfObjects>(has_record_lock).release();
   return of_program.of(*this, process_token());

@@ -1,4 +1,5 @@
-// kernel_os_assertion: where an assertion ends. Apart, because parsers need no more of a kernel.
+// kernel_os_assertion: reports a failed assertion. A file of its own, because parsers need no more
+// of a kernel.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace lastref {
 
 void assertion_failed(const char* condition, const char* file, int line) noexcept {
-  std::array<char, 512> message{};  // The heap may be what is wrong.
+  std::array<char, 512> message{};  // The heap may be corrupt.
   const int size = std::snprintf(message.data(),
                                  message.size(),
                                  "lastref: assertion failed: %s (%s:%d)\n",

@@ -29,13 +29,13 @@
 namespace lastref::os {
 namespace {
 
-/// As <linux/pidfd.h> of Linux 6.15 has it, whose headers are newer than most systems.
+/// As in <linux/pidfd.h> of Linux 6.15, which is newer than the headers of most systems.
 struct PidfdInfo {
   std::uint64_t mask = 0;
   std::uint64_t cgroup = 0;
   std::uint32_t pid = 0;
   std::array<std::uint32_t, 10> not_asked{};
-  std::int32_t exit_status = 0;  ///< As wait(2) gives it.
+  std::int32_t exit_status = 0;  ///< As in wait(2).
 };
 static_assert(sizeof(PidfdInfo) == 64);
 
@@ -48,7 +48,7 @@ ChildExit to_exit(int status) noexcept {
                            : ChildExit{.code = WTERMSIG(status), .killed = true};
 }
 
-/// Nothing if this kernel has no such question, or forgets who was reaped.
+/// None if this kernel has no such request, or has no information about a reaped process.
 std::optional<PidfdInfo> info_of(int process) noexcept {
   PidfdInfo info{.mask = pidfd_info_pid | pidfd_info_exit};
   if (::ioctl(process, pidfd_get_info, &info) < 0) {
@@ -62,7 +62,7 @@ bool is_dead(int process) noexcept {
   return ::poll(&item, 1, 0) == 1;
 }
 
-/// What a process leaves that is dead and not yet reaped. proc(5), /proc/pid/stat, fields 3 and 52.
+/// The exit of a process that is dead and not yet reaped. proc(5), /proc/pid/stat, fields 3 and 52.
 std::optional<ChildExit> end_of_zombie(std::uint32_t pid) noexcept {
   std::array<char, 32> path{};
   static_cast<void>(std::snprintf(path.data(), path.size(), "/proc/%u/stat", pid));
@@ -74,7 +74,7 @@ std::optional<ChildExit> end_of_zombie(std::uint32_t pid) noexcept {
   const ssize_t size = ::read(fd, buffer.data(), buffer.size());
   ::close(fd);
   const std::string_view text(buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
-  // Its name, field 2, may have anything in it. A blank is in front of each field behind it.
+  // Its name, field 2, may contain anything. There is a blank before each field after it.
   constexpr std::string_view is_zombie = ") Z";
   const std::size_t behind_name = text.rfind(')');
   if (behind_name == std::string::npos || !text.substr(behind_name).starts_with(is_zombie)) {
@@ -90,7 +90,7 @@ std::optional<ChildExit> end_of_zombie(std::uint32_t pid) noexcept {
   return read.ec == std::errc{} ? std::optional(to_exit(status)) : std::nullopt;
 }
 
-/// Ends a child that nobody will ever hear of. What is no child of ours any more is left alone.
+/// Ends a child that no caller will know of. A process that is no longer our child is left alone.
 void kill_and_reap(pid_t pid) noexcept {
   if (::waitpid(pid, nullptr, WNOHANG) != 0) {
     return;
@@ -100,7 +100,7 @@ void kill_and_reap(pid_t pid) noexcept {
   }
 }
 
-/// Whether the descriptor names a child of ours that nobody has reaped.
+/// Whether the descriptor refers to a child of ours that is not reaped.
 bool is_child(int process) noexcept {
   siginfo_t state{};
   return ::waitid(P_PIDFD, static_cast<id_t>(process), &state, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -108,8 +108,9 @@ bool is_child(int process) noexcept {
 
 constexpr unsigned long flags_of_a = CLONE_VM | CLONE_VFORK | CLONE_FILES;
 
-// In a child that shares our stack nothing may return to where it was called from, so the call is
-// made in place, and only A uses what is called after it. Compiled apart from its callers.
+// A child that shares our stack may not return from the function that made the call, so the call is
+// made inline, and only A uses the functions that are called after it. Compiled as a function of
+// its own.
 #if defined(__x86_64__)
 
 constexpr bool can_have_nobodys = true;
@@ -172,17 +173,17 @@ inline long clone_here(unsigned long, int*) noexcept {
 
 #endif
 
-/// A has dispositions of its own. While SIGCHLD is ignored in it, what it has started could be
-/// gone, and its pid another's, before A can name it. By the system call: sanitizers note what the
-/// C library's sigaction is told, and would take it for the program's.
+/// A has dispositions of its own. While it ignores SIGCHLD, a process that it has started could be
+/// reaped, and its pid belong to another one, before A can open it. Uses the system call:
+/// sanitizers intercept the C library's sigaction, and would take this for the program's own.
 void keep_dead_children() noexcept {
   constexpr std::size_t mask_size = 8;
   alignas(std::max_align_t) constexpr std::array<std::byte, 64> default_action{};
   ::syscall(SYS_rt_sigaction, SIGCHLD, default_action.data(), nullptr, mask_size);
 }
 
-/// For A, and so for what A starts: limits are not shared, whatever else is. If that is refused
-/// they stay as they are.
+/// For A, and so for the processes that A starts: limits are not shared, though memory and
+/// descriptors are. If the kernel refuses, they stay unchanged.
 void allow_many_descriptors() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -191,7 +192,7 @@ void allow_many_descriptors() noexcept {
   }
 }
 
-/// The pid of A, which has run and ended, and is not reaped; or a negative errno.
+/// Returns the pid of A, which has run and ended, and is not reaped; or a negative errno.
 [[gnu::noinline]] long run_a(Birth* birth) noexcept {
   const long pid = clone_here(flags_of_a, nullptr);
   if (pid == 0) {
@@ -205,7 +206,7 @@ void allow_many_descriptors() noexcept {
   return pid;
 }
 
-/// The same for one that does nothing, and whose descriptor it gives.
+/// The same for a process that does nothing; also returns its descriptor.
 [[gnu::noinline]] long run_idle(int* process) noexcept {
   const long pid = clone_here(CLONE_VM | CLONE_VFORK | CLONE_PIDFD, process);
   if (pid == 0) {
@@ -214,14 +215,14 @@ void allow_many_descriptors() noexcept {
   return pid;
 }
 
-/// What is reaped in the background.
+/// A process that is reaped in the background.
 struct Orphan {
   pid_t pid = 0;
   int process = -1;
 };
 
-/// Its descriptor is closed before the wait, which may take as long as the program lives; the
-/// number is that of the same process until it is reaped.
+/// Closes the descriptor before the wait, which may take as long as the program runs; the pid is
+/// that of the same process until it is reaped.
 void* reap_orphan(void* given) noexcept {
   const std::unique_ptr<Orphan> orphan(static_cast<Orphan*>(given));
   const bool is_ours = is_child(orphan->process);
@@ -280,7 +281,7 @@ bool start_nobodys(Birth& birth) noexcept {
   if (!can_have_nobodys) {
     return false;
   }
-  // A handler that runs in A would run in our memory as another process.
+  // A handler that ran in A would run in our memory as another process.
   const WithSignals none(every_signal());
   const long pid = run_a(&birth);
   if (pid < 0) {
@@ -324,7 +325,7 @@ bool tells_how_nobodys_end() noexcept {
 }
 
 Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept {
-  // It may be reaped between two questions, but only once.
+  // It may be reaped between two requests, but only once.
   for (int tries = 0; tries < 2; ++tries) {
     const std::optional<PidfdInfo> info = info_of(number(process));
     if (info && (info->mask & pidfd_info_exit) != 0) {
@@ -334,14 +335,14 @@ Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept {
       return std::nullopt;
     }
     const std::optional<ChildExit> left = info ? end_of_zombie(info->pid) : std::nullopt;
-    // Not reaped since, so it was its pid.
+    // If it is still not reaped, the pid was its own.
     const std::optional<PidfdInfo> again = info_of(number(process));
     if (left && again && (again->mask & pidfd_info_exit) == 0) {
       return left;
     }
   }
   if (tells_how_nobodys_end()) {
-    return std::nullopt;  // Not reaped, and there is no /proc: later.
+    return std::nullopt;  // Not reaped, and there is no /proc: try later.
   }
   errno = ECHILD;
   return failed(Call::wait_child, process);

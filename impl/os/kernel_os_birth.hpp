@@ -1,23 +1,23 @@
-// kernel_os_birth: processes that are nobody's children, and how they end (E7).
+// kernel_os_birth: processes that are not our children, and how they end (E7).
 //
 // A program that waits for all of its children, reaps those of others, or ignores SIGCHLD must not
-// notice that we start processes. So one is not started by the caller but by a child of it, A, that
-// is gone at once; what A has started belongs to init then, who reaps it. A shares our memory and
-// our descriptors (CLONE_VM, CLONE_FILES) and runs while the calling thread stands still
-// (CLONE_VFORK), so it can call posix_spawn and give the process descriptor back by its number. Its
+// notice that we start processes. So a process is not started by the caller but by a child of it,
+// A, that exits immediately. The process then belongs to init, which reaps it. A shares our memory
+// and our descriptors (CLONE_VM, CLONE_FILES) and runs while the calling thread is suspended
+// (CLONE_VFORK), so it can call posix_spawn and return the process descriptor by its number. Its
 // own end raises no signal, and wait(2) without __WALL does not see it (exit signal 0).
 //
-// How such a process ended the kernel tells by its descriptor, when it was reaped: Linux 6.15,
-// PIDFD_INFO_EXIT. As long as it is not reaped (init may be slow, or be a program that never does),
-// proc(5) does. Where the kernel does not tell, whose end is wanted stays a child of ours.
+// After the process was reaped, the kernel reports its exit through its descriptor: Linux 6.15,
+// PIDFD_INFO_EXIT. Until it is reaped (init may be slow, or be a program that never reaps), proc(5)
+// does. If the kernel has no such report, the process stays a child of ours if its exit is wanted.
 //
-// Differs: what we start has SIGCHLD's default action though the program ignores it; nobody can
-// wait for anything who was started with SIGCHLD ignored.
+// Differs: the processes that we start have SIGCHLD's default action even if the program ignores
+// it; a process that was started with SIGCHLD ignored cannot wait for its children.
 //
-// If the program is init itself or a subreaper, what A has started becomes its child. If its end is
-// not wanted, a thread reaps it as soon as it has ended.
+// If the program is init itself or a subreaper, the process becomes its child. If its exit is not
+// wanted, a thread reaps it as soon as it has ended.
 //
-// Limits: a wait() of such a program sees it if it comes first.
+// Limits: a wait() of such a program sees it if the call comes first.
 #pragma once
 
 #include <spawn.h>
@@ -28,10 +28,10 @@
 
 namespace lastref::os {
 
-/// As pidfd_open(2), which glibc 2.36 forgets to say is C.
+/// As pidfd_open(2). The header of glibc 2.36 does not declare it as C.
 int pidfd_open(pid_t pid) noexcept;
 
-/// What to start, and what came of it.
+/// What to start, and the result.
 struct Birth {
   const char* program = nullptr;
   bool is_searched = false;  ///< on PATH
@@ -39,30 +39,31 @@ struct Birth {
   const posix_spawnattr_t* attributes = nullptr;
   char* const* arguments = nullptr;
   char* const* variables = nullptr;
-  bool many_fds = false;  ///< Heeded for nobody's children alone: A can change what they get.
+  bool many_fds = false;  ///< Used only for processes that are not our children: A can change their
+                          ///< limit.
 
   int error = 0;              ///< An errno
-  Call failed = Call::spawn;  ///< Which of the calls that a birth takes gave it
+  Call failed = Call::spawn;  ///< The call that returned it
   pid_t pid = 0;
   int process = -1;
 };
 
-/// As a child of the caller.
+/// Starts the process as a child of the caller.
 void start_child(Birth& birth) noexcept;
 
-/// As nobody's child. False if that cannot be done here: nothing was tried.
+/// Starts the process as no child of ours. False if that is not supported here: nothing was tried.
 bool start_nobodys(Birth& birth) noexcept;
 
-/// Reaps it as soon as it has ended, if it is a child of this process in spite of all; `process`
-/// stays the caller's. If there is no thread for that it is reaped by wait_child alone.
+/// Reaps the process as soon as it has ended, if it is a child of this process all the same;
+/// `process` stays the caller's. Without a thread for that, only wait_child reaps it.
 void reap_in_background(pid_t pid, int process) noexcept;
 
-/// Whether the kernel tells how nobody's child ended. Found out once.
+/// Whether the kernel reports the exit of a process that is not our child. Tested once.
 bool tells_how_nobodys_end() noexcept;
 
-/// How it ended, if it did. `process` is no child of ours.
+/// The exit of the process, if it has ended. `process` is no child of ours.
 ///
-/// Errors          no_child_process: it is dead, and the kernel does not tell.
+/// Errors          no_child_process: it is dead, and the kernel does not report how it ended.
 Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept;
 
 }  // namespace lastref::os

@@ -26,7 +26,7 @@ class ExitHooks::Hook final : public ExitHook {
   ~Hook() override { list_.take_back(*this); }
 
   std::uint64_t process() const noexcept { return process_; }
-  /// It may destroy the hook while it runs, so it cannot run in here.
+  /// The action may destroy the hook while it runs, so it cannot run in here.
   std::function<void()> take() noexcept { return std::exchange(action_, nullptr); }
 
  private:
@@ -62,22 +62,22 @@ std::optional<std::function<void()>> ExitHooks::take_last(std::uint64_t process)
 
 void ExitHooks::run(std::uint64_t process) noexcept {
   while (const auto action = take_last(process)) {
-    // An action that has no memory for its work ends, and the others run.
+    // An action that lacks memory ends, and the others run.
     static_cast<void>(had_memory(*action));
   }
 }
 
 namespace {
 
-/// This program's. Never destroyed: static objects may have hooks.
+/// The hooks of this program. Never destroyed: static objects may have hooks.
 ExitHooks& hooks_of_program() noexcept {
   alignas(ExitHooks) static std::array<std::byte, sizeof(ExitHooks)> place;
   static ExitHooks& hooks = *new (place.data()) ExitHooks();
   return hooks;
 }
 
-/// From now on a forked child finds the list whole. If the C library has no memory to note that, it
-/// is tried again with the next hook. pthread_atfork(3)
+/// From now on a forked child finds the list consistent. If the C library has no memory for the
+/// handlers, the next hook tries it again. pthread_atfork(3)
 void guard_against_fork() noexcept {
   static bool is_guarded = false;
   ExitHooks& hooks = hooks_of_program();
@@ -90,11 +90,11 @@ void guard_against_fork() noexcept {
   hooks.unlock();
 }
 
-/// Whether exit(3) will come to run_hooks. A forked child inherits both.
+/// Whether exit(3) will call run_hooks. A forked child inherits both.
 std::atomic<bool> awaits_exit = false;
 
 void run_hooks() noexcept {
-  awaits_exit = false;  // What static objects register from now on needs another call.
+  awaits_exit = false;  // Hooks that static objects register from now on need another call.
   hooks_of_program().run(token_of_process());
 }
 

@@ -1,8 +1,8 @@
 // kernel_os_exit: actions for the end of a process, in a list that any Os can have.
 //
-// A hook owns its action, and the list only knows the hook. So a list that goes away destroys
-// nothing that belongs to somebody who was killed. The mutex is held for the list alone, never
-// while an action runs or is destroyed: it may register others, and take them back.
+// A hook owns its action, and the list only refers to the hook. So the end of a list destroys
+// nothing that belongs to a killed process. The mutex is held only for the list, never while an
+// action runs or is destroyed: the action may register others, and take them back.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class ExitHooks {
   ExitHooks& operator=(const ExitHooks&) = delete;
   ~ExitHooks() = default;
 
-  /// The list outlives the hook. A process is known by its token.
+  /// The list outlives the hook. A process is identified by its token.
   std::unique_ptr<ExitHook> add(std::uint64_t process, std::function<void()> action);
-  /// What this process has registered, last first, until nothing of it is left. A copy of what its
-  /// parent had, as after a fork, stays.
+  /// Runs the hooks of this process, last first, until none is left. Hooks of its parent, which a
+  /// fork copied, stay.
   void run(std::uint64_t process) noexcept;
 
-  // For whoever forks: a child must not find the list in the middle of a change.
+  // For the caller of fork: a child must not find the list in the middle of a change.
   void lock() noexcept { mutex_.lock(); }
   void unlock() noexcept { mutex_.unlock(); }
 

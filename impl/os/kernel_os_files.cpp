@@ -35,10 +35,10 @@ namespace {
 constexpr std::size_t folder_buffer_size = 8192;
 constexpr std::uint32_t permission_bits = 07777;
 
-/// Keeps SIGPIPE from the calling thread for a scope, and swallows the one that a write has raised.
+/// Blocks SIGPIPE in the calling thread for a scope, and consumes the one that a write has raised.
 ///
 /// The signal goes to the writing thread itself, so it is pending there when the call returns. One
-/// that was pending before belongs to somebody else and stays. pipe(7), "I/O on pipes and FIFOs".
+/// that was pending before has another cause and stays. pipe(7), "I/O on pipes and FIFOs".
 class WithoutSigpipe {
  public:
   WithoutSigpipe() noexcept {
@@ -78,7 +78,7 @@ class WithoutSigpipe {
   bool was_pending_ = false;
 };
 
-/// As write(2). A pipe that is full is EAGAIN, though it blocks for whoever else has it.
+/// As write(2). A full pipe is EAGAIN, even if it blocks for other processes that have it open.
 ssize_t write_at_once(int fd, Bytes bytes) noexcept {
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
@@ -107,7 +107,7 @@ FileKind kind_of(mode_t mode) noexcept {
   }
 }
 
-/// The C library asks fstatat(2) where there is no statx(2), and then nothing is told of the birth.
+/// Without statx(2), the C library calls fstatat(2), which reports no birth time.
 constexpr unsigned asked = STATX_BASIC_STATS | STATX_BTIME;
 constexpr std::uint64_t nanoseconds_of_a_second = 1'000'000'000;
 
@@ -141,7 +141,7 @@ bool is_dots(std::string_view name) noexcept {
 std::vector<FolderEntry> entries_of(Fd folder, Bytes buffer) {
   std::vector<FolderEntry> entries;
   while (!buffer.empty()) {
-    // struct dirent64 as getdents64(2) lays it out; the name follows, terminated.
+    // struct dirent64 in the layout of getdents64(2); the name follows, terminated.
     decltype(dirent64::d_reclen) size = 0;
     std::memcpy(&size, &buffer[offsetof(dirent64, d_reclen)], sizeof size);
     const auto type = static_cast<unsigned char>(buffer[offsetof(dirent64, d_type)]);
@@ -315,7 +315,7 @@ Status KernelOs::change_mode(const PathAt& where, std::uint32_t mode) noexcept {
   if (!is_path(where.path)) {
     return failed(Call::change_mode, where.path);
   }
-  // The C library goes through /proc where there is no fchmodat2(2).
+  // The C library uses /proc if there is no fchmodat2(2).
   return status_of(
       ::fchmodat(number(where.folder), where.path.c_str(), mode_t{mode}, AT_SYMLINK_NOFOLLOW),
       Call::change_mode,
@@ -363,7 +363,7 @@ Result<std::uint64_t> KernelOs::free_space(const std::string& path) noexcept {
   if (!is_path(path) || ::statvfs(path.c_str(), &system) < 0) {
     return failed(Call::free_space, path);
   }
-  // Some file systems without a limit of their own tell the highest number of blocks that there is.
+  // Some file systems without a limit of their own report the highest possible number of blocks.
   const std::uint64_t block_size = std::max<std::uint64_t>(system.f_frsize, 1);
   return system.f_bavail > most / block_size ? most : system.f_bavail * block_size;
 }
@@ -378,7 +378,7 @@ Result<std::uint64_t> KernelOs::file_system(const std::string& path) noexcept {
 }
 
 Result<std::string> KernelOs::working_folder() noexcept {
-  // The C library allocates it, for there may be more of it than PATH_MAX. getcwd(3)
+  // The C library allocates it, because the path may be longer than PATH_MAX. getcwd(3)
   const std::unique_ptr<char, decltype(&std::free)> path(::getcwd(nullptr, 0), &std::free);
   if (path == nullptr) {
     return failed(Call::working_folder, std::string());

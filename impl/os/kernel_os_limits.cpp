@@ -16,7 +16,7 @@
 namespace lastref::os {
 namespace {
 
-/// A map that a new one is cut out of becomes up to three.
+/// A new map in the middle of another one turns it into up to three.
 constexpr std::uint64_t maps_of_one = 3;
 
 class KeptErrno {
@@ -47,7 +47,7 @@ void read_proc(const char* path, Take take) noexcept {
   ::close(fd);
 }
 
-/// The number at this place, from 0, of a file of /proc that is one line of numbers.
+/// The number at this position, from 0, in a file of /proc that is one line of numbers.
 std::uint64_t number_in(const char* path, int place) noexcept {
   std::uint64_t number = 0;
   read_proc(path, [&](std::string_view text) {
@@ -73,7 +73,7 @@ bool is_over(int resource, std::uint64_t pages, std::size_t bytes) noexcept {
 
 std::string_view limit_of_addresses(std::size_t bytes) noexcept {
   const KeptErrno kept;
-  // proc(5), /proc/pid/statm: all that is mapped, and what is data or stack.
+  // proc(5), /proc/pid/statm: the size of all maps, and of data and stack.
   constexpr const char* sizes = "/proc/self/statm";
   constexpr int all = 0;
   constexpr int data = 5;

@@ -1,5 +1,5 @@
-// kernel_os_limits: which limit the kernel means that says ENOMEM, or a C library that says EAGAIN
-// in its place.
+// kernel_os_limits: the limit that caused ENOMEM of the kernel, or EAGAIN of a C library in its
+// place.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace lastref::os {
 
-/// The limit that does not let this process have so many bytes of addresses more; empty if they can
-/// be had, or no limit is known that refuses them. Allocates nothing, and changes no errno.
+/// The limit that refuses this process that many more bytes of addresses; empty if they are
+/// available, or no known limit refuses them. Allocates nothing, and does not change errno.
 std::string_view limit_of_addresses(std::size_t bytes) noexcept;
 
-/// Whether so many bytes of addresses can be had now.
+/// Whether that many bytes of addresses are available now.
 bool has_addresses(std::size_t bytes) noexcept;
 
 }  // namespace lastref::os

@@ -61,7 +61,8 @@ Status KernelOs::create_semaphore(const std::string& name, std::uint32_t mode) n
     return failed(Call::create_semaphore, name);
   }
   const StandardNumbers kept;
-  // glibc makes a file of another name first and links it, so SIGKILL in here can leave that file.
+  // glibc makes a file of another name first and links it, so SIGKILL during the call can leave
+  // that file.
   sem_t* const semaphore = ::sem_open(name.c_str(), O_CREAT | O_EXCL, mode_t{mode}, 0U);
   if (semaphore == SEM_FAILED) {
     return failed(Call::create_semaphore, name);
@@ -90,7 +91,7 @@ Result<std::optional<LockHolder>> KernelOs::find_lock(Fd fd, const LockRange& ra
     return std::nullopt;
   }
   const LockKind kind = lock.l_type == F_RDLCK ? LockKind::shared : LockKind::exclusive;
-  // 0 from another pid namespace, -1 for a lock of an open file description. fcntl(2).
+  // The pid is 0 from another pid namespace, -1 for a lock of an open file description. fcntl(2).
   return LockHolder{.pid = std::max(lock.l_pid, 0),
                     .range = {.kind = kind,
                               .start = static_cast<std::uint64_t>(lock.l_start),

@@ -9,7 +9,7 @@
 namespace lastref::os {
 namespace {
 
-/// Bit n: number n was seen free. Forked children inherit it; nothing ever clears it.
+/// Bit n: number n was free at some time. Forked children inherit it; it is never cleared.
 std::atomic<unsigned> seen_free = 0;
 
 unsigned bit_of(int number) noexcept {

@@ -1,12 +1,12 @@
 // kernel_os_numbers: no descriptor of ours is 0, 1 or 2 (E1).
 //
-// Where the program has closed one of them, the kernel gives it to whoever opens next, and what is
-// meant for people on standard error would be written into that file. So a low number is moved away
-// at once. For the instant in between, another thread's message could still land there; where a
-// number was ever seen free, it is therefore taken by a place-holder before the call: one opened
-// with O_PATH, which refuses reads and writes like a number that is not open. open(2)
+// If the program has closed one of them, the kernel gives it to the next call that opens a file,
+// and messages for people on standard error would be written into that file. So a low number is
+// moved away immediately. For the instant in between, another thread's message could still get
+// there. Therefore, if a number was ever seen free, a placeholder takes it before the call: one
+// opened with O_PATH, which refuses reads and writes like a number that is not open. open(2)
 //
-// Limits: the first call after the program has closed one, if a KernelOs was there before.
+// Limits: the first call after the program has closed one, if a KernelOs existed before.
 #pragma once
 
 #include <array>
@@ -17,15 +17,16 @@ namespace lastref::os {
 
 inline constexpr int standard_numbers = 3;
 
-/// Looks which of 0, 1 and 2 the program has, so that the first call knows.
+/// Checks which of 0, 1 and 2 are open in the program, so that the first call knows.
 void look_at_standard_numbers() noexcept;
 
 /// Whether descriptor `number`, 0 to 2, is the program's standard input, output or error, to be
-/// written to and inherited. Not one that the program opened under a number that it had closed: we
-/// have seen it free. Nor one that is close-on-exec, for then it is for nobody else.
+/// written to and inherited. False for one that the program opened under a number that it had
+/// closed: we have seen it free. False also for one that is close-on-exec, because then it is for
+/// no other program.
 bool is_standard(int number) noexcept;
 
-/// Keeps 0, 1 and 2 taken for a scope, in which a descriptor is made.
+/// Keeps 0, 1 and 2 in use for a scope, in which a descriptor is made.
 class StandardNumbers {
  public:
   StandardNumbers() noexcept {

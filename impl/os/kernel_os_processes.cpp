@@ -26,17 +26,18 @@
 namespace lastref::os {
 namespace {
 
-/// Of 1024 processors each.
+/// Sets of 1024 processors each.
 constexpr std::size_t processor_sets_max = 64;
 
 int pidfd_send_signal(int process, int signal) noexcept {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, process, signal, nullptr, 0U));
 }
 
-/// In a thread of ours: what the one blocked that started it for the program.
+/// In a thread of ours: the signals that were blocked in the thread that started it for the
+/// program.
 thread_local const sigset_t* blocked_by_program = nullptr;
 
-/// Does nothing, as a signal that is ignored; but exec(2) makes it the default again.
+/// Does nothing, as for an ignored signal; but exec(2) restores the default.
 void pass_over(int) {}
 
 class KernelThread final : public Thread {
@@ -46,8 +47,8 @@ class KernelThread final : public Thread {
   KernelThread& operator=(const KernelThread&) = delete;
   ~KernelThread() override { LASTREF_ASSERT(!running_); }
 
-  /// A thread of ours blocks every signal but those that it may raise itself, and those by which
-  /// profilers sample it: they are for the threads of the program around us.
+  /// A thread of ours blocks every signal except those that it may raise itself, and those by which
+  /// profilers sample it: the others are for the threads of the program around us.
   int start(ThreadKind kind) noexcept {
     kind_ = kind;
     blocked_ = blocked_for_program();
@@ -89,7 +90,7 @@ class KernelMonitor final : public Monitor {
   KernelMonitor() noexcept {
     pthread_mutexattr_t attributes{};
     check(::pthread_mutexattr_init(&attributes));
-    // A mutex that knows its owner, so that a second lock is an assertion and not a hang.
+    // A mutex that knows its owner, so that a second lock is an assertion failure and not a hang.
     check(::pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
     check(::pthread_mutex_init(&mutex_, &attributes));
     check(::pthread_mutexattr_destroy(&attributes));
@@ -113,7 +114,7 @@ class KernelMonitor final : public Monitor {
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
 };
 
-/// The C library says EAGAIN as well where there is no memory for the stack. pthread_create(3)
+/// The C library returns EAGAIN also if there is no memory for the stack. pthread_create(3)
 tl::unexpected<Error> thread_failure(int error) {
   pthread_attr_t usual{};
   std::size_t stack = 0;
@@ -218,7 +219,7 @@ Status KernelOs::ignore_signal(Signal signal) noexcept {
   const int number = number_of(signal);
   if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN &&
       (action.sa_flags & SA_SIGINFO) == 0) {
-    return ok();  // The program's own wish, and its children inherit it.
+    return ok();  // The program itself wants it, and its children inherit it.
   }
   action = {};
   action.sa_handler = pass_over;
@@ -261,7 +262,7 @@ Pid KernelOs::thread_id() noexcept {
 }
 
 unsigned KernelOs::processors() noexcept {
-  // A set that is too small for the machine is refused. sched_getaffinity(2), "NOTES"
+  // The kernel refuses a set that is too small for the machine. sched_getaffinity(2), "NOTES"
   std::array<cpu_set_t, processor_sets_max> sets{};
   if (::sched_getaffinity(0, sizeof sets, sets.data()) != 0) {
     return 1;

@@ -1,4 +1,4 @@
-// kernel_os_signals: which signals a thread takes, and which a child starts with.
+// kernel_os_signals: the signals that a thread takes, and those that a child starts with.
 #pragma once
 
 #include <signal.h>
@@ -7,20 +7,20 @@
 
 namespace lastref::os {
 
-/// As signal(7) has it.
+/// The number in signal(7).
 int number_of(Signal signal) noexcept;
 
 sigset_t every_signal() noexcept;
 
-/// What a thread of ours blocks. A fault that is blocked would kill the program although it may
-/// have a handler that mends it. sigprocmask(2), "NOTES"
+/// The signals that a thread of ours blocks. A blocked fault would kill the program although it may
+/// have a handler for it. sigprocmask(2), "NOTES"
 sigset_t all_but_its_own() noexcept;
 
-/// What a child of the program would have blocked if the program had started it here: our own
-/// threads block what is not for them, and nobody shall inherit that.
+/// The signals that a child of the program would have blocked if the program had started it here:
+/// our own threads block signals that are not for them, and no child shall inherit that.
 sigset_t blocked_for_program() noexcept;
 
-/// Whether we, and not the program around us, have SIGXFSZ ignored.
+/// Whether we, and not the program around us, have set SIGXFSZ to be ignored.
 bool is_size_signal_ours() noexcept;
 
 /// Blocks these signals and no others for a scope.

@@ -1,4 +1,4 @@
-// kernel_os_sockets: Unix sockets that keep the bounds of messages, pipes, and waiting for them.
+// kernel_os_sockets: Unix sockets that preserve message boundaries, pipes, and poll.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -26,10 +26,10 @@ struct alignas(cmsghdr) Control {
   std::array<std::byte, CMSG_SPACE(fds_max * sizeof(int))> bytes;
 };
 
-/// As many items as wait without a heap allocation.
+/// This many items are polled without a heap allocation.
 constexpr std::size_t items_at_hand = 64;
 
-/// A socket's address; its size is 0, and errno tells why, if `path` cannot be one.
+/// A socket's address; its size is 0, and errno is set, if `path` cannot be one.
 struct Address {
   sockaddr_un un{};
   socklen_t size = 0;
@@ -60,7 +60,7 @@ const sockaddr* pointer_to(const Address& address) noexcept {
   return static_cast<const sockaddr*>(static_cast<const void*>(&address.un));
 }
 
-/// Puts the descriptors into `control`, and that into the message.
+/// Puts the descriptors into `control`, and `control` into the message.
 void attach(msghdr& message, Control& control, std::span<const Fd> fds) noexcept {
   message.msg_control = control.bytes.data();
   message.msg_controllen = CMSG_SPACE(fds.size_bytes());
@@ -71,8 +71,8 @@ void attach(msghdr& message, Control& control, std::span<const Fd> fds) noexcept
   std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
 }
 
-/// Hands the descriptors that came with a message to `take`, some at a time. They are open in this
-/// process, whatever else is wrong.
+/// Calls `take` with the descriptors that came with a message, some at a time. They are open in
+/// this process, whatever else is wrong.
 template <typename Take>
 void each_attached_to(msghdr& message, Take take) {
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
@@ -105,7 +105,7 @@ pollfd to_pollfd(const PollItem& item) noexcept {
   return {.fd = number(item.fd), .events = static_cast<short>(events), .revents = 0};
 }
 
-/// What is over does not block either: the end of a pipe is POLLHUP alone.
+/// A closed end does not block either: the end of a pipe is POLLHUP alone.
 void tell(PollItem& item, short events) noexcept {
   const bool over = has(events, POLLHUP | POLLERR);
   item.readable = item.want_read && (over || has(events, POLLIN));
@@ -221,7 +221,7 @@ Result<Peer> KernelOs::peer_of(Fd socket) noexcept {
     return failed(Call::peer_of, socket);
   }
   if (peer.uid == static_cast<uid_t>(-1)) {
-    // Nobody yet. The kernel says so with this user, and not with an error.
+    // There is no peer yet. The kernel reports that with this user, and not with an error.
     errno = ENOTCONN;
     return failed(Call::peer_of, socket);
   }

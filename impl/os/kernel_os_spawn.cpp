@@ -1,4 +1,4 @@
-// kernel_os_spawn: what a new process is given, and that it starts.
+// kernel_os_spawn: the attributes and descriptors of a new process, and its start.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -28,12 +28,12 @@
 namespace lastref::os {
 namespace {
 
-/// Whether somebody else has called this program to do what he may not: getauxval(3), AT_SECURE.
+/// Whether this program runs with more rights than its caller has: getauxval(3), AT_SECURE.
 bool is_privileged() noexcept {
   return ::getauxval(AT_SECURE) != 0;
 }
 
-/// The file this program runs from, if it is called lastref.
+/// The file of this program, if it is called lastref.
 std::string this_program() {
   std::array<char, PATH_MAX> buffer{};
   const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
@@ -41,11 +41,12 @@ std::string this_program() {
   return path.ends_with("/lastref") ? path : std::string();
 }
 
-/// The attributes of a child: these signals blocked besides those that the program blocks.
+/// The attributes of a child: these signals are blocked in addition to those that the program
+/// blocks.
 ///
-/// posix_spawn(3) runs the child with all signals blocked until it sets this mask, right before
-/// exec, which gives every signal with a handler its default action. What the program ignores stays
-/// ignored, also SIGPIPE; what only we ignore does not.
+/// posix_spawn(3) runs the child with all signals blocked until it sets this mask, directly before
+/// exec, which gives every signal with a handler its default action. Signals that the program
+/// ignores stay ignored, also SIGPIPE; those that only we ignore do not.
 class Attributes {
  public:
   Attributes() noexcept { error_ = ::posix_spawnattr_init(&attributes_); }
@@ -78,7 +79,7 @@ class Attributes {
   int error_ = 0;
 };
 
-/// What happens to descriptors in the child: these under their numbers, and nothing else above 2.
+/// The descriptors of the child: these under their numbers, and nothing else above 2.
 class FdActions {
  public:
   FdActions() noexcept { error_ = ::posix_spawn_file_actions_init(&actions_); }
@@ -90,8 +91,8 @@ class FdActions {
   int error() const noexcept { return error_; }
 
   void pass(std::span<const PassedFd> fds) noexcept {
-    int above = standard_numbers;   // All numbers there are below
-    int beyond = standard_numbers;  // and all numbers here too are below this one.
+    int above = standard_numbers;   // All numbers in the child are less than this one,
+    int beyond = standard_numbers;  // and all numbers of both processes are less than this one.
     bool overlaps = false;
     for (const PassedFd& fd : fds) {
       LASTREF_ASSERT(fd.number_there >= standard_numbers);
@@ -102,7 +103,7 @@ class FdActions {
             return other.number_there == number(fd.here) && other.number_there != fd.number_there;
           });
     }
-    // Where a number here is also a number there, everything steps aside first.
+    // If a number of ours is also one in the child, all are first duplicated to higher numbers.
     int aside = beyond;
     for (const PassedFd& fd : fds) {
       duplicate(number(fd.here), overlaps ? aside++ : fd.number_there);
@@ -118,13 +119,13 @@ class FdActions {
   }
 
  private:
-  /// Also clears close-on-exec where both numbers are the same.
+  /// Also clears close-on-exec if both numbers are the same.
   void duplicate(int from, int to) noexcept {
     note(::posix_spawn_file_actions_adddup2(&actions_, from, to));
   }
 
-  /// Ours close themselves on exec; those of the program around us may not. They would keep pipes
-  /// and files open for as long as the child lives.
+  /// Our descriptors are close-on-exec; those of the program around us may not be. They would keep
+  /// pipes and files open while the child runs.
   void close_all_but(std::span<const PassedFd> fds, int above) noexcept {
     for (int i = standard_numbers; i < above; ++i) {
       if (std::ranges::find(fds, i, &PassedFd::number_there) == fds.end()) {
@@ -134,7 +135,7 @@ class FdActions {
     note(::posix_spawn_file_actions_addclosefrom_np(&actions_, above));
   }
 
-  /// What the program has not, or not for others, its child has all the same: no file that it opens
+  /// The child has all three, even if the program has not, or not for others: no file that it opens
   /// shall be taken for them.
   void fill_standard() noexcept {
     for (int i = 0; i < standard_numbers; ++i) {
@@ -150,8 +151,8 @@ class FdActions {
   int error_ = 0;
 };
 
-/// Strings as exec wants them: pointers that are good as long as the strings are, and a null
-/// behind.
+/// Strings in the format of exec: pointers that are valid while the strings are, and a null pointer
+/// at the end.
 std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -162,8 +163,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// What is in our environment and in `added`, which counts where both have a name. Of a set-user-id
-/// program's environment, which is that of whoever has called it, nothing.
+/// Our environment and `added`, which takes precedence. A set-user-id program's environment, which
+/// its caller controls, is left out.
 std::vector<std::string> environment_with(
     std::span<const std::pair<std::string, std::string>> added) {
   std::vector<std::string> strings;
@@ -183,7 +184,7 @@ std::vector<std::string> environment_with(
   return strings;
 }
 
-/// What posix_spawn(3) maps for a child to run on before exec, about.
+/// About the size of the stack that posix_spawn(3) maps for a child before exec.
 constexpr std::size_t spawn_stack = std::size_t{64} << 10U;
 
 tl::unexpected<Error> spawn_failure(int error, Call call, const std::string& program) {

@@ -16,8 +16,8 @@ namespace {
 using Word = std::atomic<std::uint64_t>;
 static_assert(Word::is_always_lock_free);
 
-/// Where the page cannot be had (no memory, or Linux before 4.14), this word stands for it for
-/// good, and pids have to do.
+/// If there is no page (no memory, or Linux before 4.14), this word replaces it permanently, and
+/// pids are used instead.
 Word no_page = 0;
 std::atomic<Word*> word_of_page = nullptr;
 
@@ -41,10 +41,10 @@ Word* make_page() noexcept {
   return seen;
 }
 
-/// Not 0.
+/// Never 0.
 std::uint64_t by_chance() noexcept {
   std::uint64_t chance = 0;
-  // So few bytes come whole, and no signal gets in between. getrandom(2)
+  // So few bytes are returned completely, and no signal interrupts the call. getrandom(2)
   static_cast<void>(::getrandom(&chance, sizeof chance, 0));
   return chance | 1U;
 }

@@ -1,8 +1,8 @@
-// kernel_os_token: what tells a process from one that was forked from it, whatever their pids.
+// kernel_os_token: distinguishes a process from one that was forked from it, whatever their pids.
 //
-// A word in a page of its own, which the kernel empties in every child that does not share our
-// memory: fork(2) and clone(2) are the same to it, and so are namespaces. Who finds the word empty
-// fills it by chance. No lock is taken, for a fork could leave it held.
+// A word in a page of its own, which the kernel clears in every child that does not share our
+// memory: after fork(2) and clone(2), in every namespace. A process that finds the word empty
+// stores a random number. No lock is taken, because a fork could leave it held.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 namespace lastref::os {
 namespace {
 
-/// Hands all of `bytes` to `write_some(rest, how many went before)`, piece by piece.
+/// Calls `write_some(rest, bytes so far)` until all of `bytes` is written.
 template <typename WriteSome>
 Status write_pieces(Bytes bytes, const std::string& subject, Call call, WriteSome write_some) {
   std::size_t written = 0;
@@ -14,7 +14,7 @@ Status write_pieces(Bytes bytes, const std::string& subject, Call call, WriteSom
     const auto attempt = [&] { return write_some(bytes.subspan(written), written); };
     LASTREF_TRY(count, retry_interrupted(attempt));
     if (count == 0) {
-      // No kernel does this to a file or a pipe. If one did, we would go round for ever.
+      // No kernel does this for a file or a pipe. If one did, we would loop indefinitely.
       return failure(std::errc::io_error, subject, call);
     }
     written += count;
@@ -22,7 +22,7 @@ Status write_pieces(Bytes bytes, const std::string& subject, Call call, WriteSom
   return ok();
 }
 
-/// Fills `into` by `read_some(rest, how many went before)`, up to the end of the file.
+/// Fills `into` with `read_some(rest, bytes so far)`, up to the end of the file.
 template <typename ReadSome>
 Result<std::size_t> read_pieces(Buffer into, ReadSome read_some) {
   std::size_t size = 0;
@@ -53,7 +53,7 @@ void cut_to(std::string& text, std::size_t most) {
   text += "\xE2\x80\xA6 (" + missing + " more bytes)";
 }
 
-/// Whether a message would get through at once. Where that cannot be told, it is tried.
+/// Whether a message could be written without waiting. True if that cannot be found out.
 bool is_read(Os& os) {
   std::array items = {PollItem{.fd = Fd::standard_error, .want_write = true}};
   const auto ready = retry_interrupted([&] { return os.poll(items, Instant(0)); });

@@ -25,7 +25,7 @@ struct GenerationsOfObjects::Generation {
 };
 
 GenerationsOfObjects::~GenerationsOfObjects() {
-  // Only the newest: a mutex that a parent's thread held cannot be destroyed.
+  // Only the newest: a mutex that a thread of a parent held cannot be destroyed.
   std::unique_ptr<Generation>(newest_.load());
 }
 

@@ -1,4 +1,4 @@
-// resource: the names for types, names as text, and which names can be carried.
+// resource: the names of types, names as text, and the names that can be sent.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, resource_types> names = {
     "file", "folder", "semlock", "shm", "noop"};
 
-/// Bytes of a name that an error shows; the rest of an overlong one helps nobody.
+/// Bytes of a name that an error shows; the rest of an overlong one does not help.
 constexpr std::size_t shown_max = 200;
 
 bool reads_as_itself(char c) noexcept {

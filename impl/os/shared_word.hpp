@@ -1,8 +1,8 @@
 // SharedWord: a word in a shared map that processes race on.
 //
-// Its operations are steps, so the harness can switch or kill between any two of them, and show to
-// others as late as the orders let it what was stored; the product pays an empty virtual call.
-// Nothing else touches such a word but as plain bytes, before anybody shares it.
+// Its operations are steps, so the harness can switch or kill between any two of them, and delay
+// the visibility of a store as far as its memory order allows. The product only pays an empty
+// virtual call. Other code accesses such a word only as plain bytes, before it is shared.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace lastref::os {
 
-/// The bytes are there as long as it is used, and lie at a multiple of 8.
+/// The bytes exist while this object is used, at a multiple of 8.
 class SharedWord {
  public:
   SharedWord(Os& os, std::byte* at) noexcept

@@ -30,7 +30,7 @@ void put(Packed& into, Number number) {
   std::memcpy(into.data() + at, &number, sizeof number);
 }
 
-/// With its length in front.
+/// With its length before it.
 inline void put(Packed& into, Bytes bytes) {
   put(into, std::uint64_t{bytes.size()});
   into.insert(into.end(), bytes.begin(), bytes.end());
@@ -40,7 +40,7 @@ inline void put(Packed& into, std::string_view text) {
   put(into, bytes_of(text));
 }
 
-/// Takes values off the front. Once something was wrong it stays wrong, and gives zeros.
+/// Takes values off the front. After the first error every value is zero or empty.
 class Unpacker {
  public:
   explicit Unpacker(Bytes bytes) noexcept : bytes_(bytes) {}
@@ -53,7 +53,7 @@ class Unpacker {
     return std::bit_cast<Number>(taken);
   }
 
-  /// What `put` wrote with its length in front.
+  /// Bytes that `put` wrote with their length.
   Bytes bytes() noexcept { return take(number<std::uint64_t>()); }
 
   std::string text() {
@@ -68,7 +68,7 @@ class Unpacker {
   /// All that is left.
   Bytes rest() noexcept { return std::exchange(bytes_, {}); }
 
-  /// How many things follow, of which each takes one byte or more.
+  /// The number of values that follow, of which each takes one byte or more.
   std::size_t count() noexcept {
     const auto count = number<std::uint64_t>();
     if (count > bytes_.size()) {
@@ -78,7 +78,7 @@ class Unpacker {
     return static_cast<std::size_t>(count);
   }
 
-  /// The first reason stays.
+  /// Only the first reason is kept.
   void fail(const char* reason) noexcept {
     reason_ = reason_ == nullptr ? reason : reason_;
     bytes_ = {};

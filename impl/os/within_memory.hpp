@@ -1,8 +1,9 @@
-// within_memory: where a failed allocation becomes an error.
+// within_memory: turns a failed allocation into an error.
 //
-// What allocates lets std::bad_alloc travel, and owners undo on its way. The boundary catches it: a
-// public function, a thread's body, a callback, a destructor. The handlers call no Os: in the
-// simulated kernel, processes share a thread, and a switch inside of a handler would mix them up.
+// Code that allocates lets std::bad_alloc propagate, and owners undo their work. The boundary
+// catches it: a public function, a thread's body, a callback, a destructor. The handlers call no
+// Os: in the simulated kernel, processes share a thread, and a switch inside of a handler would mix
+// them up.
 #pragma once
 
 #include <concepts>
@@ -17,8 +18,8 @@
 
 namespace lastref::os {
 
-/// not_enough_memory, about `what`. Allocates nothing: a longer text than std::string has room for
-/// is left out.
+/// not_enough_memory, about `what`. Allocates nothing: a text that does not fit into an empty
+/// std::string is left out.
 inline tl::unexpected<Error> no_memory(std::string_view what) noexcept {
   Error error{.code = std::errc::not_enough_memory, .call = {}, .subject = {}, .injected = false};
   if (what.size() <= error.subject.capacity()) {
@@ -27,13 +28,13 @@ inline tl::unexpected<Error> no_memory(std::string_view what) noexcept {
   return tl::unexpected<Error>(std::move(error));
 }
 
-/// Whether it is such an error, and not the kernel's, which may say the same of a call.
+/// Whether it is such an error, and not one of a system call with the same code.
 inline bool is_no_memory(const Error& error) noexcept {
   return error.code == std::errc::not_enough_memory && error.call == Call::none;
 }
 
-/// Runs `body`, and says whether all of its allocations succeeded. What user code throws in it
-/// travels on.
+/// Runs `body`, and returns whether all of its allocations succeeded. Other exceptions of your code
+/// propagate.
 template <typename Body>
 bool had_memory(Body&& body) {
   try {
@@ -44,7 +45,7 @@ bool had_memory(Body&& body) {
   return false;
 }
 
-/// The message that `text` makes. One for which there is no memory counts as unsaid.
+/// Reports the message that `text` returns. One for which there is no memory counts as not read.
 template <std::invocable Text>
 void report_quietly(Os& os, Text&& text) noexcept {
   std::string line;
@@ -55,8 +56,8 @@ void report_quietly(Os& os, Text&& text) noexcept {
   }
 }
 
-/// What `body` returns, a Result or Status; not_enough_memory, about `what`, if an allocation
-/// failed in it. What user code throws in it travels on.
+/// Returns the result of `body`, a Result or Status; not_enough_memory, about `what`, if an
+/// allocation failed in it. Other exceptions of your code propagate.
 template <typename Body>
 auto within_memory(std::string_view what, Body&& body) -> std::invoke_result_t<Body> {
   try {

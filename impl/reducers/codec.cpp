@@ -1,5 +1,4 @@
-// codec: reductions and options as bytes. Numbers are little-endian, lists have their length in
-// front.
+// codec: reductions and options as bytes. Numbers are little-endian, lists start with their length.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -64,14 +63,14 @@ Packed start(Kind kind) {
   return made;
 }
 
-/// What reductions are made of besides numbers.
+/// Reads the parts of reductions that are no numbers.
 class Reader : public os::Unpacker {
  public:
   using Unpacker::Unpacker;
 
   bool flag() noexcept { return option(2) == 1; }
 
-  /// A number below `count`.
+  /// A number less than `count`.
   std::uint8_t option(std::uint8_t count) noexcept {
     const auto taken = number<std::uint8_t>();
     if (taken >= count) {

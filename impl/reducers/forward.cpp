@@ -27,7 +27,7 @@ std::string text_of(const Array& array) {
 
 }  // namespace
 
-/// Files whose arrays have gone since somebody looked.
+/// Files of arrays that were destroyed since the last release.
 struct ForwardReducer::Gone {
   explicit Gone(os::Os& os) : monitor(os.make_monitor()) {}
 
@@ -35,7 +35,7 @@ struct ForwardReducer::Gone {
   std::list<std::shared_ptr<const TemporaryFile>> files;
 };
 
-/// What the threads of one process share.
+/// The state that the threads of one process share.
 struct ForwardReducer::Mine {
   explicit Mine(os::Os& os) : monitor(os.make_monitor()), gone(std::make_shared<Gone>(os)) {}
 
@@ -68,8 +68,8 @@ class ForwardReducer::Dumping {
   Array::Identity identity_;
 };
 
-/// The file of an array, as long as it is that: with the array it goes to those whose arrays have
-/// gone, unless it was taken.
+/// The file of an array, while it is that: when the array is destroyed, the file moves to the list
+/// of the files without arrays, unless it was taken.
 class ForwardReducer::Known {
  public:
   Known(const std::shared_ptr<const TemporaryFile>& file, std::weak_ptr<Gone> gone)
@@ -92,7 +92,7 @@ class ForwardReducer::Known {
   std::weak_ptr<Gone> gone_;
 };
 
-/// The file of an array that is to have another one.
+/// Takes the file of an array that is to get another one.
 std::shared_ptr<const TemporaryFile> ForwardReducer::take_file(const Array::Identity& identity) {
   const auto known = files_.take(identity);
   return known ? (*known)->take_file() : nullptr;
@@ -113,7 +113,7 @@ ForwardReducer::ForwardReducer(os::Os& os,
 
 ForwardReducer::~ForwardReducer() = default;
 
-/// `line` makes it, for most senders want none.
+/// `line` makes the text, because most senders want none.
 template <typename Line>
 void ForwardReducer::tell(int level, Line line) {
   if (options_.verbose >= level) {
@@ -170,7 +170,7 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
               .is_receivers = is_receivers};
 }
 
-/// A reference to the file of an array that was sent before, if it is still there.
+/// A reference to the file of an array that was sent before, if it still exists.
 Result<std::optional<Reference>> ForwardReducer::lend_known(
     const Array& array, std::shared_ptr<const TemporaryFile>& file) {
   const auto known = files_.get(array);
@@ -187,7 +187,7 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
     if (there.error().code != std::errc::no_such_file_or_directory) {
       return failure(there.error());
     }
-    // Somebody else has removed it. Those who map it keep what they have.
+    // Another process has removed it. Processes that map it keep their maps.
     os_.saw(Probe::array_dumped_anew);
     LASTREF_CHECK(resources_->release(*file));
   }
@@ -236,8 +236,8 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
       .is_receivers = !references_->is_attributed() && options_.unlink_on_gc_collect};
 }
 
-/// Touches each page, so that many receivers need not fetch it at once. Without it all goes on,
-/// only slower.
+/// Reads each page, so that many receivers need not fetch it at once. If this fails, sending still
+/// works, only slower.
 void ForwardReducer::warm(const std::string& path) {
   auto file = os::open_file(os_, path, {});
   const auto map = file ? array::map_open_npy(os_, *std::move(file), path, MapMode::read, {})

@@ -12,7 +12,7 @@
 namespace lastref {
 namespace {
 
-/// Never makes the file longer, as a map in "r+" would: what is not there was never sent.
+/// Never extends the file, as a map in "r+" would: bytes that are not there were never sent.
 Result<MemoryRef> map_part(os::Os& os,
                            const StridedFromMemmap& view,
                            std::size_t size,
@@ -44,10 +44,10 @@ struct Receiver::State {
   explicit State(os::Os& os) : monitor(os.make_monitor()) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::map<std::string, std::size_t> temporaries;  // path: how many maps of it there are
+  std::map<std::string, std::size_t> temporaries;  // path: the number of its maps
 };
 
-/// What a map of a temporary file has to give back: the reference, and its place among the
+/// What a map of a temporary file gives back at its end: the reference, and its count among the
 /// temporaries.
 class Receiver::Loan {
  public:
@@ -127,7 +127,7 @@ Result<std::shared_ptr<Receiver::Loan>> Receiver::borrow(const std::string& path
 Result<Array> Receiver::rebuild(const Reduction& reduction) {
   return os::within_memory("an array", [&]() -> Result<Array> {
     if (!states_) {
-      return os::no_memory("a receiver");  // There was none when it was made.
+      return os::no_memory("a receiver");  // There was none when the receiver was made.
     }
     if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
       return rebuild_view(*view);

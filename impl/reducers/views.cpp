@@ -20,16 +20,16 @@ bool has_shareable_memory(const Array& array) {
 
 namespace {
 
-/// What says that nobody else will find the file there either.
+/// Whether the error means that no other process will find the file there either.
 bool is_out_of_sight(std::errc code) {
   return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory ||
          code == std::errc::filename_too_long || code == std::errc::too_many_symbolic_link_levels;
 }
 
-/// Whether the path that it was mapped by still leads to the file.
+/// Whether the path of the map still leads to the file.
 Result<bool> is_there(os::Os& os, const FileMap& file) {
   if (!file.path.starts_with('/')) {
-    return false;  // In a folder that was open, and nobody knows where.
+    return false;  // It is in a folder that was open; the path of that is unknown.
   }
   const auto there = os.status_at(file.path);
   if (!there) {
@@ -86,7 +86,7 @@ Result<Once> without_repeats(const Array& array) {
   if (!repeats) {
     return Once{.elements = array};
   }
-  // Within the bounds of the array: it can only lack memory.
+  // Within the bounds of the array, so only memory can be lacking.
   LASTREF_TRY(elements, array.as_strided(std::move(shape), array.strides()));
   return Once{.elements = std::move(elements), .repeated_to = array.shape()};
 }

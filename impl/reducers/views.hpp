@@ -1,5 +1,5 @@
-// views: how arrays are told apart from the memory that they view. Pure, but for a look at what has
-// the path of a map.
+// views: distinguishes arrays from the memory that they view. Pure, except that it checks which
+// file has the path of a map.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,13 @@
 
 namespace lastref::reducers {
 
-/// The file that receivers can map in place of the array; none if it is mapped copy-on-write, for
-/// what was stored stays here.
+/// The file that receivers can map instead of the array; none if it is mapped copy-on-write,
+/// because its stores stay in this process.
 const FileMap* file_of(const Array& array) noexcept;
 
-/// The array as a view of its file; none if that cannot be found any more by the path that it was
-/// mapped by, which another file may have now. Only with a file.
-///
-/// Errors          what status_at said, but that there is nothing.
+/// The array as a view of its file; none if the path of its map no longer leads to that file,
+/// because it is missing or another file has the name. Only for an array with a file.
+/// Errors          of status_at, except that there is no file.
 /// Crossings       status_at.
 Result<std::optional<StridedFromMemmap>> reduce_view(os::Os& os, const Array& array);
 

@@ -1,4 +1,4 @@
-// clean_up: how a manager lets go.
+// clean_up: how a manager releases its files and folders.
 #include <atomic>
 #include <new>
 #include <tuple>
@@ -13,14 +13,14 @@
 namespace lastref {
 namespace {
 
-/// The first error of several things that are all done.
+/// Keeps the first error of several steps, all of which are done.
 void keep_first(Status& first, Status next) {
   if (first) {
     first = std::move(next);
   }
 }
 
-/// Keeps the parts as they are until the process ends, where checkers of leaks find them.
+/// Keeps the parts unchanged until the process exits, reachable for leak checkers.
 template <typename... Parts>
 void keep_until_exit(Parts&&... parts) noexcept {
   struct Kept {
@@ -65,8 +65,8 @@ TemporaryResources::~TemporaryResources() {
   left_.clear();
 }
 
-/// What deletes the folder if nobody else has at the exit of the process, in any of its threads. It
-/// touches the manager, and the folder, only while they are there.
+/// The hook that deletes the folder at the exit of the process, in any of its threads, if nothing
+/// else has. It uses the manager, and the folder, only while they exist.
 std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
     const std::shared_ptr<Folder>& folder) {
   return os_.at_exit([life = life_, weak = std::weak_ptr<Folder>(folder)] {
@@ -85,7 +85,7 @@ std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
   });
 }
 
-/// One context or all, closed: no file is added to it any more. Takes no memory.
+/// Removes one context or all, and closes them: no file is added to them any more. Needs no memory.
 std::map<std::string, TemporaryResources::ContextPtr> TemporaryResources::take_contexts(
     const std::optional<std::string>& id) {
   std::map<std::string, ContextPtr> taken;
@@ -121,7 +121,7 @@ Status TemporaryResources::forget_files(Folder& folder) {
   return first;
 }
 
-/// The folder goes when nothing in it is held any more.
+/// Releases the folder, which is deleted when nothing in it is held any more.
 Status TemporaryResources::let_go_of_folder(const std::shared_ptr<Folder>& folder) {
   if (!references_->is_attributed()) {
     delete_or_leave(folder, /*allow_non_empty=*/false);
@@ -140,7 +140,7 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
   if (delete_folder(os_, folder->resource.name, allow_non_empty)) {
     folder->is_finalised = true;
     folder->finaliser.reset();
-    // They went with it; whoever else holds one will find it gone.
+    // They were deleted with the folder; any other holder finds its file missing.
     static_cast<void>(let_go_of_files(*folder));
     static_cast<void>(references_->forget(folder->resource));
   } else {
@@ -149,7 +149,7 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
   }
 }
 
-/// The end of a folder that nobody cleaned up in time: at the exit of the process, or before.
+/// The end of a folder that was not cleaned up in time: at the exit of the process, or before.
 void TemporaryResources::finalise(Folder& folder) {
   if (std::exchange(folder.is_finalised, true)) {
     return;
@@ -159,7 +159,7 @@ void TemporaryResources::finalise(Folder& folder) {
   if (const Status deleted = delete_folder(os_, folder.resource.name, /*allow_non_empty=*/true);
       !deleted) {
     if (deleted.error().code == std::errc::not_enough_memory) {
-      // The tracker may have some.
+      // The tracker may have memory.
       static_cast<void>(references_->release(folder.resource));
       return;
     }

@@ -1,4 +1,4 @@
-// contexts: what a manager remembers of a context and of its folder.
+// contexts: the state that a manager keeps for a context and its folder.
 #pragma once
 
 #include <atomic>
@@ -14,20 +14,20 @@
 
 namespace lastref {
 
-/// Guarded by the manager's monitor, but for `resource`, which never changes.
+/// Guarded by the manager's monitor, except for `resource`, which never changes.
 struct TemporaryResources::Folder {
   Resource resource;
-  std::shared_ptr<os::UniqueFd> open;  ///< None when it has vanished and is to be made again.
-  /// Those that the manager owns, in the order in which they were made.
+  std::shared_ptr<os::UniqueFd> open;  ///< None when it was removed and has to be made again.
+  /// The files that the manager owns, in the order in which they were made.
   std::map<std::uint64_t, std::shared_ptr<const TemporaryFile>> files = {};
   std::uint64_t files_made = 0;
   std::unique_ptr<os::ExitHook> finaliser = {};
-  bool is_identified = false;  ///< Who cleans up knows which one it is.
+  bool is_identified = false;  ///< The tracker knows its identity.
   bool is_finalised = false;   ///< Nothing is made in it any more.
 };
 
-/// A hook of the process's exit may run in another thread while the manager goes, and calls of
-/// others may not be over.
+/// A hook of the process's exit may run in another thread while the manager is destroyed, and calls
+/// of other threads may not be over.
 struct TemporaryResources::Life {
   explicit Life(os::Os& os, TemporaryResources* lives)
       : monitor(os.make_monitor()), manager(lives) {}
@@ -36,11 +36,11 @@ struct TemporaryResources::Life {
   std::atomic<std::size_t> visitors = 0;
   std::atomic<bool> is_closing = false;
   // Guarded by the monitor.
-  TemporaryResources* manager;  ///< None once it has gone.
+  TemporaryResources* manager;  ///< None after its destruction.
   bool is_at_exit = false;
 };
 
-/// A call that the end of the manager waits for.
+/// A call that the destruction of the manager waits for.
 class TemporaryResources::Visit {
  public:
   explicit Visit(std::shared_ptr<Life> life) : life_(std::move(life)) { ++life_->visitors; }
@@ -62,7 +62,7 @@ class TemporaryResources::Visit {
 struct TemporaryResources::Context {
   std::string id;
   bool is_open = true;
-  bool has_file = false;  ///< Has had one: its location has proved itself.
+  bool has_file = false;  ///< Has had a file: its location works.
   bool shared_memory_failed = false;
   std::optional<TempFolder> location = {};
   std::shared_ptr<Folder> folder = {};

@@ -23,7 +23,7 @@ std::string join(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : folder + '/' + name;
 }
 
-/// "~" and "~/...", as a shell has them. Somebody else's home stays as it is written.
+/// Expands "~" and "~/...", as a shell does. Another user's home stays as it is written.
 std::string without_tilde(os::Os& os, const std::string& path) {
   if (path != "~" && !path.starts_with("~/")) {
     return path;
@@ -32,16 +32,17 @@ std::string without_tilde(os::Os& os, const std::string& path) {
   return home && !home->empty() ? *home + path.substr(1) : path;
 }
 
-/// Makes a folder and removes it. Whoever swept here took it for a dead one's.
+/// Makes a folder and removes it. If it is missing then, a sweep has removed it as a dead
+/// process's.
 Status make_and_remove(os::Os& os, const os::PathAt& path) {
   LASTREF_CHECK(os.make_folder(path, private_folder));
   Status removed = os.remove_folder(path);
   return is_gone(removed) ? ok() : std::move(removed);
 }
 
-/// Whether a folder can be made there, and removed, and by nobody else.
+/// Whether a folder can be made and removed there, and only by us.
 ///
-/// Errors          what the tracker said: of a location that is no use, none.
+/// Errors          of the tracker; an unusable location is no error.
 Result<bool> probe(os::Os& os, const std::string& location, References* references) {
   if (!os::check_is_safe(os, location)) {
     return false;
@@ -58,7 +59,7 @@ Result<bool> probe(os::Os& os, const std::string& location, References* referenc
   }
   const Status done = make_and_remove(os, path);
   if (references != nullptr) {
-    // What could not be removed is left to whoever else can.
+    // A folder that could not be removed is left to the tracker.
     LASTREF_CHECK(done ? references->forget(folder) : references->release(folder));
   }
   return done.has_value();
@@ -86,7 +87,7 @@ std::optional<std::string> named_by_a_variable(os::Os& os) {
   return std::nullopt;
 }
 
-/// Where Python's tempfile looks, in its order; the working folder comes last.
+/// The locations of Python's tempfile, in its order; the working folder is the last.
 std::vector<std::string> usual_locations(os::Os& os) {
   std::vector<std::string> locations;
   for (const char* variable : {"TMPDIR", "TEMP", "TMP"}) {
@@ -188,7 +189,7 @@ Status remove_probes(os::Os& os, const std::string& location) {
         if (entry.kind != os::FileKind::folder || !entry.name.starts_with(probe_start)) {
           continue;
         }
-        // Root may remove those of others, too; it is for them to say what they are worth.
+        // Root could remove those of other users, too; only their owners may decide about them.
         const os::PathAt probe(folder->get(), entry.name);
         const auto status = os.status_at(probe);
         if (status && status->owner == os.user_id()) {

@@ -16,7 +16,7 @@ constexpr std::uint32_t private_folder = 0700;
 constexpr std::size_t context_size_max = 128;
 /// How often somebody may remove a folder under our hands before that is an error.
 constexpr int lives_of_a_folder_max = 4;
-/// So many folders are remembered without a look at whether they are there.
+/// This many folders are remembered without a check whether they still exist.
 constexpr std::size_t made_min = 64;
 constexpr int looks_a_folder = 2;
 
@@ -28,8 +28,8 @@ Status check_context(const std::string& id) {
   return ok();
 }
 
-/// The root that is named, from the root of the file system: the working folder may be another when
-/// the first file is made.
+/// The configured root as an absolute path: the working folder may be another when the first file
+/// is made.
 Result<std::optional<std::string>> root_now(os::Os& os, const std::optional<std::string>& named) {
   std::optional<std::string> root = named;
   for (const char* variable : temp_folder_variables) {
@@ -54,7 +54,7 @@ tl::unexpected<Error> canceled(const std::string& id) {
   return failure(std::errc::operation_canceled, "the context " + id + " was cleaned up");
 }
 
-/// Whether the folder is ours, and nobody else can enter it.
+/// Whether the folder is ours, and no other user can enter it.
 Status check_private(os::Os& os, os::Fd folder, const std::string& path) {
   LASTREF_TRY(status, os::about(path, os.status(folder)));
   if (status.owner != os.user_id()) {
@@ -139,7 +139,7 @@ Result<TemporaryResources::ContextPtr> TemporaryResources::current() {
   return found->second;
 }
 
-/// Where the folder of the context will be. Called with the monitor held, as all that follows.
+/// Chooses the folder of the context. Called with the monitor held, as all functions below.
 Status TemporaryResources::choose(Context& context) {
   if (context.location) {
     return ok();
@@ -173,7 +173,7 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
   });
 }
 
-/// Remembers a folder that was made. Who has a context a call for years has no more of them than
+/// Remembers a folder that was made. With one context per call there are never more of them than
 /// are there at a time, or twice as many: with each that comes two others are looked at, in turn.
 void TemporaryResources::remember(const std::string& folder) {
   made_.insert(folder);
@@ -188,13 +188,14 @@ void TemporaryResources::remember(const std::string& folder) {
   }
 }
 
-/// Makes the folder and opens it. What is in the way is taken if it is as private as ours;
-/// `is_strange` says that it is not, nor an earlier life's that the tracker has yet to delete.
+/// Makes the folder and opens it. An existing one is used if it is as private as ours. `is_strange`
+/// means that it is not, and that no earlier context has made it, so that the tracker need not
+/// delete it.
 Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& location,
                                                                 bool& is_strange) {
   const os::PathAt path = location.path;
   auto open = std::make_shared<os::UniqueFd>();
-  // What shared memory is mounted on is not for us to make.
+  // We do not create the mount point of shared memory.
   Status made = location.use_shared_mem ? os_.make_folder(path, private_folder)
                                         : os::make_with_parents(os_, location.path);
   if (!made && made.error().code != std::errc::file_exists) {
@@ -223,7 +224,7 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
   return open;
 }
 
-/// A context that was cleaned up and has come back gets the folder that was left to the exit.
+/// A context that was cleaned up and registered again gets the folder that was left to the exit.
 void TemporaryResources::take_back(Context& context) {
   const auto found = std::ranges::find_if(left_, [&](const auto& folder) {
     return folder->resource.name == context.location->path && !folder->is_finalised;
@@ -236,8 +237,8 @@ void TemporaryResources::take_back(Context& context) {
   }
 }
 
-/// The folder of the context, made if need be. `is_of_location` says whether an error is the
-/// location's.
+/// The folder of the context, made if need be. `is_of_location` means that the location has caused
+/// the error.
 Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_of(
     Context& context, bool& is_of_location) {
   LASTREF_CHECK(choose(context));
@@ -251,7 +252,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
         Folder{.resource = {.type = ResourceType::folder, .name = context.location->path},
                .open = nullptr});
     finaliser = finalise_at_exit(folder);
-    // Whatever becomes of the folders that there are: to leave them to the exit takes no memory.
+    // So that the folders that exist can be left to the exit without memory, whatever happens.
     left_.reserve(left_.size() + contexts_.size() + 1);
     LASTREF_CHECK(references_->register_name(folder->resource));
   }
@@ -268,7 +269,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
       if (!context.folder && is_strange) {
         static_cast<void>(references_->forget(folder->resource));
       } else if (!context.folder) {
-        // An earlier life of the context may have left a folder there for the tracker to delete.
+        // An earlier context of that id may have left a folder there for the tracker to delete.
         static_cast<void>(references_->release(folder->resource));
       }
       return failure(std::move(open).error());
@@ -279,7 +280,7 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
         status ? references_->identify(folder->resource, os::identity_of(*status))
                : status_of(status);
     folder->is_identified = identified.has_value();
-    if (!identified) {  // No reason not to use it.
+    if (!identified) {  // It can be used all the same.
       os_.saw(Probe::folder_known_by_name);
       os::report_quietly(os_, [&] {
         return "lastref: " + folder->resource.name +
@@ -294,9 +295,9 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
   return folder;
 }
 
-/// Begins the file under another name, and has it counted by its own one, as the one that it is:
-/// another file is never taken for it. `is_refused` says that it is the tracker who says no. Called
-/// with the monitor held: who lets go of the folder has its files counted by then.
+/// Creates the file under another name, and registers it under its own name with its identity, so
+/// that another file is never taken for it. `is_refused` means that the tracker has refused. Called
+/// with the monitor held: if another call releases the folder, its files are counted by then.
 Result<os::UniqueFd> TemporaryResources::begin_file(const os::PathAt& part,
                                                     const Resource& file,
                                                     bool& is_refused) {
@@ -315,7 +316,7 @@ Result<os::UniqueFd> TemporaryResources::begin_file(const os::PathAt& part,
   return open;
 }
 
-/// Writes the file, and gives it its own name when it is complete.
+/// Writes the file, and renames it to its own name when it is complete.
 Status TemporaryResources::fill(os::UniqueFd file,
                                 const os::PathAt& part,
                                 const os::PathAt& whole,
@@ -341,7 +342,7 @@ void TemporaryResources::discard(const os::PathAt& part) {
   }
 }
 
-// One sequence of steps, each of which undoes what came before it.
+// One sequence of steps, each of which undoes the one before it.
 // NOLINTNEXTLINE(readability-function-size)
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     Context& context, const std::function<Status(os::Fd)>& write, bool& is_of_location) {
@@ -386,7 +387,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     static_cast<void>(os::discard(os_, whole));
     filled = os::within_memory("a file", [&]() -> Status { return at_exit(context.id); });
   } else if (filled && context.folder != folder) {
-    // The context was cleaned up, or others have met an error here and chosen another location.
+    // The context was cleaned up, or another thread got an error here and chose another location.
     os_.saw(Probe::file_finished_too_late);
     static_cast<void>(os::discard(os_, whole));
     filled = os::within_memory("a file", [&]() -> Status { return canceled(context.id); });
@@ -397,7 +398,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
       static_cast<void>(references_->forget(file->resource()));
     }
     if (filled.error().code == std::errc::no_such_file_or_directory && folder->open == open) {
-      folder->open.reset();  // Somebody has removed it: next time it is made again.
+      folder->open.reset();  // Another process has removed it: next time it is made again.
     }
     return failure(std::move(filled).error());
   }
@@ -410,7 +411,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   return file;
 }
 
-/// Lets go of a location that has failed. Called with the monitor held.
+/// Releases a location that has failed. Called with the monitor held.
 void TemporaryResources::abandon(Context& context) {
   os_.saw(Probe::location_abandoned);
   context.shared_memory_failed = true;

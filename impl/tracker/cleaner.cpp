@@ -15,11 +15,12 @@ constexpr int calls_per_step = 64;
 constexpr std::uint32_t opened_up = 0700;
 /// Names that the thread has at a time.
 constexpr std::size_t aside_max = 64;
-/// Bytes of a file whose unlink takes no longer than a few other calls: 10 us on tmpfs.
+/// Size of a file, in bytes, that unlink removes about as fast as a few other calls: 10 us on
+/// tmpfs.
 constexpr std::uint64_t small_size = std::uint64_t{64} * 1024;
-/// At a thread that cannot say that it has done something.
+/// Between checks of a thread that cannot report that it has done something.
 constexpr std::chrono::milliseconds pause_between_looks{20};
-/// Of a thread, after there was none to be had.
+/// Between attempts to start a thread.
 constexpr std::chrono::seconds pause_between_starts{1};
 
 bool is_gone(const Status& status) {
@@ -33,19 +34,19 @@ bool is_refusal(std::errc code) {
          code == std::errc::not_enough_memory;
 }
 
-/// That there is something else under a folder's name will not change by itself.
+/// Whether something other than a folder has its name, which will not change by itself.
 bool is_no_folder(const Error& error) {
   return error.code == std::errc::not_a_directory ||
          error.code == std::errc::too_many_symbolic_link_levels;
 }
 
-/// Without slashes at its end, which would have a symlink followed.
+/// Removes the slashes at the end: with them, a symlink would be followed.
 std::string path_of(const Resource& folder) {
   const std::size_t last = folder.name.find_last_not_of('/');
   return last == std::string::npos ? folder.name : folder.name.substr(0, last + 1);
 }
 
-/// So that one more can be put into it without memory.
+/// Makes space for one more, so that adding it needs no memory.
 void make_space(std::vector<Cleaned>& ended) {
   constexpr std::size_t first = 8;
   if (ended.size() == ended.capacity()) {
@@ -60,8 +61,8 @@ Cleaner::Jobs::iterator Cleaner::find(const Resource& resource) {
   return found == numbers_.end() ? jobs_.end() : jobs_.find(found->second);
 }
 
-/// From now on it runs when it is due, unless it is a folder behind others. Folders keep their
-/// order among themselves too: the deeper one was queued first.
+/// From now on it runs when it is due, unless it is a folder after others. Folders keep their order
+/// among themselves too: the deeper one was queued first.
 void Cleaner::queue(Jobs::iterator job) noexcept {
   auto& [number, queued] = *job;
   const bool waits = queued.resource.type == ResourceType::folder && job != jobs_.begin();
@@ -143,7 +144,7 @@ std::optional<os::Instant> Cleaner::due() const {
   if (!due_.empty() && aside_ < aside_max) {
     return due_.begin()->first;
   }
-  // Nobody will say when the thread has done something.
+  // The thread cannot report when it has done something.
   const bool is_unheard = aside_ > 0 && deeds_->news() == os::Fd::none;
   return is_unheard ? std::optional(last_step_ + pause_between_looks) : std::nullopt;
 }
@@ -161,14 +162,14 @@ std::vector<Cleaned> Cleaner::step(os::Instant now) {
     }
   }
   if (deeds_ && aside_ == 0 && deeds_->news() == os::Fd::none) {
-    deeds_.reset();  // Another one may be heard.
+    deeds_.reset();  // Another one may be able to report.
   }
   for (int budget = calls_per_step;
        budget > 0 && !due_.empty() && due_.begin()->first <= now && aside_ < aside_max;) {
     if (ended.empty()) {
       make_space(ended);
     } else if (!os::had_memory([&] { make_space(ended); })) {
-      break;  // What has ended is told first.
+      break;  // First return what has ended.
     }
     const auto job = jobs_.find(due_.begin()->second);
     job->second.place = due_.extract(due_.begin());
@@ -204,7 +205,7 @@ void Cleaner::attempt_here(Job& job, int& budget) noexcept {
   }
 }
 
-/// Whether it may take long, and there is a thread for it. Who cannot look has made an attempt.
+/// Whether it may take long, and there is a thread for it. If its status fails, that is an attempt.
 bool Cleaner::goes_aside(Job& job, int& budget) {
   const bool is_deaf = deeds_ && deeds_->news() == os::Fd::none;
   if (!options_.aside || is_deaf || (!deeds_ && last_step_ < alone_until_)) {
@@ -218,7 +219,8 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
       --budget;
       const auto status = os_.status_at(job.resource.name);
       if (!status && !is_gone(status_of(status))) {
-        job.end = status_of(status);  // Who may not even look may not unlink either.
+        job.end = status_of(status);  // A process that may not read the status may not unlink
+                                      // either.
       }
       if (!status || status->size <= small_size) {
         job.seen = status ? std::optional(*status) : std::nullopt;
@@ -256,8 +258,8 @@ void Cleaner::give_aside(Jobs::iterator job) {
   job->second.is_aside = true;
 }
 
-/// What becomes of a job that is neither queued nor aside: it goes on, is tried again, or ends.
-/// There is space in `ended`.
+/// Decides about a job that is neither queued nor with the thread: it continues, is tried again, or
+/// ends. There is space in `ended`.
 void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>& ended) noexcept {
   Job& done = job->second;
   std::optional<Status> end = std::exchange(done.end, std::nullopt);
@@ -384,7 +386,7 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
   return std::nullopt;
 }
 
-/// Whether the folder that is to be deleted could not be read, and can now. Only what is meant.
+/// Whether the folder that is to be deleted could not be read, and can now. Only the right one.
 bool Cleaner::open_up_whole(Job& job, const std::string& path) {
   const auto status = os_.status_at(path);
   return status && status->kind == os::FileKind::folder && is_meant(job, *status) &&
@@ -402,7 +404,7 @@ Status Cleaner::enter_below(Job& job, const os::PathAt& where, const std::string
   return is_refused && os_.remove_folder(where) ? ok() : entered;
 }
 
-/// Whether the folder has become one of which entries can be removed. Once: what is refused then is
+/// Whether entries of the folder can be removed now. Tried only once: what is refused then is
 /// refused for another reason.
 bool Cleaner::open_up(Job& job) {
   Level& level = job.levels.back();
@@ -412,7 +414,7 @@ bool Cleaner::open_up(Job& job) {
   if (os_.change_mode({level.folder.get(), "."}, opened_up)) {
     return true;
   }
-  // Without a permission to search it, it is reached through the one above.
+  // A folder without search permission is reached through the one above.
   if (job.levels.size() == 1) {
     return open_up_whole(job, level.name);
   }
@@ -436,7 +438,7 @@ void Cleaner::remove_entry(Job& job) {
   note(job, done);
 }
 
-/// One call's worth of a recursive delete.
+/// At most one entry or one call of a recursive delete.
 std::optional<Status> Cleaner::advance(Job& job) {
   Level& level = job.levels.back();
   if (!level.entries.empty()) {

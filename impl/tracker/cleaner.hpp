@@ -1,17 +1,17 @@
-// Cleaner: clean-up a few calls at a time, so that a huge folder or a retry never keeps the tracker
-// from its clients.
+// Cleaner: clean-up in steps of a few calls, so that a huge folder or a retry never delays the
+// tracker's clients.
 //
 // A file, semaphore or shared memory object is one unlink. A folder is deleted through descriptors,
-// entry by entry, without following a symlink. A folder of ours below it whose mode is in the way
-// becomes 0700. What is refused is tried 10 times, 0.2 s apart; what
-// is gone is clean, whoever removed it. Where it is known which file or folder was meant, another
-// one of the same name is left alone; a first attempt that fails learns it for those that follow.
-// One call may take long too: the unlink of a huge file gives all its pages back. So on demand what
-// is not small is done by a thread beside (see Deeds), and here only asked about; without a thread
-// to be had it is done in a step.
+// entry by entry, without following a symlink. The mode of a folder of ours below it becomes 0700
+// if it forbids the deletion. A refused clean-up is tried 10 times, 0.2 s apart; a name that no
+// longer exists is clean, even if another process removed it. If the identity of the file or folder
+// is known, another one of the same name is left alone; a failed first attempt learns the identity
+// for later ones. One call may take long too: the unlink of a huge file gives all its pages back.
+// So, as an option, a thread (see Deeds) does what is not small, and only its results are collected
+// here. If no thread can be started it is done in a step.
 //
-// What one name costs does not depend on how many there are. Where there is no memory, an attempt
-// fails, and is made again as any other; what throws std::bad_alloc has changed nothing.
+// The cost of one name does not depend on how many there are. Without memory an attempt fails, and
+// is repeated like any other; a call that throws std::bad_alloc has changed nothing.
 // Limits: a folder needs one descriptor for each level of its depth.
 #pragma once
 
@@ -41,8 +41,8 @@ inline constexpr std::chrono::milliseconds pause_between_attempts{200};
 struct Cleaned {
   Resource resource;
   Status status;
-  std::optional<Identity> identity = {};  ///< Of what could not be removed.
-  bool was_anothers = false;              ///< Something else has the name, and was left alone.
+  std::optional<Identity> identity = {};  ///< Of a name that could not be removed.
+  bool was_anothers = false;              ///< Another thing has the name, and was left alone.
 };
 
 class Cleaner {
@@ -50,26 +50,26 @@ class Cleaner {
   struct Options {
     int attempts = attempts_max;
     std::chrono::nanoseconds pause = pause_between_attempts;
-    bool aside = false;  ///< What may take long is done by a thread.
+    bool aside = false;  ///< A thread does what may take long.
   };
   explicit Cleaner(os::Os& os, const Options& options) noexcept : os_(os), options_(options) {}
   explicit Cleaner(os::Os& os) noexcept : Cleaner(os, Options()) {}
 
   /// Queues a name, unless it is queued. A folder waits for every name queued before it.
   void add(Resource resource, const std::optional<Identity>& identity = {});
-  /// Whether some of it may be gone already, or go at any moment: a folder that was entered, or
-  /// what the thread has begun.
+  /// Whether some of it may already be removed, or may be at any moment: a folder that was entered,
+  /// or a job that the thread has begun.
   bool is_under_way(const Resource& resource);
-  /// Takes a name back, if it is queued and nothing is under way for it.
+  /// Cancels a name, if it is queued and its clean-up has not begun.
   void cancel(const Resource& resource);
-  /// As cancel; and what is under way is not tried again, nor is a folder whose last attempt
-  /// failed. False as long as something is under way.
+  /// As cancel. In addition a clean-up that has begun is not tried again, nor is a folder after its
+  /// last attempt. False while a clean-up is under way.
   bool renounce(const Resource& resource);
   bool empty() const noexcept { return jobs_.empty(); }
 
-  /// When there is next something to do here; no value if there is nothing.
+  /// When the next step is due here; no value if there is none.
   std::optional<os::Instant> due() const;
-  /// Readable when the thread has done something, and there is something to do here; or none.
+  /// Readable when the thread has done something, and a step is due here; or none.
   os::Fd news() const noexcept { return deeds_ ? deeds_->news() : os::Fd::none; }
   /// Makes at most some dozens of calls for what is due at `now`. Returns the names that ended.
   std::vector<Cleaned> step(os::Instant now);
@@ -81,24 +81,26 @@ class Cleaner {
     std::string name;  // in the level above, or the whole path
     std::deque<os::FolderEntry> entries = {};
     bool read_to_end = false;
-    bool is_opened_up = false;  // its mode was in the way
+    bool is_opened_up = false;  // its mode forbade the deletion
   };
-  /// What is due, but for what is aside, and folders that wait: each has its place ready.
+  /// The jobs that are due, without those of the thread and waiting folders. Each has its node
+  /// ready.
   using Due = std::set<std::pair<os::Instant, Number>>;
   struct Job {
     Resource resource;
     std::optional<Identity> identity = {};
-    std::optional<os::FileStatus> seen = {};  // just now, at what has the name
+    std::optional<os::FileStatus> seen = {};  // the latest status of the file with that name
     int attempts = 0;
     os::Instant due{0};
-    bool is_aside = false;              // The thread has it: only it touches what follows.
-    bool is_last_attempt = false;       // Nobody wants another one.
+    bool is_aside = false;              // The thread has it: only the thread uses the members
+                                        // below.
+    bool is_last_attempt = false;       // Another one is not wanted.
     std::vector<Level> levels = {};     // of a folder that is being deleted
     std::optional<Error> refused = {};  // the first refusal of this attempt
-    bool is_no_folder = false;          // something else has the name of one
-    bool is_anothers = false;           // something else has the name of what was meant
+    bool is_no_folder = false;          // the name belongs to something else
+    bool is_anothers = false;           // the name belongs to another file or folder
     std::optional<Status> end = {};     // of an attempt
-    Due::node_type place = {};          // in what is due, while it is not in that
+    Due::node_type place = {};          // its node of the due jobs, while it is not among them
   };
   using Jobs = std::map<Number, Job>;
 
@@ -132,8 +134,8 @@ class Cleaner {
   Number last_number_ = 0;
   os::Instant last_step_{0};
   std::size_t aside_ = 0;
-  os::Instant alone_until_{0};    // no thread could be had
-  std::unique_ptr<Deeds> deeds_;  // the last, so that its thread ends first
+  os::Instant alone_until_{0};    // no thread could be started
+  std::unique_ptr<Deeds> deeds_;  // the last member, so that its thread ends first
 };
 
 }  // namespace lastref::tracker

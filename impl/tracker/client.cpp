@@ -1,4 +1,4 @@
-// The doors of Client: what each operation does to the state, and what a forked child does first.
+// The public operations of Client: what each does to the state, and what a forked child does first.
 #include <utility>
 
 #include "impl/os/within_memory.hpp"
@@ -13,8 +13,9 @@ Client::~Client() {
   if (state->process() == state->os().process_token()) {
     delete state;  // NOLINT(cppcoreguidelines-owning-memory): an atomic cannot own
   }
-  // A forked child that never spoke leaves its parent's state alone: the thread in it does not
-  // exist here, its lock may be held for ever, and its descriptors are only copies.
+  // A forked child that never used the client leaves its parent's state alone: the thread of that
+  // state does not exist here, its lock may be held permanently, and its descriptors are only
+  // copies.
 }
 
 std::unique_ptr<Client> Client::lead(os::Os& os, RootOptions options) noexcept {
@@ -36,7 +37,7 @@ Result<std::unique_ptr<Client>> Client::join(os::Os& os, const std::string& tree
   });
 }
 
-/// The state of the process that calls. In a forked child that is a new one: the parent's, lock and
+/// The state of the calling process. In a forked child that is a new one: the parent's, lock and
 /// thread and identity, stays untouched (T8).
 Client::State& Client::mine() {
   State* state = state_.load();
@@ -50,7 +51,8 @@ Client::State& Client::mine() {
   return *state;
 }
 
-/// `act` on the name as it is counted: where a file is depends on nobody's working folder (E2).
+/// Calls `act` with the name that is counted. It is absolute, so that it depends on no process's
+/// working folder (E2).
 template <typename Act>
 Status Client::with_absolute(const Resource& resource, Act act) noexcept {
   return os::within_memory("the tracker", [&]() -> Status {

@@ -1,12 +1,13 @@
-// How a root makes again what was removed of its tree.
+// How a root recreates the parts of its tree that were removed.
 //
 // Open descriptors outlive the names of their files: the members keep their locks, and the last
-// tracker wrote on into its ledger. So the root ends the tracker, makes what is lost under the same
-// names, which are the only ones that members know, and starts a tracker with what it has of the
-// old parts. That one reads the old ledger, and sees in the old locks which members have not come
-// yet. As long as there are such, the new ledger stays empty: a sweep that sees only the new lock
-// could take the tree for an orphaned one. If the root dies before the next tracker runs, nothing
-// is left to a sweep that it could remove by mistake.
+// tracker continued to write to its ledger. So the root ends the tracker, recreates the lost parts
+// under the same names, which are the only ones that members know, and starts a tracker that
+// inherits the old parts that the root still has. That tracker reads the old ledger. The old locks
+// show it which members have not moved to the new lock. While there are such members, the new
+// ledger stays empty: a sweep that sees only the new lock could take the tree for an orphaned one.
+// If the root dies before the next tracker runs, a sweep finds nothing that it could remove by
+// mistake.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -23,8 +24,8 @@ Result<std::optional<os::LockHolder>> find_any_lock(os::Os& os, os::Fd lock) {
   return os.find_lock(lock, {.kind = os::LockKind::exclusive, .start = 0, .length = 0});
 }
 
-/// Ends the connections that wait for a tracker at a socket without a name, so that they are
-/// made again. A forked child may keep the socket open, so that closing it is not enough.
+/// Ends the connections that wait for a tracker at a socket without a name, so that their clients
+/// connect again. A forked child may keep the socket open, so that closing it is not enough.
 void end_waiting(os::Os& os, os::Fd listener) {
   constexpr int waiting_max = 4096;
   static_cast<void>(os.shut_down(listener));
@@ -52,7 +53,8 @@ Result<std::string> Client::State::tree() {
   return paths_.folder;
 }
 
-/// Kills the tracker. The I/O thread sees its death, makes what is lost and starts the next one.
+/// Kills the tracker. The I/O thread sees its death, recreates what is lost and starts the next
+/// one.
 Status Client::State::replace_tracker() {
   if (tracker_) {
     Status killed = os_.signal_process(tracker_.get(), os::Signal::kill);
@@ -61,7 +63,7 @@ Status Client::State::replace_tracker() {
     }
   }
   if (std::exchange(announced_, false)) {
-    trackers_ = 0;  // It did not die by itself.
+    trackers_ = 0;  // The tracker did not die by itself.
   }
   return ok();
 }
@@ -105,13 +107,13 @@ Status Client::State::make_again(const LostParts& lost) {
     LASTREF_TRY(lock, make_lock_again(os_, paths_, stopping_ ? 0 : nonce_));
     std::swap(lock_, lock);
     old_locks_.push_back(std::move(lock));
-    // Of the old lock the root keeps its other byte: members ask whether the root lives.
+    // The root keeps its other byte of the old lock: members use it to test whether the root lives.
     if (!stopping_) {
       static_cast<void>(leave_lock(old_locks_.back(), nonce_));
     }
   }
   if (lost.lock || lost.ledger) {
-    // Before the ledger, without which the next try comes here again.
+    // Before the ledger: without the ledger, the next try gets here again.
     LASTREF_TRY(folder, open_tree_folder(os_, paths_));
     parts_.folder = std::move(folder);
     LASTREF_CHECK(os::discard(os_, paths_.ledger()));
@@ -135,7 +137,7 @@ std::string Client::State::repair_notice() const {
          " were removed; they were made again, and another tracker starts";
 }
 
-/// The old ledger is of no use any more when a tracker has moved its names into the new one.
+/// The old ledger is no longer needed when a tracker has moved its names into the new one.
 Status Client::State::forget_blank_ledger() {
   if (old_ledger_) {
     LASTREF_TRY(blank, Ledger::is_blank(os_, old_ledger_.get()));
@@ -146,7 +148,7 @@ Status Client::State::forget_blank_ledger() {
   return ok();
 }
 
-/// Called when no tracker runs, by a root that leaves. A sweep finds the names then.
+/// Called when no tracker runs, by a root that leaves. A later sweep then finds the names.
 void Client::State::save_names(bool has_others) {
   if (!lock_) {
     return;
@@ -175,7 +177,7 @@ void Client::State::save_names(bool has_others) {
   }
 }
 
-/// Whether the last tracker had names that no sweep would find.
+/// Whether the last tracker had names that a sweep would not find.
 Result<bool> Client::State::has_unsaved_names() {
   LASTREF_CHECK(forget_blank_ledger());
   if (old_ledger_) {
@@ -186,7 +188,7 @@ Result<bool> Client::State::has_unsaved_names() {
                                      : Result<bool>(false);
 }
 
-/// Whether another process has its lock where a sweep does not look. True when in doubt.
+/// Whether another process holds a lock that a sweep does not check. True when in doubt.
 bool Client::State::has_others() {
   return std::ranges::any_of(old_locks_, [&](const LockFile& old_lock) {
     auto holder = find_any_lock(os_, old_lock.get());

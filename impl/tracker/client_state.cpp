@@ -11,7 +11,7 @@
 namespace lastref::tracker {
 namespace {
 
-/// Five seconds in all.
+/// Five seconds in total.
 constexpr int pauses_max = 250;
 constexpr std::chrono::seconds patience_at_leave{1};
 
@@ -43,10 +43,11 @@ Client::State::~State() {
   {
     const os::Held held(*monitor_);
     stopping_ = true;
-    // The lock goes first: the tracker must not find a member that is leaving and wait for its
-    // death. A root stays the root until it has looked at what it leaves.
+    // The lock is released first: the tracker must not find a member that is leaving and wait for
+    // its death. A root stays the root until it has checked what it leaves.
     if (root_ && started_) {
-      static_cast<void>(leave_lock(lock_, nonce_));  // At the latest it ends with the lock.
+      static_cast<void>(leave_lock(lock_, nonce_));  // On an error the byte is released with the
+                                                     // lock.
     } else {
       lock_.close_quietly();
     }
@@ -55,7 +56,8 @@ Client::State::~State() {
       link_->post(Message{.verb = Verb::leave, .entries = {}});
     }
     if (thread_) {
-      static_cast<void>(wake());  // Not only closed: a forked child may have the pipe open as well.
+      static_cast<void>(wake());  // Closing is not enough: a forked child may have the pipe open as
+                                  // well.
     }
     wake_write_.close_quietly();
   }
@@ -104,7 +106,7 @@ Status Client::State::ready() {
   return announced_ && !broken_ ? ok() : why_not();
 }
 
-/// Called with the monitor held. Until the tree is lost, or all calls that wait have failed.
+/// Called with the monitor held. Ends also when the tree is lost, or all waiting calls have failed.
 template <typename Waits>
 void Client::State::wait_while(Waits waits) noexcept {
   const std::uint64_t failed_before = failed_calls_;
@@ -113,7 +115,7 @@ void Client::State::wait_while(Waits waits) noexcept {
   }
 }
 
-/// Of what was waited for in vain.
+/// The error of a call that waited without success.
 Status Client::State::why_not() const {
   return broken_ ? Status(failure(*broken_)) : Status(os::no_memory("the tracker"));
 }
@@ -142,7 +144,7 @@ Status Client::State::request(Verb verb,
     return why_not();
   }
   if (request.status != std::errc{}) {
-    // What is full is where the ledger lies, and not where the thing does.
+    // The file system of the ledger is full, not the one of the resource.
     const bool is_full = request.status == std::errc::no_space_on_device;
     return failure(request.status,
                    is_full               ? paths_.ledger()
@@ -180,7 +182,7 @@ Status Client::State::hold(const Resource& resource) {
     return ok();
   }
   if (!broken_) {
-    let_go_of(resource);  // The announcement to come is without it.
+    let_go_of(resource);  // The next announcement does not contain it.
   }
   return why_not();
 }
@@ -194,7 +196,7 @@ Status Client::State::release(const Resource& resource) {
   return broken_ ? Status(failure(*broken_)) : ok();
 }
 
-/// One reference, if there is any.
+/// Removes one reference, if there is any.
 void Client::State::let_go_of(const Resource& resource) noexcept {
   if (const auto held_here = holdings_.find(resource); held_here != holdings_.end()) {
     if (--held_here->second == 0) {
@@ -203,9 +205,10 @@ void Client::State::let_go_of(const Resource& resource) noexcept {
   }
 }
 
-/// Once: makes or joins the tree, says who we are, and starts the I/O thread. The tracker comes
-/// last, so that nothing has to be taken back from a running one; until it answers, what we say
-/// waits in the listening socket. On an error nothing is left, and the next call tries again.
+/// Runs once: makes or joins the tree, announces this process, and starts the I/O thread. The
+/// tracker is started last, so that nothing has to be undone for a running one. Until it answers,
+/// our messages wait in the listening socket. On an error nothing is left, and the next call tries
+/// again.
 Status Client::State::start() {
   if (broken_) {
     return failure(*broken_);
@@ -255,7 +258,7 @@ Status Client::State::make_or_join() {
   return ok();
 }
 
-/// Takes back a start that failed half-way. Called with the monitor held, which it drops meanwhile.
+/// Undoes a start that failed half-way. Called with the monitor held, which it drops meanwhile.
 void Client::State::forget_everything() noexcept {
   if (thread_) {
     stopping_ = true;
@@ -266,7 +269,7 @@ void Client::State::forget_everything() noexcept {
     thread_.reset();
     stopping_ = false;
   }
-  lock_.close_quietly();  // First, as in a leave.
+  lock_.close_quietly();  // First, as when a process leaves.
   if (link_ && !link_->wants_space()) {
     link_->post(Message{.verb = Verb::leave, .entries = {}});
   }
@@ -308,8 +311,8 @@ Status Client::State::spawn_tracker() {
   return ok();
 }
 
-/// A process that was started as a tracker, and is used as the program, leads no tree. The root
-/// that waits for that tracker must not wait for what the program does instead.
+/// A process that was started as a tracker, but runs as the program, leads no tree. The root that
+/// waits for that tracker must not wait for what the program does instead.
 Status Client::State::check_guarded() {
   const auto role = os_.environment(spawned_marker);
   if (!role) {
@@ -326,7 +329,7 @@ Status Client::State::connect() {
   os::UniqueFd owned(os_, socket);
   const std::string path = paths_.socket();
   LASTREF_CHECK(os::retry_interrupted([&] { return os_.connect(socket, path); }));
-  // Before a word is said: a stranger may have put his own socket there.
+  // Before we send anything: a process of another user may have put its own socket there.
   LASTREF_TRY(peer, os_.peer_of(socket));
   if (peer.user != os_.user_id() && peer.user != 0) {
     return failure(std::errc::permission_denied, paths_.socket() + " (another user's)");
@@ -335,8 +338,8 @@ Status Client::State::connect() {
   return ok();
 }
 
-/// Where many come at once, or the tracker is stopped, there may be no space to wait in for a
-/// while.
+/// While many processes connect at once, or the tracker is stopped, the backlog may be full for
+/// some time.
 Status Client::State::connect_patiently() {
   for (int pauses = 0;; ++pauses) {
     Status connected = connect();
@@ -349,8 +352,8 @@ Status Client::State::connect_patiently() {
   }
 }
 
-/// Everything that this process holds, and then whatever is still to be answered. A register that
-/// was counted, and whose answer was lost, is among the latter: the tracker must not take its name
+/// Sends all holdings of this process, and then the unanswered requests. A register that was
+/// counted, but not answered, is among the latter: the tracker must not take its name
 /// for one that nobody holds before it has read all.
 void Client::State::announce() {
   Message message{.verb = Verb::announce, .again = !requests_.empty(), .id = nonce_, .entries = {}};
@@ -381,7 +384,7 @@ void Client::State::announce() {
 void Client::State::post(Packet packet) noexcept {
   ++posted_;
   if (!link_) {
-    return;  // The announcement to come contains it.
+    return;  // The next announcement contains it.
   }
   link_->post(std::move(packet));
   if (link_->broken() || link_->wants_space()) {
@@ -394,7 +397,7 @@ void Client::State::post(Packet packet) noexcept {
   }
 }
 
-/// Makes the I/O thread look again. On an error it looks for the last time.
+/// Wakes the I/O thread. On an error it wakes for the last time.
 Status Client::State::wake() noexcept {
   const std::byte byte{1};
   auto woken =
@@ -406,7 +409,7 @@ Status Client::State::wake() noexcept {
   return ok();
 }
 
-/// What comes after it is not read: the I/O thread announces again, on another connection.
+/// Later messages are not read: the I/O thread announces again, on another connection.
 void Client::State::give_up_link() noexcept {
   link_->give_up();
   if (Status woken = wake(); !woken && !broken_) {
@@ -415,7 +418,7 @@ void Client::State::give_up_link() noexcept {
   fail_calls();
 }
 
-/// All that wait: there is no memory for what they wait for.
+/// Fails all waiting calls: there is no memory for what they wait for.
 void Client::State::fail_calls() noexcept {
   for (const auto& [id, request] : requests_) {
     request->status = std::errc::not_enough_memory;
@@ -432,11 +435,11 @@ void Client::State::give_up(Error error) noexcept {
   }
   link_.reset();
   if (is_for_want_of_space(*broken_)) {
-    // Everybody would wait for what this process has to announce, and as long as it lives.
+    // While this process lives, all other members would wait for its announcement.
     os_.saw(Probe::process_left_tree_starved);
     lock_.close_quietly();
   }
-  // Whoever waits in the backlog of a tree without a tracker must not wait for ever.
+  // A process in the backlog of a tree without a tracker must not wait indefinitely.
   parts_.listener.close_quietly();
   monitor_->notify_all();
 }

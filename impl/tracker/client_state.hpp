@@ -1,12 +1,12 @@
-// Client::State: what a process knows of its tree, and the thread that keeps it true.
+// Client::State: what a process knows of its tree, and the thread that keeps it current.
 //
 // Callers change the state and send, under the monitor; they never wait for the tracker while they
-// hold it. The I/O thread alone receives, closes and reconnects, so no caller's descriptor is ever
-// pulled away from under a poll. What this process holds is in `holdings_`: whatever was lost with
-// a tracker, an announcement of that and the unanswered requests make good.
+// hold it. The I/O thread alone receives, closes and reconnects, so a caller never polls a
+// descriptor that another thread closes. `holdings_` is what this process holds. An announcement of
+// it and of the unanswered requests restores whatever was lost with a tracker.
 //
-// A caller without memory changes and sends nothing. If the I/O thread has none, it gives up the
-// connection, all calls that wait fail, and it announces again when it can.
+// A call that has no memory changes and sends nothing. If the I/O thread has none, it gives up the
+// connection, all waiting calls fail, and it announces again when it can.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ namespace lastref::tracker {
 
 inline constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 
-/// Whether the program, or another, may give something up, so that it is worth to try again.
+/// Whether a retry makes sense, because the program, or another one, may free the resource.
 inline bool is_for_want_of_space(const Error& error) noexcept {
   return error.code == std::errc::too_many_files_open ||
          error.code == std::errc::too_many_files_open_in_system || os::is_no_memory(error);
@@ -41,13 +41,14 @@ struct Client::State {
   ~State();
 
   os::Os& os() const noexcept { return os_; }
-  /// The token of the process that this state speaks for; a forked child has another one.
+  /// The token of the process that owns this state; a forked child has another one.
   std::uint64_t process() const noexcept { return process_; }
   const std::string& folder() const noexcept { return paths_.folder; }
   /// The folder, with all that a process needs to join.
   Result<std::string> tree();
 
-  /// Connected, announced and acknowledged, or why not. The root makes its tree here.
+  /// Waits until we are connected, announced and acknowledged; else returns the error. The root
+  /// makes its tree here.
   Status ready();
   Status request(Verb verb,
                  const Resource* resource,
@@ -92,7 +93,7 @@ struct Client::State {
   void forget_everything() noexcept;
   void clean_up_behind_tracker();
 
-  // Root: what was removed of the tree, and how the tree goes on.
+  // Root: what was removed of the tree, and how the tree continues.
   Status replace_tracker();
   bool is_dead(os::Fd process);
   Result<bool> repair();
@@ -121,8 +122,8 @@ struct Client::State {
   LockFile lock_;
   TreeParts parts_;       // root
   os::UniqueFd tracker_;  // root: the tracker's process
-  // Root: of a tree that has lost parts. The next tracker needs them until all members have a byte
-  // of the lock that was made again.
+  // Root: the old locks of a tree that has lost parts. The next tracker needs them until all
+  // members have a byte of the recreated lock.
   std::vector<LockFile> old_locks_;
   os::UniqueFd old_ledger_;  // with names that are not in the new one yet
   os::UniqueFd self_;
@@ -137,16 +138,16 @@ struct Client::State {
   std::uint64_t posted_ = 0;      // messages so far
   std::uint64_t on_its_way_ = 0;  // how many of them the kernel has, or an announcement replaced
   std::optional<Error> broken_;
-  int trackers_ = 0;          // started since one last answered a question, or lived long
+  int trackers_ = 0;          // started since one last answered a request, or lived long
   os::Instant started_at_{};  // the last of them
   int connections_ = 0;       // tried since the tracker last answered
   int poll_failures_ = 0;
-  int absent_ = 0;                  // times that the lock or the socket was not there
-  int starved_ = 0;                 // times that there was no descriptor or memory to connect with
-  std::uint64_t failed_calls_ = 0;  // times that all calls that waited were failed
-  int doubts_ = 0;          // times in a row that nobody could say whether the tree has a future
-  bool came_up_ = false;    // a tracker has acknowledged us: the program can be one
-  bool is_silent_ = false;  // root: it was said that no tracker has answered yet
+  int absent_ = 0;                  // how often the lock or the socket was not there
+  int starved_ = 0;                 // how often there was no descriptor or memory to connect with
+  std::uint64_t failed_calls_ = 0;  // how often all waiting calls were failed
+  int doubts_ = 0;                  // failed checks in a row whether the tree has a future
+  bool came_up_ = false;            // a tracker has acknowledged us: the program can be a tracker
+  bool is_silent_ = false;          // root: it was reported that no tracker has answered yet
   bool started_ = false;
   bool announced_ = false;
   bool stopping_ = false;

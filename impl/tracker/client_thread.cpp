@@ -1,5 +1,5 @@
-// The I/O thread of a client: answers, space in the socket, and what to do when the tracker is
-// gone.
+// The I/O thread of a client: answers, space in the socket, and what to do after the tracker's
+// death.
 #include <array>
 
 #include <lastref/probe.hpp>
@@ -12,17 +12,17 @@ namespace lastref::tracker {
 namespace {
 
 constexpr int trackers_max = 3;
-/// What kills a tracker after that is another thing each time.
+/// A tracker that lived this long died of a different cause than the one before it.
 constexpr std::chrono::seconds tracker_lives_long{1};
 constexpr int connections_max = 8;
 constexpr int poll_failures_max = 10;
 constexpr int doubts_max = 10;
-/// Pauses without a free descriptor, five seconds in all, before a process leaves its tree.
+/// Pauses without a free descriptor, five seconds in total, before a process leaves its tree.
 constexpr int starved_max = 250;
-/// Pauses in which the root may make again what was removed of the tree, five seconds in all.
+/// Pauses in which the root may recreate what was removed of the tree, five seconds in total.
 constexpr int absent_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
-/// What was started as the tracker may do something else for ever, and may merely be slow.
+/// The process that was started as the tracker may never become one, or may merely be slow.
 constexpr std::chrono::seconds first_answer_timeout{10};
 constexpr std::chrono::seconds time_to_die{1};
 
@@ -51,7 +51,8 @@ void Client::State::serve() {
       }
     }
     if (!notice.empty()) {
-      os::report_quietly(os_, notice);  // However slowly somebody reads, nobody waits for that.
+      os::report_quietly(os_, notice);  // Without the monitor: the reader may be slow, and no
+                                        // caller waits for it.
     }
     if (!had_memory) {
       static_cast<void>(os_.poll({}, pause_before_connecting_again));
@@ -59,7 +60,7 @@ void Client::State::serve() {
   }
 }
 
-/// Called with the monitor held, after something was lost. False when it is time to go.
+/// Called with the monitor held, after something was lost. False when the thread has to end.
 bool Client::State::go_without_memory() noexcept {
   if (++starved_ >= starved_max) {
     give_up({.code = std::errc::not_enough_memory, .subject = {}});
@@ -72,7 +73,7 @@ bool Client::State::go_without_memory() noexcept {
   return true;
 }
 
-/// Waits for news, holding nothing. False when it is time to go.
+/// Waits for events without the monitor. False when the thread has to end.
 bool Client::State::wait(std::span<os::PollItem> items) {
   std::optional<std::chrono::nanoseconds> timeout;
   bool may_be_silent = false;
@@ -119,7 +120,8 @@ bool Client::State::wait(std::span<os::PollItem> items) {
   return true;
 }
 
-/// Called with the monitor held. False when it is time to go; `notice` is to be said without it.
+/// Called with the monitor held. False when the thread has to end. The caller reports `notice`
+/// after it has released the monitor.
 bool Client::State::act(std::span<const os::PollItem> items, std::string& notice) {
   if (stopping_) {
     return false;
@@ -128,7 +130,7 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
     std::array<std::byte, 64> drained{};
     const auto read = os_.read(wake_read_.get(), drained);
     if (failed_with(read, std::errc::io_error)) {
-      give_up(read.error());  // It would call us again and again.
+      give_up(read.error());  // The pipe would stay readable, and wake us again and again.
       return false;
     }
   }
@@ -184,7 +186,7 @@ void Client::State::read_answers() {
 
 void Client::State::take_answer(Message& answer) {
   if (answer.verb == Verb::forget) {
-    // Somebody has forgotten what we hold: the next tracker must not hear of it.
+    // Another process has forgotten a name that we hold: do not announce it to the next tracker.
     for (const Entry& entry : answer.entries) {
       if (holdings_.erase(entry.resource) > 0) {
         os_.saw(Probe::forgotten_elsewhere);
@@ -224,7 +226,7 @@ void Client::State::take_answer(Message& answer) {
   }
   request.status = static_cast<std::errc>(answer.status);
   request.done = true;
-  // In the same breath as the answer, so that an announcement has it exactly from now on.
+  // In the same step as the answer, so that an announcement contains it exactly from now on.
   if (answer.status == 0 && request.message.verb == Verb::register_) {
     ++holdings_[request.message.entries.front().resource];
   }
@@ -236,10 +238,10 @@ void Client::State::take_answer(Message& answer) {
   monitor_->notify_all();
 }
 
-/// The connection is lost; the tracker is dead, or did not want us, or a call failed. Connects and
-/// announces anew: to the tracker that there is, or to the one to come, through the backlog that
-/// the root keeps open.
-// One sequence of steps, each of which undoes what came before it.
+/// The connection is lost: the tracker is dead, or refused us, or a call failed. Connects and
+/// announces again: to the running tracker, or to the next one, through the backlog that the root
+/// keeps open.
+// One sequence of steps, each of which undoes the one before it.
 // NOLINTNEXTLINE(readability-function-size)
 void Client::State::restore() {
   announced_ = false;
@@ -254,14 +256,14 @@ void Client::State::restore() {
   if (!root_) {
     const Status followed = follow_lock(os_, paths_, lock_, nonce_);
     if (!followed && ++absent_ < absent_max) {
-      return;  // Tried again after a pause: the root is about to make it.
+      return;  // Tried again after a pause: the root is about to recreate it.
     }
     if (!followed && followed.error().code != std::errc::no_such_file_or_directory) {
       give_up(followed.error());
       return;
     }
   }
-  // The first two at once: of a tracker that has no memory, more would be refused as well.
+  // The first two tries have no pause. A tracker without memory would refuse more of them as well.
   const os::Instant now = os_.now();
   if (connections_ >= 2 && now < connect_again_) {
     return;
@@ -276,17 +278,17 @@ void Client::State::restore() {
   if (Status connected = os::within_memory("the tracker", [&] { return connect(); }); !connected) {
     const std::errc code = connected.error().code;
     const bool is_starved = is_for_want_of_space(connected.error());
-    // A socket that was made again refuses until its root listens.
+    // A recreated socket refuses connections until its root listens.
     const bool is_absent = code == std::errc::no_such_file_or_directory ||
                            (code == std::errc::connection_refused && !root_);
     if (is_absent && ++absent_ < absent_max) {
       --connections_;
       if (root_) {
-        static_cast<void>(replace_tracker());  // That it was not killed shows at the next try.
+        static_cast<void>(replace_tracker());  // If it was not killed, the next try shows that.
       }
       return;
     }
-    // Where nobody listens, only a root could start somebody who does: the tree has ended.
+    // No process listens, and only a root could start one that does: the tree has ended.
     if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory ||
         (is_starved && ++starved_ >= starved_max)) {
       give_up(std::move(connected.error()));
@@ -304,7 +306,7 @@ void Client::State::restore() {
   monitor_->notify_all();
 }
 
-/// A stranger who merely forked from the root may keep the socket open in which we wait.
+/// An unrelated process that forked from the root may keep the socket open in which we wait.
 void Client::State::ask_for_future() {
   const auto future = has_future(os_, lock_.get());
   doubts_ = future ? 0 : doubts_ + 1;
@@ -315,14 +317,14 @@ void Client::State::ask_for_future() {
   }
 }
 
-/// Root only: the program that was started as the tracker is none. It is ended, for it does again
-/// what this one does.
+/// Root only: the program that was started as the tracker is none. It is killed, because it repeats
+/// what this process does.
 void Client::State::give_up_on_program(const std::string& how) {
   static_cast<void>(os_.signal_process(tracker_.get(), os::Signal::kill));
   std::array items{os::PollItem{.fd = tracker_.get(), .want_read = true}};
   static_cast<void>(os::retry_interrupted([&] { return os_.poll(items, time_to_die); }));
   static_cast<void>(os_.wait_child(tracker_.get()));
-  tracker_.close_quietly();  // So that what is left of the tree is removed here.
+  tracker_.close_quietly();  // So that this process removes what is left of the tree.
   give_up({.code = std::errc::operation_not_permitted,
            .call = Call::spawn,
            .subject = "what was started as the tracker " + how + ": " + how_to_guard_main});
@@ -346,7 +348,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
   std::string starting = "lastref: the tracker " + how + "; starting another";
   tracker_.close_quietly();
   announced_ = false;
-  // One that only hears what we hold may die of whatever it meets next, and so may all others.
+  // A tracker that only receives our holdings may die of the next event, and so may all others.
   if (os_.now() - started_at_ >= tracker_lives_long) {
     trackers_ = 0;
   }
@@ -366,8 +368,8 @@ void Client::State::handle_tracker_death(std::string& notice) {
   start_another(notice);
 }
 
-/// Makes again what was removed of the tree, and starts a tracker: later if there is no memory.
-/// `notice` is kept where nothing was removed.
+/// Recreates what was removed of the tree, and starts a tracker; later if there is no memory.
+/// `notice` is kept if nothing was removed.
 void Client::State::start_another(std::string& notice) noexcept {
   Status started = os::within_memory("the tracker", [&]() -> Status {
     LASTREF_TRY(repaired, repair());

@@ -3,8 +3,7 @@
 // A packet is a header and then entries; all numbers are little-endian.
 //   header  version u8 (2), verb u8, flags u16, id u32, status u32 (an errno, in replies)
 //   entry   type u8, flags u8, size of the name u16, holder i32, count u64, then the identity of
-//   the
-//           thing if flag 1 says so (device u64, inode u64, time of birth u64), then the name
+//           the resource if flag 1 is set (device u64, inode u64, time of birth u64), then the name
 // For example `release file:/a` with id 7 is 02 04 0000 07000000 00000000 | 00 00 0200 00000000
 // 0100000000000000 2f 61. Names are any bytes but NUL, so nothing in a name can end a message.
 #pragma once
@@ -28,11 +27,11 @@ enum class Verb : std::uint8_t {
   hold = 3,       ///< +1 on known names.
   release = 4,    ///< −1.
   forget = 5,     ///< Ends names. Answered. From the tracker: another process has ended them.
-  counts = 6,     ///< Asks for everything. Answered, in as many packets as it takes.
+  counts = 6,     ///< Requests all counts. Answered, in as many packets as needed.
   probe = 7,      ///< Answered.
-  leave = 8,      ///< Releases everything; the end of the connection follows.
-  reply = 9,      ///< From the tracker.
-  identify = 10,  ///< Which thing has the name. Answered.
+  leave = 8,      ///< Releases everything; the connection ends after it.
+  reply = 9,      ///< Sent by the tracker.
+  identify = 10,  ///< Sets the identity of the resource. Answered.
 };
 
 struct Entry {
@@ -48,8 +47,8 @@ struct Message {
   Verb verb = Verb::probe;
   bool more = false;  ///< announce, reply: another packet of the same follows.
   /// Sent once before, to a tracker that may have died with it. In an announcement: such requests
-  /// follow, and then one more announcement, which is empty. Until that one has come nobody knows
-  /// what the sender is about to hold.
+  /// follow, and then one more announcement, which is empty. Before that, it is unknown what the
+  /// sender is about to hold.
   bool again = false;
   std::uint32_t id = 0;
   std::uint32_t status = 0;  ///< errno
@@ -58,16 +57,16 @@ struct Message {
   bool operator==(const Message&) const = default;
 };
 
-/// Bytes; a packet never grows beyond, so it always fits into a socket's buffer.
+/// Bytes; a packet never gets larger, so it always fits into a socket's buffer.
 inline constexpr std::size_t packet_size_max = std::size_t{32} * 1024;
 inline constexpr std::size_t header_size = 12;
 inline constexpr std::size_t entry_header_size = 16;
-/// References in one entry; no sum of them overflows in the life of a tracker.
+/// References in one entry; no sum of them overflows while a tracker lives.
 inline constexpr std::uint64_t count_max = 0xffff'ffff;
 
 using Packet = std::vector<std::byte>;
 
-/// One packet. The entries fit (see split) and their names can be carried.
+/// One packet. The entries must fit (see encode_split) and their names must be valid.
 Packet encode(const Message& message);
 
 /// A reply without entries.
@@ -82,7 +81,7 @@ Result<Message> decode(os::Bytes packet);
 bool is_of_another_version(os::Bytes packet) noexcept;
 bool is_announcement(os::Bytes packet) noexcept;
 
-/// The id of a packet that asks for an answer, whatever else is wrong with it.
+/// The id of a packet that expects an answer, whatever else is wrong with it.
 std::optional<std::uint32_t> asked_in(os::Bytes packet) noexcept;
 
 }  // namespace lastref::tracker

@@ -14,12 +14,12 @@ namespace {
 
 /// Messages read from one connection before the others get their turn.
 constexpr std::size_t messages_per_round = 4096;
-/// A call of the loop itself may fail so often in a row before the tracker gives up its life.
+/// The loop's own calls may fail this often in a row before the tracker exits.
 constexpr int failures_max = 10;
 constexpr std::chrono::milliseconds pause_after_failure{50};
-/// At the locks of those who have not announced what they hold.
+/// Between checks of the locks of members that have not announced what they hold.
 constexpr std::chrono::milliseconds pause_between_looks{100};
-/// Each after a pause twice as long: some minutes in all since a connection was lost.
+/// Each check after a pause twice as long: some minutes in total since a connection was lost.
 constexpr int looks_max = 12;
 /// What a round polls first: the listening socket, and what is done beside the loop.
 constexpr std::size_t own_items = 2;
@@ -35,7 +35,7 @@ bool is_shut(os::Os& os, os::Fd listener) {
   return polled && items[0].hung_up;
 }
 
-/// Where a tracker before us was about to remove the tree, nothing was on record any more, and an
+/// If a tracker before us was about to remove the tree, the ledger was empty already, and another
 /// empty ledger is as good. A tree that has lost its ledger otherwise cannot be trusted.
 Result<Ledger> open_ledger(os::Os& os, const TreePaths& paths, os::Fd listener) {
   auto ledger = Ledger::open(os, paths.ledger());
@@ -91,8 +91,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
   return daemon;
 }
 
-/// Everybody who has a byte of the lock and is not a member yet becomes one that must announce. The
-/// death of a process that is not seen from here, in another pid namespace, is seen by its lock.
+/// Each process that has a byte of the lock and is not a member yet becomes a member that must
+/// announce. If the process is in another pid namespace, only its lock shows its death.
 Status Daemon::expect_members() {
   // In this order: a member locks its byte of the new lock before it gives up the old one.
   std::vector<Known> found;
@@ -126,7 +126,7 @@ Status Daemon::expect_members() {
 }
 
 Status Daemon::serve() noexcept {
-  // Something that never listens would never become readable either.
+  // A socket that never listens would never become readable either.
   if (Status accepted = os::within_memory("the tracker", [&] { return accept_all(); });
       !accepted && !os::is_no_memory(accepted.error())) {
     return accepted;
@@ -180,8 +180,8 @@ Result<bool> Daemon::serve_once() {
   return has_ended();
 }
 
-/// What nobody has held since before a full round goes. With nobody left it stays for the end,
-/// which says what was left behind.
+/// Cleans up the names that have had no holder since before a full round. Without members they stay
+/// for the end, which reports what was left.
 void Daemon::doom(Registry::Stamp before) {
   if (members_.empty()) {
     return;
@@ -264,14 +264,14 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
     const os::PollItem& item = polled[own_items + index];
     const auto found = connections_.find(connections[index]);
     if (found == connections_.end()) {
-      continue;  // Its process came back on another one in this very round.
+      continue;  // In this round, its process came back on another connection.
     }
     if (item.writable) {
       found->second.link.flush();
     }
     if (item.readable || item.hung_up || found->second.link.broken()) {
       const bool in_vain = read_all(connections[index]) == 0;
-      // Something lies there that we were not given.
+      // There is data that was not delivered to us.
       round_was_full_ = round_was_full_ && !(in_vain && connections_.contains(connections[index]));
     }
   }
@@ -284,7 +284,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   return ok();
 }
 
-/// Reads until there is nothing more; says how many messages there were.
+/// Reads until there is nothing more; returns the number of messages.
 std::size_t Daemon::read_all(ConnectionId id) {
   for (std::size_t read = 0; read < messages_per_round; ++read) {
     const auto found = connections_.find(id);
@@ -317,7 +317,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
   return messages_per_round;
 }
 
-/// A connection has ended, which is no death: its process may live, and will announce again (T8).
+/// A connection has ended. That is no death: its process may live, and will announce again (T8).
 void Daemon::drop_connection(ConnectionId id) {
   const auto found = connections_.find(id);
   const auto member = members_.find(found->second.member.value_or(nobody));
@@ -327,12 +327,13 @@ void Daemon::drop_connection(ConnectionId id) {
     look_again_ = os_.now() + pause_between_looks;
     looks_ = 0;
   }
-  // Without memory it is looked again later.
+  // Without memory the check is repeated later.
   static_cast<void>(os::had_memory([&] { leave_without_lock(); }));
 }
 
-/// Who has no lock any more, and no connection to say so, has left. That may be one who was known
-/// by its lock alone: it said that it leaves before it gave its lock up, or could not join.
+/// A member that has no lock any more, and no connection, has left without a message on one. Some
+/// were known by their lock alone: they sent a leave before they gave up the lock, or could not
+/// join.
 void Daemon::leave_without_lock() {
   if (settled()) {
     return;
@@ -367,8 +368,8 @@ bool Daemon::has_lock(const Member& member) const {
          is_member(os_, lock_.get(), member.nonce);
 }
 
-/// Of a tree that has lost parts: moves the names to where a sweep would find them, once it would
-/// find all members alive as well.
+/// For a tree that has lost parts: moves the names to where a sweep would find them, as soon as the
+/// sweep would also see that all members live.
 void Daemon::place_ledger() {
   if (is_ledger_in_place_) {
     return;
@@ -387,8 +388,9 @@ void Daemon::place_ledger() {
   }
 }
 
-/// By the clock as well: who lost its connection, and then its lock, says nothing more. Less and
-/// less often, for who cannot go on gives up its lock soon.
+/// Checks the locks at intervals as well: a member that lost its connection, and then its lock,
+/// sends nothing more. The intervals grow, because a member that cannot continue gives up its lock
+/// soon.
 void Daemon::look_for_locks() {
   if (looks_again()) {
     if (const os::Instant now = os_.now(); now >= look_again_) {
@@ -399,8 +401,9 @@ void Daemon::look_for_locks() {
   }
 }
 
-/// A process has died. What it had sent comes first, then its references go. With more to read than
-/// a round allows, it stays readable and the next round goes on.
+/// A process has died. Its messages are read first, then its references are dropped. If there is
+/// more to read than a round allows, its process descriptor stays readable and the next round
+/// continues.
 void Daemon::remove_member(MemberId id) {
   const auto last_messages = std::ranges::find_if(
       connections_, [id](const auto& item) { return item.second.member == id; });
@@ -424,14 +427,14 @@ void Daemon::leave(MemberId id) {
   members_.erase(id);
 }
 
-/// What those held who have left, a bounded number of names in a round.
+/// Drops the references of members that have left, a bounded number of names in a round.
 void Daemon::let_go() {
   for (std::size_t left = 0; !leaving_.empty() && left < members_per_round; ++left) {
     const Leaving& first = leaving_.front();
     registry_.drop(first.member, names_per_round, [&](const Resource& name) {
       if (first.abandons) {
         os_.saw(Probe::member_died_with_names);
-        // Without memory nothing is told of it at the end.
+        // Without memory it is not reported at the end.
         static_cast<void>(os::had_memory([&] { abandoned_.insert(name); }));
       }
     });
@@ -460,7 +463,7 @@ void Daemon::clean() {
     }
     if (!done) {
       os_.saw(Probe::clean_up_put_off_to_end);
-      // The ledger has it as well, and is asked at the end.
+      // The ledger contains it as well, and is read at the end.
       static_cast<void>(os::had_memory([&] { left_.insert(cleaned.resource); }));
       if (cleaned.identity) {
         static_cast<void>(os::within_memory(

@@ -1,23 +1,23 @@
 // Daemon: the tracker's loop. One thread; the only wait is one poll.
 //
-// A round is: wait, accept all, read every connection until it has nothing more, see who died, read
-// what the dead had sent, and only then drop what they held. A name that was at 0 before a round
-// began and still is after a full one has no hold under way in any connection, so it may go (T9).
-// Nothing goes before every process that lived when this tracker started has announced what it
-// holds or died (T6).
+// A round is: wait, accept all, read every connection until it has nothing more, see which
+// processes died, read what the dead had sent, and only then drop what they held. A name that was
+// at 0 before a round began and still is after a full one has no hold under way in any connection,
+// so it may be removed (T9). Nothing is removed before every process that lived when this tracker
+// started has announced what it holds or died (T6).
 //
-// Who holds a name that another process forgets is told, so that it does not announce it to the
-// next tracker. As long as somebody may not have been told, the name is a tombstone: it begins no
-// new life, for a stale announcement would count in that. Nor are counts told before everybody has
-// announced.
+// A holder of a name that another process forgets is notified, so that it does not announce it to
+// the next tracker. While a member may not have been notified, the name is a tombstone: it cannot
+// be registered again, because a stale announcement would count for the new resource. Counts, too,
+// are sent only after all members have announced.
 //
-// What has no memory changes nothing and is tried again, a round after a pause. A client whose
-// message has none is refused if it waits for an answer; else it loses its connection, and
-// announces all that it holds on another one.
+// An operation that has no memory changes nothing and is tried again, a round after a pause. If
+// there is none for a client's message, the client is refused if it waits for an answer. Otherwise
+// it loses its connection, and announces all that it holds on another one.
 //
-// What is left if it dies anywhere: the ledger names everything that was ever counted and is not
-// yet clean, the members announce the rest to the next tracker; with no root left, the next start
-// sweeps.
+// If the tracker dies at any point, the ledger names everything that was ever counted and is not
+// yet clean, and the members announce the rest to the next tracker. With no root left, the next
+// start sweeps.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@
 
 namespace lastref::tracker {
 
-/// What is left of a tree that has lost parts, which were made again.
+/// The old parts of a tree that has lost parts, which were recreated.
 struct OldParts {
   os::UniqueFd ledger = {};              ///< With the names, instead of the one in the folder.
   std::vector<os::UniqueFd> locks = {};  ///< In which members may still have their bytes.
@@ -55,24 +55,26 @@ class Daemon {
                                                os::UniqueFd&& listener,
                                                OldParts old_parts = {});
 
-  /// Until the last process of the tree is gone and everything is clean.
+  /// Serves until the last process of the tree has left and everything is clean.
   ///
   /// Errors          of poll or accept, when they fail again and again, and not_enough_memory, when
-  ///                 there is none for long: the root may start another.
-  ///                 For want of descriptors newcomers are refused, and who is there is served.
+  ///                 there is none for a long time: the root may start another.
+  ///                 If there are no descriptors, new clients are refused, and the others are
+  ///                 served.
   Status serve() noexcept;
 
  private:
-  /// A process of the tree. `announced` is false as long as only its lock is known, or requests
-  /// that it had open are still to be read; and again when its connection was lost: then what it
-  /// last said may have been lost too.
+  /// A process of the tree. `announced` is false while only its lock is known, or its open requests
+  /// are still to be read. It is false again when its connection was lost, because its last
+  /// messages may have been lost too.
   struct Member {
     os::Pid pid = 0;
     std::uint32_t nonce = 0;
     os::UniqueFd process;
     bool announced = false;
     bool has_spoken = false;  ///< It was not only known by its lock.
-    /// What others forgot while this process held it: it may have let go before it learned of that.
+    /// Names that others forgot while this process held them: it may have released before the
+    /// notice.
     std::map<Resource, std::uint64_t> stale_counts = {};
   };
   struct Connection {
@@ -83,10 +85,10 @@ class Daemon {
     os::UniqueFd announcing_process = {};
     int complaints = 0;
   };
-  /// Who holds nothing more, though the registry may have some of it still.
+  /// A member that holds nothing more, though the registry may still have some of its references.
   struct Leaving {
     MemberId member = nobody;
-    bool abandons = false;  ///< What nobody else holds was not released.
+    bool abandons = false;  ///< Names without another holder were not released.
   };
   using ConnectionId = std::uint64_t;
   struct Parked {
@@ -167,13 +169,13 @@ class Daemon {
   std::list<Parked> parked_;       // registers of names that are being cleaned up, or tombstones
   std::list<Parked> asked_;        // for counts
   std::list<Parked> forgets_;      // to be done when what others had sent by then has been read
-  std::set<Resource> tombstones_;  // forgotten, while somebody may believe that it holds them
+  std::set<Resource> tombstones_;  // forgotten, while a member may believe that it holds them
   std::set<Resource> left_;        // could not be cleaned up
-  std::set<Resource> put_off_;     // could not be forgotten, and nobody counts them
-  std::set<Resource> abandoned_;   // doomed because their holder was gone, not released
+  std::set<Resource> put_off_;     // could not be forgotten, and have no count
+  std::set<Resource> abandoned_;   // doomed because their holder died, not released
   MemberId last_member_ = nobody;
   ConnectionId last_connection_ = 0;
-  // Of the round, and kept for the next one, which then needs no memory.
+  // Of the round. They are kept so that the next round needs no memory.
   std::vector<os::PollItem> polled_items_;
   std::vector<ConnectionId> polled_connections_;
   std::vector<MemberId> polled_members_;
@@ -187,7 +189,7 @@ class Daemon {
   int looks_ = 0;
   std::uint64_t refused_ = 0;  // connections
   int poll_failures_ = 0;
-  int look_failures_ = 0;          ///< At the locks, with nobody left, in a row.
+  int look_failures_ = 0;          ///< Of checks of the locks without a member, in a row.
   int rounds_without_memory_ = 0;  ///< In a row.
 };
 

@@ -1,5 +1,4 @@
-// Whom the tracker lets in, and what it says to those whom it has no space for. The loop is in
-// daemon.cpp.
+// How the tracker accepts connections, and what it sends to clients that it has no space for.
 #include <lastref/probe.hpp>
 
 #include "impl/os/within_memory.hpp"
@@ -8,17 +7,18 @@
 namespace lastref::tracker {
 namespace {
 
-/// Connections may be gone before they are accepted so often in a row before that is a failure.
+/// This many connections in a row may end before they are accepted; more are a failure.
 constexpr int aborted_max = 64;
-/// Accepting may fail so often in a row before the tracker gives up its life.
+/// Accepting may fail this often in a row before the tracker exits.
 constexpr int failures_max = 10;
 constexpr std::chrono::milliseconds pause_after_failure{50};
-/// For want of space it is tried again for so many pauses, ten seconds, while somebody is served.
+/// Without space it is tried again after each of these pauses, ten seconds, while a client is
+/// served.
 constexpr int want_of_space_max = 200;
-/// So that a stranger cannot fill the disk that standard error goes to.
+/// So that another user cannot fill the disk that standard error is written to.
 constexpr std::uint64_t refusals_told_max = 10;
 
-/// What becomes better when others give something up.
+/// Whether the error may go away when others free something.
 bool is_want_of_space(std::errc code) {
   return code == std::errc::too_many_files_open ||
          code == std::errc::too_many_files_open_in_system || code == std::errc::no_buffer_space ||
@@ -34,7 +34,7 @@ Status Daemon::accept_all() {
       const std::errc code = socket.error().code;
       if (code == std::errc::connection_aborted && ++aborted < aborted_max) {
         os_.saw(Probe::connection_gone_before_accepted);
-        continue;  // That one is gone; the next may not be.
+        continue;  // That connection is closed; the next may not be.
       }
       if (code == std::errc::resource_unavailable_try_again) {
         accept_failures_ = 0;
@@ -50,7 +50,7 @@ Status Daemon::accept_all() {
   }
 }
 
-/// Without memory it is closed: its process comes again.
+/// Without memory the connection is closed: its process connects again.
 void Daemon::accept_one(os::UniqueFd accepted) {
   const auto peer = os_.peer_of(accepted.get());
   if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
@@ -111,9 +111,8 @@ void Daemon::keep_spare() {
   }
 }
 
-/// Accepting fails. Who is there is served all the same, for long: nobody in the backlog holds
-/// anything but members whose connection was lost, and they are seen to be without one by the next
-/// round.
+/// Accepting fails. Connected clients are served all the same, for long. The backlog contains no
+/// holder except members that lost their connection, and the next round sees that they have none.
 Status Daemon::put_off_accepting(const Error& why) {
   if (++accept_failures_ == 1) {
     os_.saw(Probe::accepting_put_off);

@@ -1,4 +1,4 @@
-// How the tracker ends: what was left behind goes, and is told of. The loop is in daemon.cpp.
+// How the tracker ends: it removes and reports what was left. The loop is in daemon.cpp.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@
 namespace lastref::tracker {
 namespace {
 
-/// Bytes of names in one line: all of it goes into a pipe at once, or not at all.
+/// Bytes of names in one line: a pipe takes all of it in one write, or nothing.
 constexpr std::size_t leavings_size_max = 4000;
 /// A wait may fail so often in a row before the tracker gives up its life.
 constexpr int failures_max = 10;
@@ -20,7 +20,7 @@ constexpr int removals_max = 3;
 
 }  // namespace
 
-/// A line for each type, of what nobody released.
+/// A line for each type, with the names that were not released.
 std::vector<std::string> Daemon::leavings() const {
   std::map<ResourceType, std::vector<const Resource*>> names;
   for (const Resource& resource : abandoned_) {
@@ -49,8 +49,9 @@ std::vector<std::string> Daemon::leavings() const {
   return lines;
 }
 
-/// Once more what could not be cleaned up: it may have gone with a folder that it lay in, or with a
-/// later life of its name. Whether nothing is left.
+/// Tries again to clean up what could not be cleaned up before: it may have been removed with the
+/// folder that contained it, or after its name was registered again. Returns whether nothing is
+/// left.
 bool Daemon::try_again() {
   Cleaner cleaner(os_, {.attempts = 1});
   std::vector<Resource> names = ledger_.names();
@@ -79,7 +80,7 @@ bool Daemon::try_again() {
   return clean;
 }
 
-/// With nobody left to listen to.
+/// For the end, when there is no client left to serve.
 Status Daemon::wait_for_clean_up() {
   std::optional<std::chrono::nanoseconds> timeout;
   if (const auto due = cleaner_.due()) {
@@ -107,7 +108,7 @@ Status Daemon::clean_all() {
 
 Status Daemon::end() {
   os_.step(Step::tracker_ending);
-  // From here on joining is refused; who has connected meanwhile is told by the end of its
+  // From here on joining is refused. A client that has connected meanwhile sees the end of its
   // connection.
   if (listener_) {
     static_cast<void>(os_.shut_down(listener_.get()));
@@ -155,7 +156,7 @@ Status Daemon::end() {
   Status removed = removal->remove(os_);
   for (int removals = 1; !removed && removals < removals_max; ++removals) {
     os_.saw(Probe::tree_removed_at_second_try);
-    removed = removal->remove(os_);  // What has gone is no error.
+    removed = removal->remove(os_);  // What is already removed is no error.
   }
   return removed;
 }

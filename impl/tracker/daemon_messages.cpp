@@ -1,4 +1,4 @@
-// What the tracker does with each message. The loop that brings them is in daemon.cpp.
+// How the tracker handles each message. The loop that reads them is in daemon.cpp.
 #include <algorithm>
 #include <iterator>
 
@@ -14,7 +14,8 @@ constexpr int complaints_max = 10;
 
 }  // namespace
 
-/// Says what is wrong with what a process sent. Harmless to everybody else, and bounded.
+/// Reports a process that breaks the protocol. That harms no other process, and the number of
+/// reports is limited.
 void Daemon::complain(Connection& connection,
                       std::string_view what,
                       std::string_view detail) noexcept {
@@ -44,7 +45,7 @@ void Daemon::answer(Connection& connection, std::uint32_t id, std::errc status) 
   connection.link.reply(id, status);
 }
 
-/// Without memory for it, a process that waits for an answer is refused. Any other loses its
+/// If there is no memory, a process that waits for an answer is refused. Any other loses its
 /// connection, and announces what it holds on the next one.
 void Daemon::try_to_take(ConnectionId id, Connection& connection, Message message) noexcept {
   if (os::had_memory([&] { take(id, connection, message); })) {
@@ -120,7 +121,7 @@ void Daemon::take(ConnectionId id, Connection& connection, Message& message) {
 void Daemon::take_announcement(Connection& connection, Message& message) {
   const auto self = connection.member ? members_.find(*connection.member) : members_.end();
   if (self != members_.end() && !self->second.announced && message.entries.empty()) {
-    self->second.announced = true;  // The requests that it had open have been read.
+    self->second.announced = true;  // Its open requests have been read.
     return;
   }
   auto& fds = connection.link.received_fds();
@@ -136,8 +137,8 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
     answer(connection, message.id, std::errc::invalid_argument);
     return;
   }
-  // Who lost its connection comes back with the nonce it had, and so does who is only known by its
-  // lock.
+  // A member that lost its connection comes back with its old nonce, and so does one that is only
+  // known by its lock.
   const auto known = std::ranges::find_if(members_, [&](const auto& item) {
     const Member& member = item.second;
     return member.pid == connection.peer.pid && member.nonce == message.id;
@@ -148,8 +149,8 @@ void Daemon::take_announcement(Connection& connection, Message& message) {
   announced = {.pid = connection.peer.pid, .nonce = message.id, .process = {}, .has_spoken = true};
   std::list<Leaving> left;
   if (known != members_.end()) {
-    // What still lies in its old connection is contained in the announcement; read later, it would
-    // count twice.
+    // The announcement contains whatever is unread in the old connection; if that were read later,
+    // it would count twice.
     const MemberId before = known->first;
     announced.stale_counts = std::move(known->second.stale_counts);
     if (known->second.has_spoken) {
@@ -210,14 +211,15 @@ void Daemon::take_register(ConnectionId id, Connection& connection, Message& mes
   answer(connection, message.id);
 }
 
-/// Whether only an announcement to come can decide if the thing is still the one that is known.
+/// Whether only a later announcement can decide if the resource is still the one that is known.
 bool Daemon::may_be_over(const Entry& entry) const {
   return !entry.identity && registry_.knows(entry.resource) &&
          registry_.count_of(entry.resource) == 0 && ledger_.identity_of(entry.resource) &&
          !settled();
 }
 
-/// On record, and held; or neither. A name that is held already keeps what is known of its thing.
+/// Records the name and counts the reference, or neither. A name that is already held keeps its
+/// known identity.
 Status Daemon::count(MemberId member, const Entry& entry) {
   const bool was_known = registry_.knows(entry.resource);
   const bool goes_on = !entry.identity && registry_.count_of(entry.resource) > 0;
@@ -234,7 +236,7 @@ Status Daemon::count(MemberId member, const Entry& entry) {
   return entered;
 }
 
-/// Of a name that nobody counts any more there is nothing to say: its end may be on its way.
+/// A name without a count is ignored: its end may be on its way.
 void Daemon::take_identity(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     Status entered =
@@ -277,7 +279,7 @@ void Daemon::take_release(Connection& connection, const Message& message) {
   }
 }
 
-/// Whether the process could not know that it holds that no more. Counts it as let go of.
+/// Whether the process could not know that it no longer holds the name. Counts it as released.
 bool Daemon::is_stale_release(MemberId member, const Entry& entry) {
   auto& stale_counts = members_.at(member).stale_counts;
   const auto found = stale_counts.find(entry.resource);
@@ -292,8 +294,8 @@ bool Daemon::is_stale_release(MemberId member, const Entry& entry) {
   return true;
 }
 
-/// The first `count` of those that wait: a hold that was sent before is part of what is forgotten,
-/// and not a hold of an unknown name.
+/// Handles the first `count` waiting requests: a hold that was sent before a forget is forgotten
+/// with the name, and is not a hold of an unknown name.
 void Daemon::forget(std::ptrdiff_t count) {
   std::list<Parked> due;
   due.splice(due.end(), forgets_, forgets_.begin(), std::next(forgets_.begin(), count));
@@ -316,7 +318,7 @@ void Daemon::forget(std::ptrdiff_t count) {
   }
 }
 
-/// Whether nothing of it is being cleaned up, and nothing will be.
+/// Whether the names are not being cleaned up, and will not be.
 bool Daemon::renounce(const Message& message) {
   bool all = true;
   for (const Entry& entry : message.entries) {
@@ -325,7 +327,7 @@ bool Daemon::renounce(const Message& message) {
   return all;
 }
 
-/// Of what could not be forgotten, and nobody counts, the clean-up has been renounced already.
+/// For names that could not be forgotten and have no count: their clean-up is already cancelled.
 void Daemon::leave_to_the_end(std::span<const Entry> entries) {
   for (const Entry& entry : entries) {
     if (!registry_.knows(entry.resource) && ledger_.contains(entry.resource)) {
@@ -335,7 +337,7 @@ void Daemon::leave_to_the_end(std::span<const Entry> entries) {
 }
 
 void Daemon::take_forget(Connection& connection, const Message& message) {
-  std::set<Resource> made;  // tombstones, should it come to that
+  std::set<Resource> made;  // tombstones, if they are needed
   for (const Entry& entry : message.entries) {
     made.insert(entry.resource);
   }
@@ -355,7 +357,7 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
       return;
     }
     const bool was_left = left_.erase(entry.resource) + put_off_.erase(entry.resource) > 0;
-    abandoned_.erase(entry.resource);  // Its holder may have died, and its doom never come.
+    abandoned_.erase(entry.resource);  // Its holder may have died, and it may never be doomed.
     for (const MemberId holder : holders) {
       const auto found = members_.find(holder);
       if (found != members_.end() && holder != connection.member) {
@@ -387,7 +389,7 @@ void Daemon::take_forget(Connection& connection, const Message& message) {
   }
 }
 
-/// Whether it is certain that `holder` reads it before it announces anything again.
+/// Whether it is certain that `holder` reads the message before it announces anything again.
 bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
   const auto found = std::ranges::find_if(
       connections_, [holder](const auto& item) { return item.second.member == holder; });
@@ -403,7 +405,7 @@ bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
   return !link.wants_space() && !link.broken();
 }
 
-/// Once everybody has announced and nobody has to be told any more.
+/// Runs when all members have announced and all notices have been sent.
 void Daemon::clear_tombstones() {
   const bool all_told =
       !tombstones_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
@@ -431,9 +433,9 @@ void Daemon::report_not_struck(const Resource& resource, const Error& why) noexc
   });
 }
 
-/// The first `count` questions, only after a round that began when they had been read: a death
-/// before the question is seen in that round at the latest. And not before everybody who has left
-/// has let go of all.
+/// Answers the first `count` requests, only after a round that began when they had been read: that
+/// round sees any death before the request. Nor does it answer before all references of the members
+/// that left are dropped.
 void Daemon::tell_counts(std::ptrdiff_t count) {
   if (!leaving_.empty()) {
     return;

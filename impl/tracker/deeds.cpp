@@ -50,13 +50,13 @@ void Deeds::serve() {
   }
 }
 
-/// Called with the monitor held. One byte at a time lies in the pipe.
+/// Called with the monitor held. The pipe contains at most one byte.
 void Deeds::tell_news() {
   const std::byte byte{1};
   const auto told =
       os::retry_interrupted([&] { return os_.write(tell_.get(), std::span(&byte, 1)); });
   if (!told) {
-    tell_.close_quietly();  // The end of the pipe is news too, though the last.
+    tell_.close_quietly();  // The end of the pipe is also an event, though the last.
     report(told.error());
   }
 }

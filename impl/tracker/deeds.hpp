@@ -1,9 +1,9 @@
-// Deeds: a thread for what may block, such as the unlink of a huge file. Its owner goes on
-// meanwhile, polls `news`, and takes back what has been done.
+// Deeds: a background thread for calls that may block, such as the unlink of a huge file. Its owner
+// continues meanwhile, polls `news`, and collects what has been done.
 //
-// What is given is done in its order. What has not begun can be taken back; there is no middle, so
-// whoever asks knows whether the deed may still come. A process that is killed leaves what it would
-// have left at the same call without a thread.
+// Jobs run in the order in which they are given. A job that has not begun can be taken back;
+// otherwise it has begun. So the caller knows whether it may still run. A process that is killed
+// leaves what it would have left at the same call without a thread.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ class Deeds {
   static Result<std::unique_ptr<Deeds>> start(os::Os& os);
   Deeds(const Deeds&) = delete;
   Deeds& operator=(const Deeds&) = delete;
-  /// Waits for what has begun; the rest is not done.
+  /// Waits for the job that has begun; the rest is not done.
   ~Deeds();
 
-  /// `deed` may not touch what its giver touches before `collect` has named it. Of what it throws,
-  /// std::bad_alloc alone is caught. What throws here has given nothing.
+  /// `deed` may not touch anything that its giver uses before `collect` has returned it. It may
+  /// only throw std::bad_alloc, which is caught. If this call throws, nothing was given.
   void give(Number number, std::function<void()> deed);
   /// False if it has begun, or is done.
   bool take_back(Number number);
-  /// Readable when `collect` has something to tell; none if that cannot be seen any more.
+  /// Readable when `collect` has something to return; none if that cannot be seen any more.
   os::Fd news() const noexcept { return news_broken_ ? os::Fd::none : news_.get(); }
-  /// What has been done since it was last asked.
+  /// The jobs that were done since the last call.
   std::list<Deed> collect() noexcept;
 
  private:

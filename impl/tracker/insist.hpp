@@ -1,4 +1,4 @@
-// insist: tries again what had no memory.
+// insist: repeats an operation that had no memory.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,14 @@
 namespace lastref::tracker {
 
 inline constexpr std::chrono::milliseconds pause_without_memory{50};
-/// Pauses in a row before a tracker gives up its life: in less time than it takes the root to
-/// believe that what killed it will not kill the next one.
+/// Pauses in a row before a tracker exits: in less time than after which the root assumes that the
+/// next tracker will die of another cause.
 inline constexpr int pauses_without_memory_max = 18;
 
-/// What `body` says once it has memory for all that it does. It may be called again after it had
-/// none.
+/// The result of `body` as soon as it has all memory that it needs. It may be called again after it
+/// had none.
 ///
-/// Errors          not_enough_memory, when there is none for long.
+/// Errors          not_enough_memory, when there is none for a long time.
 template <typename Body>
 auto insist(os::Os& os, Body body) noexcept -> std::invoke_result_t<Body> {
   for (int pauses = 0;; ++pauses) {

@@ -20,9 +20,9 @@ constexpr std::size_t record_header_size = 12;
 constexpr std::size_t identity_size = 24;
 constexpr std::byte is_identified{128};                     // of a type
 constexpr std::size_t piece_size = std::size_t{64} * 1024;  // bytes, of the first read
-/// bytes; a ledger of no more is left as it is.
+/// bytes; a ledger that is not larger is left as it is.
 constexpr std::uint64_t kept_max = std::uint64_t{64} * 1024;
-/// Names that are looked at to see whether a ledger can be cut.
+/// Names that are examined to see whether a ledger can be cut.
 constexpr std::size_t looked_at_max = 16;
 
 /// FNV-1a over the record's position and content: http://www.isthe.com/chongo/tech/comp/fnv/
@@ -47,7 +47,7 @@ std::uint64_t number_at(os::Bytes bytes, std::size_t size) noexcept {
   return number;
 }
 
-/// bytes behind the header
+/// bytes after the header
 std::size_t body_size(const Resource& resource, const std::optional<Identity>& identity) {
   return (identity ? identity_size : 0) + resource.name.size();
 }
@@ -67,7 +67,7 @@ std::vector<std::byte> record_of(std::uint64_t offset,
   bytes.push_back(state);
   bytes.push_back(type);
   put(body_size(resource, identity), 2);
-  put(0, 8);  // The check, as soon as there is what it is over.
+  put(0, 8);  // The check, as soon as the bytes that it covers are known.
   if (identity) {
     put(identity->device, 8);
     put(identity->inode, 8);
@@ -135,10 +135,10 @@ Status Ledger::move_to(const os::PathAt& where) {
   LASTREF_TRY(size, os::read_until_full_at(*os_, file_.get(), bytes, 0));
   bytes.resize(size);
   if (status.size > end_) {
-    bytes.push_back(nothing);  // What lies there is left of a copy that was not finished.
+    bytes.push_back(nothing);  // The rest of the file is from a copy that was not finished.
   }
   LASTREF_CHECK(os::write_all_at(*os_, file.get(), bytes, 0));
-  // A tracker that dies before this has left all of it here, and one that dies after it there.
+  // A tracker that dies before this has left all of it in the old file; after this, in the new one.
   LASTREF_CHECK(write_state(0, nothing));
   file_ = std::move(file);
   touched_ = std::max(end_, status.size);
@@ -160,7 +160,7 @@ Status Ledger::load() {
     return failure(std::errc::permission_denied, "a ledger of another user", Call::open);
   }
   touched_ = status.size;
-  // Piece by piece, and no further than records go: a file may be any size, and have nothing in it.
+  // Read in pieces, and no further than there are records: a file may be large and empty.
   std::vector<std::byte> bytes;
   bool goes_on = true;
   while (goes_on && bytes.size() < status.size) {
@@ -172,8 +172,8 @@ Status Ledger::load() {
     LASTREF_CHECK(parse(bytes, goes_on));
     goes_on = goes_on && size == piece.size();
   }
-  // Space that was reserved and never used is as good as none: nothing there can be taken for part
-  // of a record.
+  // Ignores space that was reserved and never used: nothing in it can be taken for part of a
+  // record.
   while (bytes.size() == touched_ && touched_ > end_ && bytes.back() == nothing) {
     bytes.pop_back();
     --touched_;
@@ -181,7 +181,7 @@ Status Ledger::load() {
   return ok();
 }
 
-/// From `end_` on. `goes_on` becomes false where something is no record, or was cut short.
+/// Starts at `end_`. `goes_on` becomes false at bytes that are no record, or an incomplete one.
 Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
   while (bytes.size() - end_ >= record_header_size) {
     const os::Bytes record = bytes.subspan(end_);
@@ -231,9 +231,9 @@ Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
   return ok();
 }
 
-/// Of two records of one name one, and of its thing nothing: whoever was to end the other was
-/// killed before that, or a stranger wrote it. Left alone it would be there again when this one is
-/// dead.
+/// Keeps one of two records of one name, and doubts its identity: either the process that was to
+/// end the other was killed before that, or an outsider wrote it. If we kept both, the other would
+/// reappear when this one is dead.
 Status Ledger::keep(Resource resource, Record record, Records& records) {
   const auto [known, is_new] = records.try_emplace(std::move(resource), record);
   if (is_new) {
@@ -252,7 +252,7 @@ Status Ledger::keep(Resource resource, Record record, Records& records) {
 
 Status Ledger::kill(const Resource& resource, const Record& record) {
   LASTREF_CHECK(write_state(record.offset, dead));
-  // Without memory its place is not used again.
+  // Without memory its space is not used again.
   static_cast<void>(os::had_memory(
       [&] { spare_[body_size(resource, record.identity)].push_back(record.offset); }));
   return ok();
@@ -279,7 +279,7 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
     alive_.merge(made);
     return ok();
   }
-  // If we die here, whoever reads both knows the name alone.
+  // If we die here, a process that reads both knows only the name.
   Status killed = kill(resource, known->second);
   if (killed) {
     known->second = record;
@@ -290,7 +290,7 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
   return killed;
 }
 
-/// Returns where it is.
+/// Returns the offset of the record.
 Result<std::uint64_t> Ledger::write_record(const Resource& resource,
                                            const std::optional<Identity>& identity) {
   auto& spare = spare_[body_size(resource, identity)];
@@ -331,8 +331,9 @@ Status Ledger::end(Records& records, const Resource& resource) {
   return ok();
 }
 
-/// Once few names are left, and all that is behind them is most of the file, it is as if it had
-/// never been written. Whoever reads meanwhile finds dead records there, or zeros.
+/// When few names are left, and the part after the last of them is most of the file, that part is
+/// given up as if it had never been written. A concurrent reader finds dead records there, or
+/// zeros.
 void Ledger::cut() {
   if (end_ <= kept_max || alive_.size() + forgotten_.size() > looked_at_max) {
     return;

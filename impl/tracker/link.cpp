@@ -43,7 +43,7 @@ void Link::post(Packet packet, std::span<const os::Fd> fds) noexcept {
 }
 
 void Link::put_off(Packet packet) noexcept {
-  // Posting to a peer that is stopped is no fault of the socket's.
+  // If the peer is stopped, that is no fault of the socket.
   fruitless_ = broken_ ? fruitless_ : 0;
   os_->saw(Probe::message_waited);
   if (!os::had_memory([&] { queue_.push_back(std::move(packet)); })) {
@@ -74,13 +74,13 @@ void Link::flush() noexcept {
 }
 
 void Link::receive_the_rest() noexcept {
-  // The other side's next message fails, so that it knows that this one was not read.
+  // The peer's next message fails, which shows the peer that this one was not read.
   static_cast<void>(os_->shut_down(fd()));
   broken_ = ended_;
 }
 
-/// Whoever asked is to be told, be it in words of another version: the head of a message is the
-/// same in all.
+/// A peer that waits for an answer gets a refusal, even if its message has another version: the
+/// head of a message is the same in all versions.
 Arrival Link::spoil(os::Bytes packet, std::string reason, std::errc why) noexcept {
   reason_ = std::move(reason);
   const auto asked = asked_in(packet);
@@ -98,7 +98,7 @@ Arrival Link::receive() noexcept {
   };
   auto arrived = attempt();
   if (failed_with(arrived, std::errc::connection_reset)) {
-    // Said once when the other side died with something of ours unread: what it had sent is still
+    // Reported once when the peer died with something of ours unread: what it had sent is still
     // there (Linux unix(7) sockets, unix_release_sock).
     os_->saw(Probe::read_on_after_reset);
     arrived = attempt();

@@ -1,9 +1,9 @@
-// Link: one end of a connection that speaks the native protocol. Used by both sides.
+// Link: one end of a connection with the native protocol. Used by both sides.
 //
 // Sending never waits: what the socket does not take is queued, and the owner polls for space. A
-// socket that keeps promising and not keeping (readable, but nothing to read; writable, but no
-// space) is given up as broken after a while, so that no fault turns a loop into a spin. So is one
-// that has lost a message for want of memory: what both sides say on a new connection replaces it.
+// socket that repeatedly reports what is not true (readable, but nothing to read; writable, but no
+// space) is given up as broken after a while, so that no fault makes a loop spin. So is one that
+// has lost a message because there was no memory: the messages on a new connection replace it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Link {
 
   os::Fd fd() const noexcept { return socket_.get(); }
   bool wants_space() const noexcept { return !queue_.empty(); }
-  /// The other side is gone, or the socket is of no use any more.
+  /// The peer has closed its end, or the socket can no longer be used.
   bool broken() const noexcept { return broken_; }
 
   /// Sends or queues. `fds` go with it only if nothing is queued; the caller keeps them.
@@ -36,24 +36,24 @@ class Link {
   void post(const Message& message) noexcept;
   /// The same for a reply without entries.
   void reply(std::uint32_t id, std::errc status) noexcept;
-  /// Sends what is queued, as far as there is space.
+  /// Sends queued messages while there is space.
   void flush() noexcept;
   /// Nothing more is sent or received.
   void give_up() noexcept { broken_ = true; }
 
-  /// What the other side had sent before sending to it failed can still be received, and nothing
-  /// more comes. Does nothing once its end was received.
+  /// Only what the peer had sent before sending to it failed can still be received. Does nothing if
+  /// the end was already received.
   void receive_the_rest() noexcept;
 
   /// The next message. After `message`, see `received` and `received_fds`; after `malformed`,
-  /// `reason`, which is empty if there was no memory for the message. Without memory for one that
-  /// asks nothing, the link is broken.
+  /// `reason`, which is empty if there was no memory for the message. If there is no memory for a
+  /// message that expects no answer, the link is broken.
   Arrival receive() noexcept;
   Message& received() noexcept { return received_; }
   std::vector<os::UniqueFd>& received_fds() noexcept { return received_fds_; }
   const std::string& reason() const noexcept { return reason_; }
-  /// After `malformed`: what the other side waits for an answer to, if that can be told, and why it
-  /// gets no better one.
+  /// After `malformed`: the id that the peer waits for an answer to, if it is known, and the status
+  /// to refuse it with.
   struct Refusal {
     std::uint32_t id = 0;
     std::errc why = std::errc::bad_message;
@@ -79,7 +79,7 @@ class Link {
   bool ended_ = false;
 };
 
-/// Where packets are received into, once a process.
+/// The size of the buffer into which packets are received, one per process.
 inline constexpr std::size_t receive_size = packet_size_max + 1;
 
 }  // namespace lastref::tracker

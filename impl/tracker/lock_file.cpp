@@ -58,7 +58,7 @@ Result<std::optional<LockFile>> LockFile::open_to_sweep(os::Os& os, const std::s
   return find_or_open(os, path, Use::sweep);
 }
 
-/// None where who has it open stands in the way of such a use.
+/// None if another use of the open file forbids this one.
 Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
                                                        const std::string& path,
                                                        Use use) {
@@ -76,7 +76,7 @@ Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
   return share(os, *known, use);
 }
 
-/// But those that another copy of the library has locks on, which a close would drop.
+/// Keeps files that another copy of the library has locks on, which a close would drop.
 void LockFile::close_unused(os::Os& os) {
   os::ProcessObjects& objects = os.objects();
   std::erase_if(objects.lock_files, [&](const Known& known) {
@@ -101,8 +101,8 @@ std::optional<LockFile> LockFile::share(os::Os& os, Known& known, Use use) {
   return LockFile(os, id, open.fds.front());
 }
 
-/// It may be open here already, where somebody has put it in the place of another between a look
-/// and the opening: what that has opened is kept, for a close would drop the locks.
+/// The file may already be open here, if it was renamed into this place between a check and the
+/// opening. Then the new descriptor is kept too, because a close would drop the locks.
 Result<std::optional<LockFile>> LockFile::enter(os::Os& os, os::UniqueFd file, Use use) {
   LASTREF_TRY(status, os.status(file.get()));
   const auto made =
@@ -155,13 +155,13 @@ void LockFile::close_quietly() noexcept {
   const std::vector<std::uint64_t> bytes = std::exchange(bytes_, {});
   os::ProcessObjects* known = nullptr;
   if (!os::had_memory([&] { known = &os_->objects(); })) {
-    return;  // It has none yet, as in a forked child.
+    return;  // The process has none yet, as a forked child.
   }
   os::ProcessObjects& objects = *known;
   const os::Held held(objects.monitor());
   const auto entry = objects.lock_files.find(id_);
   if (entry == objects.lock_files.end()) {
-    return;  // A forked child has only a copy, of a descriptor that its parent needs.
+    return;  // A forked child has only a copy of a descriptor that its parent needs.
   }
   if (--entry->second.users > 0) {
     unlock(entry->second.fds.front(), bytes);

@@ -2,13 +2,14 @@
 //
 // Closing any descriptor of a file drops all record locks that the process has on it. So a second
 // user in the process shares the descriptor of the first, the last one closes it, and a sweep does
-// not even open what its own process has open: that tree is alive. While a sweep looks at a lock,
-// whoever would join by it waits: closed behind its look, the file would lose the new member's
-// lock. Each user has bytes of its own, which it lets go of when others still need the descriptor.
+// not even open what its own process has open: that tree is alive. While a sweep checks a lock, a
+// member that would join by it waits: if the sweep closed the file after that, the new member's
+// lock would be lost. Each user has bytes of its own, which it unlocks when others still need the
+// descriptor.
 //
 // Another copy of the library in the process, in a plugin, knows nothing of this one; the kernel
-// shows what it has locked. A sweep takes such a tree for alive. A descriptor that nobody uses any
-// more stays open, with no lock, until the other copy has no lock on the file either.
+// shows what it has locked. A sweep takes such a tree for alive. A descriptor without users stays
+// open, with no lock, until the other copy has no lock on the file either.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +27,17 @@ class LockFile {
  public:
   /// Makes the file.
   ///
-  /// Errors          file_exists; what open and status said; no_such_file_or_directory: a sweep of
-  ///                 this process looks at it already, and will take it for a dead tree's.
+  /// Errors          file_exists; of open and status; no_such_file_or_directory: a sweep of this
+  /// process
+  ///                 checks it already, and will take it for a dead tree's.
   static Result<LockFile> create(os::Os& os, const std::string& path);
-  /// Opens it, or shares it with those of this process who have it open.
+  /// Opens it, or shares it with the other users in this process that have it open.
   ///
-  /// Errors          what status_at, open and status said.
+  /// Errors          of status_at, open and status.
   static Result<LockFile> open(os::Os& os, const std::string& path);
-  /// Opens it, unless this process has it open: then there is none.
+  /// Opens it, unless this process has it open: then returns none.
   ///
-  /// Errors          what status_at, open and status said.
+  /// Errors          of status_at, open and status.
   static Result<std::optional<LockFile>> open_to_sweep(os::Os& os, const std::string& path);
 
   LockFile() noexcept = default;
@@ -49,17 +51,17 @@ class LockFile {
   explicit operator bool() const noexcept { return fd_ != os::Fd::none; }
   /// Locks a byte, until it is closed.
   ///
-  /// Errors          what lock_range said.
+  /// Errors          of lock_range.
   Status lock(std::uint64_t byte);
-  /// Gives up a byte that it locked.
+  /// Unlocks a byte that it locked.
   ///
-  /// Errors          what lock_range said: the byte is locked until it is closed.
+  /// Errors          of lock_range: the byte is locked until it is closed.
   Status unlock(std::uint64_t byte) noexcept;
   /// Whether `path` still names it.
   ///
-  /// Errors          what status_at said.
+  /// Errors          of status_at.
   Result<bool> is_at(const std::string& path) const;
-  /// Its locks go, and those of no other user in this process.
+  /// Drops its locks, and those of no other user in this process.
   void close_quietly() noexcept;
 
  private:

@@ -70,8 +70,8 @@ Status LokyTracker::take(std::string_view line) {
     take(taken);
     return ok();
   }));
-  // One pipe has one order: no hold can be under way elsewhere. And loky's folders do not wait. At
-  // once: what the next line says of a name is about another life of it.
+  // One pipe has one order: no hold can be under way elsewhere. And loky's folders do not wait.
+  // Clean-up runs immediately: the next line may register the same name again.
   return insist(os_, [&] {
     registry_.take_all_doomed([this](const Resource& doomed) { cleaner_.add(doomed); });
     if (taken.verb == LokyVerb::maybe_unlink) {
@@ -175,7 +175,7 @@ void LokyTracker::clean(os::Instant now) {
   }
 }
 
-/// The last process has closed the pipe: everything still counted goes, folders last.
+/// The last process has closed the pipe: everything still counted is removed, folders last.
 void LokyTracker::clean_all() {
   std::array<std::string, resource_types> names;
   std::array<std::size_t, resource_types> counts{};
@@ -189,7 +189,7 @@ void LokyTracker::clean_all() {
   for (std::size_t type = 0; type < resource_types; ++type) {
     if (counts.at(type) > 0) {
       report(os_, [&] {
-        // What loky's users look for, and its tests.
+        // The message that loky's users and its tests expect.
         return "resource_tracker: There appear to be " + std::to_string(counts.at(type)) +
                " leaked " + std::string(name_of(static_cast<ResourceType>(type))) +
                " objects to clean up at shutdown:" + names.at(type);
@@ -214,8 +214,8 @@ void LokyTracker::clean_to_the_end() {
   }
 }
 
-/// A pipe whose other end is meant says nothing for ever. To read no bytes waits for nobody, and
-/// says whether one may read at all. read(2)
+/// The writing end of a pipe, if passed by mistake, would never be readable. A read of no bytes
+/// never waits, and shows whether reading is allowed at all. read(2)
 Status LokyTracker::check_pipe() noexcept {
   LASTREF_TRY(status, os_.status(pipe_));
   if (status.kind != os::FileKind::other && status.kind != os::FileKind::socket) {

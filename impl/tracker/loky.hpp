@@ -1,5 +1,5 @@
 // LokyTracker: loky's line protocol from one pipe. An adaptor for foreign clients: references are
-// not attributed, and what is left is cleaned up at the pipe's end.
+// not attributed, and leftovers are cleaned up at the pipe's end.
 #pragma once
 
 #include <string>
@@ -18,27 +18,28 @@ struct LokyLine {
   bool operator==(const LokyLine&) const = default;
 };
 
-/// `CMD:name:rtype` without its line break; the name may contain colons. A PROBE may say anything.
+/// `CMD:name:rtype` without its line break; the name may contain colons. A PROBE may contain
+/// anything.
 ///
 /// Errors          bad_message, with the reason as subject.
 Result<LokyLine> parse_loky_line(std::string_view line);
 
-/// Bytes; a longer line is reported and passed over.
+/// Bytes; a longer line is reported and skipped.
 inline constexpr std::size_t loky_line_size_max = 8192;
 
 class LokyTracker {
  public:
   LokyTracker(os::Os& os, os::Fd pipe) noexcept : os_(os), pipe_(pipe), cleaner_(os) {}
 
-  /// Whether it is something that lines can be read from; waits for none.
+  /// Whether lines can be read from the descriptor; does not wait for one.
   ///
   /// Errors          of status and read; not_supported for a file or folder.
   Status check_pipe() noexcept;
 
-  /// Until the end of the pipe, and until all is clean.
+  /// Runs until the end of the pipe, and until all is clean.
   ///
   /// Errors          of read or poll, after everything was cleaned up all the same;
-  ///                 not_enough_memory, when there is none for long.
+  ///                 not_enough_memory, when there is none for a long time.
   Status serve() noexcept;
 
  private:
@@ -55,7 +56,7 @@ class LokyTracker {
   Registry registry_;
   Cleaner cleaner_;
   std::string pending_;    // what was read and is not a whole line yet
-  bool overlong_ = false;  // the rest of the line that is being read does not count
+  bool overlong_ = false;  // the rest of the current line is skipped
   int poll_failures_ = 0;
 };
 

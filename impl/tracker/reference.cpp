@@ -1,4 +1,5 @@
-// reference: one that somebody answers for. Apart from what knows the clients of trackers.
+// reference: one that its object releases. Kept apart from the files that know the clients of
+// trackers.
 #include <utility>
 
 #include <lastref/references.hpp>

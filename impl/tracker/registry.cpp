@@ -8,14 +8,14 @@
 namespace lastref::tracker {
 namespace {
 
-/// In a clean-up.
+/// Whether `left` is cleaned up before `right`.
 bool goes_before(const Resource& left, const Resource& right) {
   const bool left_folder = left.type == ResourceType::folder;
   const bool right_folder = right.type == ResourceType::folder;
   if (left_folder != right_folder) {
     return right_folder;
   }
-  // A folder's name is a prefix of what lies in it, so the greater name is the deeper one.
+  // A folder's name is a prefix of the names in it, so the greater name is the deeper one.
   return left_folder ? right < left : left < right;
 }
 
@@ -47,7 +47,7 @@ void Registry::revive(Known& known) noexcept {
   entry.doomed_at = 0;
 }
 
-/// The name is known no more; folders that waited for that are looked at again.
+/// The name is no longer known; folders that waited for that are checked again.
 void Registry::end(Known& known) noexcept {
   if (known.second.doomed_at != 0) {
     revive(known);
@@ -70,14 +70,14 @@ void Registry::let_wait(Known& folder, Known& for_name) {
   folder.second.place = doomed_folders_.extract(folder.second.doomed_at);
 }
 
-/// A name that is known and lies in the folder, if there is any.
+/// A known name in the folder, if there is any.
 Registry::Known* Registry::first_in(const Resource& folder) {
   const std::size_t last = folder.name.find_last_not_of('/');
   const std::string inside = folder.name.substr(0, last == std::string::npos ? 0 : last + 1) + '/';
   for (const ResourceType type : {ResourceType::file, ResourceType::folder}) {
     auto found = entries_.lower_bound({.type = type, .name = inside});
     if (found != entries_.end() && found->first == folder) {
-      ++found;  // It was named with a slash behind it.
+      ++found;  // Its own name has a trailing slash.
     }
     if (found != entries_.end() && found->first.type == type &&
         found->first.name.starts_with(inside)) {
@@ -113,7 +113,7 @@ void Registry::add(MemberId member, const Resource& resource, std::uint64_t coun
   entry.total += count;
 }
 
-/// With its place among the doomed.
+/// With its node for the queue of the doomed.
 Registry::Entries::iterator Registry::make_in(Entries& entries, const Resource& resource) {
   const auto made = entries.try_emplace(resource).first;
   Queue place;
@@ -239,7 +239,7 @@ std::vector<Resource> Registry::doomed() const {
   return names;
 }
 
-/// Those that were doomed first.
+/// The names that were doomed first.
 std::vector<Registry::Known*> Registry::due_in(const Queue& queue, Stamp before, std::size_t most) {
   std::vector<Known*> due;
   for (auto next = queue.begin(); due.size() < most && next != queue.end() && next->first < before;
@@ -266,7 +266,8 @@ void Registry::take_doomed(Stamp before, std::size_t most, const Take& take) {
   take_folders(before, most - due.size(), take);
 }
 
-/// What goes may let another one go that it lay in. To look at a folder in vain counts as well.
+/// The end of a name may allow the end of a folder that contained it. A folder that cannot end yet
+/// counts as well.
 void Registry::take_folders(Stamp before, std::size_t most, const Take& take) {
   while (most > 0) {
     const std::vector<Known*> due = due_in(doomed_folders_, before, most);

@@ -49,7 +49,7 @@ void ignore_interrupts(os::Os& os) {
       deaf = os.unblock_signal(signal);
     }
     if (!deaf) {
-      // Better a tracker that can be interrupted than one that does not start.
+      // A tracker that can be interrupted is better than one that does not start.
       os::report_quietly(os, [&] { return "lastref tracker: " + describe(deaf.error()); });
     }
   }
@@ -62,7 +62,7 @@ int exit_code_of(os::Os& os, const Result<int>& code) {
   return code.value_or(could_not);
 }
 
-/// Serves the tree of the arguments until it ends. Gives the exit code.
+/// Serves the tree of the arguments until it ends. Returns the exit code.
 Result<int> serve(os::Os& os, std::span<const std::string> arguments) {
   auto old_parts = old_parts_of(os, arguments);
   if (failed_with(old_parts, std::errc::invalid_argument)) {
@@ -71,7 +71,7 @@ Result<int> serve(os::Os& os, std::span<const std::string> arguments) {
   }
   os::UniqueFd listener(os, static_cast<os::Fd>(passed_fd));
   LASTREF_TRY(old, std::move(old_parts));
-  // What is left of a tree is taken once: what fails with it, the root starts again.
+  // The old parts of a tree are taken once: if the start fails, the root starts another tracker.
   const TreePaths paths{.folder = arguments[0]};
   LASTREF_TRY(daemon,
               old.ledger
@@ -96,7 +96,7 @@ int run(os::Os& os, std::span<const std::string> arguments) noexcept {
 int run_loky(os::Os& os, os::Fd pipe) noexcept {
   const os::UniqueFd owned(os, pipe);
   LokyTracker tracker(os, pipe);
-  // While signals still end us: nobody could end one that waits at a wrong descriptor.
+  // While signals still end this process: later they could not, if it waited at a wrong descriptor.
   if (const Status usable = tracker.check_pipe(); !usable) {
     os::report_quietly(os, [&] {
       return "lastref tracker: --loky-fd " + std::to_string(static_cast<int>(pipe)) +

@@ -17,18 +17,18 @@
 namespace lastref::tracker {
 namespace {
 
-/// One attempt each: whoever starts a tree waits for this.
+/// One attempt each: the start of a tree waits for this.
 constexpr int attempts_of_a_sweep = 1;
-/// Of what stays of a tree, so many are named.
+/// This many leftovers of a tree are reported.
 constexpr std::size_t told_max = 3;
 
 bool is_tree_name(std::string_view name) {
   return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// The trees that there are in a runtime folder, in the order of their names.
+/// The trees in a runtime folder, in the order of their names.
 ///
-/// Errors          what open and read_folder said; a folder that is not there has none.
+/// Errors          of open and read_folder; a folder that does not exist has none.
 Result<std::vector<TreePaths>> trees_in(os::Os& os, const std::string& runtime) {
   std::vector<TreePaths> trees;
   auto folder = os::open_file(os, runtime, {.folder = true});
@@ -44,7 +44,7 @@ Result<std::vector<TreePaths>> trees_in(os::Os& os, const std::string& runtime) 
       return failure(entries.error());
     }
     if (!entries || entries->empty()) {
-      break;  // Its end; or it is gone, with the last tree in it.
+      break;  // The end of the folder, or it was removed, with the last tree in it.
     }
     for (const os::FolderEntry& entry : *entries) {
       if (entry.kind == os::FileKind::folder && is_tree_name(entry.name)) {
@@ -62,7 +62,7 @@ bool is_anothers(os::Os& os, const std::string& location) {
   return status && status->owner != os.user_id();
 }
 
-/// Whether a process of that tree lives. In doubt it does: it may have lost its lock.
+/// Whether a process of that tree lives. True when in doubt: it may have lost its lock.
 bool is_alive(os::Os& os, const TreePaths& paths) {
   const auto lock = LockFile::open_to_sweep(os, paths.lock());
   if (!lock || !*lock) {
@@ -73,8 +73,8 @@ bool is_alive(os::Os& os, const TreePaths& paths) {
   return !holder || holder->has_value();
 }
 
-/// What the live trees count that one may meet who cleans up behind `dead`: those beside it, and
-/// those in all locations where trees may live, if it is in one of these.
+/// The names that live trees count and that the clean-up of `dead` may meet: those of the trees in
+/// the same folder, and in all default locations if `dead` is in one of these.
 Result<std::set<Resource>> names_of_the_living(os::Os& os, const TreePaths& dead) {
   std::vector<std::string> runtimes = {dead.folder.substr(0, dead.folder.rfind('/'))};
   LASTREF_TRY(locations, runtime_locations(os, {}));
@@ -108,7 +108,7 @@ Result<std::set<Resource>> names_of_the_living(os::Os& os, const TreePaths& dead
   return names;
 }
 
-/// Whether `folder` has one of the names in it.
+/// Whether `folder` contains one of the names.
 bool has_inside(const Resource& folder, const std::set<Resource>& names) {
   const std::size_t last = folder.name.find_last_not_of('/');
   const std::string inside = folder.name.substr(0, last == std::string::npos ? 0 : last + 1) + '/';
@@ -123,15 +123,15 @@ class Sweep {
   Sweep(os::Os& os, Ledger& ledger, Swept& swept) noexcept
       : os_(os), ledger_(ledger), swept_(swept) {}
 
-  /// Cleans what the ledger says. Returns whether nothing is left of it.
+  /// Cleans what the ledger names. Returns whether nothing is left of it.
   Result<bool> clean_all(const TreePaths& paths) {
     std::vector<Resource> names = ledger_.names();
     if (names.empty()) {
       return true;
     }
-    // First which things they are, then who counts them: a thing that has the name because a live
-    // tree came to count it in between is another one. (One that was not there at the look is known
-    // by its name alone.)
+    // First their identities, then the counts of live trees: if a live tree starts to count a name
+    // in between, the thing that has the name is another one. (A thing that did not exist at the
+    // check is known by its name alone.)
     std::vector<Kept> unseen;
     std::erase_if(names, [&](const Resource& name) {
       const Status looked = look_at(name);
@@ -145,7 +145,7 @@ class Sweep {
     const std::size_t count = names.size();
     std::vector<Kept> kept = clean(std::move(names));
     if (!kept.empty() && kept.size() < count) {
-      // It may have gone with a folder that it lay in.
+      // It may have been removed with the folder that contained it.
       std::vector<Resource> again;
       std::ranges::transform(
           kept, std::back_inserter(again), [](Kept& each) { return std::move(each.resource); });
@@ -162,13 +162,13 @@ class Sweep {
   }
 
  private:
-  /// What stays for the next sweep.
+  /// A leftover for the next sweep.
   struct Kept {
     Resource resource;
     Error why;
   };
 
-  /// The first few, for the others have the same reason as a rule. Swept counts them all.
+  /// Only the first few, for the others usually have the same reason. Swept counts them all.
   void tell(std::span<const Kept> kept) {
     for (const Kept& each : kept.first(std::min(kept.size(), told_max))) {
       os::report_quietly(
@@ -176,7 +176,7 @@ class Sweep {
     }
   }
 
-  /// Fails if something may be there, and nobody can say what.
+  /// Fails if something may be there, but its identity cannot be read.
   Status look_at(const Resource& name) {
     if (const auto known = ledger_.identity_of(name)) {
       identities_[name] = *known;
@@ -193,9 +193,9 @@ class Sweep {
     return ok();
   }
 
-  /// Takes out what is not ours to clean: names that mean something else here than they did where
-  /// they were given, and what a live tree counts, which goes with that. A folder with such a thing
-  /// in it waits for the next sweep; returns how many do.
+  /// Takes out what is not ours to clean: names that mean something else here than where they were
+  /// registered, and names that a live tree counts, which that tree cleans up. A folder that
+  /// contains such a thing waits for the next sweep; returns the number of those.
   std::size_t leave_to_others(std::vector<Resource>& names, const std::set<Resource>& living) {
     std::size_t waiting = 0;
     std::erase_if(names, [&](const Resource& name) {
@@ -257,7 +257,7 @@ class Sweep {
   std::map<Resource, Identity> identities_;
 };
 
-/// Cleans what the ledger of a dead tree says. Returns whether nothing is left of it.
+/// Cleans what the ledger of a dead tree names. Returns whether nothing is left of it.
 Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
   auto ledger = Ledger::open(os, paths.ledger());
   if (!ledger) {
@@ -277,8 +277,8 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
     if (opened.error().code != std::errc::no_such_file_or_directory) {
       return failure(opened.error());
     }
-    // Killed between the folder and its lock, or between the lock's end and the folder's; or being
-    // made at this moment, which only goes wrong for its maker, who starts again.
+    // A kill came between the folder and its lock, or between the removal of the lock and that of
+    // the folder. Or it is being made at this moment; then its maker fails, and starts again.
     const Status removed = os.remove_folder(paths.folder);
     if (removed) {
       os.saw(Probe::half_made_tree_removed);
@@ -290,7 +290,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
   const std::optional<LockFile>& lock = *opened;
   if (!lock) {
     os.saw(Probe::sweep_met_own_tree);
-    ++swept.alive;  // With a member that is this process.
+    ++swept.alive;  // This process is a member.
     return ok();
   }
   Status locked = os::retry_interrupted([&] {
@@ -329,7 +329,7 @@ Result<Swept> sweep_locations(os::Os& os,
                               bool minds_others) {
   Swept swept;
   Status worst = ok();
-  // All of them: a tree may live in the second best because the best was refused at the time.
+  // All of them: a tree may be in the second best because the best was refused at the time.
   for (const std::string& location : locations) {
     Status done = check_private(os, location);
     if (done) {

@@ -14,18 +14,18 @@ namespace lastref::tracker {
 namespace {
 
 constexpr std::uint32_t private_folder = 0700;
-/// Marks a runtime folder that we made: only such a one is removed.
+/// Marks a runtime folder that we made: only a folder with this mark is removed.
 constexpr std::uint32_t made_here = 01000;
 constexpr std::uint64_t tracker_byte = 0;
 constexpr std::uint64_t root_byte = 1ULL << 32U;
 constexpr std::uint64_t first_member_byte = 1ULL << 33U;
 constexpr std::uint64_t member_bytes = 1ULL << 31U;
-/// Bytes of members drawn by chance: more of them in a row are nobody's.
+/// Bytes of members are drawn at random: a longer run of them belongs to no member.
 constexpr std::uint64_t side_by_side_max = 8;
-/// bytes; so that a tree begins where there is space for its first names.
+/// bytes; so that a tree is made where there is space for its first names.
 constexpr std::size_t ledger_reserve = 4096;
 
-/// Made or found: a folder of ours that nobody else can enter.
+/// Makes or finds a folder of ours that no other user can enter.
 Status usable_folder(os::Os& os, const os::PathAt& where) {
   for (int tries = 1;; ++tries) {
     Status made = os.make_folder(where, private_folder | made_here);
@@ -39,7 +39,7 @@ Status usable_folder(os::Os& os, const os::PathAt& where) {
     if (made) {
       static_cast<void>(os.remove_folder(where));
     }
-    // The last tree in it took it along between our two looks.
+    // The last tree in it removed it between our two checks.
     if (tries == tries_max || usable.error().code != std::errc::no_such_file_or_directory) {
       return usable;
     }
@@ -68,7 +68,7 @@ constexpr std::uint32_t nonce_of(std::uint64_t byte) {
   return static_cast<std::uint32_t>(byte - first_member_byte) | nonce_bit;
 }
 
-/// A membership that no other has, of this process or of another.
+/// A nonce that no other membership has, of this process or of another.
 Result<std::uint32_t> new_nonce(os::Os& os) {
   std::array<std::byte, sizeof(std::uint32_t)> chance{};
   LASTREF_CHECK(os::retry_interrupted([&] { return os.entropy(chance); }));
@@ -101,7 +101,7 @@ Result<LostParts> look_for_lost(os::Os& os,
                    .socket = !socket || socket->kind != os::FileKind::socket};
 }
 
-/// With the bytes of the root and, unless the nonce is 0, of its membership.
+/// Locks the root's byte and, unless the nonce is 0, the one of its membership.
 Result<LockFile> make_lock(os::Os& os, const TreePaths& paths, std::uint32_t nonce) {
   LASTREF_TRY(lock, LockFile::create(os, paths.lock()));
   if (nonce != 0) {
@@ -130,7 +130,7 @@ Result<OwnTree> fill_tree(os::Os& os, const TreePaths& paths, const TreeRemoval&
                  .removal = removal};
 }
 
-/// On an error nothing of the tree is left, nor of the runtime folder if it was empty.
+/// On an error nothing of the tree is left, and the runtime folder is removed if it is empty.
 Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
   const os::PathAt runtime_folder(runtime);
   for (int tries = 1;; ++tries) {
@@ -146,7 +146,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
         return tree;
       }
       made = failure(std::move(tree.error()));
-      // Whatever cannot be removed now has no live process, so the next start will.
+      // Whatever cannot be removed now has no live process, so the next start removes it.
       static_cast<void>(removal.remove(os));
     }
     if (tries == tries_max || !is_worth_another_try(made.error())) {
@@ -169,8 +169,8 @@ Status collect_members(
   if (!holder) {
     return ok();
   }
-  // The kernel names some lock in the range, not the lowest: look on both sides of it. It makes one
-  // of those of a process that lie side by side; a sweep locks everything, and is nobody.
+  // The kernel returns some lock in the range, not the lowest: search on both sides of it. It
+  // merges adjacent locks of one process. A sweep locks everything, and is no member.
   const auto [kind, start, length] = holder->range;
   if (length == 0 || length > side_by_side_max || start < first || start + length - 1 > last) {
     return ok();
@@ -189,7 +189,7 @@ Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string
   if (only.empty()) {
     only = os.environment("LASTREF_RUNTIME_FOLDER").value_or("");
   }
-  // With a slash behind it, a symlink would be followed.
+  // With a trailing slash, a symlink would be followed.
   while (only.size() > 1 && only.ends_with('/')) {
     only.pop_back();
   }
@@ -261,7 +261,7 @@ Result<LostParts> find_lost(os::Os& os,
                             const LockFile& lock,
                             const TreeParts& parts) {
   LASTREF_TRY(lost, look_for_lost(os, paths, lock, parts));
-  // A part that is taken for lost is removed: look twice.
+  // A part that is taken for lost is removed: check twice.
   return lost.any() ? look_for_lost(os, paths, lock, parts) : lost;
 }
 
@@ -310,7 +310,8 @@ Status follow_lock(os::Os& os, const TreePaths& paths, LockFile& lock, std::uint
   if (made.get() == lock.get()) {
     return ok();
   }
-  // Not before its maker has locked it: a lock without root or tracker is that of a tree's end.
+  // Not before its maker has locked it: a lock without a root or tracker belongs to a tree that
+  // ends.
   LASTREF_TRY(future, has_future(os, made.get()));
   if (!future) {
     return failure(std::errc::no_such_file_or_directory, paths.lock());
@@ -338,7 +339,7 @@ Result<Membership> join_lock(os::Os& os, const TreePaths& paths) {
   }
   if (Status locked = lock.lock(byte_of(nonce)); !locked) {
     if (locked.error().code == std::errc::resource_unavailable_try_again) {
-      // Only a sweep of a dead tree ever holds a byte that is not its own.
+      // Only a sweep of an orphaned tree ever holds a byte that is not its own.
       os.saw(Probe::joined_too_late);
       return failure(std::errc::no_such_file_or_directory, paths.folder, Call::lock_range);
     }
@@ -399,8 +400,8 @@ TreeRemoval::TreeRemoval(const TreePaths& paths)
       runtime_(paths.folder.substr(0, paths.folder.rfind('/'))) {}
 
 Status TreeRemoval::remove(os::Os& os) const noexcept {
-  // The lock goes last of the files: as long as it is there, a sweep can tell the living from the
-  // dead.
+  // The lock is removed last of the files: while it is there, a sweep can distinguish live trees
+  // from dead ones.
   LASTREF_CHECK(os::discard(os, socket_));
   LASTREF_CHECK(os::discard(os, ledger_));
   LASTREF_CHECK(os::discard(os, lock_));

@@ -1,10 +1,10 @@
-// Tree: the folder of one process tree, and the lock that says who of it is alive.
+// Tree: the folder of one process tree, and the lock that shows which of its processes live.
 //
-// Every process locks a byte of its own in `lock`, by the token that tells it from all others: pids
-// are the same again in another namespace. The tracker locks byte 0, the root one more before all
-// others. The kernel drops a lock at
-// its holder's death and a forked stranger does not get it, so "the tree is dead" is "an exclusive
-// lock on the whole file can be had", never a matter of pids.
+// Every process locks a byte of its own in `lock`. Its position is the nonce, which identifies the
+// process; a pid does not, because another namespace has the same pids. The tracker locks byte 0,
+// the root one more before all others. The kernel drops a lock at its holder's death, and an
+// unrelated forked process does not inherit it. So "the tree is dead" is "an exclusive lock on the
+// whole file can be had", and never depends on pids.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ struct TreePaths {
   std::string socket() const { return folder + "/socket"; }
 };
 
-/// Removes the folder of a tree whose names are cleaned: socket, ledger, lock, folder, and the
-/// runtime folder if it was the last. Has what it needs, so that it allocates nothing.
+/// Removes the folder of a tree after the clean-up of its names: socket, ledger, lock, folder, and
+/// the runtime folder if this was its last tree. It owns the paths, so that it allocates nothing.
 class TreeRemoval {
  public:
   explicit TreeRemoval(const TreePaths& paths);
@@ -45,16 +45,16 @@ class TreeRemoval {
   os::PathAt runtime_;
 };
 
-/// The first bit of the nonce of each membership: so that no request has one for its id.
+/// The first bit of the nonce of each membership: so that no request has such an id.
 inline constexpr std::uint32_t nonce_bit = 0x80000000U;
 
-/// A place in a tree. A process may have several of the same one.
+/// A membership of a tree. A process may have several in the same tree.
 struct Membership {
   LockFile lock;            ///< the byte of the nonce is locked
-  std::uint32_t nonce = 0;  ///< drawn by chance, with nonce_bit
+  std::uint32_t nonce = 0;  ///< random, with nonce_bit
 };
 
-/// What the lock of a tree tells of a membership.
+/// What the lock of a tree shows of a membership.
 struct Known {
   os::Pid pid = 0;  ///< 0 if it is in a pid namespace that we do not see
   std::uint32_t nonce = 0;
@@ -63,7 +63,7 @@ struct Known {
 
 /// What a root has open of its tree, so that the tree survives the loss of their names.
 struct TreeParts {
-  os::UniqueFd folder;  ///< Locked against what removes by age, which passes over all in it.
+  os::UniqueFd folder;  ///< Locked: programs that remove files by age skip everything in it.
   os::UniqueFd ledger;
   os::UniqueFd listener;
 };
@@ -85,66 +85,66 @@ struct LostParts {
   bool any() const noexcept { return lock || ledger || socket; }
 };
 
-/// Under which numbers a tracker has what it starts with: always the first, and what is left of a
-/// tree that has lost parts. Then its arguments say how many locks.
+/// The numbers of the descriptors that a tracker starts with: always the first, and the old parts
+/// of a tree that has lost parts. Then its arguments contain the number of locks.
 inline constexpr const char* old_locks_option = "--old-locks";
 inline constexpr int old_ledger_fd = 4;
 inline constexpr int first_old_lock_fd = 5;
 
-/// How often parts of a tree are made that a sweep removes meanwhile.
+/// How often to make parts of a tree that a sweep removes meanwhile.
 inline constexpr int tries_max = 8;
 
-/// bytes; a socket in a tree in it still has a path that the kernel takes.
+/// bytes; the kernel still accepts the path of a socket in a tree in it.
 inline constexpr std::size_t runtime_size_max = 67;
 
-/// Where trees may live, the best location first; absolute.
+/// The folders that may contain trees, the best location first; absolute.
 ///
-/// Errors          what working_folder said, for a relative one; filename_too_long.
+/// Errors          of working_folder, for a relative one; filename_too_long.
 Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string& wanted);
 
-/// Whether `path` is a folder of ours that nobody else can enter or replace, and no symlink.
+/// Whether `path` is a folder of ours that no other user can enter or replace, and no symlink.
 Status check_private(os::Os& os, const std::string& path);
 
-/// Sweeps behind dead trees, then makes a tree below the first runtime folder that is usable and
-/// has space for it: 0700, ours, no symlink, made if need be. On an error nothing of it is left
-/// that could be removed.
+/// Sweeps orphaned trees, then makes a tree below the first runtime folder that is usable and has
+/// space for it: 0700, ours, no symlink, made if need be. On an error nothing of it is left that
+/// could be removed.
 ///
 /// Errors          of the first location that is full, else of the last one tried, with its path.
 ///                 $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder);
 
-/// What has lost its name of a tree that the caller leads.
+/// Finds the parts that have lost their names, in a tree that the caller leads.
 ///
-/// Errors          what status and status_at said.
+/// Errors          of status and status_at.
 /// Crossings       status_at for each part; status of the ledger.
 Result<LostParts> find_lost(os::Os& os,
                             const TreePaths& paths,
                             const LockFile& lock,
                             const TreeParts& parts);
 
-/// Makes the lock again, and the folders that it lies in, and locks the root's byte of it; that of
-/// the membership too, unless its nonce is 0. A ledger that is still there is removed before: until
-/// the byte is locked, a sweep takes the tree for an orphaned one.
+/// Recreates the lock, and its folders, and locks the root's byte in it; that of the membership
+/// too, unless its nonce is 0. A ledger that is still there is removed first: until the byte is
+/// locked, a sweep takes the tree for an orphaned one.
 ///
 /// Errors          as make_tree; no_such_file_or_directory, resource_unavailable_try_again: a sweep
 ///                 removed it meanwhile.
 Result<LockFile> make_lock_again(os::Os& os, const TreePaths& paths, std::uint32_t nonce);
-/// Opens the folder, and locks it against what removes by age. The runtime folder that it is in
-/// cannot be removed while it is there.
+/// Opens the folder, and locks it against programs that remove files by age. While the folder
+/// exists, its runtime folder cannot be removed.
 Result<os::UniqueFd> open_tree_folder(os::Os& os, const TreePaths& paths);
 /// Makes the ledger, which is empty, or the socket.
 Result<os::UniqueFd> make_ledger(os::Os& os, const TreePaths& paths);
 Result<os::UniqueFd> make_listener(os::Os& os, const TreePaths& paths);
 
-/// Whether a sweep took a tree, or its runtime folder, for an orphaned one's while it was made.
+/// Whether a sweep took a tree, or its runtime folder, for an orphaned one while it was made.
 bool is_worth_another_try(const Error& error) noexcept;
 
-/// Locks the byte of a membership in the lock that was made again, if it was.
+/// Locks the byte of a membership in the recreated lock, if there is one.
 ///
-/// Errors          no_such_file_or_directory: it was not made again yet; what open and lock_range
-///                 said. The membership keeps the byte that it had.
+/// Errors          no_such_file_or_directory: it was not recreated yet; of open and lock_range. The
+///                 membership keeps the byte that it had.
 Status follow_lock(os::Os& os, const TreePaths& paths, LockFile& lock, std::uint32_t nonce);
-/// Ends the membership alone. The lock stays open, and so do other bytes.
+/// Ends this membership only. The lock stays open, and so do other bytes.
 Status leave_lock(LockFile& lock, std::uint32_t nonce);
 
 /// Opens the lock of an existing tree and locks a byte for a new membership of this process.
@@ -158,8 +158,8 @@ Result<Membership> join_lock(os::Os& os, const TreePaths& paths);
 /// Errors          device_or_resource_busy: another tracker serves the tree.
 Status lock_as_tracker(os::Os& os, os::Fd lock);
 
-/// Whether the tree can answer, now or later: its tracker lives, or its root, who would start
-/// another. Asked by other members, for locks of one's own are not seen.
+/// Whether the tree can answer, now or later: its tracker lives, or its root, which would start
+/// another. For other members only, because a process does not see its own locks.
 Result<bool> has_future(os::Os& os, os::Fd lock);
 
 /// Whether the membership still has its byte. True when in doubt.
@@ -168,20 +168,20 @@ bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept;
 /// The memberships of all other processes, the tracker's excepted.
 Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock);
 
-/// Removes a runtime folder in which nothing is left, if we made it: its sticky bit says so (E4).
+/// Removes an empty runtime folder, if we made it, as its sticky bit shows (E4).
 void remove_runtime(os::Os& os, const os::PathAt& where) noexcept;
 
 /// See TreeRemoval.
 Status remove_tree(os::Os& os, const TreePaths& paths);
 
-/// If the tree is dead: cleans up what its ledger says and removes it. Adds what happened to
+/// If the tree is dead: cleans up what its ledger names and removes it. Adds what happened to
 /// `swept`.
 Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept);
 
-/// reclaim_tree for every tree in a runtime folder; goes on after an error and returns the last.
+/// reclaim_tree for every tree in a runtime folder; continues after an error and returns the last.
 Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept);
 
-/// `sweep` in these runtime folders. One that is another user's is an error only for who minds it.
+/// `sweep` in these runtime folders. Another user's folder is an error only if `minds_others`.
 ///
 /// Errors          as sweep.
 Result<Swept> sweep_locations(os::Os& os,

@@ -1,18 +1,18 @@
-// Array: an n-dimensional view of Memory, as numpy's ndarray is one.
+// Array: an n-dimensional view of Memory, like numpy's ndarray.
 //
-// An Array is a handle: copies of it are the same array, and the array goes with its last handle. A
-// view is an array of its own, which keeps the one it is based on.
+// An Array is a handle: copies of it are the same array, and the array is destroyed with its last
+// handle. A view is an array of its own, which keeps the array that it is based on.
 //
-// What a newcomer would get wrong:
-// - Strides are bytes, of either sign and zero. `data()` is the element at index 0 of every axis,
-//   which need not be the one with the lowest address; that is what `bounds()` tells.
-// - A view of a view is based on the root of both, as in numpy: `base()` is none, or has none.
-// - An axis of length 1 takes no part in contiguity, and an array without elements is contiguous in
-//   both orders, whatever its strides.
-// - Handles may be used by many threads; the elements are as shared as any memory.
+// Pitfalls:
+// - Strides are in bytes, and may be negative or zero. `data()` is the element at index 0 of every
+//   axis. It need not have the lowest address; see `bounds()` for that.
+// - A view of a view is based on the root of both, as in numpy: `base()` is none, or has no base.
+// - An axis of length 1 does not affect contiguity. An array without elements is contiguous in both
+//   orders, whatever its strides.
+// - Many threads may use handles; access to the elements is as unprotected as to any memory.
 //
-// For example rows 3 and 1 of a C-ordered 4 x 2 array of "<i4" have shape (2, 2), strides (-16, 4)
-// and bounds from byte 8 to byte 32 of their base, where data() is 24.
+// Example: rows 3 and 1 of a C-ordered 4 x 2 array of "<i4" have shape (2, 2), strides (-16, 4) and
+// bounds from byte 8 to byte 32 of their base, where data() is byte 24.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +33,10 @@ namespace lastref {
 using Shape = std::vector<std::size_t>;       ///< elements
 using Strides = std::vector<std::ptrdiff_t>;  ///< bytes
 
-/// Axes of one array.
+/// Maximum number of axes of an array.
 inline constexpr std::size_t dims_max = 32;
 
-/// Which index moves fastest: the last one (c) or the first one (f).
+/// Which index varies fastest: the last one (c) or the first one (f).
 enum class Order : std::uint8_t { c, f };
 
 /// Python's start:stop:step.
@@ -46,7 +46,7 @@ struct Slice {
   std::ptrdiff_t step = 1;
 };
 
-/// How an array lies in memory.
+/// The layout of an array in memory.
 struct Layout {
   DType dtype;
   Shape shape;
@@ -57,13 +57,13 @@ struct Layout {
 
 class Array {
  public:
-  /// New memory.
+  /// Returns an array of zeros in new memory.
   ///
   /// Errors          value_too_large: more bytes than there are addresses, or too many axes;
   ///                 not_enough_memory.
   static Result<Array> zeros(DType dtype, Shape shape, Order order = Order::c);
 
-  /// All or some of the memory.
+  /// Returns an array over all or some of the memory.
   ///
   /// Errors          value_too_large, as above; invalid_argument: not one stride for each axis;
   ///                 result_out_of_range: an element would lie outside of the memory.
@@ -81,57 +81,57 @@ class Array {
   bool is_c_contiguous() const noexcept { return is_contiguous(Order::c); }
   bool is_f_contiguous() const noexcept { return is_contiguous(Order::f); }
   bool is_contiguous(Order order) const noexcept;
-  /// False of what was mapped to be read, of strangers' constants, of broadcast views, and of what
-  /// `read_only` gave.
+  /// False for read-only maps, for borrowed constant bytes, for broadcast views, and for handles
+  /// that `read_only` returned.
   bool writable() const noexcept;
-  /// Whether a store is seen by all that have the memory, in other processes too: a map in "r+" or
-  /// "w+", or one without a file.
+  /// Whether all holders of the memory see a store, in other processes too. True for a map in "r+"
+  /// or "w+", and for a map without a file.
   bool is_shared() const noexcept;
 
   const std::byte* data() const noexcept;
-  /// The same, to be written to.
+  /// As `data`, for writing.
   ///
-  /// Errors          permission_denied: it is not writable. A copy is.
+  /// Errors          permission_denied: the array is not writable. A copy is.
   Result<std::byte*> mutable_data() const;
   /// bytes, from the start of the memory to `data()`
   std::size_t offset() const noexcept;
-  /// From the lowest byte of any element to the highest; nothing at `data()` if there are none.
+  /// From the lowest byte of any element to the highest; empty, at `data()`, if there are none.
   os::Bytes bounds() const noexcept;
 
   const MemoryRef& memory() const noexcept;
   /// The array that this one is a view of.
   std::optional<Array> base() const;
-  /// Dies with the last handle; equal (by owner) for handles of the same array alone.
+  /// Expires with the last handle. Equal (by owner) only for handles of the same array.
   using Identity = std::weak_ptr<const void>;
   Identity identity() const noexcept;
-  /// `action` is called once, when the last handle has gone, by whoever had it; the array is not
-  /// there any more. Last asked for, first called. Once a `listener` is given and has gone, nobody
-  /// waits for that: the action goes when the next one comes.
+  /// Registers an action. The thread that destroys the last handle calls it once; the array does
+  /// not exist any more then. Actions are called in reverse order of registration. If a `listener`
+  /// is given and has expired, the next registration drops the action.
   ///
-  /// Errors          not_enough_memory: it will not be called.
+  /// Errors          not_enough_memory: the action will not be called.
   Status when_gone(std::function<void()> action,
                    std::optional<std::weak_ptr<const void>> listener = {}) const;
-  /// A handle of the same array that cannot be written by, nor by views that are made of it.
+  /// Returns a read-only handle of the same array. Views that are made from it are read-only too.
   Array read_only() const noexcept;
   /// Whether both are handles of the same array.
   bool is(const Array& other) const noexcept { return node_ == other.node_; }
 
-  /// One slice for each axis, from the first; all of what is left.
+  /// Applies one slice to each axis, from the first; takes the remaining axes whole.
   ///
   /// Errors          invalid_argument: more slices than axes, or a step of 0.
   Result<Array> slice(std::span<const Slice> slices) const;
 
-  /// Without `axis`, at one index of it; a negative one counts from the end.
+  /// Removes `axis` by choosing one index of it. A negative index counts from the end.
   ///
   /// Errors          invalid_argument: no such axis; result_out_of_range: no such index.
   Result<Array> pick(std::size_t axis, std::ptrdiff_t index) const;
 
-  /// Axes the other way round.
+  /// Reverses the order of the axes.
   ///
   /// Errors          not_enough_memory.
   Result<Array> transpose() const;
 
-  /// Axis i is what axis axes[i] was.
+  /// Axis i of the result is axis axes[i] of this array.
   ///
   /// Errors          invalid_argument: not each axis once.
   Result<Array> transpose(std::span<const std::size_t> axes) const;
@@ -139,18 +139,18 @@ class Array {
   /// Errors          invalid_argument: no such axis.
   Result<Array> swapaxes(std::size_t one, std::size_t other) const;
 
-  /// Axes of length 1 repeated, and new ones in front. Not writable.
+  /// Repeats axes of length 1, and adds new axes in front. The result is not writable.
   ///
   /// Errors          invalid_argument: an axis of another length; value_too_large, as in `zeros`.
   Result<Array> broadcast_to(const Shape& to) const;
 
-  /// The same elements, counted in `order`, in another shape, where no copy is needed.
+  /// Returns the same elements, counted in `order`, in another shape, if that needs no copy.
   ///
-  /// Errors          invalid_argument: another number of elements; not_supported: it takes a copy;
+  /// Errors          invalid_argument: another number of elements; not_supported: it needs a copy;
   ///                 value_too_large: too many axes.
   Result<Array> reshape(const Shape& to, Order order = Order::c) const;
 
-  /// Any view within this one's bounds; `offset` is in bytes, from this one's `data()`.
+  /// Returns any view within the bounds of this array. `offset` is in bytes, from `data()`.
   ///
   /// Errors          invalid_argument: not one stride for each axis; value_too_large, as in
   ///                 `zeros`; result_out_of_range: an element would lie outside of the bounds.
@@ -161,7 +161,7 @@ class Array {
   /// Errors          invalid_argument: not one index for each axis; result_out_of_range.
   Result<std::ptrdiff_t> item_offset(std::span<const std::ptrdiff_t> index) const;
 
-  /// New memory with the same elements, contiguous.
+  /// Returns a contiguous copy of the elements in new memory.
   ///
   /// Errors          not_enough_memory.
   Result<Array> copy(Order order = Order::c) const;
@@ -177,8 +177,8 @@ class Array {
   bool is_read_only_ = false;
 };
 
-/// Whether dtype, shape and the bytes of every element are the same. So a NaN equals itself, and
-/// zeros of either sign differ.
+/// Whether dtype, shape and the bytes of every element are equal. So a NaN equals itself, and zeros
+/// of different sign differ.
 bool contents_equal(const Array& one, const Array& other);
 
 }  // namespace lastref

@@ -1,22 +1,23 @@
 // cache: numbered slots of bytes, each written once and then read by many.
 //
-// Three of them with one interface. MultiprocessFileCache is a file that any number of processes
-// and threads put into and get from at the same time; a file cache is a file of one process; a
-// naive cache is memory. What one of them preserves, each of them loads.
+// There are three kinds with one interface. MultiprocessFileCache is a file that any number of
+// processes and threads put into and get from at the same time. A file cache is a file of one
+// process. A naive cache is memory. Each kind can load what any other kind has preserved.
 //
-// What a newcomer would get wrong:
-// - A value stays what it is: `put` into a slot that has one is `false`, and no error. An empty
-//   value is a value.
-// - A cache that is full, preserved or preloaded is frozen: `put` is `false` from then on, for
-//   every process, and `get` goes on.
-// - The file of a cache goes with the cache that made it, in the process that made it. Those who
-//   have attached it, or were forked, keep what they have mapped and no name. What a process that
-//   was killed has left, and no tracker knows of any more, the next cache in that folder removes.
-// - To destroy a cache is to wait for the calls of other threads that are in it.
-// - In a forked child the cache of one process, if it is a file or for threads, is good for nothing
-//   but to be destroyed; a MultiprocessFileCache goes on.
-// - No lock is taken by put or get of a MultiprocessFileCache, so nobody waits for a process that
-//   is stopped, and nothing has to be recovered from one that was killed.
+// Pitfalls:
+// - A value never changes: `put` into a slot that has a value returns `false`, which is no error.
+//   An empty value is a value.
+// - A cache that is full, preserved or preloaded is frozen: from then on `put` returns `false` in
+//   every process, and `get` still works.
+// - The file of a cache is removed with the cache that created it, in the process that created it.
+//   Processes that have attached the cache, and forked children, keep what they have mapped, but no
+//   name. If a process was killed and no tracker knows its leftovers any more, the next cache in
+//   that folder removes them.
+// - The destructor of a cache waits for calls of other threads that are running in it.
+// - In a forked child, the cache of one process may only be destroyed if it is a file or
+//   thread-safe; a MultiprocessFileCache still works.
+// - put and get of a MultiprocessFileCache take no lock. So no process waits for one that is
+//   stopped, and nothing has to be recovered from one that was killed.
 #pragma once
 
 #include <cstddef>
@@ -34,143 +35,145 @@
 
 namespace lastref {
 
-/// A value where it lies; it stays there as long as the keeper does, also when the cache is closed.
-/// The Os outlives it.
+/// A value in its place. It stays there while the keeper exists, even when the cache is closed. The
+/// Os outlives it.
 struct CachedBytes {
   os::Bytes bytes;
   std::shared_ptr<const void> keeper;
 };
 
 struct CacheOptions {
-  /// Where files go, made if it is not there; by default $XDG_CACHE_HOME/lastref, else
-  /// ~/.cache/lastref. A relative one is looked up when the cache is made.
+  /// Folder of the files, created if it does not exist. Default: $XDG_CACHE_HOME/lastref, else
+  /// ~/.cache/lastref. A relative path is resolved when the cache is created.
   std::optional<std::string> folder = {};
-  /// bytes; values that would make the file longer freeze the cache. What was not stored does not
-  /// count, though it may take space. 0 is no limit.
+  /// bytes; a value that would make the file longer freezes the cache. Values that were not stored
+  /// do not count, though they may take space. 0: no limit.
   std::int64_t size_limit = 0;
-  /// When `put` or `preserve` returns, all of it is on its device; a value is so before anybody
-  /// sees it.
+  /// When `put` or `preserve` returns, everything that it wrote is on its device. A value is there
+  /// before any process can see it.
   bool is_durable = false;
-  /// Of a FileCache or NaiveCache: any thread may call. The other one is always so.
+  /// For a file cache or naive cache: any thread may call. Always so for a MultiprocessFileCache.
   bool is_thread_safe = false;
-  /// Says on standard error which files are made, preserved and loaded.
+  /// Reports on standard error which files are created, preserved and loaded.
   bool is_verbose = false;
 };
 
-/// What the three have in common. Slots are numbered from 0.
+/// Interface of the three kinds of cache. Slots are numbered from 0.
 class Cache {
  public:
   Cache() = default;
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
-  /// Closes.
+  /// Closes the cache.
   virtual ~Cache() = default;
 
-  /// True if the value is in its slot now. False if the slot has one, or the cache is frozen or
-  /// closed, or there is no space: of that one warning is said, and nothing has changed.
+  /// Stores a value. Returns true if the value is now in its slot. Returns false if the slot has a
+  /// value, the cache is frozen or closed, or there is no space. Lack of space is reported once per
+  /// cache as a warning, and changes nothing.
   ///
   /// Errors          result_out_of_range; operation_not_permitted: in a forked child, see above;
-  ///                 bad_message: an outsider has written to the file; what writing said: nothing
-  ///                 has changed. In a durable cache also what syncing said: the value may be
-  ///                 there, and may not survive.
+  ///                 bad_message: an outsider has written to the file; errors of writing: nothing
+  ///                 has changed. In a durable cache also errors of syncing: the value may be
+  ///                 stored, but may not survive.
   virtual Result<bool> put(std::uint64_t slot, os::Bytes value) = 0;
 
-  /// A copy of the value; none if the slot is empty or the cache is closed.
+  /// Returns a copy of the value; none if the slot is empty or the cache is closed.
   ///
   /// Errors          result_out_of_range; operation_not_permitted: in a forked child, see above;
-  ///                 bad_message: an outsider has written to the file; what mapping or reading
-  ///                 said.
+  ///                 bad_message: an outsider has written to the file; errors of mapping or
+  ///                 reading.
   virtual Result<std::optional<std::vector<std::byte>>> get(std::uint64_t slot) = 0;
 
-  /// The value itself, if it lies in memory or a map; else a copy.
+  /// Returns the value itself if it is in memory or in a map, otherwise a copy.
   ///
   /// Errors          as get.
   virtual Result<std::optional<CachedBytes>> view(std::uint64_t slot) = 0;
 
-  /// As get, but survives that an outsider makes the file shorter: every byte is read, none is
-  /// touched in a map.
+  /// As get, but survives truncation by another process: every byte is read from the file, and no
+  /// map is accessed.
   ///
-  /// Errors          as get; bad_message, if the value is not all there.
+  /// Errors          as get; bad_message: the value is incomplete.
   virtual Result<std::optional<std::vector<std::byte>>> get_checked(std::uint64_t slot) = 0;
 
-  /// Freezes the cache and writes what it has to `name` in its folder, in pfio's format: at every
-  /// instant the name is what it was, or the whole. False if there is something of that name and
-  /// not `overwrite` (if it is there from the start, the cache goes on), or the cache is closed.
+  /// Freezes the cache and writes its contents to `name` in its folder, in pfio's format. At every
+  /// instant the name refers to what it was before or to the complete file. Returns false if the
+  /// cache is closed, or if the name exists and `overwrite` is false. If the name exists when the
+  /// call begins, that does not freeze the cache.
   ///
-  /// Errors          operation_not_permitted: not in the process that made the cache;
-  ///                 invalid_argument: no name of a file; filename_too_long; not_supported: the
-  ///                 file system can give a file no name without replacing another, and the cache
-  ///                 goes on; what writing said: nothing of it is left, and the cache is frozen. In
-  ///                 a durable cache also what syncing the folder said: it is there, and its name
-  ///                 may not survive.
+  /// Errors          operation_not_permitted: not in the process that created the cache;
+  ///                 invalid_argument: not a file name; filename_too_long; not_supported: the file
+  ///                 system cannot name a file without replacing another one; the cache is not
+  ///                 frozen; errors of writing: no part of the file remains, and the cache is
+  ///                 frozen. In a durable cache also errors of syncing the folder: the file exists,
+  ///                 but its name may not survive.
   /// Source          pfio multiprocess_file_cache.py, preserve.
   virtual Result<bool> preserve(const std::string& name, bool overwrite) = 0;
 
-  /// From now on the cache is what was preserved as `name` in its folder, and frozen. False if it
-  /// was frozen already, is closed, or there is no such file.
+  /// Replaces the contents by those preserved as `name` in its folder, and freezes the cache.
+  /// Returns false if the cache was already frozen, is closed, or there is no such file.
   ///
   /// Errors          operation_not_permitted, invalid_argument, as preserve; bad_message, with the
-  ///                 reason as subject: no preserved cache of that length. The cache goes on.
+  ///                 reason as subject: not a preserved cache of that length. The cache continues.
   /// Source          pfio multiprocess_file_cache.py, preload.
   virtual Result<bool> preload(const std::string& name) = 0;
 
-  /// Ends it; twice is once. Who made the file removes it.
+  /// Closes the cache; a second call does nothing. The cache that created the file removes it.
   ///
-  /// Errors          what removing the file said: it is left to the tracker.
+  /// Errors          those of removing the file: it is left to the tracker.
   virtual Status close() = 0;
 
-  /// How many slots.
+  /// Number of slots.
   virtual std::uint64_t size() const noexcept = 0;
   virtual bool is_multiprocess_safe() const noexcept = 0;
   virtual bool is_multithread_safe() const noexcept = 0;
 };
 
-/// One file, any number of processes and threads; no lock.
+/// One file for any number of processes and threads, without a lock.
 ///
-/// Values are written behind each other; a slot is one word that says where its value lies, 0 as
-/// long as there is none. `put` takes space (by moving the end), writes the value there, and then
-/// stores the offset in the slot by one compare-and-exchange. So at whichever moment a process is
-/// killed, a slot has no value or the whole of it; what it had not published is dead space. Whoever
-/// reads finds the offset in the slot, and the value in a map: no system call once it is mapped.
+/// Values are written one after the other. A slot is one 8-byte word with the offset of its value,
+/// or 0 if there is none. `put` reserves space by moving the end, writes the value there, and then
+/// stores the offset in the slot by one compare-and-exchange. So whenever a process is killed, each
+/// slot has no value or a complete one; what the process had not published is dead space. A reader
+/// takes the offset from the slot and the value from a map: no system call once it is mapped.
 ///
-/// On a file system where a store may need new space (btrfs, overlays and all but tmpfs, ext and
-/// xfs) the slots, 8 bytes each, are in a file of their own in /dev/shm, /tmp or /var/tmp: so none
-/// raises SIGBUS because there is no space.
+/// On a file system where a store may need new space (btrfs, overlays and all except tmpfs, ext and
+/// xfs), the slots, 8 bytes each, are in a file of their own in /dev/shm, /tmp or /var/tmp. So no
+/// store to a slot raises SIGBUS for lack of space.
 ///
-/// Limits          A file that an outsider makes shorter raises SIGBUS in get and view; see
-///                 get_checked. Dead space is given back as far as the file system can make holes.
+/// Limits          If an outsider truncates the file, get and view raise SIGBUS; see get_checked.
+///                 Dead space is freed as far as the file system can punch holes.
 /// Source          pfio multiprocess_file_cache.py.
 class MultiprocessFileCache : public Cache {
  public:
-  /// Makes the file: 0600, its name counted before it is there, so that it goes whatever becomes of
-  /// this process.
+  /// Creates the file with mode 0600. Its name is counted before the file exists, so it is removed
+  /// whatever happens to this process.
   ///
   /// Errors          invalid_argument: a length that is not positive, a negative limit;
-  ///                 value_too_large: more than 2^28 slots, for their 2 GiB are written now;
+  ///                 value_too_large: more than 2^28 slots, because their 2 GiB are written now;
   ///                 filename_too_long, with the limit; not_supported: the folder is on a network,
   ///                 or on a file system where stores may need space, and so are all others where
-  ///                 slots may be (/dev/shm, /tmp, /var/tmp); permission_denied: others may put
-  ///                 their own files in place of those in the folder; what the tracker's client or
-  ///                 a call said. Nothing stays.
+  ///                 slots may be (/dev/shm, /tmp, /var/tmp); permission_denied: other users could
+  ///                 replace the files in the folder by their own; errors of the tracker's client
+  ///                 and of system calls. Nothing remains.
   static Result<std::unique_ptr<MultiprocessFileCache>> make(os::Os& os,
                                                              std::shared_ptr<References> references,
                                                              std::int64_t length,
                                                              CacheOptions options = {});
 
-  /// The cache of another process, with its limit and durability. It never removes the file, and
-  /// neither preserves nor preloads.
+  /// Opens the cache of another process, with its limit and durability. The attached cache never
+  /// removes the file, and can neither preserve nor preload.
   ///
-  /// Errors          invalid_argument: no handle; no_such_file_or_directory: it has gone;
-  ///                 permission_denied: somebody else's file; bad_message: it is another file, or
-  ///                 an outsider has written to it.
+  /// Errors          invalid_argument: not a handle; no_such_file_or_directory: the file was
+  ///                 removed; permission_denied: another user's file; bad_message: it is another
+  ///                 file, or an outsider has written to it.
   static Result<std::unique_ptr<MultiprocessFileCache>> attach(os::Os& os,
                                                                const std::string& handle);
 
-  /// What another process needs to attach. Empty if the cache is closed, or there is no memory.
+  /// Returns what another process needs to attach. Empty if the cache is closed or memory is short.
   virtual std::string handle() const = 0;
 };
 
-/// A file of one process, which has no name any more when this returns.
+/// Creates a cache in a file of one process. The file has no name any more when this returns.
 ///
 /// Errors            as MultiprocessFileCache::make.
 /// Source            pfio file_cache.py.
@@ -179,7 +182,8 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
                                                std::int64_t length,
                                                const CacheOptions& options = {});
 
-/// Memory of one process. Only what it preserves needs the folder, and it is looked for then.
+/// Creates a cache in memory of one process. Only `preserve` and `preload` use the folder, which is
+/// resolved then.
 ///
 /// Errors            invalid_argument; value_too_large; not_enough_memory.
 /// Source            pfio naive_cache.py.
@@ -188,7 +192,7 @@ Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
                                                 std::int64_t length,
                                                 const CacheOptions& options = {});
 
-/// How values of a type become bytes, and back.
+/// Converts values of a type to bytes and back.
 template <typename T>
 struct ValueCodec {
   std::function<Result<std::vector<std::byte>>(const T&)> encode;
@@ -199,16 +203,16 @@ struct ValueCodec {
 template <typename T>
 class CodedCache {
  public:
-  /// The cache outlives it.
+  /// The cache must outlive the CodedCache.
   CodedCache(Cache& cache, ValueCodec<T> codec) : cache_(cache), codec_(std::move(codec)) {}
 
-  /// Errors          what encode and Cache::put say.
+  /// Errors          those of encode and Cache::put.
   Result<bool> put(std::uint64_t slot, const T& value) {
     LASTREF_TRY(bytes, codec_.encode(value));
     return cache_.put(slot, bytes);
   }
 
-  /// Errors          what Cache::view and decode say.
+  /// Errors          those of Cache::view and decode.
   Result<std::optional<T>> get(std::uint64_t slot) {
     LASTREF_TRY(found, cache_.view(slot));
     if (!found) {

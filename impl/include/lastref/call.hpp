@@ -1,4 +1,4 @@
-// Call: which row of the table of calls was crossed. The table itself is calls.def.
+// Call: a row of the table of calls. The table itself is calls.def.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ enum class Step : std::uint8_t {
 #undef LASTREF_STEP
 };
 
-/// What a call may do besides succeed and fail; see calls.def.
+/// What a call may do other than succeed and fail; see calls.def.
 enum class Traits : std::uint8_t { plain, blocks, shortens, waits_short };
 
 /// A row of the table of calls.
 struct CallRow {
   Call call;
   std::string_view method;
-  const char* point;  ///< Terminated, because libfiu wants it so.
+  const char* point;  ///< Null-terminated, because libfiu requires it.
   Traits traits;
   std::span<const int> errnos;  ///< errno values worth trying, in the order of the table.
 };

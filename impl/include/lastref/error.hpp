@@ -12,10 +12,10 @@
 
 namespace lastref {
 
-/// Why something did not happen.
+/// The reason of a failure.
 struct Error {
-  std::errc code{};        ///< What the kernel said, or would have said.
-  Call call = Call::none;  ///< Which row of the table was crossed.
+  std::errc code{};        ///< What the kernel returned, or would have returned.
+  Call call = Call::none;  ///< The row of the table of calls.
   std::string subject;     ///< Path, descriptor or pid, as the caller named it.
   bool injected = false;   ///< Evidence for reports. Product code never branches on it.
 
@@ -30,7 +30,7 @@ class [[nodiscard]] Expected : public tl::expected<T, E> {
   using Unmarked::Unmarked;
 
   Expected() = default;
-  // Members of tl::expected, such as map(), return what is unmarked: a function can return it.
+  // Members of tl::expected, such as map(), return unmarked values: a function can return them.
   // NOLINTNEXTLINE(google-explicit-constructor)
   Expected(const Unmarked& unmarked) : Unmarked(unmarked) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -38,7 +38,7 @@ class [[nodiscard]] Expected : public tl::expected<T, E> {
       : Unmarked(std::move(unmarked)) {}
 };
 
-/// Those of tl::expected are ambiguous for two of these: one compares with a value of any type.
+/// The operators of tl::expected are ambiguous for two Expected: one takes a value of any type.
 template <typename T, typename E>
 bool operator==(const Expected<T, E>& one, const Expected<T, E>& other) {
   return static_cast<const tl::expected<T, E>&>(one) ==
@@ -49,35 +49,35 @@ template <typename T>
 using Result = Expected<T, Error>;
 using Status = Result<void>;
 
-/// The Status of something that went well.
+/// The Status of success.
 inline Status ok() noexcept {
   return {};
 }
 
-/// An Error on its way out of a function returning any Result.
+/// An Error that a function returning any Result can return.
 inline tl::unexpected<Error> failure(std::errc code, std::string subject, Call call = Call::none) {
   return tl::unexpected<Error>(
       Error{.code = code, .call = call, .subject = std::move(subject), .injected = false});
 }
 
-/// An Error that somebody else has met, on its way out of a function returning any Result.
+/// As above, for an Error that another function has returned.
 inline tl::unexpected<Error> failure(Error error) {
   return tl::unexpected<Error>(std::move(error));
 }
 
-/// Whether it failed, and with this code.
+/// Whether `result` is an error with this code.
 template <typename T>
 bool failed_with(const Result<T>& result, std::errc code) {
   return !result && result.error().code == code;
 }
 
-/// How it went, without the value.
+/// The success or error of `result`, without its value.
 template <typename T>
 Status status_of(const Result<T>& result) {
   return result ? ok() : Status(failure(result.error()));
 }
 
-/// One line for people: what was tried, on what, and what the kernel said.
+/// One line for the user: the operation, its subject, and the kernel's error.
 std::string describe(const Error& error);
 
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
@@ -105,7 +105,7 @@ std::string describe(const Error& error);
     }                                                                        \
   } while (false)
 
-/// For our own mistakes: one condition, on in every build, no side effects.
+/// For bugs in lastref: one condition without side effects, checked in every build.
 #define LASTREF_ASSERT(condition)                                  \
   do {                                                             \
     if (!(condition)) {                                            \

@@ -1,29 +1,32 @@
-// KernelOs: the real operating system, one system call a method. No hooks, no state, no retries;
-// but what `at_exit` registers is the program's, and outlives the KernelOs that it came by.
+// KernelOs: the real operating system, one system call per method. No hooks, no state, no retries;
+// but actions that `at_exit` registers belong to the program, and outlive the KernelOs.
 //
-// Needs Linux 5.4 (process descriptors that can be waited for). What a newcomer would get wrong:
-// - `spawn` is posix_spawn. The product lives in big threaded programs, where fork copies page
-//   tables for milliseconds and leaves every lock of the other threads held in the child. It is
-//   called by a process in between, which shares our memory and is gone at once: what it starts is
-//   no child of the program, leaves no zombie, and raises no SIGCHLD. How such a process ended the
-//   kernel tells by its descriptor since Linux 6.15. Before, what has `end_wanted` is an ordinary
-//   child, which the program's wait() sees; so it is on other processors than x86-64 and aarch64.
-//   impl/os/kernel_os_birth.hpp has the rest.
-// - What is started inherits what the program ignores and blocks, from our own threads too; but
-//   SIGCHLD has its default action. A set-user-id program (AT_SECURE) starts only what has an
-//   absolute path, with none of its caller's environment: permission_denied otherwise.
-// - No descriptor is 0, 1 or 2, though the program may have closed them; and if 2 was ever seen
-//   closed, or is close-on-exec, `write` to it is bad_file_descriptor, for it is somebody's file.
-//   A full pipe there is would-block, though it blocks for all others who have it.
-// - `ignore_signal` is an action that does nothing, for an ignored signal would be inherited by
-//   what is started.
-// - `write` keeps SIGPIPE away with three system calls, for pipes have no MSG_NOSIGNAL; `write_at`
-//   needs none, because it refuses pipes.
-// - SIGXFSZ has no such flag and goes to the process, so the constructor ignores it, unless the
-//   program around us has an action of its own. What `spawn` starts has the default again.
-// - `open` never waits either, not even for the other side of a FIFO that somebody planted.
-// - `read_folder` asks again when the kernel gave only "." and "..", and asks for the kind of an
-//   entry on file systems that do not keep it in the folder.
+// Needs Linux 5.4 (process descriptors that can be waited for). Pitfalls:
+// - `spawn` is posix_spawn. The product runs in large threaded programs, where fork copies page
+//   tables for milliseconds and leaves every lock of the other threads held in the child. An
+//   intermediate process, which shares this process's memory and exits at once, calls posix_spawn.
+//   So the started process is no child of the program, leaves no zombie, and raises no SIGCHLD.
+//   Since Linux 6.15 the kernel reports the exit status of such a process through its descriptor.
+//   On older kernels, a process with `end_wanted` is an ordinary child, which the program's wait()
+//   sees. The same is true on processors other than x86-64 and aarch64.
+//   See impl/os/kernel_os_birth.hpp for the details.
+// - A started process inherits the signals that the program ignores and blocks, even if a thread of
+//   lastref starts it; but SIGCHLD has its default action. A set-user-id program (AT_SECURE) can
+//   only start a program with an absolute path, and passes none of its caller's environment:
+//   permission_denied otherwise.
+// - No descriptor is 0, 1 or 2, even if the program has closed them. If 2 was ever seen closed, or
+//   is close-on-exec, `write` to it fails with bad_file_descriptor, because the program may have
+//   reopened it as a file of its own. A full pipe there fails with would-block, though it blocks
+//   for all other processes that have it.
+// - `ignore_signal` installs an action that does nothing, because started processes would inherit
+//   an ignored signal.
+// - `write` suppresses SIGPIPE with three system calls, because pipes have no MSG_NOSIGNAL;
+//   `write_at` needs none, because it refuses pipes.
+// - SIGXFSZ has no such flag and is sent to the process. So the constructor ignores it, unless the
+//   host program has an action of its own. Processes that `spawn` starts have the default again.
+// - `open` never waits either, not even for the other side of a FIFO that an outsider planted.
+// - `read_folder` calls the kernel again if it returned only "." and "..". It queries the kind of
+//   an entry on file systems that do not keep it in the folder.
 #pragma once
 
 #include <string>
@@ -33,8 +36,8 @@
 namespace lastref::os {
 
 struct KernelOptions {
-  /// What `spawn` executes, with {"lastref", entry, arguments...}; found on PATH if it has no
-  /// slash. Empty: this very program if it is called lastref, else the lastref on PATH.
+  /// The program that `spawn` executes, with {"lastref", entry, arguments...}. Searched on PATH if
+  /// it has no slash. Empty: the running program if its name is lastref, else the lastref on PATH.
   std::string program = {};
 };
 
@@ -42,8 +45,8 @@ class KernelOs : public Os {
  public:
   explicit KernelOs(KernelOptions options = {}) noexcept;
 
-  /// One that is never destroyed, for whatever lives to the end of the process and beyond main:
-  /// what a program keeps in something static, and exit hooks. The options of the first call count.
+  /// Returns a KernelOs that is never destroyed, for objects that exist after main until the end of
+  /// the process: static objects and exit hooks. Only the options of the first call count.
   static KernelOs& of_process(KernelOptions options = {});
 
   Result<Fd> open(const PathAt& where, const OpenOptions& options) noexcept override;

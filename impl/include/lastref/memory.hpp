@@ -1,9 +1,8 @@
-// Memory: a stretch of bytes that arrays view, and where they come from.
+// Memory: a range of bytes that arrays view, and its origin.
 //
-// Whoever views it shares it, and it goes when the last of them does. The bytes never move. What a
-// newcomer would get wrong: a file map need not start where a page does. `bytes()` is what was
-// asked for, `file()->offset` is where that starts in the file, and what else was mapped is
-// nobody's.
+// All views share it, and it is destroyed with the last of them. The bytes never move. Pitfall: a
+// file map need not start at a page boundary. `bytes()` is the requested range, `file()->offset` is
+// where that range starts in the file, and the other mapped bytes are not to be used.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +20,27 @@
 
 namespace lastref {
 
-/// As numpy.memmap means them.
+/// The modes of numpy.memmap.
 enum class MapMode : std::uint8_t {
-  read,           ///< "r": of an existing file; nobody writes.
-  read_write,     ///< "r+": of an existing file; what is stored is in the file.
-  create,         ///< "w+": of a new file of zeros, in place of what has the name; as "r+".
-  copy_on_write,  ///< "c": of an existing file; what is stored stays here.
+  read,           ///< "r": an existing file; read-only.
+  read_write,     ///< "r+": an existing file; stores go to the file.
+  create,         ///< "w+": a new file of zeros, which replaces the old one; otherwise as "r+".
+  copy_on_write,  ///< "c": an existing file; stores are visible only in this map.
 };
 
 /// "r", "r+", "w+", "c"; and back.
 std::string_view name_of(MapMode mode) noexcept;
 std::optional<MapMode> map_mode_of(std::string_view name) noexcept;
 
-/// Which bytes of which file.
+/// The mapped bytes of a file.
 struct FileMap {
-  /// From the root, whatever the working folder becomes; as it was named if that was below a
-  /// folder that was open, which nobody can tell the path of.
+  /// Absolute, so a change of the working folder does not matter. As given by the caller if it was
+  /// relative to an open folder, because the path of that folder is unknown.
   std::string path;
-  MapMode mode = MapMode::read;  ///< As it was asked for.
+  MapMode mode = MapMode::read;  ///< As requested.
   std::uint64_t offset = 0;      ///< bytes, from the start of the file
-  /// Of what was mapped, whatever has the path later. On overlayfs a copied-up file has the device
-  /// and inode of the one that it replaces, and another birth time.
+  /// The mapped file, whatever has the path later. On overlayfs a copied-up file has the device and
+  /// inode of the one that it replaces, and another birth time.
   Identity identity = {};
 
   bool operator==(const FileMap&) const = default;
@@ -58,7 +57,7 @@ enum class Origin : std::uint8_t {
   allocated,      ///< by us
   file_map,       ///< See Memory::file.
   anonymous_map,  ///< A map without a file.
-  stranger,       ///< Somebody else's, who was told to keep it.
+  stranger,       ///< Borrowed bytes, which a keeper keeps.
 };
 
 class Memory;
@@ -66,59 +65,61 @@ using MemoryRef = std::shared_ptr<const Memory>;
 
 class Memory {
  public:
-  /// New zeros, aligned to 64.
+  /// Returns new zeros, aligned to 64 bytes.
   ///
   /// Errors          not_enough_memory.
   static Result<MemoryRef> zeros(std::size_t size);
 
-  /// The same, of anything at all.
+  /// As zeros, but with undefined contents.
   ///
   /// Errors          not_enough_memory.
   static Result<MemoryRef> uninitialized(std::size_t size);
 
-  /// Somebody else's bytes, which are there as long as `keeper` is.
+  /// Borrows bytes of another owner, which exist while `keeper` exists.
   static MemoryRef borrow(os::Buffer bytes, std::shared_ptr<const void> keeper);
   static MemoryRef borrow(os::Bytes bytes, std::shared_ptr<const void> keeper);
 
-  /// Zeros in a map without a file. The Os outlives it, as in all that follows.
+  /// Returns zeros in a map without a file. Here and below, the Os must outlive the memory.
   ///
   /// Errors          not_enough_memory; invalid_argument (no bytes).
-  /// Crossings       map; unmap when it goes.
+  /// Crossings       map; unmap when the memory is destroyed.
   static Result<MemoryRef> map_anonymous(os::Os& os, std::size_t size);
 
-  /// A stretch of a file. In mode "r+" a file that is too short becomes longer, as in numpy. The
-  /// name may be a symlink; `file()` names what it leads to. In "w+" the symlink is replaced.
+  /// Maps a range of a file. In mode "r+" a file that is too short is extended, as in numpy. The
+  /// name may be a symlink; `file()` names its target. In "w+" the symlink is replaced.
   ///
-  /// Differs: "w+" makes a new file (0600) and never empties an old one, so those who have mapped
-  /// that keep what they see.
+  /// Differs: "w+" creates a new file (0600) and never truncates an old one. So processes that have
+  /// mapped the old file keep its contents.
   ///
-  /// Errors          value_too_large: the stretch ends beyond what a file can have, and nothing was
-  ///                 touched; invalid_argument, with the reason as subject: not a regular file, or
+  /// Errors          value_too_large: the range ends beyond the maximum size of a file; nothing was
+  ///                 changed; invalid_argument, with the reason as subject: not a regular file, or
   ///                 too short for "r" or "c"; filename_too_long, with the limit: a relative name
-  ///                 in so deep a folder; what working_folder, unlink, open, read_link, allocate,
-  ///                 write_at or map said: no_space_on_device also for what is not stored yet. A
-  ///                 file that was made is gone again.
+  ///                 in a folder that is too deep; errors of working_folder, unlink, open,
+  ///                 read_link, allocate, write_at and map: no_space_on_device also for bytes that
+  ///                 are not stored yet. A file that was created is removed again.
   /// Crossings       working_folder for a relative path; open, status, map, close; read_link for a
   ///                 symlink; allocate, or write_at, in "r+" and "w+"; in "w+" unlink before open,
-  ///                 and on an error status, status_at, unlink; unmap when it goes.
-  /// Limits          Where a file system copies what is stored (btrfs, some overlays), a store may
-  ///                 still find it full, which is SIGBUS.
+  ///                 and on an error status, status_at, unlink; unmap when the memory is destroyed.
+  /// Limits          If a file system copies on write (btrfs, some overlays), a store may still
+  ///                 find it full, which raises SIGBUS.
   static Result<MemoryRef> map_file(os::Os& os, const os::PathAt& where, MapFileOptions options);
 
-  /// The same with a file that is open, and was opened as the mode asks: it is never made or
-  /// removed. `path` is what `file()` will say.
+  /// As map_file, for a file that was opened as the mode requires. It is never created or removed.
+  /// `path` is the path that `file()` returns.
   ///
   /// Errors          as above.
-  /// Crossings       status, map; allocate, or write_at, in "r+" and "w+"; unmap when it goes.
+  /// Crossings       status, map; allocate, or write_at, in "r+" and "w+"; unmap when the memory is
+  ///                 destroyed.
   static Result<MemoryRef> map_open(os::Os& os,
                                     os::Fd fd,
                                     std::string path,
                                     MapFileOptions options);
 
-  /// The same for who has just asked what the file is.
+  /// As map_open, for a caller that has just queried the status of the file.
   ///
   /// Errors          as above.
-  /// Crossings       map; allocate, or write_at, in "r+" and "w+"; unmap when it goes.
+  /// Crossings       map; allocate, or write_at, in "r+" and "w+"; unmap when the memory is
+  ///                 destroyed.
   static Result<MemoryRef> map_open(os::Os& os,
                                     os::Fd fd,
                                     std::string path,
@@ -129,7 +130,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   ~Memory();
 
-  /// For those who are allowed to write: see `writable`.
+  /// Write to them only if `writable()` is true.
   os::Buffer bytes() const noexcept { return bytes_; }
   bool writable() const noexcept { return writable_; }
   Origin origin() const noexcept { return origin_; }

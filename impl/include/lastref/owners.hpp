@@ -1,4 +1,4 @@
-// Owners: whoever opened it closes it, once. And the calls that want a retry policy.
+// Owners: objects that own a descriptor, map or lock; and the calls that need a retry policy.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lastref::os {
 
-/// Owns a descriptor. The destructor closes it quietly; `close` says what the kernel said.
+/// Owns a descriptor. The destructor closes it quietly; `close` returns the kernel's error.
 class UniqueFd {
  public:
   UniqueFd() noexcept = default;
@@ -26,7 +26,7 @@ class UniqueFd {
   explicit operator bool() const noexcept { return fd_ != Fd::none; }
   Fd release() noexcept { return std::exchange(fd_, Fd::none); }
   void close_quietly() noexcept;
-  /// Never retried: on Linux the descriptor is gone whatever close(2) says.
+  /// Never retried: on Linux the descriptor is closed whatever close(2) returns.
   Status close() noexcept;
 
  private:
@@ -34,7 +34,7 @@ class UniqueFd {
   Fd fd_ = Fd::none;
 };
 
-/// Owns a map. The destructor unmaps it quietly; `unmap` says what the kernel said.
+/// Owns a map. The destructor unmaps it quietly; `unmap` returns the kernel's error.
 class UniqueMap {
  public:
   UniqueMap() noexcept = default;
@@ -49,7 +49,7 @@ class UniqueMap {
   Buffer get() const noexcept { return mapped_; }
   explicit operator bool() const noexcept { return !mapped_.empty(); }
   void unmap_quietly() noexcept;
-  /// What cannot be unmapped stays until the process ends; nobody tries again.
+  /// Never retried: a map that cannot be unmapped stays until the process ends.
   Status unmap() noexcept;
 
  private:
@@ -69,7 +69,7 @@ class Held {
   Monitor& monitor_;
 };
 
-/// Calls again as long as a signal got in between. Not for close.
+/// Repeats the call while it is interrupted by a signal. Not for close.
 template <typename Attempt>
 auto retry_interrupted(Attempt attempt) noexcept -> decltype(attempt()) {
   for (;;) {
@@ -86,40 +86,40 @@ Result<UniqueFd> open_file(Os& os, const PathAt& where, const OpenOptions& optio
 /// mmap(2), owned.
 Result<UniqueMap> map_memory(Os& os, const MapOptions& options) noexcept;
 
-/// Reads until `into` is full or the file ends; says how much there was. Not for pipes.
+/// Reads until `into` is full or the file ends; returns how much was read. Not for pipes.
 Result<std::size_t> read_until_full(Os& os, Fd fd, Buffer into) noexcept;
-/// The same from `offset` on.
+/// As above, from `offset` on.
 Result<std::size_t> read_until_full_at(Os& os, Fd fd, Buffer into, std::uint64_t offset) noexcept;
 
-/// Writes all of it to a file or pipe that never stays full, or says why not. On an error some part
-/// may have been written.
+/// Writes all bytes to a file or pipe that never stays full. After an error some part may have been
+/// written.
 Status write_all(Os& os, Fd fd, Bytes bytes) noexcept;
 Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept;
 
 /// fdatasync(2), retried when interrupted.
 Status sync_file(Os& os, Fd fd) noexcept;
 
-/// The most that one write puts into a pipe in one piece. pipe(7), PIPE_BUF
+/// The largest write to a pipe that is atomic. pipe(7), PIPE_BUF
 inline constexpr std::size_t message_max = 4096;
 
-/// One message to people on standard error, cut to message_max bytes. It waits for nobody: if
-/// nobody reads, or there is no memory for it, the message is dropped, and the next one that gets
-/// through says how many were. Other errors are swallowed, for there is nobody to tell.
+/// Writes a message to the user on standard error, truncated to message_max bytes. Never waits: if
+/// standard error is not read, or memory is short, the message is dropped. The next message that is
+/// written has the number of dropped ones. Other errors are ignored, as they cannot be reported.
 ///
 /// Crossings       poll, write.
 void report_quietly(Os& os, std::string_view line) noexcept;
 
-/// 128 bits of chance in hexadecimal.
+/// Returns 128 random bits in hexadecimal.
 ///
-/// Errors          what entropy said.
+/// Errors          those of entropy.
 Result<std::string> random_hex(Os& os);
 
-/// Which thing it is.
+/// The identity of the file with this status.
 inline Identity identity_of(const FileStatus& status) noexcept {
   return {.device = status.device, .inode = status.inode, .born = status.born};
 }
 
-/// Removes a name; gone is gone, whoever did it.
+/// Removes a name. Succeeds if the name does not exist, whichever process removed it.
 Status discard(Os& os, const PathAt& where) noexcept;
 
 /// The view of text as bytes.

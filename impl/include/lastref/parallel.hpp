@@ -1,23 +1,23 @@
-// Parallel: many calls of functions, in whatever backend, and their results in order.
+// Parallel: runs many function calls in a backend and returns their results in order.
 //
 //   lastref::Parallel parallel(session, functions, {.n_jobs = 2});
 //   const auto squares = parallel.run({{"square", {1}}, {"square", {2}}});
 //
-// What a newcomer would get wrong:
-// - Tasks are asked for as there is somebody to run them, by one thread at a time, which need not
-//   be the caller's. A source may wait for results of tasks that it has given before. What it and
-//   `progress` throw is the failure of the call; while they wait, deaths and aborts end what runs,
-//   but the call returns only when they have.
-// - One object may be called any number of times, whatever became of the calls before: each begins
-//   with the same configuration and nothing else. Its workers stay between calls; a call that has
-//   failed leaves none, and the next one starts new ones.
-// - Arrays among the arguments of a task may only be read, in every backend, unless they are shared
-//   memory (Array::is_shared): what a worker stores in a copy reaches no other process.
-// - A large array travels through a file, which is there until the array is gone and its tasks are
-//   done, or no task is to come and its last one is done; at the latest until the end of the call.
-//   A task that has kept the array keeps the file.
-// - So a buffer that a source fills again for each task needs `invalidate` each time, and a
-//   batch_size of 1: tasks of one batch are asked for before any of them is sent.
+// Pitfalls:
+// - The source is called only when a worker is free, by one thread at a time, which need not be the
+//   caller's. It may wait for results of tasks that it returned earlier. An exception that it or
+//   `progress` throws is the failure of the call. While either of them waits, a worker's death or
+//   an abort ends the running tasks, but the call returns only when both have returned.
+// - One object may be called any number of times, whatever the outcome of earlier calls: each call
+//   starts from the same configuration and nothing else. Workers are kept between calls. A failed
+//   call leaves no workers, and the next call starts new ones.
+// - A task may only read the arrays among its arguments, in every backend, unless they are shared
+//   memory (Array::is_shared): a store to a worker's copy reaches no other process.
+// - A large array travels through a file. The file exists until the array is destroyed and its
+//   tasks are done, or until no more tasks will come and its last task is done. It is removed at
+//   the end of the call at the latest. A task that keeps the array keeps the file.
+// - So a source that refills one buffer for each task needs `invalidate` each time, and a
+//   batch_size of 1: all tasks of a batch are requested before any of them is sent.
 #pragma once
 
 #include <chrono>
@@ -32,12 +32,12 @@
 
 namespace lastref {
 
-/// The next task; none at the end. It is not called again after that.
+/// Returns the next task, or none at the end. It is not called again after that.
 using TaskSource = std::function<std::optional<Task>()>;
 
 enum class BackendKind : std::uint8_t { processes, threads, sequential };
 
-/// How far a call is.
+/// Progress of a call.
 struct CallProgress {
   std::size_t dispatched = 0;  ///< tasks
   std::size_t completed = 0;   ///< tasks
@@ -47,13 +47,13 @@ struct CallProgress {
 struct ParallelOptions {
   std::optional<int> n_jobs = {};  ///< As in BackendOptions.
   BackendKind backend = BackendKind::processes;
-  /// Tasks that travel together; none: as many as the backend finds best.
+  /// Number of tasks that travel together. None: the backend chooses.
   std::optional<std::size_t> batch_size = {};
-  /// Batches for each job that are on their way at a time. None: all there are.
+  /// Number of batches per job that are in flight at a time. None: all.
   std::optional<std::size_t> pre_dispatch = 2;
   ForwardOptions arrays = {};
   TemporaryResourcesOptions temporary = {};
-  int verbose = 0;  ///< 1 tells how far it is now and then, 10 also of batches.
+  int verbose = 0;  ///< 1: reports progress occasionally; 10: also batches.
   /// Called after each batch, by one thread at a time.
   std::function<void(const CallProgress&)> progress = {};
 };
@@ -66,34 +66,34 @@ class Parallel {
   Parallel(const Session& session,
            std::shared_ptr<const Functions> functions,
            const ParallelOptions& options);
-  /// With a backend of somebody else's; `options.backend` is nothing then.
+  /// Uses the given backend; `options.backend` is ignored.
   Parallel(Session session, std::shared_ptr<ParallelBackend> backend, ParallelOptions options);
   Parallel(const Parallel&) = delete;
   Parallel& operator=(const Parallel&) = delete;
-  /// Ends its workers. No call may be on its way. In a process that was forked from the one which
-  /// made it, it ends nothing.
+  /// Ends its workers. No call may be running. In a process that was forked from the one that
+  /// created the object, it ends nothing.
   ~Parallel();
 
   /// Runs all tasks. Results are in the order of the tasks; the first failure aborts the rest.
   ///
-  /// Errors          the first Failure of a task; Error: device_or_resource_busy: a call is on its
-  ///                 way; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
-  ///                 operation_canceled: aborted; operation_not_permitted: it belongs to another
-  ///                 process; not_enough_memory; what configure, start_call and apply_async said.
-  ///                 Nothing of the call is left, and the next one may be made.
+  /// Errors          the first Failure of a task; Error: device_or_resource_busy: another call is
+  ///                 running; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
+  ///                 operation_canceled: aborted; operation_not_permitted: the object belongs to
+  ///                 another process; not_enough_memory; errors of configure, start_call and
+  ///                 apply_async. Nothing of the call remains, and you can make the next call.
   Outcome<List> run(const TaskSource& source);
   Outcome<List> run(std::vector<Task> tasks);
 
-  /// The contents of the array have changed: tasks that are asked for from now on get it as it is
-  /// when they are sent. Without that, a task of the same call may get it as it was sent before, if
-  /// it is so large that it travels through a file (ForwardOptions::max_nbytes). Between calls
-  /// nothing has to be said. May be called by the source of the call.
+  /// Reports that the contents of the array have changed. Tasks that are requested from now on
+  /// receive the contents as they are when the task is sent. Without this call, a later task of the
+  /// same call may receive the old contents if the array is so large that it travels through a file
+  /// (ForwardOptions::max_nbytes). Not needed between calls. The source of the call may call it.
   ///
-  /// Errors          operation_not_permitted: it belongs to another process.
+  /// Errors          operation_not_permitted: the object belongs to another process.
   Status invalidate(const Array& array);
 
-  /// Makes the call that is on its way, if there is one, end with operation_canceled: it is from
-  /// the moment that run was called. Its workers are ended at once. Waits for nobody.
+  /// Makes the running call, if there is one, end with operation_canceled. A call is running from
+  /// the moment that `run` is called. Its workers are ended at once. Does not wait.
   void abort();
 
  private:

@@ -1,9 +1,9 @@
-// PerProcess: a thing that each process has one of, a forked child its own.
+// PerProcess: an object that exists once per process; a forked child has its own.
 //
-// A fork copies what other threads of the parent are in the middle of: a monitor that they have
-// locked and that nothing unlocks in the child, a map that is half changed. So a child neither uses
-// nor destroys what it finds. It makes a new thing, or does without; that of its parent stays where
-// it is until the child ends.
+// A fork copies the intermediate states of the parent's other threads: a monitor that is locked and
+// never unlocked in the child, or a map that is half changed. So a child neither uses nor destroys
+// its parent's object. It creates a new object, or does without one. The parent's object stays
+// where it is until the child ends.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@
 
 namespace lastref::os {
 
-/// T is made from an Os&. May be used from any thread.
+/// T is constructed from an Os&. May be used from any thread.
 template <typename T>
 class PerProcess {
  public:
-  /// That of the calling process is made at once.
+  /// Creates the object of the calling process at once.
   explicit PerProcess(Os& os) : os_(os) { static_cast<void>(here()); }
   PerProcess(const PerProcess&) = delete;
   PerProcess& operator=(const PerProcess&) = delete;
@@ -28,13 +28,13 @@ class PerProcess {
     }
   }
 
-  /// That of the calling process. Null in a child that has made none.
+  /// Returns the object of the calling process. Null in a child that has not created one.
   T* find() const noexcept {
     Each* const newest = newest_.load();
     return newest != nullptr && newest->process == os_.process_token() ? &newest->thing : nullptr;
   }
 
-  /// The same, and made if there is none.
+  /// As find, but creates the object if there is none.
   T& here() const {
     const std::uint64_t process = os_.process_token();
     Each* newest = newest_.load();
@@ -54,7 +54,7 @@ class PerProcess {
 
     std::uint64_t process;
     T thing;
-    Each* parents;  ///< Of the parent process. Kept for checkers of leaks alone.
+    Each* parents;  ///< The parent process's object. Kept only for leak checkers.
   };
 
   Os& os_;

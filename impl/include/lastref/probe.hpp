@@ -1,7 +1,7 @@
-// Probe: a condition that a campaign has to have seen. The table of them is probes.def.
+// Probe: a condition that has to occur in a campaign. The table of probes is probes.def.
 //
-// Whoever meets the condition says so once, `os.saw(Probe::torn_start_skipped)`, and nothing else
-// depends on it: no fault strikes there, and the product pays one empty virtual call.
+// Code that meets the condition reports it once with `os.saw(Probe::torn_start_skipped)`. Nothing
+// else depends on it: no fault is injected there, and the product pays one empty virtual call.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class Probe : std::uint8_t {
 struct ProbeRow {
   Probe probe;
   std::string_view name;
-  std::string_view sentence;  ///< What is so when it is seen, without a full stop.
+  std::string_view sentence;  ///< The condition, without a full stop.
 };
 
 /// All rows, in the order of the enumeration.

@@ -1,13 +1,14 @@
-// ProcessObjects: what there is once in a process, however many objects of ours live in it.
+// ProcessObjects: state that exists once per process, however many lastref objects it has.
 //
-// POSIX record locks are a process's, and go when it closes any descriptor of their file. So
-// whoever opens a lock file has to know whether anybody else in the process has it open, and lock
-// files are opened through LockFile (impl/tracker/lock_file.hpp), which looks here. And a program
-// that asks for a session in five places means the same one each time. Another copy of the library
-// in the process, in a plugin, has objects of its own: its locks are asked of the kernel.
+// POSIX record locks belong to a process, and are dropped when it closes any descriptor of their
+// file. So code that opens a lock file has to know whether other code in the process has it open.
+// Therefore lock files are opened through LockFile (impl/tracker/lock_file.hpp), which checks here.
+// And a program that requests a session in five places means the same session each time. Another
+// copy of the library in the process, in a plugin, has objects of its own: the kernel is queried
+// for its locks.
 //
-// Every Os gives that of its process: KernelOs the one of the program, which a forked child begins
-// anew, for it has none of its parent's locks.
+// Every Os returns the objects of its process. For KernelOs they are the objects of the program. A
+// forked child starts with new ones, because it has none of its parent's locks.
 #pragma once
 
 #include <atomic>
@@ -29,13 +30,13 @@ class ProcessObjects {
  public:
   /// A lock file that is open here.
   struct OpenLockFile {
-    /// The first is used. Others were opened by mistake: closed with it, not before.
+    /// The first is used. Others were opened by mistake; they are closed with it, not before.
     std::vector<Fd> fds;
-    /// None: it stays open because another copy of the library has locks on the file.
+    /// 0: it stays open because another copy of the library has locks on the file.
     int users = 1;
-    bool is_swept = false;  ///< By somebody who wants to know whether all others are dead.
+    bool is_swept = false;  ///< Open in a sweep, which checks whether all others are dead.
   };
-  /// A place in a tree that objects of this process share.
+  /// A membership in a tree that objects of this process share.
   struct Membership {
     std::weak_ptr<void> client;
     bool in_worker = false;
@@ -52,15 +53,15 @@ class ProcessObjects {
   ~ProcessObjects();
 
   Monitor& monitor() noexcept { return *monitor_; }
-  /// Whether another copy of the library has locked the file, of which `own` are open here.
+  /// Whether another copy of the library has locked the file. `own` are its descriptors here.
   bool is_locked_by_another_copy(FileId file, std::span<const Fd> own) const noexcept {
     return has_record_lock_ != nullptr && has_record_lock_(file, own);
   }
 
-  // With the monitor held.
+  // Accessed with the monitor held.
   std::map<FileId, OpenLockFile> lock_files;
-  /// Other files on which this process has record locks, each by an owner of its own: nobody else
-  /// here may open them.
+  /// Other files on which this process has record locks, each through an owner of its own. No other
+  /// code in this process may open them.
   std::set<FileId> locked_files;
   std::map<const Os*, Membership> memberships;
 
@@ -69,8 +70,8 @@ class ProcessObjects {
   HasRecordLock has_record_lock_;
 };
 
-/// Those of the process that asks. A forked child gets new ones, and leaves alone what its parent
-/// had when it was forked: that monitor may be held for ever.
+/// Provides the objects of the calling process. A forked child gets new ones, and never uses those
+/// of its parent: their monitor may be locked permanently.
 class GenerationsOfObjects {
  public:
   explicit GenerationsOfObjects(ProcessObjects::HasRecordLock has_record_lock = nullptr) noexcept

@@ -1,8 +1,8 @@
 // Reducers: large arrays travel as maps of files, small ones by value.
 //
-// A sender reduces an array to a Reduction, some hundred bytes that a receiver rebuilds it from. As
-// long as a reduction is on its way, the reference to its file is the sender's: keep `Sent` until
-// the receiver has rebuilt the array and said so, or is known to be dead.
+// A sender reduces an array to a Reduction, some hundred bytes from which a receiver rebuilds it.
+// While a reduction is in flight, the sender owns the reference to its file. Keep `Sent` until the
+// receiver has confirmed that it rebuilt the array, or is known to be dead.
 //
 //   sender      reduce: register, dump, hold ---- reduction ----> receiver   rebuild: hold, map
 //               Sent ends: release <------------- rebuilt -------            last view: unmap,
@@ -29,51 +29,51 @@
 
 namespace lastref {
 
-/// The memory-mapped array at the root of what `array` is a view of, a file behind it or not.
+/// Returns the memory-mapped array that `array` is a view of, whether the map has a file or not.
 ///
 /// Source          joblib _memmapping_reducer.py, _get_backing_memmap.
 std::optional<Array> backing_memmap(const Array& array);
 
-/// Whether a map is behind it, an anonymous one too.
+/// Whether the array's memory is a map, including an anonymous one.
 bool has_shareable_memory(const Array& array);
 
-/// A reduction, and what the sender answers for while it is on its way: to destroy it is to say
-/// that it will not arrive.
+/// A reduction, and the reference that the sender owns while it is in flight. Destroying it means
+/// that the reduction will not arrive.
 struct Sent {
   Reduction reduction;
   std::optional<Reference> reference = {};
-  /// The receiver answers for that very reference once it has it, as it does where references are
-  /// nobody's in particular.
+  /// Whether the receiver takes over this very reference when it has the array, as it does if
+  /// references are not attributed to processes.
   bool is_receivers = false;
 
-  /// The receiver has rebuilt the array, and says so.
+  /// To be called when the receiver has confirmed that it rebuilt the array.
   ///
-  /// Errors          what release said.
+  /// Errors          those of release.
   Status arrived();
 };
 
-/// What receives, in one process: it rebuilds arrays, and knows which files are temporary.
+/// The receiving side in one process: it rebuilds arrays, and knows which files are temporary.
 ///
 /// All methods may be called from any thread; arrays may outlive it. A forked child has received
-/// nothing: what it finds is its parent's to let go of.
+/// nothing: its parent releases the references that were received before the fork.
 class Receiver {
  public:
   Receiver(os::Os& os, std::shared_ptr<References> references);
 
-  /// The array that was reduced: each view exactly, in its own mode, and "w+" as "r+".
+  /// Returns the array that was reduced: each view exactly, in its own mode, and "w+" as "r+".
   ///
-  /// A temporary file is held before it is opened, and with unlink_on_gc_collect let go of after
-  /// the unmap that the last view leads to; without it, when the process ends. With references that
-  /// are not attributed the sender has taken the one that is let go of.
+  /// Takes a reference to a temporary file before it opens the file. With unlink_on_gc_collect the
+  /// reference is released after the last view has caused the unmap; without it, when the process
+  /// ends. If references are not attributed, the sender has taken the reference that is released.
   ///
-  /// Errors          bad_message, invalid_argument, value_too_large, result_out_of_range: what does
-  ///                 not fit to the file; identifier_removed: another file has the name of the one
-  ///                 that was sent; what hold, open, read, status or map said. Nothing is
-  ///                 held.
+  /// Errors          bad_message, invalid_argument, value_too_large, result_out_of_range: the
+  ///                 reduction does not fit the file; identifier_removed: another file has the name
+  ///                 of the one that was sent; errors of hold, open, read, status and map. Nothing
+  ///                 is held.
   /// Crossings       hold before open; open, read, status, map, close; unmap, and release after it.
   Result<Array> rebuild(const Reduction& reduction);
 
-  /// Whether an array that was rebuilt here, and is still there, has its elements in this file.
+  /// Whether an array that was rebuilt here, and still exists, has its elements in this file.
   bool is_temporary(const std::string& path) const;
 
  private:
@@ -89,35 +89,35 @@ class Receiver {
   std::shared_ptr<os::PerProcess<State>> states_;
 };
 
-/// Whether each page of a new file is touched once before it is sent.
+/// Whether each page of a new file is read once before the file is sent.
 enum class Prewarm : std::uint8_t {
   off,
   on,
-  automatic,  ///< Unless the file lies on shared memory.
+  automatic,  ///< On, unless the file is on shared memory.
 };
 
 struct ForwardOptions {
-  /// bytes; larger arrays travel as maps. None: no array does.
+  /// bytes; larger arrays travel as maps. Absent: no array does.
   std::optional<std::uint64_t> max_nbytes = 1'000'000;
-  MapMode mmap_mode = MapMode::read;  ///< What receivers map in.
+  MapMode mmap_mode = MapMode::read;  ///< The mode in which receivers map.
   bool unlink_on_gc_collect = true;
   Prewarm prewarm = Prewarm::off;
-  int verbose = 0;  ///< 1 tells of each map made, 2 also of reuse and of arrays sent by value.
+  int verbose = 0;  ///< 1: reports each new map; 2: also reuse and arrays sent by value.
 
   bool operator==(const ForwardOptions&) const = default;
 };
 
-/// From a parent to its workers.
+/// Reduces arrays that travel from a parent to its workers.
 ///
-/// All methods may be called from any thread. A forked child has sent nothing, and makes no files
-/// (see TemporaryResources); what needs none it sends.
+/// All methods may be called from any thread. A forked child has sent nothing, and creates no files
+/// (see TemporaryResources); it can send arrays that need none.
 ///
-/// Limits          An array that is changed in place after it was sent stays as it was for those
-///                 who receive it later: `invalidate` it.
+/// Limits          If an array is changed in place after it was sent, later receivers see the old
+///                 contents: `invalidate` it.
 /// Source          joblib _memmapping_reducer.py, ArrayMemmapForwardReducer.
 class ForwardReducer {
  public:
-  /// `resources` may be none, as in a worker: then no file is made. So may `receiver`, where
+  /// `resources` may be null, as in a worker: then no file is created. `receiver` may be null if
   /// nothing is received.
   ForwardReducer(os::Os& os,
                  std::shared_ptr<References> references,
@@ -128,27 +128,27 @@ class ForwardReducer {
   ForwardReducer& operator=(const ForwardReducer&) = delete;
   ~ForwardReducer();
 
-  /// An array with a file behind it is sent as a view of that, by value if it was mapped
-  /// copy-on-write or its path does not lead to the file any more; a larger one than max_nbytes as
-  /// a new file, one for the life of the array however often it is sent; all else by value. A
-  /// broadcast view counts for the bytes that it spans.
+  /// Sends an array of a mapped file as a view of that file; by value if it was mapped
+  /// copy-on-write, or if its path does not refer to the file any more. Sends an array larger than
+  /// max_nbytes as a new file; the array has one such file during its life, however often it is
+  /// sent. Sends all other arrays by value. A broadcast view counts as the bytes that it spans.
   ///
-  /// Errors          what TemporaryResources::publish, hold and status_at said. Nothing is left of
-  ///                 it. In a forked child, of what travels by a new file: operation_not_permitted.
-  /// Crossings       those of publish; status_at for an array with a file behind it and for one
-  ///                 that was sent before; write on standard error if verbose; with prewarm map and
-  ///                 unmap.
+  /// Errors          those of TemporaryResources::publish, hold and status_at. Nothing of the
+  ///                 array remains. In a forked child, if it needs a new file:
+  ///                 operation_not_permitted.
+  /// Crossings       those of publish; status_at for an array of a mapped file and for one that was
+  ///                 sent before; write on standard error if verbose; with prewarm map and unmap.
   Result<Sent> reduce(const Array& array);
 
-  /// Forgets that the array was sent: the next time it is dumped anew.
+  /// Forgets that the array was sent: the next time it is written to a new file.
   ///
-  /// Errors          what release said.
+  /// Errors          those of release.
   Status invalidate(const Array& array) { return invalidate(array.identity()); }
   Status invalidate(const Array::Identity& identity);
 
-  /// Lets go of the files of arrays that are not there any more. Receivers keep what they have.
+  /// Releases the files of arrays that do not exist any more. Receivers keep what they have.
   ///
-  /// Errors          the first that release said; the rest is done all the same.
+  /// Errors          the first error of release; the remaining files are released all the same.
   Status release_gone();
 
   const ForwardOptions& options() const noexcept { return options_; }
@@ -177,14 +177,14 @@ class ForwardReducer {
   os::PerProcess<Mine> mine_;
 };
 
-/// How the options of a reducer travel to a worker; what was sent and where files go do not.
+/// Encodes the options of a reducer for a worker. What was sent and where files go do not travel.
 Result<std::vector<std::byte>> encode(const ForwardOptions& options);
 
 /// Errors          bad_message, with the reason as subject.
 Result<ForwardOptions> decode_forward_options(os::Bytes bytes);
 
-/// From a worker to its parent: a view of a file that is not temporary, and else by value, so that
-/// no temporary file outlives its journey in the parent.
+/// Reduces arrays that travel from a worker to its parent: to a view if the file is not temporary,
+/// otherwise by value. So no temporary file remains in use in the parent.
 ///
 /// Source          joblib _memmapping_reducer.py, reduce_array_memmap_backward.
 class BackwardReducer {
@@ -192,7 +192,7 @@ class BackwardReducer {
   BackwardReducer(os::Os& os, std::shared_ptr<const Receiver> receiver) noexcept
       : os_(os), receiver_(std::move(receiver)) {}
 
-  /// Errors          what status_at said of the path of a map.
+  /// Errors          those of status_at for the path of a map.
   /// Crossings       status_at.
   Result<Sent> reduce(const Array& array);
 
@@ -201,18 +201,18 @@ class BackwardReducer {
   std::shared_ptr<const Receiver> receiver_;
 };
 
-/// What numpy calls the two: an array that is a map itself, or a view of one, and any other.
+/// numpy's names: memmap is an array that is a map itself, or a view of one; ndarray is any other.
 enum class ArrayType : std::uint8_t { ndarray, memmap };
 
 using ArrayReducer = std::function<Result<Sent>(const Array&)>;
 using ReducerRegistry = std::map<ArrayType, ArrayReducer>;
 
-/// Reduces with what the registry has for the array, by value if it has nothing.
+/// Reduces with the registered reducer for the array; by value if there is none.
 ///
-/// Errors          what the reducer said.
+/// Errors          those of the reducer.
 Result<Sent> reduce(const ReducerRegistry& registry, const Array& array);
 
-/// What a pair of reducers works with.
+/// The objects that a pair of reducers uses.
 struct ReducerParts {
   std::shared_ptr<References> references;
   std::shared_ptr<TemporaryResources> resources;

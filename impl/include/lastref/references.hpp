@@ -1,4 +1,4 @@
-// References: the words of a tracker, whichever it is, that arrays on their way need.
+// References: the operations that arrays in flight need from a tracker of any kind.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class LokyClient;
 
 /// All methods may be called from any thread.
 ///
-/// Errors          of all words, what the tracker's client says; nothing has changed then.
+/// Errors          of all methods: errors of the tracker's client; nothing has changed then.
 class References {
  public:
   References() = default;
@@ -28,19 +28,20 @@ class References {
   References& operator=(const References&) = delete;
   virtual ~References() = default;
 
-  /// Counts +1 on a name that may be new; when it returns, create the thing. If it is there already
-  /// under another name, `identity` is which one, as `identify` would say.
+  /// Counts +1 on a name that may be new; when it returns, create the thing. If the thing already
+  /// exists under another name, `identity` is its identity, as for `identify`.
   ///
   /// Errors          as above.
   virtual Status register_name(const Resource& resource,
                                const std::optional<Identity>& identity) = 0;
-  /// Of a thing that is not there yet.
+  /// As above, for a thing that does not exist yet.
   ///
   /// Errors          as above.
   Status register_name(const Resource& resource) { return register_name(resource, std::nullopt); }
-  /// Says which thing it is that has a name which is held here: nothing else that comes to have it
-  /// is removed. Without one, it is whatever has the name from now on: to be said before the thing
-  /// is made anew. A tracker that does not listen to that goes by the name.
+  /// Sets the identity of the thing with a name that is held here: if another thing gets the name
+  /// later, it is not removed. Without an identity, the name means any thing that has it from now
+  /// on; pass none before the thing is created again. A tracker without support for identities uses
+  /// the name only.
   ///
   /// Errors          as above.
   virtual Status identify(const Resource& resource, const std::optional<Identity>& identity) {
@@ -48,7 +49,7 @@ class References {
     static_cast<void>(identity);
     return ok();
   }
-  /// Counts +1 on a name that somebody holds now.
+  /// Counts +1 on a name that is held now.
   ///
   /// Errors          as above.
   virtual Status hold(const Resource& resource) = 0;
@@ -56,27 +57,28 @@ class References {
   ///
   /// Errors          as above.
   virtual Status release(const Resource& resource) = 0;
-  /// Ends the name whatever its count, and leaves the thing alone.
+  /// Ends the name whatever its count, and does not remove the thing.
   ///
   /// Errors          as above.
   virtual Status forget(const Resource& resource) = 0;
-  /// Whether a reference belongs to the process that took it and goes with that, and a folder at 0
-  /// waits for what others hold in it. If not, a reference is anybody's who gives it back.
+  /// Whether a reference belongs to the process that took it and ends with that process, and a
+  /// folder at 0 is kept while names in it are held. If not, any process may release a reference.
   virtual bool is_attributed() const noexcept = 0;
 };
 
-/// Kept by the tracker of this process's tree.
+/// References counted by the tracker of this process's tree.
 std::shared_ptr<References> references_of(std::shared_ptr<tracker::Client> client);
 
-/// Kept by somebody else's tracker.
+/// References counted by a loky tracker.
 std::shared_ptr<References> references_of(std::shared_ptr<tracker::LokyClient> client);
 
-/// A reference that a process answers for: released once, at the latest when this is destroyed. A
-/// copy in a forked child releases nothing.
+/// A reference that a process owns. It is released once, at the latest by the destructor. A copy in
+/// a forked child releases nothing.
 class Reference {
  public:
   Reference() noexcept = default;
-  /// One that was taken already. Once `ended` is true, the name was forgotten, and nobody lets go.
+  /// Owns a reference that was already taken. Once `ended` is true, the name was forgotten, and the
+  /// reference is not released.
   Reference(os::Os& os,
             std::shared_ptr<References> references,
             Resource resource,
@@ -95,14 +97,14 @@ class Reference {
   explicit operator bool() const noexcept { return references_ != nullptr; }
   const Resource& resource() const noexcept { return resource_; }
 
-  /// Errors          what the tracker's client says: then it is not counted any more.
+  /// Errors          those of the tracker's client: then it is not counted any more.
   Status release() noexcept;
-  /// Somebody else answers for it from now on.
+  /// Gives up ownership: another owner has the reference from now on.
   void hand_over() noexcept { references_.reset(); }
 
  private:
   os::Os* os_ = nullptr;
-  std::uint64_t process_ = 0;  ///< The token of the one that took it.
+  std::uint64_t process_ = 0;  ///< The token of the process that took it.
   std::shared_ptr<References> references_;
   Resource resource_;
   std::shared_ptr<const std::atomic<bool>> ended_;

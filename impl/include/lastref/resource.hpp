@@ -1,4 +1,4 @@
-// Resource: a name that is counted, and what kind of thing it names.
+// Resource: a counted name, and the kind of thing that it names.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@
 
 namespace lastref {
 
-/// What clean-up means for a name. The names are those of loky's tracker.
+/// How a name is cleaned up. The type names are those of loky's tracker.
 enum class ResourceType : std::uint8_t {
   file,     ///< unlink
   folder,   ///< recursive delete, symlinks not followed
@@ -22,26 +22,26 @@ enum class ResourceType : std::uint8_t {
 };
 
 inline constexpr std::size_t resource_types = 5;
-/// Bytes; the longest path that Linux takes.
+/// Bytes; the longest path that Linux accepts.
 inline constexpr std::size_t name_size_max = 4096;
 
 struct Resource {
   ResourceType type = ResourceType::noop;
-  std::string name;  ///< Any bytes but NUL, 1 to name_size_max of them.
+  std::string name;  ///< 1 to name_size_max bytes, none of them NUL.
 
   auto operator<=>(const Resource&) const = default;
 };
 
-/// Which thing it is that has a name, whatever else is called so later.
+/// Identifies the thing that has a name, even if another thing gets the name later.
 struct Identity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::uint64_t born = 0;  ///< Nanoseconds since 1970; 0 where the file system does not tell.
+  std::uint64_t born = 0;  ///< Nanoseconds since 1970; 0 if the file system has none.
 
   auto operator<=>(const Identity&) const = default;
 };
 
-/// Whether both may be the same thing: a birth that nobody told is anybody's.
+/// Whether both may be the same thing: an unknown birth time matches any.
 inline bool is_same(const Identity& one, const Identity& other) noexcept {
   return one.device == other.device && one.inode == other.inode &&
          (one.born == other.born || one.born == 0 || other.born == 0);
@@ -51,20 +51,20 @@ inline bool is_same(const Identity& one, const Identity& other) noexcept {
 std::string_view name_of(ResourceType type) noexcept;
 std::optional<ResourceType> type_of(std::string_view name) noexcept;
 
-/// Whether its names are paths: those of files and folders.
+/// Whether names of this type are paths: those of files and folders are.
 inline bool is_path(ResourceType type) noexcept {
   return type == ResourceType::file || type == ResourceType::folder;
 }
 
-/// Whether what it names depends on a working folder. No tracker counts such a name.
+/// Whether the meaning of the name depends on the working folder. No tracker counts such a name.
 inline bool is_relative(const Resource& resource) noexcept {
   return is_path(resource.type) && !resource.name.starts_with('/');
 }
 
-/// "file:/tmp/a", with bytes that are not printable ASCII as \xNN. For people and reports.
+/// "file:/tmp/a", with bytes that are not printable ASCII as \xNN. For messages and reports.
 std::string to_text(const Resource& resource);
 
-/// Whether the tracker can carry it.
+/// Checks that the tracker can carry the name.
 ///
 /// Errors          invalid_argument (empty, or a NUL in it); filename_too_long.
 Status check_name(const Resource& resource);

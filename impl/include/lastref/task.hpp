@@ -1,7 +1,7 @@
-// Tasks: functions that are called by their name, so that any process of the same program can.
+// Tasks: functions that are called by name, so that any process of the same program can call them.
 //
-// What a task throws is caught where it runs, and travels as a TransportableException. What it
-// returns as an error travels as that error.
+// An exception that a task throws is caught where the task runs, and travels as a
+// TransportableException. An error that a task returns travels as that error.
 #pragma once
 
 #include <exception>
@@ -23,32 +23,33 @@
 
 namespace lastref {
 
-/// A process's place in a tree, as those need it who start workers or are one.
+/// A process's membership in a tree, for code that starts workers or runs in one.
 struct Session {
-  os::Os* os = nullptr;  ///< Outlives whatever is made with it.
+  os::Os* os = nullptr;  ///< Outlives everything that is made with it.
   std::shared_ptr<References> references;
-  /// The folder of the tree, which workers join. A tracker runs once it was asked for.
+  /// Returns the folder of the tree, which workers join. The first call starts a tracker.
   std::function<Result<std::string>()> tree;
-  /// A worker, whose tasks start no workers of their own.
+  /// Whether this process is a worker. Tasks in a worker start no workers of their own.
   bool in_worker = false;
 
-  /// That of this process, which all who ask by the same Os share as long as anybody has it: of the
-  /// root of a new tree, or of the worker that this process is. No tracker runs before somebody
-  /// needs it.
+  /// Returns the session of this process: of the root of a new tree, or of the worker that this
+  /// process is. All callers with the same Os share it while any of them has it. No tracker runs
+  /// before it is needed.
   static Session lead(os::Os& os);
-  /// That of a worker that has joined a tree; `lead` gives it from now on.
+  /// Returns the session of a worker that has joined a tree; `lead` returns it from now on.
   static Session of_worker(os::Os& os, const std::shared_ptr<tracker::Client>& client);
-  /// That of a member of a tree.
+  /// Returns the session of a member of a tree.
   static Session of(os::Os& os, const std::shared_ptr<tracker::Client>& client);
 };
 
-/// What a task may ask of the process that it runs in.
+/// What a task may use of the process that it runs in.
 struct TaskContext {
   const Session& session;
 };
 
-/// What a function is called with. An array among them may only be read, unless it is shared (see
-/// Array::is_shared): a store to any other would be seen in some backends and not in others.
+/// Arguments of a function call. An array among them may only be read, unless it is shared (see
+/// Array::is_shared): a store to any other array would be visible in some backends and not in
+/// others.
 class Arguments {
  public:
   /// Both outlive it.
@@ -61,13 +62,13 @@ class Arguments {
   const Value* begin() const noexcept { return values_.data(); }
   const Value* end() const noexcept { return values_.data() + values_.size(); }
 
-  /// Nothing, past the last one.
+  /// Past the last one: a Value that is nothing.
   const Value& operator[](std::size_t index) const noexcept;
 
-  /// A copy of one.
+  /// Returns a copy of one argument.
   ///
-  /// Errors          invalid_argument, with the function, the index, what was expected and what it
-  ///                 is as subject: it is of another kind, or there is none.
+  /// Errors          invalid_argument: the argument is of another kind, or there is none. The
+  ///                 subject has the function, the index, the expected and the observed kind.
   template <typename Kind>
   Result<Kind> as(std::size_t index) const {
     const Value& value = (*this)[index];
@@ -84,20 +85,21 @@ class Arguments {
   std::span<const Value> values_;
 };
 
-/// A function that takes a std::span<const Value> does as well, and looks itself how long that is.
+/// A function that takes a std::span<const Value> also works; it has to check the length itself.
 using TaskFunction = std::function<Result<Value>(const TaskContext&, const Arguments&)>;
 
-/// bytes; what travels names the function of each task, so a name is short.
+/// bytes; a name is short because each task that travels carries the name of its function.
 inline constexpr std::size_t function_name_size_max = 512;
 
-/// What can be called. The same in a parent and its workers; not changed once there are any.
+/// The functions that can be called. They are the same in a parent and its workers, and do not
+/// change once there are workers.
 class Functions {
  public:
-  /// Errors          invalid_argument: no name, one that is too long, or no function; file_exists:
-  ///                 the name has one.
+  /// Errors          invalid_argument: the name is empty or too long, or there is no function;
+  ///                 file_exists: the name already has a function.
   Status add(std::string name, TaskFunction function);
 
-  /// Null if nothing has that name.
+  /// Returns null if no function has that name.
   const TaskFunction* find(std::string_view name) const noexcept;
 
  private:
@@ -117,10 +119,10 @@ struct Task {
   ArgumentList arguments = {};
 };
 
-/// Tasks that travel and run together, one after the other.
+/// Tasks that travel together and run one after the other.
 using Batch = std::vector<Task>;
 
-/// Thrown by a task that was told to stop.
+/// Thrown by a task that was asked to stop.
 ///
 /// Source          Python's KeyboardInterrupt.
 class Interrupt : public std::exception {
@@ -128,12 +130,12 @@ class Interrupt : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// What a task threw, as far as it can travel. If a Result or Outcome was asked for a value that it
-/// does not have, the message is its error, described.
+/// What a task threw, as far as it can travel. If a task took the value of a Result or Outcome that
+/// has none, the message describes the error that it has.
 ///
 /// Source          joblib my_exceptions.py, TransportableException.
 struct TransportableException {
-  std::string type;     ///< As C++ writes it: "std::out_of_range".
+  std::string type;     ///< As written in C++: "std::out_of_range".
   std::string message;  ///< what(), if it has one.
   std::string where;    ///< Where it was caught: "task 3 of 8, mean, in process 4711".
 
@@ -149,25 +151,25 @@ struct WorkerInterrupt {
   bool operator==(const WorkerInterrupt&) const = default;
 };
 
-/// A worker has died under its tasks.
+/// A worker has died while it had tasks.
 ///
 /// Source          loky process_executor.py, TerminatedWorkerError.
 struct TerminatedWorker {
   os::Pid pid = 0;
-  /// None if somebody else has reaped it, so that nobody knows.
+  /// None if another process has reaped the worker, so that its exit status is unknown.
   std::optional<os::ChildExit> exit = {};
   /// What it was running: "square", "one of 3 tasks, square and others"; empty if it was idle.
   std::string task = {};
-  /// Why it gave up, as it reported; empty if it reported nothing.
+  /// The reason that it reported for giving up; empty if it reported nothing.
   std::string reason = {};
 
-  /// 0 if it was none.
+  /// The signal that killed the worker; 0 if none did.
   int signal() const noexcept { return exit && exit->killed ? exit->code : 0; }
 
   bool operator==(const TerminatedWorker&) const = default;
 };
 
-/// Why there are no results.
+/// The reason why there are no results.
 using Failure = std::variant<Error, TransportableException, WorkerInterrupt, TerminatedWorker>;
 
 /// One line for people.
@@ -176,12 +178,12 @@ std::string describe(const Failure& failure);
 template <typename T>
 using Outcome = Expected<T, Failure>;
 
-/// An Error as what an Outcome fails with.
+/// An Error, as the failure of an Outcome.
 inline tl::unexpected<Failure> failed(Error error) {
   return tl::unexpected<Failure>(Failure(std::move(error)));
 }
 
-/// Which task of a batch it is, for people.
+/// The position of a task in its batch, for messages.
 struct PositionInBatch {
   std::size_t number = 1;
   std::size_t of = 1;
@@ -189,7 +191,7 @@ struct PositionInBatch {
 
 /// Calls a task's function in this process.
 ///
-/// Errors          TransportableException or WorkerInterrupt: what it threw; Error: what it
+/// Errors          TransportableException or WorkerInterrupt: what the task threw; Error: what it
 ///                 returned; function_not_supported: no function is registered by its name.
 /// Source          joblib _parallel_backends.py, SafeFunction.
 Outcome<Value> call_safely(const Functions& functions,
@@ -197,9 +199,9 @@ Outcome<Value> call_safely(const Functions& functions,
                            const Task& task,
                            PositionInBatch position = {});
 
-/// A whole batch, up to its first failure. Arrays among the arguments are passed to be read, unless
-/// they are shared. The arguments of a task go when it has run. `after_each`
-/// is called before that, whatever came of it.
+/// Calls the tasks of a batch, up to the first failure. Arrays among the arguments are passed as
+/// read-only, unless they are shared. After each task its arguments are destroyed. `after_each` is
+/// called before that, whatever the outcome of the task.
 Outcome<List> call_all(const Functions& functions,
                        const TaskContext& context,
                        Batch batch,

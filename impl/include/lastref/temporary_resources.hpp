@@ -1,19 +1,19 @@
-// TemporaryResources: the folders and files that arrays travel through, from their first instant to
+// TemporaryResources: the folders and files that arrays travel through, from their creation to
 // their last reference.
 //
-// A manager has contexts, one at a time the current one; a context has one folder,
+// A manager has contexts, one of which is current. A context has one folder,
 //   <temporary folder>/lastref_memmapping_folder_<pid>_<manager>_<context>
-// which is made, and known to the tracker, when the first file of the context is. A file is made
-// under another name, and gets its own in one step when it is complete. The manager holds one
-// reference to each of its files, and to each folder, until the context is cleaned up; whatever
-// happens to the process, its references end with it.
+// which is created, and registered with the tracker, with the first file of the context. A file is
+// created under another name, and renamed to its own name in one step when it is complete. The
+// manager holds one reference to each of its files, and to each folder, until the context is
+// cleaned up. Whatever happens to the process, its references end with it.
 //
-// What a newcomer would get wrong:
-// - To clean up is to let go: a file goes with its last reference, which a receiver may have, and
-//   its folder after it. Nobody waits for that.
-// - A context that was cleaned up has to be set or registered anew before it takes files again. So
-//   a thread that comes late cannot bring it back.
-// - Every life of a file has a name of its own, so a late clean-up never meets a successor.
+// Pitfalls:
+// - To clean up is to release: a file is removed with its last reference, which a receiver may
+//   have, and its folder after it. The clean-up does not wait for that.
+// - A context that was cleaned up has to be set or registered again before it takes files again. So
+//   a late thread cannot bring it back.
+// - Every new file has a new name, so a late clean-up never removes a successor.
 #pragma once
 
 #include <atomic>
@@ -38,18 +38,18 @@ namespace lastref {
 
 struct TemporaryResourcesOptions {
   std::optional<std::string> root = {};     ///< As `root` of temp_dir.
-  std::optional<std::string> context = {};  ///< The first one; by default a random one.
+  std::optional<std::string> context = {};  ///< The first context; by default a random one.
   TempFolderOptions choice = {};
 };
 
 struct CleanUpOptions {
-  /// Workers have failed: end every file, whoever holds it, and delete the folder with what is in
-  /// it, at once.
+  /// For failed workers: end every file, whichever process holds it, and delete the folder with its
+  /// contents at once.
   bool force = false;
   bool allow_non_empty = false;
 };
 
-/// A file that a manager made. Its own reference to it ends once.
+/// A file that a manager created. The manager's reference to it ends once.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path)
@@ -63,24 +63,24 @@ class TemporaryFile {
   friend class TemporaryResources;
 
   Resource resource_;
-  std::shared_ptr<std::atomic<bool>> ended_;  // by force: what is on its way is not counted either
+  std::shared_ptr<std::atomic<bool>> ended_;  // by force: ends references in flight too
   // Guarded by the manager's monitor.
   mutable bool owned_ = true;
   mutable std::weak_ptr<void> folder_;
   mutable std::uint64_t number_ = 0;  // among the files of its folder
 };
 
-/// All methods may be called from any thread of the process that made it. In a forked child they
-/// say operation_not_permitted, and nothing is cleaned up by it.
+/// All methods may be called from any thread of the process that created it. In a forked child they
+/// fail with operation_not_permitted, and the child cleans up nothing.
 ///
 /// Source          joblib _memmapping_reducer.py, TemporaryResourcesManager.
 class TemporaryResources {
  public:
-  /// Nothing is created or registered before the first file. A relative root, be it named here or
-  /// by a variable, is where it is now.
+  /// Nothing is created or registered before the first file. A relative root, in the options or in
+  /// a variable, is resolved now.
   ///
-  /// Errors          invalid_argument: a context id that cannot be part of a file name; what
-  ///                 absolute_path and entropy said.
+  /// Errors          invalid_argument: a context id that cannot be part of a file name; errors of
+  ///                 absolute_path and entropy.
   /// Crossings       entropy, process_id, environment; working_folder for a relative root.
   static Result<std::unique_ptr<TemporaryResources>> make(os::Os& os,
                                                           std::shared_ptr<References> references,
@@ -88,77 +88,78 @@ class TemporaryResources {
 
   TemporaryResources(const TemporaryResources&) = delete;
   TemporaryResources& operator=(const TemporaryResources&) = delete;
-  /// As at the exit of the process: each folder that is left is deleted, with what is in it. Waits
-  /// for the calls of other threads, and for an exit that cleans up already.
+  /// Deletes each remaining folder with its contents, as the exit of the process does. Waits for
+  /// calls of other threads, and for an exit that already cleans up.
   ~TemporaryResources();
 
   /// Errors          invalid_argument, operation_not_permitted.
   Status set_current_context(const std::string& id);
-  /// Does nothing if it is registered.
+  /// Does nothing if the context is registered.
   ///
   /// Errors          invalid_argument, operation_not_permitted.
   Status register_new_context(const std::string& id);
 
-  /// The folder of the current context, which need not be there yet.
+  /// Returns the folder of the current context, which need not exist yet.
   ///
   /// Errors          operation_canceled: the context was cleaned up; as temp_dir.
-  /// Crossings       those of temp_dir, once a context.
+  /// Crossings       those of temp_dir, once per context.
   Result<TempFolder> resolve_temp_folder_name();
 
-  /// A new file in the folder of the current context, with what `write` writes to it; mode 0600 in
-  /// a folder of mode 0700, both ours, from their first instant. On any error nothing is left: no
-  /// file, no name that is counted.
+  /// Creates a file in the folder of the current context; `write` writes its contents. The file has
+  /// mode 0600, its folder has mode 0700, and both belong to this user from their creation. After
+  /// an error nothing remains: no file and no counted name.
   ///
-  /// As long as a context has no file yet, an error on shared memory that we chose makes it choose
-  /// again, and `write` is called again.
+  /// If the manager chose shared memory, and an error occurs there before the context has a file,
+  /// the context chooses another location and `write` is called again.
   ///
   /// Errors          operation_canceled: the context is, or meanwhile was, cleaned up, or the
-  ///                 process is at its exit; permission_denied, not_a_directory: a stranger's
-  ///                 folder is in the way, or would be if he liked, for others may rename in a
-  ///                 folder above; what
-  ///                 register_name, `write`, make_folder, open, close or rename said. For shared
-  ///                 memory that we chose, with the variable to set as part of the subject.
+  ///                 process is exiting; permission_denied, not_a_directory: another user's folder
+  ///                 is in the way, or could be put there, because others may rename in a parent
+  ///                 folder; errors of register_name, `write`, make_folder, open, close and rename.
+  ///                 If the manager chose shared memory, the subject also has the variable to set.
   /// Crossings       those of temp_dir; make_folder, open, status, status_at, process_id,
-  ///                 thread_id, entropy, write, close, rename; unlink on an error. Register before
-  ///                 make_folder, and before open.
+  ///                 thread_id, entropy, write, close, rename; unlink on an error. The folder is
+  ///                 registered before make_folder, the file before rename.
   Result<std::shared_ptr<const TemporaryFile>> publish(const std::function<Status(os::Fd)>& write);
 
-  /// One more reference of this process, for a receiver; none if the manager has let go of the
-  /// file.
+  /// Takes one more reference of this process, for a receiver. Returns none if the manager has
+  /// released the file.
   ///
-  /// Errors          what hold said.
+  /// Errors          those of hold.
   Result<std::optional<Reference>> lend(const TemporaryFile& file);
 
-  /// Lets go of one file.
+  /// Releases one file.
   ///
-  /// Errors          what release said.
+  /// Errors          those of release.
   Status release(const TemporaryFile& file);
 
-  // The verbs of joblib 1.1. No context means all.
+  // The methods of joblib 1.1. No context means all contexts.
 
-  /// Lets go of each file, once, and of the folder, which goes when nothing in it is held any more.
-  /// Forgets the context.
+  /// Releases each file, once, and the folder, which is removed when nothing in it is held any
+  /// more. Forgets the context.
   ///
-  /// Differs: joblib gives one reference back for each file that lies in the folder, whoever's it
-  /// is, each time it is called; and it leaves a folder that is not empty yet to the process's
-  /// exit. With a tracker that does not attribute references (loky's) the latter is so here too.
+  /// Differs: each time it is called, joblib releases one reference for each file in the folder,
+  /// whichever process owns it. And it leaves a folder that is not empty yet to the exit of the
+  /// process; this implementation does so only if the tracker does not attribute references, as
+  /// loky's.
   ///
-  /// Errors          the first that release said; the rest is done all the same.
+  /// Errors          the first error of release; the rest is done all the same.
   /// Crossings       release; delete_folder's without attributed references.
   Status unlink_temporary_resources(const std::optional<std::string>& context = {});
 
-  /// Ends the names of the files that this manager still owns, whoever holds them; they stay.
+  /// Ends the names of the files that this manager still owns, whichever process holds them; the
+  /// files remain.
   ///
-  /// Errors          the first that forget said; the rest is done all the same.
+  /// Errors          the first error of forget; the rest is done all the same.
   Status unregister_temporary_resources(const std::optional<std::string>& context = {});
 
-  /// Deletes the folder and forgets the context. What cannot be deleted now is left to the exit of
-  /// the process, and no error.
+  /// Deletes the folder and forgets the context. A folder that cannot be deleted now is left to the
+  /// exit of the process; that is not an error.
   ///
   /// Errors          operation_not_permitted.
   Status try_delete_folder(bool allow_non_empty, const std::optional<std::string>& context = {});
 
-  /// The verb of joblib 1.3: unlink_temporary_resources, or with `force` unregister and delete.
+  /// The method of joblib 1.3: unlink_temporary_resources, or with `force` unregister and delete.
   ///
   /// Errors          as those.
   Status clean_temporary_resources(const std::optional<std::string>& context = {},
@@ -166,9 +167,9 @@ class TemporaryResources {
 
  private:
   struct Context;
-  /// A folder that was made: the manager holds a reference to it.
+  /// A folder that was created: the manager holds a reference to it.
   struct Folder;
-  /// What outlives the manager for those who are in it when it goes.
+  /// State that outlives the manager, for calls that run when it is destroyed.
   struct Life;
   class Visit;
   using ContextPtr = std::shared_ptr<Context>;
@@ -180,7 +181,7 @@ class TemporaryResources {
   Result<Visit> enter_process() const;
   Result<ContextPtr> current();
 
-  // With the monitor held.
+  // Called with the monitor held.
   Status choose(Context& context);
   void take_back(Context& context);
   Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& is_of_location);
@@ -195,7 +196,7 @@ class TemporaryResources {
   void delete_or_leave(const std::shared_ptr<Folder>& folder, bool allow_non_empty);
   void finalise(Folder& folder);
 
-  // Without it.
+  // Called without it.
   Result<std::shared_ptr<const TemporaryFile>> attempt(Context& context,
                                                        const std::function<Status(os::Fd)>& write,
                                                        bool& is_of_location);
@@ -217,13 +218,14 @@ class TemporaryResources {
   std::map<std::string, ContextPtr> contexts_;
   std::string current_;
   bool has_swept_ = false;
-  std::set<std::string> made_;                 // folders that may be there, of any life
-  std::string looked_at_;                      // the last of them that was looked at
-  std::vector<std::shared_ptr<Folder>> left_;  // to the exit of the process
+  std::set<std::string> made_;                 // folders that may exist, of any use of a context
+  std::string looked_at_;                      // the last of them that was checked
+  std::vector<std::shared_ptr<Folder>> left_;  // left to the exit of the process
 };
 
-/// Cleans up behind every tree that was killed whole, folders of arrays included, and behind those
-/// who were killed while they looked for a location. Never touches what a live process has.
+/// Cleans up the leftovers of every orphaned tree, including folders of arrays, and those of
+/// processes that were killed while they tried a location. Never removes anything that a live
+/// process has.
 ///
 /// Errors          as tracker::sweep, after all else was done.
 Result<tracker::Swept> sweep(os::Os& os, const std::string& runtime_folder);

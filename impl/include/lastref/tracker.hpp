@@ -1,4 +1,4 @@
-// The tracker daemon: counts references to names, and cleans up what nobody holds.
+// The tracker daemon: counts references to names, and cleans up things that no process holds.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace lastref::tracker {
 /// Name of the entry point that Os::spawn starts.
 inline constexpr const char* entry_point = "tracker";
 
-/// The descriptor that a tracker is given: the listening socket, or the pipe in loky mode.
+/// The descriptor that a tracker inherits: the listening socket, or the pipe in loky mode.
 inline constexpr int passed_fd = 3;
-/// The exit code of a tracker that could not start or go on.
+/// The exit code of a tracker that could not start or continue.
 inline constexpr int could_not = 2;
 
 /// It ignores them, and whoever starts it has them blocked until it does: what ends the program
@@ -28,26 +28,27 @@ inline constexpr std::array ignored_signals = {
 /// Returns an exit code: 0, or 2 when it could not start, with the reason on standard error.
 int run(os::Os& os, std::span<const std::string> arguments) noexcept;
 
-/// Loky mode: the line protocol of loky's resource tracker from one pipe, which becomes ours, until
-/// its end.
+/// Loky mode: reads the line protocol of loky's resource tracker from one pipe until its end. Takes
+/// ownership of the pipe.
 int run_loky(os::Os& os, os::Fd pipe) noexcept;
 
-/// What a sweep found.
+/// The result of a sweep.
 struct Swept {
-  std::size_t trees = 0;  ///< dead trees that are gone now
-  std::size_t names = 0;  ///< things cleaned up behind them
-  std::size_t kept = 0;   ///< things that could not be removed; their trees stay
+  std::size_t trees = 0;  ///< orphaned trees that were removed
+  std::size_t names = 0;  ///< things of these trees that were cleaned up
+  std::size_t kept = 0;   ///< things that could not be removed; their trees remain
   std::size_t alive = 0;  ///< trees with a live process, left alone
-  /// Folders of trees that have lost their lock, left alone: they may be alive.
+  /// Folders of trees that have lost their lock. They were left alone, because they may be alive.
   std::vector<std::string> unjudged = {};
 };
 
-/// Cleans up behind every tree below `runtime_folder` (empty: below each location of RootOptions)
-/// that has no process left. Never touches a live one.
+/// Cleans up the leftovers of every tree below `runtime_folder` that has no process left. If it is
+/// empty: below each location of RootOptions. Never changes a live tree.
 ///
-/// Errors          what looking at, opening or reading a runtime folder said, after the other one
-///                 was swept all the same; its absence is none. permission_denied, not_a_directory:
-///                 it is not ours alone, and was not touched.
+/// Errors          those of checking, opening or reading a runtime folder, after the other one was
+///                 swept all the same; a missing folder is no error. permission_denied,
+///                 not_a_directory: the folder does not belong to this user alone, and was not
+///                 changed.
 Result<Swept> sweep(os::Os& os, const std::string& runtime_folder) noexcept;
 
 }  // namespace lastref::tracker

@@ -1,14 +1,15 @@
 // tracker::Client: a process's membership in a tree, and its references to names.
 //
 // One tracker serves one process tree. The root leads the tree; every other process joins it. A
-// reference belongs to the process that took it, and ends with that process whatever kills it.
+// reference belongs to the process that took it, and ends with that process, whatever kills it.
 //
-// The tree lives in a folder of its own below the runtime folder:
-//   lock    one byte a process, locked at the offset of its pid: who lives, as the kernel knows it
-//   ledger  the names that are counted, written by the tracker alone before it answers
-//   socket  where the tracker listens; the root keeps it open, so it outlives a tracker
-// So a new tracker knows who has to announce what it holds and which names were ever counted, and
-// the next start of anybody can clean up behind a tree that was killed whole.
+// Each tree has a folder of its own below the runtime folder:
+//   lock    one byte per process, locked at the offset of its pid: shows which ones are alive
+//   ledger  the names that are counted; only the tracker writes it, before it answers
+//   socket  the tracker listens here; the root keeps it open, so it outlives a tracker
+// So a new tracker knows which processes have to announce their references, and which names were
+// ever counted. If all processes of a tree were killed, the next start of any program cleans up its
+// leftovers.
 #pragma once
 
 #include <atomic>
@@ -26,35 +27,34 @@ namespace lastref::tracker {
 /// One line of an answer to `counts`.
 struct Count {
   Resource resource;
-  os::Pid holder = 0;       ///< 0 where references are not attributed
+  os::Pid holder = 0;       ///< 0 if references are not attributed
   std::uint64_t count = 0;  ///< 1 or more
 
   auto operator<=>(const Count&) const = default;
 };
 
 struct RootOptions {
-  /// Where trees live. Empty: $LASTREF_RUNTIME_FOLDER, else the first usable of
+  /// The folder of the trees. Empty: $LASTREF_RUNTIME_FOLDER, else the first usable one of
   /// /dev/shm/lastref-<uid> and /tmp/lastref-<uid>.
   std::string runtime_folder = {};
 };
 
-/// All methods may be called from any thread, and from a forked child, which speaks for itself: it
-/// holds nothing, and joins the tree anew at its first call. Without memory each fails with
-/// not_enough_memory and has done nothing; the next call works when there is memory.
+/// All methods may be called from any thread, and from a forked child. A forked child is a member
+/// of its own: it holds nothing, and joins the tree at its first call. If memory is short, a method
+/// fails with not_enough_memory and has no effect; a later call works when there is memory.
 ///
-/// Names of files and folders that are relative are taken to be in the working folder, at the time
-/// of the call.
+/// A relative name of a file or folder is resolved in the working folder at the time of the call.
 ///
-/// Limits          a forked child keeps its copies of the parent's descriptors until it ends or
+/// Limits          A forked child keeps its copies of the parent's descriptors until it ends or
 ///                 executes another program.
 class Client {
  public:
-  /// Becomes the root of a new tree. Nothing is created and no tracker runs before the first use.
-  /// None if there is no memory for it.
+  /// Becomes the root of a new tree. Before the first use nothing is created and no tracker runs.
+  /// Returns null if memory is short.
   static std::unique_ptr<Client> lead(os::Os& os, RootOptions options = {}) noexcept;
 
-  /// Joins the tree whose folder is `tree`, as `tree()` of the process that started us gave it.
-  /// Connects at once.
+  /// Joins the tree with the folder `tree`, which is the result of `tree()` in the process that
+  /// started this one. Connects at once.
   ///
   /// Errors          connection_refused, no_such_file_or_directory: the tree has ended;
   ///                 permission_denied: it is another user's.
@@ -62,61 +62,63 @@ class Client {
 
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
-  /// Leaves the tree: what is still held counts as released.
+  /// Leaves the tree: references that are still held count as released.
   ~Client();
 
-  /// The tree's folder, for processes that shall join. Starts the tracker if none runs.
+  /// Returns the tree's folder, for processes that are to join. Starts the tracker if none runs.
   ///
-  /// Errors          of making the tree or starting the tracker: nothing is left, try again.
+  /// Errors          those of creating the tree or starting the tracker: nothing remains, and the
+  ///                 call can be repeated.
   Result<std::string> tree() noexcept;
 
-  /// Counts +1, at 1 if the name is new. When it returns, the tracker has counted it, and no
-  /// clean-up of an earlier life of the name is left to run: now create the thing. Who has it under
-  /// another name already, and is about to rename it, says which thing it is: then nothing else
-  /// that has the name will be removed, not even if all of the tree are killed.
+  /// Counts +1; a new name starts at 1. When it returns, the tracker has counted the reference, and
+  /// no clean-up of an earlier use of the name is pending: now create the thing. If the thing
+  /// already exists under another name and will be renamed, pass its identity: then no other thing
+  /// of that name will be removed, not even if all processes of the tree are killed.
   ///
-  /// Errors          invalid_argument, filename_too_long: the name cannot be carried; what
-  ///                 working_folder said; no_space_on_device: the ledger, whose path it says, is
-  ///                 full. Nothing was counted.
+  /// Errors          invalid_argument, filename_too_long: the tracker cannot carry the name; errors
+  ///                 of working_folder; no_space_on_device: the ledger is full; the error has its
+  ///                 path. Nothing was counted.
   /// Source          loky resource_tracker.py, REGISTER; joblib registers before it dumps.
   Status register_name(const Resource& resource,
                        const std::optional<Identity>& identity = {}) noexcept;
 
-  /// Says which thing it is that has a name which this process holds: nothing else that has the
-  /// name will be removed. Without one it is whatever has the name from now on.
+  /// Sets the identity of the thing with a name that this process holds: no other thing of that
+  /// name will be removed. Without an identity, the name means any thing that has it from now on.
   ///
   /// Errors          as register_name; nothing has changed then.
   Status identify(const Resource& resource, const std::optional<Identity>& identity) noexcept;
 
-  /// Counts +1 on a name that somebody holds now and will hold until we have said that we do. When
-  /// it returns the tracker has it or will read it before any release that follows from our answer.
-  /// An unknown name is reported by the tracker, and harmless.
+  /// Counts +1 on a name that another process holds, and will hold until this process has confirmed
+  /// to it that it holds the name too. When the method returns, the tracker has read the message,
+  /// or will read it before any release that follows from that confirmation. The tracker reports an
+  /// unknown name, which is harmless.
   ///
-  /// Errors          as register_name, but for the ledger's.
+  /// Errors          as register_name, except those of the ledger.
   Status hold(const Resource& resource) noexcept;
 
-  /// Counts −1; whoever takes it to 0 ends the name and has it cleaned up. Never waits, not even
-  /// for a tracker that is stopped. What we do not hold is reported by the tracker, and harmless.
+  /// Counts −1. At 0 the name ends and the thing is cleaned up. Never waits, not even for a stopped
+  /// tracker. The tracker reports a name that this process does not hold, which is harmless.
   ///
-  /// Errors          connection_refused, connection_aborted: the tree has ended; what was held is
+  /// Errors          connection_refused, connection_aborted: the tree has ended; its references are
   ///                 not counted any more.
   /// Source          loky resource_tracker.py, MAYBE_UNLINK.
   Status release(const Resource& resource) noexcept;
 
-  /// Ends the name whatever its count, and leaves the thing alone. Returns when that is certain.
+  /// Ends the name whatever its count, and does not remove the thing. Returns when that is certain.
   ///
   /// Errors          io_error: the ledger could not be written, the name is still counted;
   ///                 connection_refused, connection_aborted: the tree has ended.
   /// Source          loky resource_tracker.py, UNREGISTER.
   Status forget(const Resource& resource) noexcept;
 
-  /// Every name, holder and count, ordered. After the death of a tracker it waits until every
-  /// process has told the next one what it holds.
+  /// Returns every name, holder and count, ordered. After the death of a tracker it waits until
+  /// every process has announced its references to the next tracker.
   ///
   /// Errors          connection_refused, connection_aborted: the tree has ended.
   Result<std::vector<Count>> counts() noexcept;
 
-  /// Returns when the tracker has dealt with all that this process sent before.
+  /// Returns when the tracker has processed everything that this process sent before.
   ///
   /// Errors          connection_refused, connection_aborted: the tree has ended.
   Status probe() noexcept;

@@ -1,7 +1,7 @@
-// Value: what tasks take and give back, in whatever process they run.
+// Value: an argument or result of a task, in any process.
 //
-// Nothing, a truth value, a whole number of 64 bits with sign, a floating-point number, a text, a
-// string of bytes, an array, a list or a map of such. Copies of a value share its arrays and
+// A value is nothing, a truth value, a signed 64-bit integer, a floating-point number, a text, a
+// string of bytes, an array, or a list or map of values. Copies of a value share its arrays and
 // nothing else.
 #pragma once
 
@@ -25,7 +25,7 @@ using ByteString = std::vector<std::byte>;
 using List = std::vector<Value>;
 using Map = std::map<std::string, Value>;
 
-/// A whole number that fits into 64 bits with sign, whichever it is.
+/// An integer type of which every value fits into a signed 64-bit integer.
 template <typename Number>
 concept WholeNumber = std::integral<Number> && !std::same_as<Number, bool> &&
                       (sizeof(Number) < sizeof(std::int64_t) || std::signed_integral<Number>);
@@ -49,7 +49,7 @@ class Value {
   Value(Truth truth) noexcept : content_(truth) {}
   template <WholeNumber Number>
   Value(Number number) noexcept : content_(static_cast<std::int64_t>(number)) {}
-  /// One that might not fit is not turned into a floating-point number behind its owner's back.
+  /// A number that might not fit is not silently converted to a floating-point number.
   template <std::unsigned_integral Number>
   requires(!WholeNumber<Number> && !std::same_as<Number, bool>) Value(Number number)
   = delete;
@@ -67,15 +67,15 @@ class Value {
   const Content& content() const noexcept { return content_; }
   Content& content() noexcept { return content_; }
 
-  /// Null if it is something else.
+  /// Returns null if the value is of another kind.
   template <typename Kind>
   const Kind* get_if() const noexcept {
     return std::get_if<Kind>(&content_);
   }
 
-  /// A copy.
+  /// Returns a copy of the content.
   ///
-  /// Errors          invalid_argument, with what was expected and what it is as subject.
+  /// Errors          invalid_argument, with the expected and the observed kind as subject.
   template <typename Kind>
   Result<Kind> as() const {
     if (const Kind* kind = get_if<Kind>()) {
@@ -93,7 +93,7 @@ class Value {
   /// "expected an array, observed a text"
   std::string mismatch(std::string_view expected) const;
 
-  /// Arrays by their contents, floating-point numbers by their bits.
+  /// Compares arrays by their contents, and floating-point numbers by their bits.
   bool operator==(const Value& other) const;
 
  private:

@@ -1,8 +1,8 @@
-// WeakArrayKeyMap: values by the identity of an array, which it does not keep alive.
+// WeakArrayKeyMap: maps array identities to values, without keeping the arrays alive.
 //
-// An entry goes with the last handle of its array. As long as an entry is there, no other array can
-// have its identity, whatever memory it is given: an identity is never recycled while somebody
-// remembers it, unlike an address. A forked child begins with an empty map.
+// An entry is removed with the last handle of its array. While an entry exists, no other array can
+// have its identity, whatever its memory. Unlike an address, an identity is never reused while it
+// is stored. A forked child starts with an empty map.
 // Source: joblib _memmapping_reducer.py, _WeakArrayKeyMap.
 #pragma once
 
@@ -34,7 +34,7 @@ class WeakArrayKeyMap {
     return found == state.entries.end() ? std::nullopt : found->second;
   }
 
-  /// In place of what it had.
+  /// Sets the value of the array, and replaces an old one.
   ///
   /// Errors          not_enough_memory: nothing has changed.
   Status set(const Array& array, Value value) try {
@@ -76,12 +76,12 @@ class WeakArrayKeyMap {
     State& state = state_->here();
     const os::Held held(*state.monitor);
     if (const auto found = state.entries.find(identity); found != state.entries.end()) {
-      std::swap(found->second, old);  // The entry stays: its array is watched already.
+      std::swap(found->second, old);  // The entry stays: its array already has an action.
     }
     return old;
   }
 
-  /// Arrays that have a value.
+  /// Number of arrays that have a value.
   std::size_t size() const {
     const State& state = state_->here();
     const os::Held held(*state.monitor);
@@ -115,7 +115,7 @@ class WeakArrayKeyMap {
   std::shared_ptr<os::PerProcess<State>> state_;
 };
 
-/// Identities mean nothing in another process.
+/// Identities are meaningless in another process.
 ///
 /// Errors          not_supported, always.
 template <typename Value>
