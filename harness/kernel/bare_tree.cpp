@@ -22,7 +22,7 @@ bool reap(int pid) {
   return WIFSIGNALED(status) || WEXITSTATUS(status) == 0;
 }
 
-/// The root of a tree: true when it had its three children, and they are gone.
+/// The root of a tree: true if it had its three children and they have exited.
 bool live_as_root() {
   std::array<int, 3> children{};
   bool good = true;
@@ -36,7 +36,7 @@ bool live_as_root() {
     good = good && child > 0;
   }
   for (const int child : children) {
-    // Zero or less would name a group, or everybody.
+    // Zero or less would name a group, or all processes.
     if (child > 0) {
       ::kill(child, SIGKILL);
       good = reap(child) && good;
@@ -53,7 +53,7 @@ bool run_tree() {
   return root > 0 && reap(root);
 }
 
-/// Keeps the calling thread on the first core that it may use, for a scope.
+/// Pins the calling thread to the first core that it may use, for a scope.
 class OnOneCore {
  public:
   OnOneCore() {

@@ -1,14 +1,14 @@
-// bare_tree: what a run of four processes costs at least, on this machine and at this
-// moment.
+// bare_tree: the minimum cost of a run of four processes, on this machine at this time.
 #pragma once
 
 #include <cstddef>
 
 namespace lastref::harness {
 
-/// How many trees of four a second: a process forks three that wait for ever, kills and reaps them,
-/// and ends. Nothing is judged, said or cleaned. On one core, as a world's runs are. Call it while
-/// the program is small and has one thread. 0 when processes cannot be had.
+/// The number of four-process trees per second. A process forks three children that wait
+/// indefinitely, kills and reaps them, and exits. Nothing is judged, reported or cleaned up. Runs
+/// on one core, as a world's runs do. Call it while the program is small and has one thread. 0 when
+/// no process can be started.
 double bare_loops_per_second(std::size_t loops);
 
 }  // namespace lastref::harness

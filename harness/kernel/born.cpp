@@ -61,8 +61,8 @@ void limit_descriptors(rlim_t most) noexcept {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// To a process that the scenario has started; `elsewhere` is a folder of the sandbox's. The root
-/// closes its descriptors later, where it is a stage.
+/// Applies the ambient to a process that the scenario has started; `elsewhere` is a folder of the
+/// sandbox. The root closes its descriptors later, when it is a stage.
 void apply_ambient(std::string_view name,
                    std::string_view role,
                    const std::string& elsewhere) noexcept {
@@ -84,7 +84,7 @@ void apply_ambient(std::string_view name,
   LASTREF_ASSERT(done);
 }
 
-/// Else the server is root in a user namespace of its own, where there is nobody else.
+/// Otherwise the server is root in its own user namespace, which has no other users.
 bool may_administer() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -98,7 +98,7 @@ bool may_administer() {
   return false;
 }
 
-/// Whether there is such a user where we are. user_namespaces(7)
+/// Whether this user exists in our user namespace. user_namespaces(7)
 bool knows_user(std::uint64_t user) {
   std::ifstream map("/proc/self/uid_map");
   std::uint64_t inside = 0;
@@ -179,16 +179,16 @@ LimitsLifted::~LimitsLifted() {
 }
 
 bool become_ordinary_user() noexcept {
-  const bool is_one = ::geteuid() == ordinary_user_id;  // As its parent was.
+  const bool is_one = ::geteuid() == ordinary_user_id;  // Inherited from its parent.
   return (is_one || (::setgroups(0, nullptr) == 0 &&
                      ::setresgid(ordinary_user_id, ordinary_user_id, ordinary_user_id) == 0 &&
                      ::setresuid(ordinary_user_id, ordinary_user_id, 0) == 0)) &&
-         // Else what is in its /proc is root's. proc(5)
+         // Otherwise its files in /proc belong to root. proc(5)
          ::prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
 void become_root_again() noexcept {
-  // Who is no root's child has to stay what it is.
+  // Fails for a process that does not descend from root; it keeps its user.
   [[maybe_unused]] const int done = ::setresuid(0, 0, 0);
 }
 

@@ -1,5 +1,5 @@
-// born: how a process that was executed for a run gets to know what it is, and how its
-// ambient is applied to it.
+// born: how a process that was executed for a run learns its identity, and how its ambient is
+// applied to it.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ namespace lastref::harness {
 struct Born {
   std::uint16_t process = 0;
   ActorId actor = 0;
-  bool by_scenario = false;  ///< Not by the product: the ambient is its own, not inherited.
+  bool by_scenario = false;  ///< By the scenario: its ambient is applied, not inherited.
 };
 
-/// All that an executed process has to be told, none with a NUL in it.
+/// Everything that an executed process must be told; no argument contains a NUL.
 std::vector<std::string> arguments_of(const Born& born,
                                       const RunContext& context,
                                       const Birth& birth);
 
-/// This program again, in this process, with these arguments. Where that cannot be, the process
-/// ends.
+/// Executes this program again, in this process, with these arguments. If that fails, the process
+/// exits.
 [[noreturn]] void execute_program(std::vector<std::string> arguments) noexcept;
 
-/// Those of the harness that an executed process needs, under their own numbers.
+/// The harness descriptors that an executed process needs, at the same numbers.
 std::vector<os::PassedFd> harness_descriptors();
 
-/// As many descriptors as are permitted at all.
+/// Raises the limit of descriptors to its maximum.
 void lift_limits() noexcept;
 
-/// While it lives, limits are lifted.
+/// Lifts limits during its lifetime.
 class LimitsLifted {
  public:
   LimitsLifted() noexcept;
@@ -43,19 +43,19 @@ class LimitsLifted {
   std::uint64_t before_;
 };
 
-/// Who plays in the ambient of the ordinary user.
+/// The user of the processes in the ordinary-user ambient.
 inline constexpr std::uint32_t ordinary_user_id = 65534;
 
-/// The calling process is theirs from now on, and may look at itself as before. What root may do
-/// stays where only the outside party looks for it. False if it may not.
+/// Changes the calling process to the ordinary user; it can inspect itself as before. Root's
+/// privileges remain only where the outside party takes them from. False if not permitted.
 bool become_ordinary_user() noexcept;
-/// The other way, before an exec.
+/// Reverts this, before an exec.
 void become_root_again() noexcept;
 
-/// 0, 1 and 2.
+/// Closes 0, 1 and 2.
 void close_standard_descriptors() noexcept;
 
-/// Makes the pipe that nobody reads, full, unless it is there already.
+/// Makes the full pipe that no process reads, unless it already exists.
 void make_unread_pipe() noexcept;
 
 }  // namespace lastref::harness

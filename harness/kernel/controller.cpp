@@ -22,9 +22,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How often to look whether who has the turn is still there.
+/// How often to check whether the holder of the turn is still alive.
 constexpr milliseconds look_every{10};
-/// Who is killed dies as soon as the machine lets it.
+/// A killed process dies as soon as the machine schedules it.
 constexpr milliseconds death_patience = Patience::at_most;
 constexpr int looks_for_a_stop_max = 1'000'000;
 
@@ -40,8 +40,8 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// How a process that is dead and not yet reaped ended, as waitpid would say; nothing of one that
-/// was reaped, as its parent's ignored SIGCHLD does. proc(5), field 52.
+/// The wait status of a dead process that is not yet reaped, as waitpid would return it; absent for
+/// a reaped one, for example when its parent ignores SIGCHLD. proc(5), field 52.
 std::optional<int> wait_status_of(os::Pid pid) {
   const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t end = text.find_last_not_of('\n');
@@ -54,29 +54,29 @@ std::optional<int> wait_status_of(os::Pid pid) {
   return status;
 }
 
-/// Waits for a process that was sent a SIGSTOP to obey it: what it is sent before that, it dies of.
+/// Waits until a process has stopped after SIGSTOP; a signal sent before that would kill it.
 void wait_until_still(os::Pid pid) {
   for (int looks = 0; looks < looks_for_a_stop_max; ++looks) {
     const std::string text = read_text("/proc/" + std::to_string(pid) + "/status");
     if (text.empty() || text.find("State:\tT") != std::string::npos) {
       return;
     }
-    // It may share our core.
+    // The process may share our core.
     ::sched_yield();
   }
 }
 
-/// Whether a signal that it was sent has ended the process, or will before it goes on. Nobody here
-/// catches signals: whoever neither blocks nor ignores one dies of it.
+/// Whether a signal sent to the process has ended it, or will before it continues. No process here
+/// catches signals: one that neither blocks nor ignores a signal dies of it.
 ///
-/// Not whether one is pending: a process that is on its way out has none any more, and is no zombie
-/// yet.
+/// Pending signals are not checked: a process that is exiting has none any more, and is not yet a
+/// zombie.
 bool is_ending(const Process& process) {
   if ((process.sent & signal_bit(SIGKILL)) != 0) {
     return true;
   }
   if (process.sent == 0 || process.stopped || process.is_first()) {
-    return false;  // Who is stopped dies of all others when it is resumed.
+    return false;  // A stopped process dies of all other signals when it is resumed.
   }
   const std::string text = read_text("/proc/" + std::to_string(process.pid) + "/status");
   const auto mask = [&text](std::string_view label) {
@@ -106,7 +106,7 @@ void KernelController::run() {
 }
 
 bool KernelController::run_next_start() {
-  death_unseen_ = false;  // Nobody was left to look.
+  death_unseen_ = false;  // No process was left to query.
   const auto before = control_block().interceptors.fired;
   see_through(next_start_role);
   return control_block().interceptors.fired != before;
@@ -299,9 +299,9 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
     code = WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
   }
   process.live = false;
-  // A tracker that dies of being asked cannot be asked about it.
+  // A tracker that dies because of a query cannot be queried about its own death.
   death_unseen_ = death_unseen_ || (how == fact::killed && !control_block().interceptors.observing);
-  // Whichever of its threads went last, the next in line is the one after its first.
+  // Whichever of its threads ran last, the next in line is the one after its first thread.
   const auto known = std::span(control_block().actors).first(control_block().actors_used);
   if (known[control_block().current].process == at) {
     const auto first = std::ranges::find(known, at, &Actor::process);
@@ -341,7 +341,7 @@ void KernelController::kill_everybody(std::string_view how) {
     ::kill(-1, SIGKILL);
   }
   for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
-    // One that is being born has no number yet, and 0 would be everybody who started us.
+    // A process that is being started has no number yet, and 0 would mean our whole process group.
     if (control_block().processes[at].live && control_block().processes[at].pid > 0) {
       ::kill(control_block().processes[at].pid, SIGKILL);
     }
@@ -394,12 +394,12 @@ bool KernelController::bury_crashed() {
     return false;
   }
   stop_observing();
-  // It may have asked for something with its last breath: then that is how it died.
+  // It may have made a request just before it died; then that is the cause of its death.
   if (take_controller(control_block(), milliseconds(0))) {
     serve_request();
     return true;
   }
-  // Of a signal that it had blocked it dies by itself, but not by its own fault.
+  // A signal that it had blocked makes it die by itself, but not through a bug of its own.
   const std::optional<int> status = wait_status_of(process.pid);
   const bool was_sent =
       status ? WIFSIGNALED(*status) && (process.sent & signal_bit(WTERMSIG(*status))) != 0
@@ -442,7 +442,7 @@ void KernelController::reap() {
   while ((pid = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
   }
   if (pid < 0) {
-    return;  // Nobody is left: every orphan is a child of ours.
+    return;  // No process is left: every orphan is a child of ours.
   }
   const std::string children = read_text("/proc/thread-self/children");
   note_fact(context_.run, 0, fact::stray, "process " + children);

@@ -1,10 +1,10 @@
-// controller: sees a run through, from its first process to its last.
+// controller: runs a run from its first process to its last.
 //
-// It has the turn whenever somebody has to die, and nobody goes on before the dead are really
-// dead: a process descriptor is readable when all threads are gone, and with them all descriptors
-// and locks. When nobody can go on it asks the tracker what it counts, tells those who await a
-// word that it will not come, lets stopped processes go, and, if that does not help, calls it a
-// hang.
+// It has the turn when a process has to die, and no actor continues before that process is really
+// dead. Its process descriptor becomes readable when all its threads have exited; then all its
+// descriptors and locks are released. When no actor can continue, the controller asks the tracker
+// for its counts, notifies waiting actors that their signal will not come, and continues stopped
+// processes. If none of that helps, it reports a hang.
 #pragma once
 
 #include <string>
@@ -23,23 +23,24 @@ class KernelController final : public Standstill {
   explicit KernelController(RunContext& context, bool has_own_pids) noexcept
       : context_(context), has_own_pids_(has_own_pids) {}
 
-  /// From the birth of the root to the last death. The control_block is reset and has its plan.
+  /// Runs from the start of the root to the last death. The control_block is reset and has its
+  /// plan.
   void run();
-  /// From the birth of the next start, which sweeps up what the run has left, to its death. The run
-  /// is over. True if anything struck it, so that it may have left something itself.
+  /// Runs the next start of the program, which sweeps up what the run has left, until it exits. The
+  /// run is over. True if a fault was applied to it, so that it may have left something itself.
   bool run_next_start();
-  /// What was in the files of the run whenever they were looked at, once it is over too.
+  /// The contents of the run's files each time they were read, for use after the run.
   std::vector<FileLook> take_files() noexcept { return std::move(files_); }
 
  private:
   ControlBlock& control_block() noexcept { return context_.run.control_block(); }
   bool anybody_lives() noexcept;
-  /// From the birth of a process in `role` to the last death.
+  /// From the start of a process in `role` to the last death.
   void see_through(const char* role);
-  /// Waits for the turn. False when something else happened that was dealt with.
+  /// Waits for the turn. False when another event was handled instead.
   bool take();
   void serve_request();
-  /// Lets the next one go on, or sees to it that somebody can.
+  /// Lets the next actor continue, or makes sure that one can.
   void go_on();
   void when_quiet();
   bool has_moved() override;
@@ -48,35 +49,35 @@ class KernelController final : public Standstill {
   bool let_down_one_who_awaits() override;
   bool let_stopped_go() override;
 
-  /// Comes back when the process is really dead.
+  /// Returns when the process is really dead.
   void bury(std::uint16_t at, std::string_view how);
-  /// It has ended, or kills itself.
+  /// The requesting process has ended, or kills itself.
   void bury_who_asked();
   void kill_one(std::uint16_t at);
   void kill_role(std::string_view role);
   void kill_everybody(std::string_view how);
   void stop_role(std::string_view role, bool stops);
   void interrupt_everybody();
-  /// Comes back when what the process was sent has had its effect: it is dead, or still.
+  /// Returns when what was sent to the process has taken effect: it is dead or stopped.
   void settle(std::uint16_t at);
   bool bury_crashed();
   void give_up(const std::string& why);
   std::string who_waits();
   void reap();
 
-  /// Asks the tracker what it counts, and notes the answer as `fact` if there is one. Who goes on
-  /// next is who would have. False when the run has taken another course meanwhile, because the
-  /// tracker crashed of it.
+  /// Asks the tracker for its counts, and records the answer as `fact` if there is one. The next
+  /// actor is the one that would have been next anyway. False when the run took another course
+  /// meanwhile, because the tracker crashed while answering.
   bool observe(std::string_view fact);
-  /// The same when others may be about to say something.
+  /// The same when other actors may be about to send something.
   bool observe_at_once();
   /// The same right after a kill, in the plans that ask then.
   bool show_death();
-  /// Keeps what is in the files that are there.
+  /// Saves the contents of the existing files.
   void look_at_files();
-  /// Lets the tracker go until it waits again. False as above.
+  /// Lets the tracker run until it waits again. False as above.
   bool let_tracker_go();
-  /// Before anybody else gets the turn: whoever comes next must not meet us half gone.
+  /// To be called before another process gets the turn: it must not meet a half-closed connection.
   void stop_observing() noexcept;
 
   RunContext& context_;
@@ -84,7 +85,7 @@ class KernelController final : public Standstill {
   std::uint64_t observed_at_ = 0;
   bool death_unseen_ = false;
   std::vector<FileLook> files_;
-  int question_ = -1;  ///< The connection of a question to the tracker, while there is one.
+  int question_ = -1;  ///< The connection of a question to the tracker; -1: none.
 };
 
 }  // namespace lastref::harness

@@ -10,7 +10,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Nothing of a file that is too large, or cannot be read.
+/// False for a file that is too large or cannot be read.
 bool read_file(int folder, const char* name, std::string& into) {
   const int fd = ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) {

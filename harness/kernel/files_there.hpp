@@ -1,4 +1,4 @@
-// files_there: what is in the files of a run, for who looks at them from outside.
+// files_there: the contents of a run's files, as seen from outside.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace lastref::harness {
 
-/// Adds every regular file below the folder that may be published, in order of folders and names.
-/// Not for who holds record locks there: to close a file drops them. What cannot be read is left
-/// out: somebody has removed it, or forbidden it.
+/// Adds every regular file below the folder that may be published, in order of folders and names. A
+/// holder of record locks there must not call it: closing a file drops them. A file that cannot be
+/// read is left out: a process has removed it, or made it inaccessible.
 void read_files_below(const std::string& folder, std::size_t moment, std::vector<FileLook>& into);
 
 }  // namespace lastref::harness

@@ -20,7 +20,7 @@ constexpr std::uintptr_t up_to_huge(std::uintptr_t address) noexcept {
 }
 
 void* at_address(std::uintptr_t address) noexcept {
-  // The program headers tell addresses as numbers.
+  // The program headers have addresses as numbers.
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -35,7 +35,7 @@ struct LoadedProgram {
   std::size_t count = 0;
 };
 
-/// The first object that is told is the program itself. dl_iterate_phdr(3)
+/// The first object that is reported is the program itself. dl_iterate_phdr(3)
 int note_segments(dl_phdr_info* object, std::size_t, void* into) noexcept {
   LoadedProgram& program = *static_cast<LoadedProgram*>(into);
   for (const ElfW(Phdr) & header : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
@@ -49,7 +49,7 @@ int note_segments(dl_phdr_info* object, std::size_t, void* into) noexcept {
 
 void move_to_huge_pages(const LoadedSegment& segment) noexcept {
   const std::uintptr_t size = up_to_huge(segment.end) - segment.begin;
-  // A huge page more, so that an aligned part of the size lies in it wherever it is put.
+  // One huge page more, so that it contains an aligned part of the size wherever it is mapped.
   const std::uintptr_t space = size + huge_page;
   void* const mapped =
       ::mmap(nullptr, space, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -63,7 +63,7 @@ void move_to_huge_pages(const LoadedSegment& segment) noexcept {
     std::memcpy(copy, address, segment.end - segment.begin);
     const int access = PROT_READ | ((segment.flags & PF_X) != 0 ? PROT_EXEC : 0);
     if (::mprotect(copy, size, access) == 0) {
-      // In one step: this very function may lie in what is replaced.
+      // In one step: this function itself may be in the replaced segment.
       ::mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, address);
     }
   }

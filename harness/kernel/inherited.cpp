@@ -21,7 +21,7 @@ constexpr const char* users_file = "users";
 /// proc(5), "/proc/[pid]/fd"; memfd_create(2)
 constexpr std::string_view users_file_in_proc = "/memfd:users (deleted)";
 
-/// What is open under a number; empty if nothing is.
+/// What a descriptor refers to; empty if it is not open.
 std::string open_as(int number) {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(number), error);
@@ -42,9 +42,9 @@ std::string standard_descriptor_missing() {
   return {};
 }
 
-/// Only of what says nothing to its starter when it dies: where a kernel cannot tell how anybody
-/// has died but to a parent, a worker is its starter's child. In a pid namespace, the first process
-/// is everybody's parent who has none.
+/// Only for processes that do not report to their starter when they die. Where the kernel can
+/// report an exit only to a parent, a worker is a child of its starter. In a pid namespace, all
+/// orphans become children of the first process.
 bool is_programs_child(const RunContext& context, std::uint16_t process, const Birth& birth) {
   const auto& processes = context.run.control_block().processes;
   const os::Pid starter = processes[processes[process].parent].own_pid;
@@ -94,7 +94,7 @@ std::optional<Finding> not_inherited(const RunContext& context,
   if (std::string seen = standard_descriptor_missing(); !seen.empty()) {
     return Finding{.claim = "E1: a process that we start has 0, 1 and 2", .seen = seen};
   }
-  // SIGCHLD is another matter: who stands between a program and what it starts must not ignore it.
+  // SIGCHLD is an exception: a process between the program and what it starts must not ignore it.
   if (context.plays_in(ambient::deaf) && !ignores(SIGHUP)) {
     return Finding{.claim = "E6: what a program ignores stays ignored in what it starts",
                    .seen = "SIGHUP is not ignored"};

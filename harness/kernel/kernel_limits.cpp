@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* shared_memory = "/dev/shm";
 constexpr std::uint64_t whole_inodes = 1'048'576;
-/// More than any machine has, and far from where sums overflow.
+/// More than any machine has, and far from overflowing sums.
 constexpr std::uint64_t storage_max = std::uint64_t{1} << 40U;
 
 bool remount(const std::string& options) noexcept {
@@ -30,7 +30,8 @@ bool remount(const std::string& options) noexcept {
          0;
 }
 
-/// One past the highest descriptor that is none of the harness's; 0 where nobody can be looked at.
+/// One past the highest descriptor that does not belong to the harness; 0 if the process cannot be
+/// inspected.
 int descriptors_end(os::Pid pid) noexcept {
   const std::string path = std::to_string(pid) + "/fd";
   const int folder =
@@ -51,7 +52,7 @@ int descriptors_end(os::Pid pid) noexcept {
   return end;
 }
 
-/// What the kernel gives is the lowest free number, if it is below the limit. getrlimit(2)
+/// The kernel returns the lowest free number if it is below the limit. getrlimit(2)
 bool limit_descriptors(const Process& process, int more) noexcept {
   const int end = descriptors_end(process.pid);
   rlimit limit{};
@@ -114,7 +115,8 @@ void KernelLimits::free_storage() {
 }
 
 void KernelLimits::file_size(std::uint64_t bytes) {
-  // Who goes beyond it gets EFBIG if this signal is ignored, and dies of it otherwise. setrlimit(2)
+  // A write beyond the limit fails with EFBIG if this signal is ignored, and kills otherwise.
+  // setrlimit(2)
   ::signal(SIGXFSZ, SIG_IGN);
   set_file_size(bytes);
 }

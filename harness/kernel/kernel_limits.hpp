@@ -1,5 +1,4 @@
-// KernelLimits: limits of storage and of files, and permission bits that count, in the kernel
-// world.
+// KernelLimits: limits of storage and of files, and enforced permission bits, in the kernel world.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +8,14 @@
 
 namespace lastref::harness {
 
-/// Options of the tmpfs on /dev/shm while nothing is limited: as much as a mount gets by itself,
-/// and a number of inodes that says so.
+/// Options of the tmpfs on /dev/shm while nothing is limited: the default size of a mount, and a
+/// recognizable number of inodes.
 inline constexpr const char* whole_storage = "size=50%,nr_inodes=1048576";
 
-/// As before any limit. Does nothing where there is none.
+/// Removes the limits of storage. Does nothing if there is none.
 void give_storage_back() noexcept;
 
-/// While it lives, this process may write files of any size.
+/// During its lifetime, this process may write files of any size.
 class FileSizeLifted {
  public:
   FileSizeLifted() noexcept;

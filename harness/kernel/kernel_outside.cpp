@@ -80,7 +80,8 @@ void KernelOutside::read_messages_again() {
 
 bool KernelOutside::reuse_pid(os::Pid pid) {
   ::waitpid(pid, nullptr, WNOHANG);
-  // As long as it is not reaped, by us or, where SIGCHLD is ignored, unasked, the pid is taken.
+  // The pid stays in use until the process is reaped, by us or, if SIGCHLD is ignored,
+  // automatically.
   for (int looks = 0; looks < looks_for_a_death_max && ::kill(pid, 0) == 0; ++looks) {
     ::sched_yield();
   }
@@ -115,7 +116,7 @@ bool KernelOutside::is_locked(const std::string& folder) {
   if (open < 0) {
     return false;
   }
-  // As dir_cleanup in systemd's tmpfiles.c does before it descends.
+  // systemd's tmpfiles.c does the same in dir_cleanup before it descends.
   const bool is_locked = ::flock(open, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   ::close(open);
   return is_locked;

@@ -1,4 +1,4 @@
-// KernelOutside: what an outside party does in the kernel world.
+// KernelOutside: the actions of an outside party in the kernel world.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace lastref::harness {
 
-/// What an outside party has to know of the process that it acts beside.
+/// What an outside party has to know about the process from which it acts.
 struct OutsideSetting {
   std::string files;  ///< the scenario's folder
-  bool has_walls;     ///< /dev/shm and the pids are the run's own.
-  bool is_read;       ///< Somebody reads what the process says on standard error.
-  /// Is given each path before it is written.
+  bool has_walls;     ///< The run has its own /dev/shm and pids.
+  bool is_read;       ///< A process reads what this process writes to standard error.
+  /// Called with each path before it is written.
   std::function<void(const std::string&)> note_writing;
 };
 

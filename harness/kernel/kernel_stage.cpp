@@ -36,7 +36,7 @@ KernelStage::KernelStage(RunContext& context,
       limits_(context),
       blocked_(blocked_signals()) {
   if (context_.plays_in(ambient::closed) && role() == "root") {
-    close_standard_descriptors();  // Where the product has seen them open, and not before that.
+    close_standard_descriptors();  // After the product has seen them open, not before.
   }
 }
 
@@ -144,7 +144,8 @@ void KernelStage::note(std::string_view operation,
   }
 }
 
-/// After an operation: what an ambient does once something is there, and what must not be there.
+/// After an operation: applies those parts of an ambient that need something to exist, and checks
+/// what must not exist.
 void KernelStage::look_around() {
   const bool is_first = !std::exchange(has_looked_around_, true);
   if (is_first && context_.plays_in(ambient::stranger)) {
@@ -154,7 +155,7 @@ void KernelStage::look_around() {
     });
   }
   if (is_first && context_.plays_in(ambient::second_tree) && role() == "root") {
-    // The first one is who is asked what it counts.
+    // Queries about counts go to the first tree.
     const RecordText asked = context_.run.control_block().listener;
     context_.makes_second_tree = true;
     second_ = tracker::Client::lead(os_);

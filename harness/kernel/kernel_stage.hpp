@@ -43,7 +43,7 @@ class KernelStage final : private OperationLog, public Stage {
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
 
-  /// How the body of the role has ended.
+  /// Records how the body of the role has ended.
   void note_end(const Status& status);
 
  private:

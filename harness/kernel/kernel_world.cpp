@@ -27,11 +27,11 @@ struct KernelWorld::Server {
 
   ServerProcess process;
   std::size_t asked = 0;  ///< submitted, and not collected
-  std::size_t lost = 0;   ///< asked of a server before this one, and not collected
+  std::size_t lost = 0;   ///< requested from an earlier server, and not collected
 };
 
 KernelWorld::KernelWorld(KernelOptions options) : options_(std::move(options)) {
-  knows_callers();  // So that no process has to find out.
+  knows_callers();  // So that no process has to find out itself.
   start_server();
 }
 
@@ -46,7 +46,7 @@ void KernelWorld::start_server() {
 }
 
 void KernelWorld::submit(const Scenario& scenario, const Plan& plan) {
-  // Should the server be gone, collect will notice.
+  // If the server has died, collect() will notice.
   send_message(server_->process.socket(),
                encode(RunRequest{.scenario = scenario.name, .plan = plan}));
   ++server_->asked;

@@ -1,12 +1,12 @@
 // KernelWorld: real processes, signals, sockets and files, one run after the other.
 //
-// Its other half is a fork server: a small process, pinned to one core, in a process and a mount
-// namespace of its own, with a private tmpfs on /dev/shm. It starts the root role of each run, is
-// the controller of the run's interceptor, and judges it. Start worlds before the program grows: a
-// fork copies page tables.
+// Its other half is a fork server: a small process, pinned to one core, in its own process and
+// mount namespace, with a private tmpfs on /dev/shm. It starts the root role of each run, acts as
+// the controller of the run's interceptor, and judges the run. Start worlds before the program
+// grows: a fork copies page tables.
 //
-// One world does one run at a time; use one world a core. `submit` and `collect` keep the server
-// busy while the caller thinks.
+// One world executes one run at a time; use one world per core. `submit` and `collect` keep the
+// server busy while the caller works.
 #pragma once
 
 #include <functional>
@@ -30,23 +30,23 @@ struct EntryPoint {
 /// The tracker.
 std::vector<EntryPoint> product_entries();
 
-/// The verb by which this program is executed to be a process of a run, in an ambient. Not for
-/// people.
+/// The verb with which this program is executed to be a process of a run, in an ambient. For
+/// internal use.
 inline constexpr const char* born_argument = "process-of-a-run";
 
-/// Becomes it: `arguments` are those behind the verb. Where no world has started it, it says so and
-/// comes back.
+/// Becomes such a process: `arguments` are those after the verb. If no world has started it, it
+/// reports that and returns.
 int become_process_of_run(std::span<const char* const> arguments,
                           const std::vector<Scenario>& scenarios,
                           const std::vector<EntryPoint>& entries);
 
-/// Whether this process may start worlds whose processes are of this kind.
+/// Whether this process may start worlds with processes of this ambient.
 bool is_possible(const Ambient& ambient);
 
 struct KernelOptions {
-  /// All that may be run; outlives the world. The server knows these objects by their names.
+  /// All scenarios that may be run; must outlive the world. The server knows these objects by name.
   const std::vector<Scenario>* scenarios = nullptr;
-  std::optional<unsigned> core = {};  ///< Pinned there; nothing pins nowhere.
+  std::optional<unsigned> core = {};  ///< To pin the server to; absent: not pinned.
   std::vector<EntryPoint> entries = product_entries();
 };
 
@@ -54,21 +54,21 @@ class KernelWorld final : public World {
  public:
   KernelWorld(const KernelWorld&) = delete;
   KernelWorld& operator=(const KernelWorld&) = delete;
-  /// Starts the server. `degraded` says what it had to do without.
+  /// Starts the server. `degraded` lists what it lacks.
   explicit KernelWorld(KernelOptions options);
   ~KernelWorld() override;
 
   const char* name() const noexcept override { return "kernel"; }
   Outcome run(const Scenario& scenario, const Plan& plan) override;
 
-  /// Asks for a run whose outcome `collect` will give, in the order of asking. A few at a time:
-  /// what is asked has to fit into a socket's buffer.
+  /// Requests a run; `collect` returns the outcomes in the order of requests. A few at a time: the
+  /// requests have to fit into a socket buffer.
   void submit(const Scenario& scenario, const Plan& plan);
   Outcome collect();
 
-  /// What this machine does not permit, and what is done instead; empty when nothing is missing.
+  /// What this machine does not permit, and the substitute; empty if nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }
-  /// False when it cannot run at all; `degraded` says why.
+  /// False when it cannot run at all; `degraded` has the reason.
   bool available() const noexcept { return available_; }
 
  private:

@@ -1,4 +1,4 @@
-// observer: asks the tracker what it counts, as a stranger, while nobody else goes on.
+// observer: queries the tracker's counts as a stranger, while no other actor runs.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,10 +13,10 @@
 namespace lastref::harness {
 namespace {
 
-/// Scenarios whose names no journal has the space for count them themselves.
+/// Scenarios with more names than fit into a journal count them themselves.
 constexpr std::size_t counts_max = 5000;
 
-/// A connection to the tracker on which the question was asked; -1 if there is none.
+/// A connection to the tracker on which the question was sent; -1 if there is none.
 int ask_at(std::string_view path) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -36,7 +36,7 @@ int ask_at(std::string_view path) noexcept {
   return socket;
 }
 
-/// Whether a whole answer is there.
+/// Whether a whole answer has arrived.
 bool read_answer(int socket, std::vector<Counted>& into) {
   std::vector<std::byte> packet(counts_packet_max);
   for (;;) {
@@ -121,7 +121,7 @@ bool KernelController::observe(std::string_view fact) {
   std::vector<Counted> answer;
   const bool is_whole = read_answer(question_, answer);
   stop_observing();
-  // Once more, so that it has forgotten us before anything counts again.
+  // Run it once more, so that it has dropped our connection before anything is counted again.
   if (!let_tracker_go()) {
     return false;
   }
@@ -144,7 +144,8 @@ bool KernelController::show_death() {
 }
 
 bool KernelController::observe_at_once() {
-  // With nobody left the tracker would end before our eyes, where no fault can meet it.
+  // Without any other process, the tracker would end during the query, where no fault can be
+  // injected.
   const auto known = std::span(control_block().processes).first(control_block().processes_used);
   const bool anybody_holds = std::ranges::any_of(
       known, [](const Process& process) { return process.live && process.base != "tracker"; });

@@ -20,14 +20,14 @@ constexpr int first_of_a_program = 3;
 constexpr std::string_view shared_memory = "/dev/shm/";
 constexpr std::string_view removed = " (deleted)";
 
-/// A file that was removed since is the same one.
+/// A file that has been removed since is still the same file.
 std::string_view without_mark(std::string_view target) {
   target.remove_suffix(target.ends_with(removed) ? removed.size() : 0);
   return target;
 }
 
-/// The numbers that something is open under. One call: who lists /proc/self/fd makes the kernel
-/// make an entry for each of the harness's own descriptors as well. poll(2), POLLNVAL
+/// The numbers of open descriptors, by one call. Listing /proc/self/fd would make the kernel create
+/// entries for the harness's own descriptors as well. poll(2), POLLNVAL
 std::vector<int> numbers_in_use() {
   std::array<pollfd, harness_fd::lowest - first_of_a_program> asked{};
   for (std::size_t at = 0; at < asked.size(); ++at) {
@@ -75,7 +75,8 @@ std::string read_all(const char* path) {
   return text;
 }
 
-/// Bytes of all maps of each path. Where they lie says nothing: neighbours become one.
+/// Total bytes of all maps of each path. Their addresses are not compared, because adjacent maps
+/// are merged.
 /// proc(5), "maps"
 std::map<std::string, std::uint64_t> maps_now() {
   std::map<std::string, std::uint64_t> all;
@@ -94,7 +95,7 @@ std::map<std::string, std::uint64_t> maps_now() {
   return all;
 }
 
-/// Without what is another number in each run.
+/// Without the parts that differ in each run.
 std::string name_of(std::string_view target) {
   return std::string(target.starts_with('/') ? object_of(target)
                                              : target.substr(0, target.find(":[")));

@@ -1,5 +1,5 @@
-// open_things: what a process has open and mapped, as the kernel has it in /proc, whatever anybody
-// keeps count of.
+// open_things: what a process has open and mapped, as the kernel reports it in /proc, independent
+// of the product's own accounting.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 namespace lastref::harness {
 
 /// The descriptors of this process between the standard ones and the harness's own, and its maps of
-/// files on shared memory. Called below every interceptor, by a process about itself.
+/// files on shared memory. A process calls it about itself, below every interceptor.
 class OpenThings {
  public:
-  /// As it is. Nothing where limits or privileges forbid to look.
+  /// The present state. Empty if limits or privileges prevent reading it.
   static OpenThings look();
 
-  /// What is there and was not there before: "socket", "pipe", the object of a path; "map:" and the
+  /// What exists and did not exist before: "socket", "pipe", the object of a path; "map:" and the
   /// object for maps.
   std::vector<std::string> more_than(const OpenThings& before) const;
 
  private:
-  std::vector<std::string> descriptors_;       ///< Sorted: a number, and what it leads to.
+  std::vector<std::string> descriptors_;       ///< Sorted: a number, and what it refers to.
   std::map<std::string, std::uint64_t> maps_;  ///< bytes of each path
 };
 

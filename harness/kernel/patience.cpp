@@ -39,11 +39,11 @@ struct ThreadStatus {
   milliseconds used{};
 };
 
-/// Of one that has gone, that it is dead. proc(5): the state is field 3, user and system time are
-/// fields 14 and 15.
+/// Reports a thread that has exited as dead. proc(5): the state is field 3, user and system time
+/// are fields 14 and 15.
 ThreadStatus status_of_thread(const fs::path& thread) {
   const std::string text = text_of(thread / "stat");
-  const std::size_t name_ends = text.rfind(')');  // The name may have anything else in it.
+  const std::size_t name_ends = text.rfind(')');  // The name may contain any other characters.
   if (name_ends == std::string::npos) {
     return {};
   }

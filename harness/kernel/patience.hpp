@@ -1,8 +1,9 @@
 // patience: how long a run may make no progress before it is called a hang.
 //
-// Time alone does not say: a machine that is busy with something else may leave a process without
-// a processor, or waiting for its disk, for a minute. So who could go on if the machine let them is
-// waited for, and only what waits for something else, or uses up its own processor time, hangs.
+// Time alone is no criterion: a machine that is busy otherwise may leave a process without a
+// processor, or waiting for its disk, for a minute. A process that could continue if the machine
+// let it is therefore waited for. Only one that waits for something else, or uses up its own
+// processor time, hangs.
 #pragma once
 
 #include <chrono>
@@ -14,41 +15,41 @@
 
 namespace lastref::harness {
 
-/// What some processes do at a moment.
+/// What some processes do at one moment.
 struct Doing {
-  /// A thread of theirs runs, or waits for a processor or, as the kernel does for a disk, in a way
-  /// that no signal ends. proc(5): states R and D.
+  /// One of their threads runs or waits for a processor, or is in an uninterruptible wait, as for a
+  /// disk. proc(5): states R and D.
   bool could_go_on = false;
-  /// Processor time that those who live have used.
+  /// Processor time that the living ones have used.
   std::chrono::milliseconds used{};
 };
 
 /// The children of all threads of a process.
 std::vector<os::Pid> children_of(os::Pid process);
 
-/// What these processes and all that descend from them do. Who is gone does nothing.
+/// What these processes and all their descendants do. A process that has exited does nothing.
 Doing doing_of(std::span<const os::Pid> processes);
 
-/// Whether every thread of a process is stopped by a signal, or dead. After a SIGSTOP they run on
-/// until one of them has taken the signal.
+/// Whether every thread of a process is stopped by a signal, or dead. After a SIGSTOP the threads
+/// continue until one of them has taken the signal.
 bool is_stopped(os::Pid process);
 
 class Patience {
  public:
-  static constexpr std::chrono::seconds at_rest{20};  ///< With nobody who could go on.
+  static constexpr std::chrono::seconds at_rest{20};  ///< With no process that could continue.
   static constexpr std::chrono::seconds at_work{20};  ///< Of processor time.
-  static constexpr std::chrono::minutes at_most{15};  ///< Whatever the machine does meanwhile.
+  static constexpr std::chrono::minutes at_most{15};  ///< Regardless of the machine's load.
 
-  /// There was progress: begins anew.
+  /// There was progress: restarts the measurement.
   void renew() noexcept { *this = {}; }
 
-  /// Whether it is worth its cost to look at what they do.
+  /// Whether it is worth the cost to inspect what they do.
   bool wants_to_know() const noexcept { return waited_ >= at_rest; }
 
   /// They have made no progress for `more` time.
   void wait(std::chrono::milliseconds more) noexcept { waited_ += more; }
 
-  /// Why to wait no longer, for people; empty while there is reason to.
+  /// Why to stop waiting, for reports; empty while there is a reason to wait.
   std::string ends_with(const Doing& doing);
 
  private:
@@ -56,10 +57,11 @@ class Patience {
   std::chrono::milliseconds used_before_{-1};
 };
 
-/// Waits for any process to be dead, so long at most. True if it is.
+/// Waits for any process to be dead, at most for `patience`. True if it is dead.
 bool is_dead(os::Pid pid, std::chrono::milliseconds patience) noexcept;
 
-/// Waits for a child of ours to be dead, as patiently; not reaped. False if it lives on.
+/// Waits with the same patience for a child of ours to be dead, without reaping it. False if it
+/// does not die.
 bool outwait(os::Pid child);
 
 }  // namespace lastref::harness

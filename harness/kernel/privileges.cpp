@@ -10,14 +10,14 @@
 namespace lastref::harness {
 namespace {
 
-/// What lets root pass by permission bits.
+/// The capabilities by which root bypasses permission bits.
 constexpr std::uint32_t over_modes =
     1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH | 1U << CAP_FOWNER;
 
-/// What an outside party has besides.
+/// The additional ones of an outside party.
 constexpr std::uint32_t outsiders = over_modes | 1U << CAP_SYS_ADMIN;
 
-/// Those of the calling thread.
+/// The capabilities of the calling thread.
 class Capabilities {
  public:
   Capabilities() noexcept { known_ = ::syscall(SYS_capget, &header_, sets_.data()) == 0; }
@@ -37,7 +37,7 @@ class Capabilities {
 
 }  // namespace
 
-// They stay permitted, and effective is what counts.
+// They stay permitted; only the effective set is checked.
 bool obey_permission_bits() noexcept {
   Capabilities mine;
   return mine.set_effective(mine.effective() & ~over_modes);

@@ -1,4 +1,4 @@
-// privileges: what an outside party may do and a process of a run may not.
+// privileges: what an outside party may do and a process of a run may not do.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace lastref::harness {
 
-/// From now on permission bits are refused to the calling thread, although it is root's. False if
-/// that cannot be. An outside party that acts from here is not affected: what counts for it stays
-/// permitted.
+/// From now on permission bits apply to the calling thread, although it belongs to root. False if
+/// that is impossible. An outside party that acts from this thread is not affected: its
+/// capabilities stay permitted.
 bool obey_permission_bits() noexcept;
 
-/// An outside party's: while it lives, modes are not obeyed, nor is a umask, and files have any
-/// size.
+/// For an outside party: during its lifetime, file modes and the umask do not apply, and files may
+/// have any size.
 class AllPrivileges {
  public:
   AllPrivileges() noexcept;

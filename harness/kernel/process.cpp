@@ -25,7 +25,7 @@ namespace lastref::harness {
 namespace {
 
 constexpr int first_free = 3;
-/// A process that is no role, and one whose role is unknown, say so by their exit code.
+/// The exit code of a process without a role, or with an unknown one.
 constexpr int unknown_role = 3;
 
 sigset_t set_of(std::span<const os::Signal> signals) noexcept {
@@ -52,7 +52,7 @@ sigset_t set_of(std::span<const os::Signal> signals) noexcept {
   return set;
 }
 
-/// Only what is passed stays, under its number; the harness's own lie above.
+/// Keeps only what is passed, under its number; the harness's own descriptors are above.
 void keep_only(std::span<const os::PassedFd> fds) noexcept {
   int aside = harness_fd::aside;
   for (const os::PassedFd& fd : fds) {
@@ -86,7 +86,7 @@ int perform(RunContext& context,
   stage.note_end(run_body(*role, stage));
   os.run_exit_hooks();
   if (stage.product().has_client()) {
-    stage.product().leave();  // In the journal: from here on its references may go.
+    stage.product().leave();  // Recorded: from here on its references may disappear.
   }
   return 0;
 }
@@ -98,18 +98,18 @@ int perform(RunContext& context,
                        const Birth& birth) {
   const ArenaPause is_the_servers;
   if (context.ambient != nullptr) {
-    lift_limits();  // Of the parent's; our numbers lie above.
+    lift_limits();  // The parent's limits; our numbers are above them.
     become_root_again();
   }
   keep_only(birth.fds);
   if (::fcntl(STDIN_FILENO, F_GETFD) < 0) {
-    ::open("/dev/null", O_RDONLY);  // What its parent has closed is the lowest free number.
+    ::open("/dev/null", O_RDONLY);  // If its parent has closed it, it is the lowest free number.
   }
   for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
     ::dup2(harness_fd::standard_error, number);
   }
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    ::signal(number, SIG_DFL);  // As after an exec, whatever the parent ignores.
+    ::signal(number, SIG_DFL);  // As after an exec, even if the parent ignores them.
   }
   for (const auto& [name, value] : birth.environment) {
     // The only thread of this process.
@@ -124,7 +124,7 @@ int perform(RunContext& context,
   play(context, process, actor, birth);
 }
 
-/// As fork(2). Who lives in a pid namespace sees its own /proc, as containers do.
+/// As fork(2). A process in a pid namespace sees its own /proc, as in containers.
 pid_t fork_in_namespace() noexcept {
   bool permitted = false;
   const pid_t pid = fork_first_process(permitted);
@@ -176,7 +176,7 @@ void play(RunContext& context,
     interceptor.fact(fact::seen, wrong->seen);
   }
   const int code = perform(context, interceptor, os, birth);
-  // What it keeps count of itself, and what the kernel has whoever keeps count of it.
+  // What the instrumented Os keeps count of, and what the kernel has open independent of it.
   for (const std::string& name : os.still_open()) {
     interceptor.fact(fact::fd_left, {}, name);
   }
@@ -194,11 +194,11 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
   ControlBlock& control_block = context.run.control_block();
   const std::uint16_t process = new_process(control_block, birth.role, parent);
   const ActorId actor = new_actor(control_block, process);
-  // Blocked around the fork: the child must not have an instant in which they are not.
+  // Blocked around the fork: the child must not run for an instant with these signals unblocked.
   const sigset_t blocked = set_of(birth.blocked);
   sigset_t before;
   ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  // The first of all is born by the controller.
+  // The controller starts the first process.
   const bool is_first = process == 0 && context.plays_in(ambient::pid_namespace);
   const pid_t pid = is_first ? fork_in_namespace() : ::fork();
   if (pid == 0) {
@@ -231,7 +231,7 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   if (entry == nullptr && role == nullptr) {
     return failure(std::errc::no_such_file_or_directory, options.entry, Call::spawn);
   }
-  // Here, because a child that dies while it is born would not be missed.
+  // Checked here, because a child that dies while it is started would go unnoticed.
   for (const os::PassedFd& fd : options.fds) {
     if (::fcntl(static_cast<int>(fd.here), F_GETFD) < 0) {
       return failure(std::errc::bad_file_descriptor, options.entry, Call::spawn);
@@ -250,7 +250,7 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   if (!pid) {
     return failure(pid.error());
   }
-  // Above the standard ones, of which some may be closed here.
+  // Above the standard descriptors, some of which may be closed here.
   const Result<os::Fd> process = KernelOs::open_process(*pid);
   LASTREF_ASSERT(process.has_value());
   return os::Child{.pid = *pid, .process = *process};

@@ -27,7 +27,8 @@ namespace lastref::harness {
 namespace {
 
 constexpr const char* shm = "/dev/shm";
-/// Where those look who find nothing better, and the name under which we look after that.
+/// Folders that the product uses if it finds nothing better, and the names under which they are
+/// checked afterwards.
 struct LastResort {
   const char* path;
   const char* name;
@@ -38,7 +39,8 @@ constexpr std::string_view first_pid = "1";
 constexpr mode_t open_folder = 0700;
 constexpr mode_t shared_folder = 01777;
 
-/// What may decide where the product puts files, besides the two that the sandbox sets.
+/// Variables that may decide where the product puts files, in addition to the two that the sandbox
+/// sets.
 constexpr std::array temp_folder_names = {
     "LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"};
 
@@ -49,11 +51,11 @@ void move_to(int fd, int number) noexcept {
   ::close(fd);
 }
 
-/// Paths below `folder`, children after their folder.
+/// Paths below `folder`; children follow their folder.
 void list_into(const std::string& folder, std::vector<std::string>& into) {
   DIR* stream = ::opendir(folder.c_str());
   if (stream == nullptr && errno == EACCES && ::chmod(folder.c_str(), open_folder) == 0) {
-    stream = ::opendir(folder.c_str());  // Only where we are not root.
+    stream = ::opendir(folder.c_str());  // Needed only if we are not root.
   }
   if (stream == nullptr) {
     return;
@@ -93,13 +95,14 @@ bool write_text(const char* path, const std::string& text) noexcept {
   return written;
 }
 
-/// Of any kind. As rmdir(2) says it.
+/// Removes a file of any type. Returns the result of rmdir(2).
 int remove(const std::string& path) noexcept {
   return ::unlink(path.c_str()) == 0 ? 0 : ::rmdir(path.c_str());
 }
 
-/// Takes a page of that file system until the server ends. Size 0 means to tmpfs that there is no
-/// limit, so something must be used before nothing more can be had. Linux, filesystems/tmpfs.rst
+/// Occupies a page of that file system until the server ends. To tmpfs, size 0 means no limit, so
+/// something must be in use before the limit can be zero additional pages. Linux,
+/// filesystems/tmpfs.rst
 void use_a_page(const char* folder) noexcept {
   const int page = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   const ssize_t written = ::write(page, "", 1);
@@ -107,7 +110,7 @@ void use_a_page(const char* folder) noexcept {
   move_to(page, harness_fd::ballast);
 }
 
-/// Root in a user namespace of our own, where mounting is permitted.
+/// Becomes root in our own user namespace, where mounting is permitted.
 bool enter_user_namespace() noexcept {
   const std::string user = std::to_string(::geteuid());
   const std::string group = std::to_string(::getegid());
@@ -123,15 +126,15 @@ std::string said(const char* what) {
   return std::string(what) + ": " + strerrordesc_np(errno);
 }
 
-/// For whoever may not unshare as it is: a child that unshares, and waits for its child, the
-/// server. Its own copies of the program's descriptors would keep streams open whose ends the
-/// server waits for.
+/// For a process that may not unshare: runs a child that unshares, and waits for its own child, the
+/// server. It closes its copies of the program's descriptors: they would keep streams open, and the
+/// server waits for the end of these.
 [[noreturn]] void be_between(void (*body)(void*, const std::string&), void* with) {
   if (!enter_user_namespace()) {
     body(with, said("namespaces"));
     std::abort();
   }
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // Forgotten by a process that gets capabilities. prctl(2)
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // Reset when capabilities are gained. prctl(2)
   const pid_t server = ::fork();
   if (server == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -150,8 +153,8 @@ bool keep_mounts_private() noexcept {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
     return true;
   }
-  // Below chroot(2), "/" is no mount. Joining the namespace that one is in leads to its real root;
-  // then back.
+  // After chroot(2), "/" is not a mount point. Joining the current namespace leads to its real
+  // root; then we change back.
   const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
   const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
   const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
@@ -168,8 +171,8 @@ bool keep_mounts_private() noexcept {
 }
 
 os::Pid fork_first_process(bool& permitted) noexcept {
-  // Only children get into a new process namespace, so this process changes where its next child
-  // goes, and back. pid_namespaces(7)
+  // Only children enter a new process namespace. This process therefore switches the namespace of
+  // its next child, and then switches back. pid_namespaces(7)
   const int own = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   permitted = own >= 0 && ::unshare(CLONE_NEWPID) == 0;
   const pid_t child = ::fork();
@@ -223,11 +226,11 @@ Sandbox::Sandbox(std::string missing) : degraded_(std::move(missing)) {
     LASTREF_ASSERT(made == 0 || errno == EEXIST);
   }
   set_environment();
-  // The last place of all.
+  // The working folder is the last place where the product puts temporary files.
   const int moved = ::chdir(spare_.c_str());
   LASTREF_ASSERT(moved == 0);
-  // Nothing may be hidden from others by luck: what the run creates shows the mode that it asked
-  // for.
+  // The umask must not hide anything from others by chance: what the run creates has the mode that
+  // it requested.
   ::umask(0);
   move_to(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), harness_fd::world_proc);
   const int messages = ::memfd_create("stderr", MFD_CLOEXEC);
@@ -291,7 +294,8 @@ void Sandbox::fall_back() {
   degraded_ +=
       "; runs share pids and /dev/shm with the machine, and names there are not looked after";
   root_.assign(shm).append("/").append(folder_of_shared_world).append("XXXXXX");
-  // Of several that have process namespaces of their own, each has the same pid.
+  // Several servers with process namespaces of their own have the same pid, so mkdtemp chooses the
+  // name.
   const char* made_root = ::mkdtemp(root_.data());
   LASTREF_ASSERT(made_root != nullptr);
   spare_ = root_ + "/tmp";
@@ -342,7 +346,7 @@ std::vector<std::string> Sandbox::left() const {
 
 void Sandbox::wipe() const {
   const std::vector<std::string> paths = list(watched());
-  // What is in a folder is listed after it.
+  // The contents of a folder are listed after it.
   for (const std::string& path : std::vector(paths.rbegin(), paths.rend())) {
     if (path == runtime_ || !is_ours(path)) {
       int gone = remove(path);

@@ -1,8 +1,8 @@
-// Sandbox: the walls around a server's runs: namespaces, file systems, pids, standard error.
+// Sandbox: isolates a server's runs: namespaces, file systems, pids, standard error.
 //
-// Below /dev/shm/world lie the run's own folders: `files` for the scenario, `runtime` for trees,
-// and `tmp`, which is $TMPDIR and a file system of its own. All else in /dev/shm is what processes
-// of the run created there.
+// The run's own folders are below /dev/shm/world: `files` for the scenario, `runtime` for trees,
+// and `tmp`, which is $TMPDIR and a file system of its own. Everything else in /dev/shm was created
+// by processes of the run.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace lastref::harness {
 
 class Sandbox {
  public:
-  /// In the server, once, after it has its namespaces or could not have them.
+  /// Called once in the server, after it has its namespaces or could not have them.
   explicit Sandbox(std::string missing);
 
   /// Empty when nothing is missing.
@@ -22,23 +22,22 @@ class Sandbox {
   const std::string& files() const noexcept { return files_; }
   const std::string& runtime() const noexcept { return runtime_; }
   const std::string& spare() const noexcept { return spare_; }
-  /// A folder that is nobody's temporary one, and stays empty.
+  /// A folder that is not used as a temporary folder, and stays empty.
   const std::string& elsewhere() const noexcept { return elsewhere_; }
-  /// Of whose runs it is: the sandbox's own folders are theirs. False if that cannot be.
+  /// Gives the sandbox's own folders to the user that runs the processes. False if that fails.
   bool give_to(std::uint32_t user) const noexcept;
 
-  /// Before each run: the next pid is the same each time, and nothing has been said.
+  /// To be called before each run: the next pid is the same each time, and standard error is empty.
   void prepare() noexcept;
-  /// After the last process of a run: gives back the storage that it limited, and the sandbox's own
-  /// folders are as open as they were.
+  /// To be called after the last process of a run: lifts the limits of storage, and restores the
+  /// modes of the sandbox's own folders.
   void restore() const noexcept;
-  /// Absolute paths of what is left, ordered. The sandbox's own folders are not among
-  /// them.
+  /// Absolute paths of leftovers, ordered, without the sandbox's own folders.
   std::vector<std::string> left() const;
-  /// The folder that all of that is in.
+  /// The folder that contains all leftovers.
   std::string watched() const;
   void wipe() const;
-  /// In good order, once: nothing of the sandbox stays.
+  /// Orderly shutdown, called once: removes the sandbox.
   void leave() const;
   std::string standard_error() const;
 
@@ -56,25 +55,25 @@ class Sandbox {
   std::string elsewhere_;
 };
 
-/// A child, process 1 of a new pid namespace if that is `permitted`. As fork(2).
+/// Forks a child, process 1 of a new pid namespace if that is `permitted`. As fork(2).
 os::Pid fork_first_process(bool& permitted) noexcept;
 
-/// Whether there is a /proc, of this process's pid namespace. Without it no run can be watched.
+/// Whether /proc exists and belongs to this process's pid namespace. Without it no run can be
+/// watched.
 bool has_proc() noexcept;
-/// What to report if there is none.
+/// The message if it does not.
 inline constexpr const char* no_proc =
     "/proc is missing, or is that of another pid namespace; mount -t proc proc /proc";
 
-/// In the place of the /proc that is there, one of this process's pid namespace. False and errno if
-/// that cannot be.
+/// Replaces /proc by one of this process's pid namespace. False and errno if that fails.
 bool mount_proc() noexcept;
 
-/// The server's process, in new namespaces if that is permitted: runs `body` there, which never
-/// comes back. `missing` is what it has to do without. The pid, or -1.
+/// Starts the server's process, in new namespaces if permitted, and runs `body` there, which never
+/// returns. `missing` is what it lacks. Returns the pid, or -1.
 int fork_server(void (*body)(void* with, const std::string& missing), void* with);
 
-/// What this process, in a mount namespace of its own, mounts from now on is seen by nobody else.
-/// False with errno.
+/// Makes mounts of this process, which has its own mount namespace, invisible to others from now
+/// on. False with errno.
 bool keep_mounts_private() noexcept;
 
 }  // namespace lastref::harness

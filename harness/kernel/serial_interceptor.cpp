@@ -13,7 +13,7 @@
 namespace lastref::harness {
 namespace {
 
-/// What the calling thread is in the run, and what it is doing.
+/// The identity of the calling thread in the run, and its current call.
 struct Me {
   ActorId actor = 0;
   const PendingCall* going = nullptr;
@@ -21,7 +21,7 @@ struct Me {
 };
 thread_local Me me;
 
-/// Whose allocations this thread makes.
+/// The interceptor to which this thread's allocations belong.
 thread_local constinit SerialInterceptor* allocates_for = nullptr;
 
 bool allocation_fails(const void* frame) noexcept {
@@ -55,7 +55,7 @@ std::string_view name_of(ActorState state) noexcept {
   }
 }
 
-/// 0 for a signal that nobody dies of.
+/// 0 for a signal that does not end a process.
 int deadly_number(os::Signal signal) noexcept {
   switch (signal) {
     case os::Signal::interrupt:
@@ -167,7 +167,7 @@ void SerialInterceptor::pass_on(ActorState state) noexcept {
     give_turn(control_block(), *next);
     take_turn(control_block(), me.actor);
   } else {
-    control_block().turns_on_end = 0;  // It has waited, and gets a turn of its own.
+    control_block().turns_on_end = 0;  // It has waited, and starts a new turn.
   }
   actor.state = ActorState::ready;
 }
@@ -183,8 +183,8 @@ void SerialInterceptor::ask() noexcept {
   }
   std::optional<ActorId> next = next_actor(shared, !must);
   if (must && next == me.actor) {
-    // Nobody else can go on, and this one looks again and again for what it waits for: that may be
-    // those who pause.
+    // No other actor can continue, and this one repeatedly polls for something, which may come from
+    // the paused ones.
     for (ActorId at = 0; at < shared.actors_used; ++at) {
       shared.actors[at].paused = false;
     }
@@ -231,7 +231,7 @@ void SerialInterceptor::note_fired(FaultKind kind, std::size_t index) noexcept {
 }
 
 void SerialInterceptor::interrupt() noexcept {
-  // Here dies whoever neither blocks nor ignores them.
+  // A process that neither blocks nor ignores them dies here.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     ::kill(::getpid(), number);
   }
@@ -263,7 +263,7 @@ void SerialInterceptor::give_up() noexcept {
 }
 
 std::string_view SerialInterceptor::role_of(os::Pid pid) const noexcept {
-  // The last one: pids are used again.
+  // The last one: pids are reused.
   for (std::uint32_t at = control_block().processes_used; at > 0; --at) {
     if (control_block().processes[at - 1].own_pid == pid) {
       return control_block().processes[at - 1].role.view();
@@ -277,7 +277,8 @@ void SerialInterceptor::closes(os::Fd fd) noexcept {
   for (std::size_t at = 0; at < interests_.size(); ++at) {
     std::erase_if(interests_[at], [&](const Interest& interest) {
       if (interest.fd == number) {
-        // Else the file would stay in the epoll if another process has it open too. epoll(7), Q6.
+        // Otherwise the file would stay in the epoll if another process has it open too. epoll(7),
+        // Q6.
         ::epoll_ctl(
             harness_fd::actor_poller + static_cast<int>(at), EPOLL_CTL_DEL, number, nullptr);
       }
@@ -306,7 +307,7 @@ void SerialInterceptor::signals(os::Fd process, os::Signal signal) noexcept {
     control_block().processes[*at].sent |= signal_bit(deadly_number(signal));
   }
   if (at == process_ && signal == os::Signal::kill) {
-    die(/*whole_tree=*/false);  // Whoever comes next must not wait for us to be missed.
+    die(/*whole_tree=*/false);  // The next actor must not have to wait until our death is noticed.
   }
 }
 
@@ -322,7 +323,7 @@ void SerialInterceptor::signalled(os::Fd process, os::Signal signal) noexcept {
   control_block().request_process = *at;
   give_controller(control_block(), Request::settle);
   take_turn(control_block(), me.actor);
-  control_block().turns_on_end = turns;  // It is the same turn still.
+  control_block().turns_on_end = turns;  // It is still the same turn.
 }
 
 void SerialInterceptor::set_interests(std::span<const os::PollItem> items) noexcept {

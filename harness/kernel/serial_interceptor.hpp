@@ -1,9 +1,9 @@
-// SerialInterceptor: the interceptor of one process of a kernel run. One thread of the whole run
-// goes at a time.
+// SerialInterceptor: the interceptor of one process of a kernel run. Only one thread of the whole
+// run executes at a time.
 //
-// Its twin is the controller in the fork server; both work on the same ControlBlock, whoever has
-// the turn. A thread that cannot go on hands the turn to the next that can, and to the controller
-// if nobody can.
+// Its counterpart is the controller in the fork server. Both work on the same ControlBlock; the
+// holder of the turn may change it. A thread that cannot continue passes the turn to the next actor
+// that can, or to the controller if none can.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace lastref::harness {
 
-/// The pid, in the world, that a process descriptor of ours names; 0 if it names none.
+/// The pid, in the world's namespace, of one of our process descriptors; 0 if it refers to none.
 os::Pid pid_in_world(os::Fd process) noexcept;
 
 class SerialInterceptor final : public PlanInterceptor {
@@ -24,13 +24,13 @@ class SerialInterceptor final : public PlanInterceptor {
   /// `faults` are those of the run's plan, and outlive it.
   SerialInterceptor(SharedRun& run, std::span<const Fault> faults, std::uint16_t process) noexcept;
 
-  /// The process and the thread that calls, from now on; also after a fork that nobody announced.
+  /// Sets the identity of the process and of the calling thread; also after an unannounced fork.
   void become(std::uint16_t process, ActorId actor) noexcept;
   std::uint16_t process() const noexcept { return process_; }
   std::string_view role() const noexcept;
   SharedRun& run() noexcept { return run_; }
 
-  /// The process's orderly end: exits without destructors.
+  /// The orderly end of the process: exits without destructors.
   [[noreturn]] void end(int code) noexcept;
 
   // For the Stage.
@@ -38,7 +38,7 @@ class SerialInterceptor final : public PlanInterceptor {
   bool await(std::string_view signal) noexcept;
   void send(std::string_view signal, std::string_view bytes) noexcept;
   std::optional<std::string> receive(std::string_view signal) noexcept;
-  /// kill_role, stop_role, resume_role, interrupt_all: comes back when it is done.
+  /// kill_role, stop_role, resume_role, interrupt_all: returns when it is done.
   void ask_controller(Request request, std::string_view role) noexcept;
   void note(std::string_view operation, std::string_view text, bool begins, int error) noexcept;
   void fact(std::string_view name, std::string_view text, std::string_view object = {}) noexcept;
@@ -65,17 +65,17 @@ class SerialInterceptor final : public PlanInterceptor {
   void join(ActorId actor) noexcept override;
 
  private:
-  /// What an actor's epoll is asked for.
+  /// The events that an actor's epoll waits for.
   struct Interest {
     int fd;
     std::uint32_t events;
   };
 
   ControlBlock& control_block() const noexcept { return run_.control_block(); }
-  /// Of the thread that calls.
+  /// The actor of the calling thread.
   ActorId actor() const noexcept;
   Actor& self() noexcept { return control_block().actors[actor()]; }
-  /// Hands the turn on and comes back with it. The state says what for.
+  /// Passes the turn on and returns when it has it again. The state is the reason.
   void pass_on(ActorState state) noexcept;
   void set_interests(std::span<const os::PollItem> items) noexcept;
   PendingFaults& pending() noexcept override;
@@ -92,10 +92,10 @@ class SerialInterceptor final : public PlanInterceptor {
   void move_clock(os::Instant to) noexcept override;
   [[noreturn]] void die(bool whole_tree) noexcept override;
   void give_up() noexcept override;
-  /// The live process of the run that a process descriptor names, if it names one.
+  /// The live process of the run that a process descriptor refers to, if any.
   std::optional<std::uint16_t> live_process(os::Fd process) noexcept;
   [[noreturn]] void halt() noexcept;
-  /// Those of the thread that calls, from now on.
+  /// Applies to allocations of the calling thread, from now on.
   void count_allocations() noexcept;
 
   SharedRun& run_;

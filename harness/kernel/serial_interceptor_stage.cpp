@@ -1,5 +1,4 @@
-// serial_interceptor_stage: what the Stage tells, awaits and asks for, and its lines in the
-// journal.
+// serial_interceptor_stage: the signals and requests of the Stage, and its lines in the journal.
 #include "harness/kernel/serial_interceptor.hpp"
 
 namespace lastref::harness {

@@ -31,7 +31,7 @@ namespace {
 
 constexpr int first_free = 3;
 
-/// This process's descriptors where the harness has them, and no others.
+/// Moves this process's descriptors to the harness's numbers, and closes all others.
 void tidy_descriptors(int socket) noexcept {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
@@ -53,11 +53,11 @@ void pin_to(unsigned core) noexcept {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   CPU_SET(core, &cores);
-  ::sched_setaffinity(0, sizeof(cores), &cores);  // Elsewhere it is slower, not wrong.
+  ::sched_setaffinity(0, sizeof(cores), &cores);  // On another core it is slower, not wrong.
 }
 
-/// The first unwinding of a program sorts its tables, for milliseconds. No process of a run whose
-/// user code throws has to do that again.
+/// The first unwinding in a program sorts its tables, which takes milliseconds. Done here, no
+/// process of a run that throws in user code has to repeat it.
 void sort_tables_of_unwinding() noexcept {
   const auto go_on = [](_Unwind_Context* /*context*/, void* /*with*/) { return _URC_NO_REASON; };
   _Unwind_Backtrace(go_on, nullptr);
@@ -85,8 +85,8 @@ class Server {
  private:
   Outcome play(const RunRequest& request);
   void load(const Plan& plan);
-  /// A start after the next one, which nothing strikes: sweeps up behind what was killed, in a
-  /// process of its own.
+  /// A start after the next one, without faults: sweeps up after killed processes, in a process of
+  /// its own.
   void sweep();
   void set_ambient(const std::string& name);
   bool plays_ordinary_user() const noexcept { return context_.plays_in(ambient::ordinary_user); }
@@ -95,7 +95,7 @@ class Server {
   SharedRun run_;
   Sandbox sandbox_;
   RunContext context_;
-  bool is_warm_ = false;  ///< It has played once.
+  bool is_warm_ = false;  ///< It has executed a run before.
 };
 
 void Server::load(const Plan& plan) {
@@ -147,8 +147,8 @@ void Server::set_ambient(const std::string& name) {
   }
 }
 
-/// All that a run leaves on the heap goes with its arena: where the heap has no holes, those who
-/// are forked have few pages to copy.
+/// Everything that a run leaves on the heap is freed with its arena. A heap without holes leaves
+/// forked processes few pages to copy.
 std::string Server::perform(const RunRequest& request) {
   const Arena arena(/*serves=*/std::exchange(is_warm_, true));
   const std::string message = encode(play(request));
@@ -266,7 +266,7 @@ ServerProcess::~ServerProcess() {
 }
 
 void settle_in(int socket) noexcept {
-  // A terminal's Ctrl-C is for its foreground group, and must not strike those who play in a run.
+  // A terminal's Ctrl-C is meant for its foreground group, and must not affect processes of a run.
   // We end when the program does.
   ::setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {

@@ -1,4 +1,4 @@
-// server: the fork server's loop: a request, a run, a judgement, an answer.
+// server: the fork server's loop: request, run, judgement, answer.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace lastref::harness {
 bool send_message(int socket, const std::string& message) noexcept;
 bool receive_message(int socket, std::string& into) noexcept;
 
-/// A server: a fork of this process, in namespaces of its own if that is permitted, and the stream
-/// to it. Its life ends with the stream; so does this object's, once its folders are gone.
+/// A server: a fork of this process, in its own namespaces if permitted, and the stream to it. The
+/// server ends with the stream. The destructor returns when the server's folders are removed.
 class ServerProcess {
  public:
-  /// Never comes back. `missing` is what it has to do without.
+  /// Never returns. `missing` is what the server lacks.
   using Serve = void (*)(int socket, const void* with, const std::string& missing);
 
   ServerProcess(Serve serve, const void* with);
@@ -31,12 +31,11 @@ class ServerProcess {
   int socket_ = -1;
 };
 
-/// In a server, first of all: the stream is at harness_fd::request from now on, no other descriptor
-/// above the standard three is open, and the program's ways to end are not its own.
+/// Called first in a server. From then on the stream is at harness_fd::request, no other descriptor
+/// above the standard three is open, and signals that end the program are ignored.
 void settle_in(int socket) noexcept;
 
-/// The server's whole life. Its first message says what it has to do without; it ends with the
-/// stream.
+/// Runs the server. Its first message lists what it lacks; it ends with the stream.
 [[noreturn]] void serve_runs(int socket, const KernelOptions& options, const std::string& missing);
 
 }  // namespace lastref::harness

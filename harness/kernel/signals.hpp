@@ -1,4 +1,4 @@
-// Signals: what roles have told each other, in memory that all processes of a run share.
+// Signals: what roles have signalled to each other, in memory that all processes of a run share.
 #pragma once
 
 #include <array>
@@ -12,18 +12,18 @@
 
 namespace lastref::harness {
 
-/// Plain bytes. One at a time may change them; whoever is killed at it has told nothing, for the
-/// counts go up last.
+/// Plain bytes. One process at a time may change them. A process that is killed while it changes
+/// them has signalled nothing, because the counts are increased last.
 class Signals {
  public:
   bool was_told(const ObjectText& signal) const noexcept;
-  /// False if it was told already.
+  /// False if the signal was already given.
   bool tell(const ObjectText& signal) noexcept;
-  /// The bytes of a signal, before it is told. Others that it had are replaced.
+  /// Sets the bytes of a signal before it is given, and replaces earlier ones.
   void put(const ObjectText& signal, std::string_view bytes) noexcept;
-  /// Those of one that was told, which are none if it has none; nothing if it was not.
+  /// The bytes of a given signal, empty if it has none; absent if it was not given.
   std::optional<std::string> mail(const ObjectText& signal) const;
-  /// Nothing was told.
+  /// Resets to no signals.
   void clear() noexcept;
 
  private:

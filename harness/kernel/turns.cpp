@@ -1,4 +1,4 @@
-// turns: who goes on, and how the turn gets there.
+// turns: which actor continues, and how the turn is passed to it.
 #include "harness/instrument/turns.hpp"
 
 #include <linux/futex.h>
@@ -36,7 +36,7 @@ void take(std::atomic<std::uint32_t>& word) noexcept {
   }
 }
 
-/// The actors whose descriptors have something for them, as the kernel says at this moment.
+/// The actors that have an event on a descriptor, as the kernel reports at this moment.
 Ready ready_pollers() noexcept {
   std::array<epoll_event, actors_max> events{};
   const int count =
@@ -56,7 +56,7 @@ bool may_run(const ControlBlock& control_block, const Actor& actor) noexcept {
   return !control_block.interceptors.observing || process.base == "tracker";
 }
 
-/// Who could go on, in the order of their turns.
+/// The actors that could continue, in the order of their turns.
 std::size_t list_ready(const ControlBlock& control_block,
                        bool may_stay,
                        std::array<ActorId, actors_max>& into) noexcept {
@@ -80,7 +80,7 @@ std::size_t list_ready(const ControlBlock& control_block,
   return count;
 }
 
-/// The one whose deadline comes first; the clock moves there.
+/// The actor with the earliest deadline; the clock advances to it.
 std::optional<ActorId> first_deadline(ControlBlock& control_block) noexcept {
   std::optional<ActorId> first;
   for (ActorId at = 0; at < control_block.actors_used; ++at) {

@@ -7,7 +7,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Writes things one after the other.
+/// Writes values one after the other.
 class Put {
  public:
   template <typename Number>
@@ -39,7 +39,7 @@ class Put {
   std::string bytes_;
 };
 
-/// Reads them in the same order. The other side is the same program, so nothing is checked twice.
+/// Reads them in the same order. The other side is the same program, so nothing else is checked.
 class Get {
  public:
   explicit Get(const std::string& bytes) : bytes_(bytes) {}

@@ -1,4 +1,4 @@
-// wire: plans and outcomes as bytes, between a program and its own fork.
+// wire: plans and outcomes as bytes, between a program and its fork server.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ using StackMemory = boost::context::stack_context;
 
 constexpr std::size_t stack_size = 256UL * 1024;
 
-// A free stack keeps the pool's list at its own top, so the pool allocates nothing.
+// A free stack stores the pool's list node at its own top, so the pool allocates nothing.
 struct Spare {
   StackMemory memory;
   Spare* next = nullptr;
@@ -42,7 +42,7 @@ StackMemory take_stack() {
   const StackMemory memory = spares->memory;
   spares = spares->next;
 #if defined(__SANITIZE_ADDRESS__)
-  // Frames that were forgotten have left their red zones.
+  // Abandoned frames have left their red zones.
   __asan_unpoison_memory_region(static_cast<char*>(memory.sp) - memory.size, memory.size);
 #endif
   return memory;
@@ -61,7 +61,7 @@ struct NoDeallocation {
   void deallocate(StackMemory&) const noexcept {}
 };
 
-// Keeps the context suspended for ever: nothing on its stack is unwound.
+// Keeps the context suspended permanently: nothing on its stack is unwound.
 void forget(Context&& context) noexcept {
   alignas(Context) std::byte storage[sizeof(Context)];
   new (storage) Context(std::move(context));
@@ -69,7 +69,7 @@ void forget(Context&& context) noexcept {
 
 }  // namespace
 
-/// What a thread knows of its exceptions, as the C++ ABI lays it out: each fiber has its own.
+/// The exception state of a thread, as the C++ ABI lays it out: each fiber has its own.
 /// itanium-cxx-abi, "Exception Handling", 2.2.2
 struct Exceptions {
   void* caught = nullptr;
@@ -84,8 +84,8 @@ struct Fiber::State {
   Context inside;
   Context outside;
   bool ended = false;
-  Exceptions exceptions_elsewhere;    ///< Outside while it runs, and else its own.
-  bool is_products_elsewhere = true;  ///< The same of its AllocationScope.
+  Exceptions exceptions_elsewhere;    ///< While it runs, the state outside; otherwise its own.
+  bool is_products_elsewhere = true;  ///< The same for its AllocationScope.
 #if defined(__SANITIZE_ADDRESS__)
   void* fake_inside = nullptr;
   void* fake_outside = nullptr;
@@ -166,7 +166,8 @@ Fiber::~Fiber() {
   if (state_->ended) {
     delete state_;
   }
-  // Else it is forgotten with its body, whose captures a killed process would not destroy either.
+  // Otherwise it is abandoned with its body; a killed process would not destroy the captures
+  // either.
 }
 
 void Fiber::enter() noexcept {

@@ -1,8 +1,8 @@
-// Fiber: a stack with its own course of execution, for one thread of a simulated process.
+// Fiber: a stack with its own flow of execution, for one thread of a simulated process.
 //
-// A SIGKILL runs no destructor, so neither does dropping a Fiber: whatever lives on its stack is
-// forgotten, and the stack goes back to a pool. (boost::context::fiber would unwind it.) What the
-// forgotten frames had on the heap is the Arena's to take back.
+// A SIGKILL runs no destructor, and neither does dropping a Fiber: objects on its stack are
+// abandoned, and the stack returns to a pool. (boost::context::fiber would unwind it.) The Arena
+// frees what the abandoned frames had on the heap.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class Fiber {
 
   /// From outside: runs the body up to its next `leave` or its end.
   void enter() noexcept;
-  /// From inside: goes back to whoever entered.
+  /// From inside: returns to the caller of `enter`.
   void leave() noexcept;
   bool ended() const noexcept;
 

@@ -153,7 +153,7 @@ void LateStores::touch(SimProcess& process,
                        const std::function<bool()>& is_late) {
   const bool reads_only = access.step == Step::word_load;
   if (!reads_only) {
-    // All agree on the order in which one word was changed.
+    // All processes agree on the order in which one word was changed.
     settle(*inode, offset, word_size);
   }
   std::string before = inode->bytes.substr(offset, word_size);

@@ -1,17 +1,18 @@
-// LateStores: which process sees what another one has stored, and when.
+// LateStores: which process sees the stores of another one, and when.
 //
-// One thread runs all processes of a simulated run, so all would see each store at once. Real
-// processors show stores to each other late, and in another order, unless the program asks for
-// order. So what a process writes to a file that somebody has mapped is shown to another only when
-// C++ says that this one sees it: the writer has released it, by a store or a change of a shared
-// word in that order, and the other has acquired. All calls but a write release as well, and those
-// acquire that may tell of others. A word may be late, too, but only until its process makes a call
-// or ends an operation: the others agree by then on what is in it.
+// One thread runs all processes of a simulated run, so each store would be visible to all at once.
+// Real processors show stores to each other late, and in another order, unless the program requests
+// an order. Therefore a write to a file that another process has mapped becomes visible to it only
+// when C++ says so: the writer has released it, by a store or a change of a shared word with
+// release order, and the other process has acquired. All calls except a write also release; those
+// that may reveal actions of others acquire. A word may be late, too, but only until its process
+// makes a call or ends an operation: by then all processes agree on its value.
 //
-// How: the bytes of the file are always what was stored last. While a process runs, what it does
-// not see yet is taken back in place, so that it can read through its map as ever.
+// Implementation: the bytes of the file are always the latest stores. While a process runs, stores
+// that it does not see yet are undone in place, so that it can read through its map as usual.
 //
-// Stronger than C++: who acquires anything sees all that anybody has released, whatever the word.
+// Stronger than C++: a process that acquires anything sees everything that any process has
+// released, whatever the word.
 #pragma once
 
 #include <cstdint>
@@ -31,29 +32,30 @@ class LateStores {
  public:
   using Processes = std::vector<std::shared_ptr<SimProcess>>;
 
-  /// All that may have mapped something; the list may grow.
+  /// All processes that may have mapped something; the list may grow.
   explicit LateStores(const Processes& processes) noexcept : processes_(processes) {}
 
-  /// From here on memory is as this process sees it; until `leave` nobody else runs.
+  /// From here on memory is as this process sees it; no other process runs until `leave`.
   void enter(const SimProcess& process);
   void leave();
 
-  /// That these bytes of a file are no longer those `before`, all but the writer see late; at once
-  /// if nobody else has mapped it.
+  /// These bytes of a file, previously `before`, have changed. All processes except the writer see
+  /// that late, or at once if no other process has mapped the file.
   void add(const SimProcess& writer,
            const std::shared_ptr<Inode>& inode,
            std::uint64_t offset,
            std::string before,
            std::string after);
-  /// Who acquires from now on sees all that this process has stored; its words everybody sees.
+  /// Processes that acquire from now on see all that this process has stored; its words become
+  /// visible to all.
   void release(const SimProcess& process);
-  /// It sees all that was released.
+  /// The process sees all that was released.
   void acquire(SimProcess& process);
-  /// Everybody sees what was stored here: somebody reads it by a call, or writes over it.
+  /// All processes see what was stored here: a process reads it by a call, or overwrites it.
   void settle(const Inode& inode, std::uint64_t offset, std::uint64_t size);
 
-  /// The process is about to touch the word at this place of the file; if it changes it, `is_late`
-  /// says whether the others see that late.
+  /// The process is about to access the word at this offset of the file. If the word is changed,
+  /// `is_late` returns whether the others see that late.
   void touch(SimProcess& process,
              const std::shared_ptr<Inode>& inode,
              std::uint64_t offset,
@@ -61,7 +63,8 @@ class LateStores {
              const std::function<bool()>& is_late);
 
   std::size_t size() const noexcept { return stores_.size(); }
-  /// Whether it has written bytes, besides words, that it has not released and somebody sees late.
+  /// Whether the process has written bytes, other than words, that it has not released and that
+  /// another process sees late.
   bool has_unreleased(const SimProcess& process) const noexcept;
 
  private:
@@ -72,11 +75,11 @@ class LateStores {
     std::string before;
     std::string after;
     bool is_word = false;
-    std::uint64_t released = 0;  ///< Which release it was; 0: none yet
+    std::uint64_t released = 0;  ///< The number of the release; 0: none yet
   };
 
   void push(Store store);
-  /// Everybody sees these; whoever runs goes on with what it sees.
+  /// Makes these visible to all processes; the running one continues with its view.
   template <typename Which>
   void show(Which which);
   static bool sees(const SimProcess& process, const Store& store) noexcept;

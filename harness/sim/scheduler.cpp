@@ -122,8 +122,8 @@ void Scheduler::pause() noexcept {
   mind_death();
 }
 
-/// Nobody else can go on, and who does looks again and again for what it waits for: that may be
-/// them.
+/// No other actor can continue, and the running one repeatedly polls for something, which may come
+/// from the paused ones.
 void Scheduler::end_pauses() noexcept {
   for (Actor& actor : actors_) {
     actor.paused = false;
@@ -147,7 +147,7 @@ void Scheduler::leave() noexcept {
   actors_[current_].fiber->leave();
 }
 
-// The main actor of a doomed process becomes its undertaker, and keeps its place in the line.
+// The main actor of a doomed process becomes its undertaker, and keeps its place in the order.
 void Scheduler::bury_the_doomed() {
   for (std::size_t at = 0; at < actors_.size(); ++at) {
     const auto index = static_cast<Index>(at);
@@ -227,7 +227,7 @@ void Scheduler::look(bool goes_on) noexcept {
   const std::uint32_t on_end = on_end_;
   leave();
   mind_death();
-  on_end_ = on_end;  // It is the same turn still.
+  on_end_ = on_end;  // It is still the same turn.
 }
 
 void Scheduler::show_deaths() noexcept {
@@ -265,7 +265,7 @@ Scheduler::Rest Scheduler::run() {
     }
     if (index) {
       enter(*index);
-      // An undertaker goes on with its second step unless somebody goes in between.
+      // An undertaker continues with its second step unless another actor runs in between.
       may_stay = actors_[current_].buries || actors_[current_].process->doomed;
     } else if (only || !advance_clock()) {
       const bool ended =

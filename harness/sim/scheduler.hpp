@@ -1,14 +1,15 @@
-// Scheduler: who of a simulated run goes on. One actor at a time, each on a fiber of its own.
+// Scheduler: which actor of a simulated run continues. One actor runs at a time, each on a fiber of
+// its own.
 //
-// An actor is a thread of a simulated process. It goes on until it asks (somebody else may go
-// first) or waits. Who is next is a question to Choices, whose options are the ready actors in
-// line: the asking one first, then those after it in the order of their birth, round and round. So
-// answer 0 of an asking actor is "go on", and any other is a preemption. These are the questions of
-// the kernel world too, so that a list of answers means the same there.
+// An actor is a thread of a simulated process. It runs until it asks (another actor may go first)
+// or waits. The next actor is a question to Choices. Its options are the ready actors in order: the
+// asking one first, then those after it in the order of creation, cyclically. So answer 0 of an
+// asking actor means "continue", and any other is a preemption. The kernel world asks the same
+// questions, so a list of answers means the same there.
 //
-// With `split_deaths` a process that ends does so in two steps of its own: first all that it had
-// open is closed, then parents and process descriptors learn of it. Somebody else may go in
-// between, as in Linux; only a simulation can hold that moment.
+// With `split_deaths` a process ends in two steps of its own: first all its open descriptors are
+// closed, then parents and process descriptors are notified. Another actor may run in between, as
+// in Linux; only a simulation can hold that moment.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,9 @@
 
 namespace lastref::harness::sim {
 
-/// Whose steps an actor's next one may not commute with. Exhaustive enumeration tries nobody else
-/// in its place: a switch to others can as well come before the next step that they can tell.
+/// The actors for which the order of their own steps and the next step may matter. Exhaustive
+/// enumeration tries no other actors instead: a switch to them can equally come before the next
+/// step that they can observe.
 enum class Reach : std::uint8_t { nobody, process, everybody };
 
 class Scheduler {
@@ -38,59 +40,59 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler() = default;
 
-  /// A new actor, ready, last in line. When the main one of a process returns, the process ends
-  /// with that code; the code of others means nothing.
+  /// Adds an actor, ready, last in order. When the main actor of a process returns, the process
+  /// ends with that code; the return value of other actors is ignored.
   Index start(std::shared_ptr<SimProcess> process, bool is_main, std::function<int()> body);
 
   enum class Rest : std::uint8_t { ended, stuck, endless, look };
-  /// From outside: goes on until everybody has ended, nobody can go on, there were too many steps,
-  /// or it is time for a look from outside. May be called again.
+  /// From outside: runs until all actors have ended, none can continue, there were too many steps,
+  /// or an inspection from outside is due. May be called again.
   Rest run();
 
   // From inside an actor.
   Index current() const noexcept { return current_; }
   bool is_inside() const noexcept { return is_inside_; }
-  /// Somebody else may go first. `reach` is that of the step that comes next.
+  /// Another actor may go first. `reach` belongs to the next step.
   void ask(Reach reach = Reach::everybody) noexcept;
-  /// Comes back true when `ready` says so, or false when the deadline came first.
+  /// Returns true when `ready` does, or false when the deadline came first.
   bool wait_until(const std::function<bool()>& ready,
                   std::optional<os::Instant> deadline,
                   const char* what) noexcept;
-  /// Comes back when nobody can go on who does not pause.
+  /// Returns when no actor that is not paused can continue.
   void pause() noexcept;
-  /// The run does not come to rest: `run` says so, and the actor does not go on by itself.
+  /// Reports that the run does not come to an end: `run` returns that, and the actor does not
+  /// continue by itself.
   void give_up() noexcept;
-  /// Ends the process that runs if something has doomed it; then it does not come back.
+  /// Ends the running process if it is doomed; then it does not return.
   void mind_death() noexcept;
-  /// `run` comes back for a look. Then the actor goes on, or whose turn it is.
+  /// `run` returns for an inspection. Then the actor continues, or the one that has the turn.
   void look(bool goes_on) noexcept;
-  /// The same if the actor has had somebody killed whose death is to be seen.
+  /// The same if the actor has caused a death by a signal that is to be inspected.
   void show_deaths() noexcept;
-  /// Lets only these go on, until they wait. Who goes on then is who would have before.
+  /// Lets only these processes run, until they wait. The next actor is then the same as before.
   void run_alone(const std::function<bool(const SimProcess&)>& these);
-  /// Whoever something has doomed has no more steps of its own; without split_deaths it is dead
-  /// now.
+  /// A doomed process executes no more steps of its own; without split_deaths it is dead now.
   void bury_the_doomed();
 
   bool is_gone(Index actor) const noexcept { return actors_[actor].gone; }
   std::size_t actors() const noexcept { return actors_.size(); }
   SimProcess& process_of(Index actor) const noexcept { return *actors_[actor].process; }
-  /// "client_a in poll, tracker runs", for everybody who has not ended.
+  /// "client_a in poll, tracker runs", for all actors that have not ended.
   std::string waiting() const;
   std::uint64_t steps() const noexcept { return steps_; }
 
-  /// Nobody goes on ever: stacks go back to their pool.
+  /// No actor will continue: returns the stacks to their pool.
   void forget_everybody() noexcept;
 
   bool split_deaths = false;
-  /// After so many questions on end, an actor has to let the others go.
+  /// After this many consecutive questions, an actor has to let the others run.
   std::uint32_t on_end_max = 200;
   std::uint64_t steps_max = 100'000;
-  /// If set, only these go on, and nobody is asked.
+  /// If set, only these processes run, and no question is asked.
   std::function<bool(const SimProcess&)> only;
-  /// Whether `run` comes back for a look after a death by a signal, before anybody goes on.
+  /// Whether `run` returns for an inspection after a death by a signal, before another actor runs.
   std::function<bool()> shows_deaths = [] { return false; };
-  /// Told when a process has died and before anybody can know.
+  /// Called when a process has died, before any other process can know.
   std::function<void(SimProcess&)> on_death;
 
  private:
@@ -99,9 +101,9 @@ class Scheduler {
     std::unique_ptr<Fiber> fiber;
     bool is_main = false;
     bool gone = false;
-    bool buries = false;                           ///< Has become the undertaker of its process.
-    bool late = false;                             ///< Its deadline has come.
-    bool paused = false;                           ///< Goes on only when nobody else can.
+    bool buries = false;                           ///< It has become the undertaker of its process.
+    bool late = false;                             ///< Its deadline has expired.
+    bool paused = false;                           ///< Continues only when no other actor can.
     const std::function<bool()>* ready = nullptr;  ///< What it waits for
     std::optional<os::Instant> deadline;
     const char* what = "";
@@ -118,13 +120,13 @@ class Scheduler {
 
   SimKernel& kernel_;
   Choices& choices_;
-  std::deque<Actor> actors_;  // Stays in place while it grows
+  std::deque<Actor> actors_;  // Elements stay in place when it grows
   std::vector<Index> options_;
   Index current_ = 0;
   bool is_inside_ = false;
-  std::optional<Index> picked_;  // by an actor that gives way
+  std::optional<Index> picked_;  // by an actor that yields
   std::uint64_t steps_ = 0;
-  std::uint32_t on_end_ = 0;  ///< Asked so often without a change
+  std::uint32_t on_end_ = 0;  ///< Number of consecutive questions without a switch
   bool looks_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What the mode of an inode lets a simulated process do.
+// What the mode of an inode permits a simulated process to do.
 #pragma once
 
 #include <cstdint>

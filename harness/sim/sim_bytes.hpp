@@ -1,4 +1,4 @@
-// Bytes in and out of the simulated kernel's own strings.
+// Copies bytes into and out of the simulated kernel's own strings.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::string text_of(os::Bytes bytes) {
   return text;
 }
 
-/// As much as fits; says how much.
+/// Copies as much as fits, and returns how much.
 inline std::size_t copy_out(std::string_view from, os::Buffer into) {
   const std::size_t size = std::min(from.size(), into.size());
   if (size > 0) {

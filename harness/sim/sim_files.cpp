@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t path_size_max = 4096;  // with its NUL; PATH_MAX
 constexpr std::size_t name_size_max = 255;   // NAME_MAX
 constexpr int links_max = 40;                // path_resolution(7)
-// KernelOs reads so many bytes of entries at a time; each takes 19 and its name with a NUL, rounded
-// up to 8, and "." and ".." come first. getdents64(2).
+// KernelOs reads this many bytes of entries at a time. Each entry takes 19 bytes and its name with
+// a NUL, rounded up to 8; "." and ".." come first. getdents64(2).
 constexpr std::size_t folder_buffer_size = 8192;
 constexpr std::size_t dots_size = 48;
 
@@ -179,7 +179,7 @@ void SimKernel::unlink_at(const Walk& at) {
   }
   at.found->linked = false;
   inodes_ -= at.found->device == first_device ? 1U : 0U;
-  // Early for a file that is still open; nobody counts that here.
+  // Too early for a file that is still open; nothing here counts that.
   give_pages_back(*at.found, 0, at.found->pages.size());
 }
 
@@ -411,14 +411,14 @@ Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(SimProcess& caller, 
     entries.push_back(std::move(entry));
   }
   if (entries.empty() && open->offset == 0) {
-    open->offset = 1;  // At the end of an empty folder: what comes later is not seen.
+    open->offset = 1;  // At the end of an empty folder: entries added later are not seen.
   }
   return entries;
 }
 
 namespace {
 
-/// All that is below a folder, each folder before what is in it.
+/// Visits everything below a folder, each folder before its contents.
 template <typename Visit>
 void visit_below(const Inode& folder, const std::string& path, const Visit& visit) {
   for (const auto& [name, entry] : folder.entries) {

@@ -1,13 +1,13 @@
-// SimKernel: what the kernel knows of a run, as plain data, and what calls do to it.
+// SimKernel: the kernel's state of a run, as plain data, and the effects of calls on it.
 //
-// Nothing here waits or chooses: a call that would wait says EAGAIN or "nothing is ready". Errors
-// are errno values, as Linux gives them for the calls that os::Os makes; the tests of the contract
-// in property_tests/impl/os hold both kernels to the same answers.
+// Nothing here waits or chooses: a call that would wait returns EAGAIN or "nothing is ready".
+// Errors are errno values, as Linux returns them for the calls that os::Os makes. The contract
+// tests in property_tests/impl/os require the same answers of both kernels.
 //
-// Limits: a file system besides the first has no limits, and its folder can be seen through; groups
-// are not modelled; a folder's size is tmpfs's. Of maps: SIGBUS, a store to what may only be read,
-// and pages that a copy on write has not copied yet are for the real kernel; a store takes no
-// storage; and a file that is mapped grows by no more than SimLimits::mapped_growth.
+// Limitations: file systems other than the first have no limits, and mounting one hides nothing;
+// groups are not modelled; a folder's size is that of tmpfs. Maps: SIGBUS, a store to a read-only
+// map, and pages that a copy on write has not copied yet are left to the real kernel; a store takes
+// no storage; and a mapped file grows by at most SimLimits::mapped_growth.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ inline tl::unexpected<int> refused(int error) {
   return tl::unexpected<int>(error);
 }
 
-/// The one whose storage is limited.
+/// The file system with limited storage.
 inline constexpr std::uint64_t first_device = 1;
 
 struct SimProcess;
@@ -48,7 +48,7 @@ struct RecordLock {
   const SimProcess* owner = nullptr;
   os::LockKind kind = os::LockKind::none;
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;  ///< One past the last byte; the highest number means without end.
+  std::uint64_t end = 0;  ///< One past the last byte; the highest number means no end.
 };
 
 /// A file, folder, symlink or socket node.
@@ -67,24 +67,24 @@ struct Inode {
   bool linked = true;
   std::uint32_t names = 1;
   std::string bytes;        ///< Content, or the target of a symlink
-  std::vector<bool> pages;  ///< Which of the content have been written to; the others cost nothing.
+  std::vector<bool> pages;  ///< Which pages have been written; others take no storage.
   std::map<std::string, Entry> entries;
   std::weak_ptr<Inode> parent;
   std::vector<RecordLock> locks;
   std::weak_ptr<Socket> bound;
-  std::weak_ptr<const bool> pinned;  ///< Alive while somebody maps the bytes: they must not move.
-  std::weak_ptr<const bool> locked;  ///< Alive while a description has a lock on the folder.
+  std::weak_ptr<const bool> pinned;  ///< Held by maps: the bytes must not move.
+  std::weak_ptr<const bool> locked;  ///< Held by descriptions with a lock on the folder.
 };
 
 /// What a process has mapped.
 struct Map {
   os::Buffer bytes;
-  std::shared_ptr<Inode> inode;     ///< Whose bytes they are, if they are shared.
-  std::shared_ptr<const bool> pin;  ///< Shared by all who map them.
+  std::shared_ptr<Inode> inode;     ///< The file that has the bytes, if they are shared.
+  std::shared_ptr<const bool> pin;  ///< Shared by all processes that map them.
   std::vector<std::byte> own = {};  ///< The bytes, if they are not.
 };
 
-/// Sixteen pages; a write goes into the last one only if its odd part fits there whole. pipe(7).
+/// Sixteen pages; a write goes into the last page only if its remainder fits there whole. pipe(7).
 struct Pipe {
   static constexpr std::size_t page_size = 4096;
   static constexpr std::size_t pages_max = 16;
@@ -105,7 +105,7 @@ struct Packet {
   std::size_t cost = 0;  ///< bytes of the sender's buffer
 };
 
-/// One end of a sequenced-packet connection, or what may become one.
+/// One end of a sequenced-packet connection, or a socket that may become one.
 struct Socket {
   enum class State : std::uint8_t { fresh, listening, connected };
 
@@ -119,17 +119,17 @@ struct Socket {
   std::weak_ptr<Socket> peer;
   std::deque<Packet> inbox;
   std::deque<std::shared_ptr<Socket>> waiting;  ///< Connected, not yet accepted
-  std::size_t cost = 0;  ///< bytes of our buffer that lie in the peer's inbox
+  std::size_t cost = 0;  ///< bytes of our buffer that are in the peer's inbox
   bool shut = false;
-  bool embryo = false;  ///< Lies in a listener's queue
-  int error = 0;        ///< Told once
-  os::Peer here;        ///< Who the other side will see
+  bool embryo = false;  ///< In a listener's queue
+  int error = 0;        ///< Reported once
+  os::Peer here;        ///< The credentials that the other side will see
   os::Peer there;
 };
 
 enum class DescriptionKind : std::uint8_t { file, socket, pipe_read, pipe_write, process, stream };
 
-/// An open file description: what descriptors point to, in any process.
+/// An open file description: what descriptors in any process refer to.
 struct Description {
   Description() = default;
   Description(const Description&) = delete;
@@ -139,7 +139,7 @@ struct Description {
   DescriptionKind kind = DescriptionKind::stream;
   bool writable = false;
   bool append = false;
-  std::uint64_t offset = 0;  ///< Of a folder: the order of the entry that was read last
+  std::uint64_t offset = 0;  ///< For a folder: the order of the entry that was read last
   std::shared_ptr<Inode> inode;
   std::shared_ptr<Socket> socket;
   std::shared_ptr<Pipe> pipe;
@@ -152,7 +152,7 @@ struct SimProcess {
   enum class Life : std::uint8_t { running, closing, zombie, reaped };
 
   os::Pid pid = 0;
-  std::uint64_t token = 0;  ///< Its alone, though pids come again.
+  std::uint64_t token = 0;  ///< Unique, though pids are reused.
   std::weak_ptr<SimProcess> parent;
   std::uint32_t user = 0;
   std::uint32_t umask = 022;
@@ -161,17 +161,17 @@ struct SimProcess {
   bool stopped = false;
   bool doomed = false;  ///< A signal has ended it; its threads run no more.
   os::ChildExit exit;
-  std::vector<std::shared_ptr<Description>> fds;  ///< By number; nothing where it is free
+  std::vector<std::shared_ptr<Description>> fds;  ///< By number; nullptr where it is free
   std::size_t fds_open = 0;
   std::size_t fds_max = 1024;
   std::uint64_t file_size_max = ~std::uint64_t{0};  ///< RLIMIT_FSIZE
-  bool is_unread = false;                           ///< What it says on 1 and 2: they are full.
+  bool is_unread = false;                           ///< Nothing reads 1 and 2: they are full.
   std::vector<Map> maps;
   std::uint64_t acquired = 0;  ///< The last release that it sees; see LateStores
   std::set<os::Signal> ignored;
   std::set<os::Signal> blocked;
   std::set<os::Signal> pending;
-  std::set<os::Signal> sent;  ///< By processes, whatever came of it.
+  std::set<os::Signal> sent;  ///< By processes, whatever the effect.
   std::map<std::string, std::string> environment;
   std::string working_folder = "/";  ///< An absolute path without symlinks; it is not renamed.
 };
@@ -179,18 +179,18 @@ struct SimProcess {
 struct SimLimits {
   std::size_t socket_buffer = 212992;  ///< bytes; net.core.wmem_default
   std::size_t backlog = 128;
-  std::size_t bytes = ~std::size_t{0};  ///< of all files, counted in pages as tmpfs does
+  std::size_t bytes = ~std::size_t{0};  ///< of all files, counted in pages as on tmpfs
   std::size_t inodes = ~std::size_t{0};
   std::optional<std::size_t> copying_bytes = {};  ///< of all on the other file system, if it copies
   std::size_t mapped_growth = std::size_t{1} << 16U;  ///< bytes; of a file while it is mapped
 };
 
-/// As signal(7) has it.
+/// The number in signal(7).
 int number_of(os::Signal signal);
 
 class SimKernel {
  public:
-  /// With / , /dev/shm, /tmp and /var/tmp (all three 01777), and a clock at one second.
+  /// Creates / , /dev/shm, /tmp and /var/tmp (all three 01777), and a clock at one second.
   explicit SimKernel(SimLimits limits = {});
   SimKernel(const SimKernel&) = delete;
   SimKernel& operator=(const SimKernel&) = delete;
@@ -206,12 +206,13 @@ class SimKernel {
   Answer<std::optional<os::ChildExit>> wait_child(SimProcess& caller, os::Fd process);
   /// Threads and processes are numbered together.
   os::Pid number_a_thread() noexcept;
-  /// The next one gets this number, or the first free one after it.
+  /// The next process or thread gets this number, or the first free one after it.
   void go_on_from(os::Pid pid) noexcept { next_pid_ = pid; }
   Answer<void> ignore_signal(SimProcess& caller, os::Signal signal);
   Answer<void> unblock_signal(SimProcess& caller, os::Signal signal);
   void deliver(SimProcess& caller, os::Signal signal);
-  /// The two halves of a death: what it had open goes; its parent and pidfds learn of it.
+  /// The two halves of a death: its open descriptors are closed; its parent and pidfds are
+  /// notified.
   void close_all(SimProcess& caller);
   void become_zombie(SimProcess& caller);
   std::shared_ptr<SimProcess> find(os::Pid pid) const;
@@ -246,18 +247,19 @@ class SimKernel {
   Answer<void> make_symlink(SimProcess& caller, const os::PathAt& where, const std::string& target);
 
   // For the harness alone; sim_outside.cpp.
-  /// Space for so many more bytes, rounded up to pages, and inodes.
+  /// Leaves space for this many more bytes, rounded up to pages, and inodes.
   void limit_storage(std::uint64_t bytes, std::uint64_t inodes) noexcept;
   void free_storage() noexcept;
-  /// From now on the other file system copies what is stored, and has space for so many more bytes.
+  /// From now on the other file system copies what is stored, and has space for this many more
+  /// bytes.
   void limit_copying_storage(std::uint64_t bytes) noexcept;
-  /// What is made in this folder from now on lies on another file system, which has no limits by
-  /// itself.
+  /// What is made in this folder from now on is on another file system, which has no limits by
+  /// default.
   void mount(const std::string& folder);
-  /// Whoever owns it.
+  /// Regardless of the owner.
   Answer<void> force_mode(SimProcess& caller, const os::PathAt& where, std::uint32_t mode);
-  /// A file with these bytes: a new one, 0600, or what was there with other content. How many of
-  /// them there was space for.
+  /// Makes a file with these bytes: a new one, 0600, or an existing one with new content. Returns
+  /// how many of them there was space for.
   Answer<std::size_t> replace_file(SimProcess& caller, const os::PathAt& where, os::Bytes bytes);
   /// Whether a process has locked the folder.
   Answer<bool> is_locked_folder(const SimProcess& caller, const std::string& path) const;
@@ -265,8 +267,8 @@ class SimKernel {
   // Memory.
   Answer<os::Buffer> map(SimProcess& caller, const os::MapOptions& options);
   Answer<void> unmap(SimProcess& caller, os::Buffer mapped);
-  /// Of a map that is shared; see LateStores::touch.
-  /// Who stores where there is no space for it is doomed.
+  /// For a shared map; see LateStores::touch.
+  /// A process that stores where there is no space is doomed.
   void touch(SimProcess& caller,
              const os::WordAccess& access,
              const std::function<bool()>& is_late);
@@ -279,7 +281,7 @@ class SimKernel {
 
   // Record locks.
   Answer<void> lock_range(SimProcess& caller, os::Fd fd, const os::LockRange& range);
-  /// Locks of this kind are all shared: none is in the way of another.
+  /// Folder locks are all shared: they never conflict.
   Answer<void> lock_folder(SimProcess& caller, os::Fd folder);
   Answer<std::optional<os::LockHolder>> find_lock(SimProcess& caller,
                                                   os::Fd fd,
@@ -296,43 +298,43 @@ class SimKernel {
   Answer<void> shut_down(SimProcess& caller, os::Fd fd);
   Answer<os::Peer> peer_of(SimProcess& caller, os::Fd fd);
   Answer<os::PipeEnds> make_pipe(SimProcess& caller);
-  /// Fills in what is ready now, and says how many items are.
+  /// Fills in what is ready now, and returns the number of ready items.
   std::size_t look(const SimProcess& caller, std::span<os::PollItem> items) const;
-  /// Whether that would be more than none.
+  /// Whether that number would be above zero.
   bool is_ready(const SimProcess& caller, std::span<const os::PollItem> items) const;
 
-  /// What is open under a number; none if nothing is.
+  /// The open description of a descriptor; nullptr if there is none.
   static std::shared_ptr<Description> description(const SimProcess& caller, os::Fd fd);
-  /// The paths of all files, folders and so on, but those that were there at first.
+  /// The paths of all files, folders and so on, except those that existed at first.
   std::vector<std::string> leftovers() const;
   /// Calls `look` with the path and the content of every regular file.
   void for_each_file(const std::function<void(const std::string&, const std::string&)>& look) const;
-  /// What is there now does not count as left over.
+  /// What exists now does not count as a leftover.
   void keep_what_is_there();
 
   os::Instant clock = std::chrono::seconds(1);
-  std::string standard_error;  ///< What all processes said on 1 and 2
+  std::string standard_error;  ///< The output of all processes on 1 and 2
   SimLimits limits;
-  std::uint64_t changes = 0;  ///< Moves when something may have become ready.
-  bool pipes_travel = false;  ///< A pipe was given to another process.
+  std::uint64_t changes = 0;  ///< Increases when something may have become ready.
+  bool pipes_travel = false;  ///< A pipe was passed to another process.
   LateStores late{processes_};
 
  private:
   enum class Last : std::uint8_t { normal, dot, dot_dot, root };
 
-  /// Where a path led: the folder, the last name in it, and what is there, if anything.
+  /// The result of a path: the folder, the last name in it, and what has the name, if anything.
   struct Walk {
     std::shared_ptr<Inode> folder;
     std::string name;
     std::shared_ptr<Inode> found;
     Last last = Last::normal;
-    bool slash = false;  ///< The path ended in one, so only a folder will do.
+    bool slash = false;  ///< The path ended with a slash, so only a folder is acceptable.
   };
 
   Answer<Walk> walk(const SimProcess& caller, const os::PathAt& where) const;
-  /// Does not mind a slash behind the name of what is no folder.
+  /// Accepts a slash after the name of something that is not a folder.
   Answer<Walk> walk_to_name(const SimProcess& caller, const os::PathAt& where) const;
-  /// To something that is there, and is no symlink.
+  /// To an object that exists and is not a symlink.
   Answer<Walk> walk_through(const SimProcess& caller, const std::string& path) const;
   Answer<void> descend(const SimProcess& caller, Walk& at, std::string_view path, int& links) const;
   Answer<void> follow(const SimProcess& caller, Walk& at, int& links) const;
@@ -349,7 +351,7 @@ class SimKernel {
                          const os::PathAt& to_place,
                          Target target);
   Answer<void> may_rename(const SimProcess& caller, const Walk& from, const Walk& to) const;
-  /// For a process; `put` is anybody's, and seen at once.
+  /// For a process; `put` has no writing process, and is visible at once.
   Answer<std::size_t> store(const SimProcess& caller,
                             const std::shared_ptr<Inode>& inode,
                             os::Bytes bytes,
@@ -358,10 +360,10 @@ class SimKernel {
                           Inode& inode,
                           os::Bytes bytes,
                           std::uint64_t offset);
-  /// Whether a store into a map of it finds no space.
+  /// Whether a store into a map of the file finds no space.
   bool has_no_space_for_stores(const Inode& inode) const noexcept;
   std::size_t take_pages(Inode& inode, std::uint64_t offset, std::size_t size);
-  /// Those from `first` on and before `end`.
+  /// Frees the pages from `first` on and before `end`.
   void give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t end);
   Answer<std::size_t> write_pipe(Pipe& pipe, os::Bytes bytes);
   static Answer<os::Fd> install(SimProcess& caller, std::shared_ptr<Description> description);

@@ -7,7 +7,7 @@ namespace lastref::harness::sim {
 namespace {
 
 constexpr std::uint64_t page_size = 4096;
-/// Far from where sums overflow.
+/// Far from overflowing sums.
 constexpr std::uint64_t storage_max = std::uint64_t{1} << 40U;
 
 }  // namespace

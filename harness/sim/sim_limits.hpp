@@ -1,4 +1,4 @@
-// SimLimiter: what a simulated system has to give.
+// SimLimiter: the limits of a simulated system.
 #pragma once
 
 #include "harness/scenario/limits.hpp"

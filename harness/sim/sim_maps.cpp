@@ -1,7 +1,8 @@
 // Maps of the simulated kernel.
 //
-// A shared map is the file's own bytes, so what one process stores all others see at once. They are
-// given space to grow when the first one maps them, and do not move before the last one is gone.
+// A shared map is the file's own bytes, so a store of one process is visible to all at once. The
+// bytes get space to grow when the first process maps them, and do not move until the last map is
+// removed.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -13,9 +14,9 @@ namespace {
 
 constexpr std::uint64_t page_size = 4096;
 constexpr int bus_error = 7;                                     // SIGBUS
-constexpr std::uint64_t map_size_max = std::uint64_t{1} << 32U;  // Far above what a run touches.
+constexpr std::uint64_t map_size_max = std::uint64_t{1} << 32U;  // Far above what a run uses.
 
-/// The bytes of a file from `offset`, and zeros behind its end.
+/// The bytes of a file from `offset`, and zeros after its end.
 std::vector<std::byte> copy_of(const Inode& inode, std::uint64_t offset, std::size_t size) {
   std::vector<std::byte> copy(size);
   const os::Bytes bytes = std::as_bytes(std::span(inode.bytes));
@@ -26,13 +27,13 @@ std::vector<std::byte> copy_of(const Inode& inode, std::uint64_t offset, std::si
   return copy;
 }
 
-/// Keeps the file's bytes where they are; none if they would have to be elsewhere.
+/// Keeps the file's bytes in place; nullptr if they would have to move.
 std::shared_ptr<const bool> pin(Inode& inode, std::size_t size, std::size_t growth) {
   if (auto pinned = inode.pinned.lock()) {
     return inode.bytes.capacity() < size ? nullptr : std::move(pinned);
   }
   const std::size_t length = inode.bytes.size();
-  // What lies behind the end of the file reads as zeros.
+  // The bytes after the end of the file read as zeros.
   inode.bytes.resize(std::max(size, length) + growth);
   inode.bytes.resize(length);
   auto made = std::make_shared<const bool>(true);
@@ -70,7 +71,7 @@ Answer<os::Buffer> SimKernel::map(SimProcess& caller, const os::MapOptions& opti
     if (open->kind != DescriptionKind::file || open->inode->kind != os::FileKind::regular) {
       return refused(ENODEV);
     }
-    // What is only read has to see what others write, so it is the file's own bytes too.
+    // A read-only map must show what others write, so it is the file's own bytes, too.
     if (options.kind == os::MapKind::copy_on_write) {
       late.settle(*open->inode, options.offset, options.size);
       map.own = copy_of(*open->inode, options.offset, options.size);

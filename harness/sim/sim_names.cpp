@@ -8,7 +8,7 @@
 namespace lastref::harness::sim {
 namespace {
 
-// The path that shm_open and sem_open use, or nothing for a name that they do not take.
+// The path that shm_open and sem_open use; absent for a name that they do not accept.
 std::optional<std::string> shm_path(const std::string& name, const char* prefix) {
   const std::size_t start = name.find_first_not_of('/');
   if (start == std::string::npos || name.find('/', start) != std::string::npos ||
@@ -18,7 +18,7 @@ std::optional<std::string> shm_path(const std::string& name, const char* prefix)
   return std::string("/dev/shm/") + prefix + name.substr(start);
 }
 
-// glibc turns EPERM, which unlink(2) gives in a sticky folder, into EACCES. shm_unlink(3).
+// glibc changes EPERM, which unlink(2) returns in a sticky folder, to EACCES. shm_unlink(3).
 Answer<void> without_eperm(Answer<void> answer) {
   return !answer && answer.error() == EPERM ? refused(EACCES) : answer;
 }

@@ -22,7 +22,7 @@ bool is_tracker(const Member& member) {
   return member.base == tracker::entry_point;
 }
 
-/// The first that lives: a second one only comes to see that there is one.
+/// The first running tracker: a second one only finds out that there is one.
 const Member* tracker_of(const SimRun& run) {
   const auto found = std::ranges::find_if(run.by_index, [](const Member* each) {
     return is_tracker(*each) && lives(*each) && !each->system->process().stopped;
@@ -30,7 +30,7 @@ const Member* tracker_of(const SimRun& run) {
   return found == run.by_index.end() ? nullptr : *found;
 }
 
-/// Nothing if the answer is not whole.
+/// Absent if the answer is not complete.
 std::optional<std::vector<Counted>> read_answer(SimKernel& kernel,
                                                 SimProcess& observer,
                                                 os::Fd socket) {
@@ -87,7 +87,7 @@ void observe(SimRun& run, std::string_view fact) {
     scheduler.run_alone(trackers);
     const auto counted = read_answer(kernel, observer, *socket);
     static_cast<void>(kernel.close(observer, *socket));
-    scheduler.run_alone(trackers);  // So that it has forgotten us before anything counts again.
+    scheduler.run_alone(trackers);  // It has to drop our connection before the next count.
     run.interceptors.observing = false;
     if (counted) {
       note(run, *member, *counted, fact);
@@ -98,7 +98,8 @@ void observe(SimRun& run, std::string_view fact) {
 }
 
 void observe_at_once(SimRun& run) {
-  // With nobody left the tracker would end before our eyes, where no fault can meet it.
+  // Without any other process, the tracker would end during the query, where no fault can be
+  // injected.
   const bool anybody_holds = std::ranges::any_of(
       run.by_index, [](const Member* each) { return !is_tracker(*each) && lives(*each); });
   if (anybody_holds) {

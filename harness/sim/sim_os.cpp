@@ -11,7 +11,7 @@
 namespace lastref::harness::sim {
 namespace {
 
-/// The interceptor waits for its end.
+/// The interceptor waits for the end of the thread.
 class SimThread final : public os::Thread {
  public:
   SimThread(const Scheduler& scheduler, Scheduler::Index actor) noexcept
@@ -31,8 +31,8 @@ class SimThread final : public os::Thread {
   bool joined_ = false;
 };
 
-/// Whether what others have done may be told by it. What is asked between a word and the value that
-/// it speaks for, such as how long the file is, puts nothing in order.
+/// Whether the call may reveal what others have done. Queries between a word and the data that it
+/// guards, such as the length of the file, do not order anything.
 bool hears_of_others(Call call) noexcept {
   switch (call) {
     case Call::accept:
@@ -105,7 +105,7 @@ void SimOs::orders(Call call) noexcept {
 
 void SimOs::touch(const os::WordAccess& access) noexcept {
   machine_.kernel.touch(*process_, access, [&] {
-    // Not for enumeration: it would double the runs, and all of them have late writes.
+    // Not in enumeration: it would double the runs, and all of them have late writes.
     constexpr Question whether{.options = 2, .worthwhile = 0};
     const ArenaPause answers_outlive_the_run;
     return machine_.late_words && machine_.choices.pick(whether) != 0;
@@ -183,7 +183,7 @@ std::optional<std::string> SimOs::environment(const std::string& name) noexcept 
 }
 
 void SimOs::keep_to_itself(std::span<const os::Fd>, const std::string& variable) noexcept {
-  // A program is given no descriptor here but those that are passed to it.
+  // Here a program gets no descriptors except those that are passed to it.
   process_->environment.erase(variable);
 }
 

@@ -1,9 +1,8 @@
-// SimOs: what a SimKernel answers to one simulated process.
+// SimOs: the answers of a SimKernel to one simulated process.
 //
-// No call waits, and none lets another process run. InstrumentedOs and SimInterceptor stand around
-// it: there a call is a step where the run may be switched, killed or failed. What waits is theirs,
-// and so are clock, entropy, processors and what is kept for the end of the process: SimOs is not
-// asked for these.
+// No call waits, and none lets another process run. InstrumentedOs and SimInterceptor wrap it: in
+// them a call is a step at which the run may be switched, killed or failed. They handle waiting,
+// the clock, entropy, processors and exit hooks; SimOs is not called for these.
 #pragma once
 
 #include <functional>
@@ -22,7 +21,8 @@ namespace lastref::harness::sim {
 
 class SimOs;
 
-/// One simulated computer: a kernel, those who run on it, and what its processes can be.
+/// One simulated computer: a kernel, the processes that run on it, and the programs that they can
+/// run.
 struct Machine {
   explicit Machine(Choices& its_choices, SimLimits limits = {})
       : choices(its_choices), kernel(limits), scheduler(kernel, its_choices) {}
@@ -30,7 +30,7 @@ struct Machine {
   Machine& operator=(const Machine&) = delete;
   ~Machine() = default;
 
-  /// Starts a process, with a parent or without, and without asking the parent.
+  /// Starts a process, with or without a parent, and without a call of the parent.
   std::shared_ptr<SimProcess> boot(const std::shared_ptr<SimProcess>& parent,
                                    const os::SpawnOptions& options);
   /// Gives a new process its Os and its main actor.
@@ -39,24 +39,24 @@ struct Machine {
              const os::SpawnOptions& options);
 
   Choices& choices;
-  bool late_words = false;  ///< Whether `choices` are asked if a word that is stored is seen late.
+  bool late_words = false;  ///< Whether `choices` are asked if a stored word is seen late.
   SimKernel kernel;
   Scheduler scheduler;
-  /// Whether there is what shall be started; spawn says ENOENT if not.
+  /// Whether the program to start exists; spawn fails with ENOENT if not.
   std::function<bool(const os::SpawnOptions& options)> knows;
-  /// What a process does. It is called on the process's own fiber and gives the exit code.
+  /// The body of a process. It is called on the process's own fiber and returns the exit code.
   std::function<int(SimOs& os, const os::SpawnOptions& options)> live;
-  /// Told of a new process before it runs.
+  /// Called for a new process before it runs.
   std::function<void(SimOs& os, const SimProcess* parent, const os::SpawnOptions& options)>
       on_birth;
-  /// Every process's Os. What of it lives on fibers that were killed is never destroyed.
+  /// The Os of every process. Parts of it on fibers that were killed are never destroyed.
   std::map<const SimProcess*, std::unique_ptr<SimOs>> systems;
 };
 
-/// The Error of a call that is about this.
+/// The Error of a call on this subject.
 tl::unexpected<Error> failed(int error, Call call, const About& about);
 
-/// An Answer on its way out: an errno becomes an Error.
+/// Converts an Answer for the caller: an errno becomes an Error.
 template <typename T>
 Result<T> told(Answer<T> answer, Call call, const About& about) {
   if (!answer) {
@@ -78,16 +78,16 @@ class SimOs final : public EveryCall<SimOs> {
 
   SimProcess& process() const noexcept { return *process_; }
   Machine& machine() const noexcept { return machine_; }
-  /// Every call that is none of those below: what the kernel says, an errno as an Error.
+  /// Every call except those below: returns the kernel's answer, an errno as an Error.
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept {
     orders(call);
     return told(CallOf<call>::make(machine_.kernel, *process_, given...), call, about(given...));
   }
 
-  // They may end or start a process, or are nothing that a SimKernel is asked for.
+  // They may end or start a process, or are not handled by a SimKernel.
   Result<std::string> working_folder() noexcept override;
-  /// With no timeout but 0.
+  /// Accepts no timeout except 0.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
@@ -115,12 +115,12 @@ class SimOs final : public EveryCall<SimOs> {
 
  private:
   [[noreturn]] static void not_asked_here() noexcept { LASTREF_ASSERT(false); }
-  /// What each call does to the order in which stores are seen; see LateStores.
+  /// The effect of each call on the order in which stores are seen; see LateStores.
   void orders(Call call) noexcept;
 
   Machine& machine_;
   std::shared_ptr<SimProcess> process_;
-  std::map<Scheduler::Index, os::Pid> threads_;  ///< All but the first
+  std::map<Scheduler::Index, os::Pid> threads_;  ///< All except the first
 };
 
 }  // namespace lastref::harness::sim

@@ -1,4 +1,4 @@
-// Computer: a test's way onto a simulated computer, without scenario and faults.
+// Computer: gives a test access to a simulated computer, without scenario and faults.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace lastref::harness::sim {
 
-/// What processes can be started as.
+/// The programs that processes can be started with.
 using Entry = std::function<int(os::Os& os, std::span<const std::string> arguments)>;
 using Entries = std::map<std::string, Entry, std::less<>>;
 
-/// Its processes have the Os that those of a run have.
+/// Its processes have the same Os as those of a run.
 class Computer {
  public:
   explicit Computer(Choices& choices) : run_(none_, no_plan_, choices) {}
@@ -24,8 +24,8 @@ class Computer {
   SimKernel& kernel() noexcept { return run_.machine.kernel; }
   Scheduler& scheduler() noexcept { return run_.machine.scheduler; }
 
-  /// Runs `body` as a process until all have ended or none can continue. What the process's
-  /// children may be is in `entries`.
+  /// Runs `body` as a process until all processes have ended or none can continue. `entries` has
+  /// the programs that the process may start.
   Scheduler::Rest run_process(const Entries& entries, const std::function<void(os::Os&)>& body);
 
  private:

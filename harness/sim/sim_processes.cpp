@@ -19,7 +19,7 @@ bool overlap(const RecordLock& lock, std::uint64_t begin, std::uint64_t end) {
   return lock.begin < end && begin < lock.end;
 }
 
-// Two locks stand in each other's way unless both are shared or one process has both.
+// Two locks conflict unless both are shared or one process has both.
 const RecordLock* obstacle(const Inode& inode, const RecordLock& wanted) {
   for (const RecordLock& lock : inode.locks) {
     const bool exclusive =
@@ -38,9 +38,10 @@ RecordLock wanted_by(const SimProcess& caller, const os::LockRange& range) {
           .end = range.length == 0 ? no_end : range.start + range.length};
 }
 
-// Cuts what the owner had in the range, puts the new lock there, and joins neighbours of its kind.
-// An owner's locks lie together, in the order of their bytes, where its first one was put;
-// find_lock tells of the first in the way. fs/locks.c, posix_lock_inode and posix_test_lock.
+// Cuts the owner's locks out of the range, inserts the new lock, and joins adjacent locks of the
+// same kind. An owner's locks are stored together, in the order of their bytes, at the place of its
+// first one; find_lock reports the first that conflicts. fs/locks.c, posix_lock_inode and
+// posix_test_lock.
 void replace(Inode& inode, RecordLock wanted) {
   const auto is_own = [&](const RecordLock& lock) { return lock.owner == wanted.owner; };
   const auto first = std::find_if(inode.locks.begin(), inode.locks.end(), is_own);
@@ -123,12 +124,12 @@ SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
 
 SimKernel::~SimKernel() {
   for (const auto& process : processes_) {
-    process->fds.clear();  // Breaks the rings of a pidfd of oneself.
+    process->fds.clear();  // Breaks the cycle of a process with a pidfd of itself.
   }
 }
 
 os::Pid SimKernel::number_a_thread() noexcept {
-  // Numbers of threads are free again only with their process: Linux goes on behind them too.
+  // Thread numbers become free only with their process: Linux does not reuse them either.
   const auto is_taken = [this](os::Pid pid) {
     return std::ranges::any_of(processes_, [pid](const auto& process) {
       return process->pid == pid && process->life != SimProcess::Life::reaped;
@@ -241,7 +242,7 @@ void SimKernel::deliver(SimProcess& caller, os::Signal signal) {
     if (caller.ignored.contains(signal)) {
       return;
     }
-    // What would end a process that is stopped waits. signal(7), "SIGCONT"
+    // A signal that would end a stopped process stays pending. signal(7), "SIGCONT"
     if (caller.blocked.contains(signal) || caller.stopped) {
       caller.pending.insert(signal);
       return;
@@ -288,7 +289,7 @@ Answer<std::optional<os::ChildExit>> SimKernel::wait_child(SimProcess& caller, o
     return refused(ECHILD);
   }
   if (child.life == SimProcess::Life::reaped) {
-    return child.exit;  // The descriptor tells it again. Linux 6.15, PIDFD_GET_INFO
+    return child.exit;  // The descriptor reports it again. Linux 6.15, PIDFD_GET_INFO
   }
   if (child.life != SimProcess::Life::zombie) {
     return std::nullopt;
@@ -308,14 +309,14 @@ void SimKernel::close_all(SimProcess& caller) {
   }
   caller.fds.clear();
   caller.maps.clear();
-  late.acquire(caller);  // Nothing waits for it to be seen.
+  late.acquire(caller);  // So that no store stays late because of it.
   caller.fds_open = 0;
   ++changes;
 }
 
 void SimKernel::become_zombie(SimProcess& caller) {
   const auto parent = caller.parent.lock();
-  // Whoever has lost its parent is reaped by init at once.
+  // An orphan is reaped by init at once.
   const bool orphan = !parent || parent->life != SimProcess::Life::running;
   caller.life = orphan ? SimProcess::Life::reaped : SimProcess::Life::zombie;
   ++changes;
@@ -331,7 +332,7 @@ void SimKernel::become_zombie(SimProcess& caller) {
 
 namespace {
 
-// Beyond every table, for numbers below 0.
+// Beyond every table for numbers below 0.
 std::size_t index_of(os::Fd fd) {
   const int number = static_cast<int>(fd);
   return number < 0 ? no_end : static_cast<std::size_t>(number);
@@ -365,7 +366,7 @@ Answer<os::Fd> SimKernel::install(SimProcess& caller, std::shared_ptr<Descriptio
   if (!has_space(caller)) {
     return refused(EMFILE);
   }
-  // As KernelOs, which moves what the kernel has put below.
+  // Like KernelOs, which moves descriptors that the kernel has put below 3.
   constexpr std::size_t standard_numbers = 3;
   caller.fds.resize(std::max(caller.fds.size(), standard_numbers));
   const auto free = std::find(caller.fds.begin() + standard_numbers, caller.fds.end(), nullptr);

@@ -11,7 +11,7 @@
 namespace lastref::harness::sim {
 namespace {
 
-/// Whether `inode` is `folder`, or one that it lies in.
+/// Whether `inode` is `folder`, or one of the folders that contain it.
 bool is_above(const Inode& inode, std::shared_ptr<const Inode> folder) {
   while (folder && folder.get() != &inode) {
     folder = folder->parent.lock();
@@ -44,7 +44,7 @@ Answer<void> SimKernel::may_rename(const SimProcess& caller,
   if (is_folder && from.folder != to.folder && !may(caller, *from.found, to_write)) {
     return refused(EACCES);
   }
-  // What is mounted stays where it is.
+  // A mount point cannot be renamed.
   if (from.found->device != from.folder->device ||
       (to.found && to.found->device != to.folder->device)) {
     return refused(EBUSY);

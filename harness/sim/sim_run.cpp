@@ -56,7 +56,7 @@ std::string_view SimRun::end_of(const SimProcess& process) const {
   if (!process.exit.killed || swept) {
     return process.exit.killed ? fact::swept : fact::ended;
   }
-  // Nobody plans a death of another signal.
+  // No plan contains a death by another signal.
   const bool is_planned = process.exit.code == number_of(os::Signal::kill);
   const bool was_sent = std::ranges::any_of(
       process.sent, [&](os::Signal signal) { return number_of(signal) == process.exit.code; });
@@ -65,7 +65,7 @@ std::string_view SimRun::end_of(const SimProcess& process) const {
 
 void SimRun::be_born(SimOs& os, const SimProcess* parent, const os::SpawnOptions& options) {
   if (interceptors.observing) {
-    return;  // Not of the run, but the world's own.
+    return;  // It does not belong to the run, but to the world.
   }
   auto member = std::make_unique<Member>();
   member->index = static_cast<std::uint16_t>(by_index.size());
@@ -134,7 +134,7 @@ bool SimRun::has_moved() {
   return interceptors.crossings != observed_at;
 }
 
-/// Whether somebody may go on now, the scheduler has to see.
+/// The scheduler has to find out whether an actor can continue now.
 bool SimRun::ask_tracker() {
   observed_at = interceptors.crossings;
   observe(*this, fact::counted);
@@ -274,7 +274,7 @@ void SimInterceptor::give_up() noexcept {
 
 Reach SimInterceptor::reach_of(const PendingCall& pending_call) const {
   if (strikes_at(pending_call.name)) {
-    return Reach::everybody;  // A death here is everybody's business.
+    return Reach::everybody;  // A death here concerns all processes.
   }
   const bool is_pipe =
       pending_call.object.starts_with("pipe.") && !run_.machine.kernel.pipes_travel;
@@ -303,7 +303,7 @@ void SimInterceptor::let_others_go_first(const PendingCall& pending_call) noexce
 }
 
 std::string_view SimInterceptor::role_of(os::Pid pid) const noexcept {
-  // The last one: pids are used again.
+  // The last one: pids are reused.
   const auto found =
       std::find_if(run_.by_index.rbegin(), run_.by_index.rend(), [pid](const Member* member) {
         return member->system->process().pid == pid;
@@ -325,7 +325,7 @@ void SimInterceptor::signalled(os::Fd, os::Signal) noexcept {
   run_.machine.scheduler.mind_death();
 }
 
-// Before a monitor's lock.
+// Called before taking a monitor's lock.
 void SimInterceptor::ask() noexcept {
   run_.machine.scheduler.ask(Reach::process);
 }

@@ -1,7 +1,6 @@
 // SimRun: one run of a scenario on a simulated computer: its machine, plan, journal and processes.
 //
-// SimInterceptor is what stands around each process's SimOs, as SerialInterceptor does in the
-// kernel world.
+// SimInterceptor wraps each process's SimOs, as SerialInterceptor does in the kernel world.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +23,13 @@ namespace lastref::harness::sim {
 
 class SimInterceptor;
 
-/// Whether the product has an entry of that name.
+/// Whether the product has an entry with this name.
 bool is_entry(std::string_view name) noexcept;
 
 /// A process of the run, as the harness sees it.
 struct Member {
   std::uint16_t index = 0;
-  const Role* part = nullptr;  ///< nothing for an entry of the product's
+  const Role* part = nullptr;  ///< nullptr for an entry of the product
   std::string base;            ///< "tracker"
   std::string role;            ///< "tracker#2"
   std::uint64_t chance = 0;
@@ -38,15 +37,15 @@ struct Member {
   std::unique_ptr<SimInterceptor> interceptor;
   std::unique_ptr<InstrumentedOs> os;
 
-  /// Whether it is meant by `name`: "tracker" means all of them, "tracker#2" one.
+  /// Whether `name` refers to it: "tracker" refers to all of them, "tracker#2" to one.
   bool plays(std::string_view name) const noexcept { return base == name || role == name; }
 };
 
-/// Somebody who waits for a signal.
+/// An actor that waits for a signal.
 struct Awaiting {
   Scheduler::Index actor = 0;
   const SimProcess* process = nullptr;
-  bool in_vain = false;  ///< Nobody will give it.
+  bool in_vain = false;  ///< No actor will give the signal.
 };
 
 struct SimRun final : Standstill {
@@ -55,14 +54,14 @@ struct SimRun final : Standstill {
   SimRun& operator=(const SimRun&) = delete;
   ~SimRun() override;
 
-  /// The role that a process starts in; nothing if it is an entry of the product's, or none.
+  /// The role that a process starts in; nullptr if it is an entry of the product, or unknown.
   const Role* part_of(const os::SpawnOptions& options) const;
   void be_born(SimOs& os, const SimProcess* parent, const os::SpawnOptions& options);
-  /// The process of the run that a process is; nothing for others.
+  /// The run's record of a process; nullptr for others.
   Member* member_of(const SimProcess& process);
   /// One of the ends in namespace fact.
   std::string_view end_of(const SimProcess& process) const;
-  /// SIGKILL to all processes of a role, or to all.
+  /// Sends SIGKILL to all processes of a role, or to all.
   void kill(std::string_view role);
   void kill_all();
   void note(const Member& member,
@@ -71,11 +70,11 @@ struct SimRun final : Standstill {
             std::string_view text,
             std::int64_t value = 0);
   bool anybody_lives() const;
-  /// Whether an allocation of the process that runs fails.
+  /// Whether an allocation of the running process fails.
   bool allocation_fails(const void* frame);
-  /// The process that runs has ended itself as by abort(3). Does not come back.
+  /// The running process has ended itself, as by abort(3). Does not return.
   [[noreturn]] void abort();
-  /// Keeps what is in the files that are there.
+  /// Saves the contents of the existing files.
   void look_at_files();
   bool has_moved() override;
   bool ask_tracker() override;
@@ -87,22 +86,22 @@ struct SimRun final : Standstill {
   const Plan& plan;
   Choices& choices;
   Machine machine;
-  std::shared_ptr<SimProcess> maker;  ///< Whose child the root is
+  std::shared_ptr<SimProcess> maker;  ///< The parent of the root
   std::vector<Record> journal;
-  std::vector<FileLook> files;  ///< as they were looked at
+  std::vector<FileLook> files;  ///< in the states in which they were read
   std::map<const SimProcess*, std::unique_ptr<Member>> members;
   std::vector<Member*> by_index;
   std::string listener;  ///< Path of the socket that was bound last
 
-  std::set<std::string> signals;             ///< that were given
+  std::set<std::string> signals;             ///< the given ones
   std::map<std::string, std::string> mails;  ///< bytes that signals carry
   std::string ask_after;
   std::vector<Awaiting*> awaiting;
 
   InterceptorState interceptors;
-  std::uint32_t observed_at = 0;  ///< How many crossings there were when the tracker was asked last
+  std::uint32_t observed_at = 0;      ///< The number of crossings when the tracker was last asked
   bool tries_early_timeouts = false;  ///< In exhaustive enumeration
-  bool swept = false;                 ///< What dies now is killed by the world.
+  bool swept = false;                 ///< A process that dies now is killed by the world.
 };
 
 class SimInterceptor final : public PlanInterceptor {
@@ -112,7 +111,8 @@ class SimInterceptor final : public PlanInterceptor {
     play(run.plan.faults, member.role);
   }
 
-  /// Whoever is planned to die in a call that waits, and waits, does so when it goes on.
+  /// Applies a planned kill to an actor that is blocked in a call: it dies when it continues.
+  /// False: there is none.
   bool strike() noexcept;
 
   std::string_view role_of(os::Pid pid) const noexcept override;
@@ -143,11 +143,11 @@ class SimInterceptor final : public PlanInterceptor {
   /// What an actor of this process is doing.
   struct Doing {
     PendingFaults pending = {};
-    bool struck = false;  ///< kill_blocked goes on to die
+    bool struck = false;  ///< kill_blocked: it continues only to die
     Waiting* waiting = nullptr;
   };
 
-  /// Who can tell whether the call was made before or after a step of theirs.
+  /// Which actors can observe whether the call was made before or after a step of theirs.
   Reach reach_of(const PendingCall& pending_call) const;
   Doing& doing() { return doing_[run_.machine.scheduler.current()]; }
   PendingFaults& pending() noexcept override { return doing().pending; }

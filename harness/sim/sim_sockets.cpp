@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t path_size_max = 107;
 
-// What a packet takes of its sender's buffer: an sk_buff, and the slab that holds the bytes and a
-// skb_shared_info; beyond four pages, pages. net/core/skbuff.c, __alloc_skb and
+// The part of its sender's buffer that a packet takes: an sk_buff, and the slab with the bytes and
+// a skb_shared_info; beyond four pages, pages. net/core/skbuff.c, __alloc_skb and
 // alloc_skb_with_frags.
 std::size_t cost_of(std::size_t size) {
   constexpr std::size_t sk_buff = 256;
@@ -27,7 +27,7 @@ std::size_t cost_of(std::size_t size) {
   return sk_buff + slab + (beyond + Pipe::page_size - 1) / Pipe::page_size * Pipe::page_size;
 }
 
-// An error is told once, to whoever asks first.
+// An error is reported once, to the first call that asks.
 int take_error(Socket& socket) {
   return std::exchange(socket.error, 0);
 }
@@ -66,7 +66,7 @@ Answer<void> SimKernel::bind(SimProcess& caller, os::Fd fd, const std::string& p
   if (path.size() > path_size_max) {
     return refused(ENAMETOOLONG);
   }
-  // The node is made before the socket is looked at, and removed again: af_unix.c, unix_bind_bsd.
+  // The node is made before the socket is checked, and removed again: af_unix.c, unix_bind_bsd.
   auto at = entry_for_new(caller, path);
   if (!at) {
     return refused(at.error() == EEXIST ? EADDRINUSE : at.error());

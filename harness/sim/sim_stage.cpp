@@ -88,7 +88,7 @@ bool SimStage::resume(const std::string& role) {
     return each->plays(role) && process.stopped && process.life == SimProcess::Life::running;
   });
   deliver(role, os::Signal::resume);
-  run_.machine.scheduler.show_deaths();  // Of what was sent to it while it was stopped.
+  run_.machine.scheduler.show_deaths();  // By signals that were sent to it while it was stopped.
   return any;
 }
 
@@ -136,12 +136,12 @@ void SimStage::note_end(const Status& status) {
 void SimStage::note(std::string_view operation, const std::string& text, bool begins, int error) {
   SimProcess& process = member_.system->process();
   sim::Scheduler& scheduler = run_.machine.scheduler;
-  // Who has told others of bytes, and has not released them, told them before its operation ends:
-  // no call lies between, so they come here or nowhere.
+  // A process that has notified others of bytes which it has not released did so before the end of
+  // this operation. There is no call in between, so the others can only run here.
   if (!begins && !scheduler.only && run_.machine.kernel.late.has_unreleased(process)) {
     scheduler.pause();
   }
-  // It takes effect before it comes back: its caller may tell others of it by other means.
+  // It takes effect before the operation returns: its caller may notify others by other means.
   run_.machine.kernel.late.release(process);
   if (begins) {
     member_.interceptor->begins(operation);

@@ -12,7 +12,7 @@
 
 namespace lastref::harness::sim {
 
-// The same places as in the kernel world.
+// The same paths as in the kernel world.
 inline constexpr const char* files_folder = "/dev/shm/world/files";
 inline constexpr const char* runtime_folder = "/dev/shm/world/runtime";
 inline constexpr const char* spare_folder_of_run = "/dev/shm/world/tmp";
@@ -41,7 +41,7 @@ class SimStage final : private OperationLog, public Stage {
   bool is_undisturbed() const noexcept override;
   void refute(const std::string& claim, const std::string& seen) override;
 
-  /// How the body of the role has ended.
+  /// Records how the body of the role has ended.
   void note_end(const Status& status);
 
  private:

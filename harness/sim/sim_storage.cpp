@@ -1,8 +1,8 @@
-// Bytes of files in the simulated kernel: at which offset they are read and written, and the space
-// that they take.
+// Bytes of files in the simulated kernel: the offsets at which they are read and written, and the
+// space that they take.
 //
-// The order of checks is that of fs/read_write.c, fs/sync.c and fs/open.c in Linux; what takes
-// space is as in mm/shmem.c.
+// The order of checks is that of fs/read_write.c, fs/sync.c and fs/open.c in Linux; space is
+// accounted as in mm/shmem.c.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -15,16 +15,16 @@ namespace lastref::harness::sim {
 namespace {
 
 constexpr std::uint64_t page_size = 4096;
-/// Of offsets and sizes, which are signed numbers to the kernel.
+/// For offsets and sizes, which are signed numbers in the kernel.
 constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
-/// As statfs(2) tells them. What has no limits here is a disk.
+/// As statfs(2) reports them. A file system without limits here is a disk.
 constexpr std::uint64_t tmpfs_magic = 0x01021994;
 constexpr std::uint64_t ext4_magic = 0xef53;
 constexpr std::uint64_t btrfs_magic = 0x9123683e;
 constexpr std::uint64_t allocated_max = std::uint64_t{1} << 32U;
 constexpr std::size_t storage_max = std::numeric_limits<std::size_t>::max();
 
-/// What is open, if it has offsets; it is looked at after the offset.
+/// The open description, if it has offsets; it is checked after the offset.
 Answer<std::shared_ptr<Description>> file_with_offsets(const SimProcess& caller,
                                                        os::Fd fd,
                                                        std::uint64_t offset) {
@@ -45,7 +45,7 @@ Answer<std::shared_ptr<Description>> file_with_offsets(const SimProcess& caller,
   }
 }
 
-/// Whether a hole can be made in what is open, were it somewhere else.
+/// Whether a hole can be made in what is open, if the range is valid.
 Answer<void> may_have_holes(const Description& open) {
   switch (open.kind) {
     case DescriptionKind::file:
@@ -63,7 +63,7 @@ Answer<void> may_have_holes(const Description& open) {
   return {};
 }
 
-/// What fallocate(2) refuses before it looks at the file.
+/// The errors of fallocate(2) that precede the checks of the file.
 Answer<void> may_change_space(const Description& open, std::uint64_t offset, std::uint64_t size) {
   if (offset > offset_max || size == 0 || size > offset_max) {
     return refused(EINVAL);
@@ -84,7 +84,7 @@ bool SimKernel::has_no_space_for_stores(const Inode& inode) const noexcept {
          elsewhere_bytes_ + page_size > *limits.copying_bytes;
 }
 
-/// How many of the bytes there is space for; their pages are taken.
+/// Takes pages for the bytes, and returns how many of them there is space for.
 std::size_t SimKernel::take_pages(Inode& inode, std::uint64_t offset, std::size_t size) {
   const bool is_here = inode.device == first_device;
   std::size_t& taken = is_here ? bytes_ : elsewhere_bytes_;
@@ -148,7 +148,7 @@ Answer<std::size_t> SimKernel::store(const SimProcess& caller,
       inode->bytes.substr(std::min<std::size_t>(offset, inode->bytes.size()), bytes.size());
   const auto size = put(caller, *inode, bytes, offset);
   if (size) {
-    before.resize(*size);  // What lay behind the end is seen as zeros.
+    before.resize(*size);  // Bytes after the previous end read as zeros.
     late.add(caller, inode, offset, std::move(before), inode->bytes.substr(offset, *size));
   }
   return size;
@@ -169,7 +169,7 @@ Answer<std::size_t> SimKernel::write_at(SimProcess& caller,
   if (bytes.size() > offset_max - offset) {
     return refused(EINVAL);
   }
-  // Linux appends whatever the offset says. pwrite(2), BUGS.
+  // Linux appends regardless of the offset. pwrite(2), BUGS.
   return store(caller, open.inode, bytes, open.append ? open.inode->bytes.size() : offset);
 }
 
@@ -198,7 +198,7 @@ Answer<void> SimKernel::sync(SimProcess& caller, os::Fd fd) {
   if (!open) {
     return refused(EBADF);
   }
-  // Nothing to do: here, what was written outlives everything.
+  // Nothing to do: written data is never lost here.
   return open->kind == DescriptionKind::file ? Answer<void>() : refused(EINVAL);
 }
 
@@ -218,7 +218,7 @@ Answer<void> SimKernel::allocate(SimProcess& caller,
   if (end > caller.file_size_max && end > inode.bytes.size()) {
     return refused(EFBIG);
   }
-  // More than there is memory for, were there space for it.
+  // More than there is memory for, even if there were space.
   if (end > allocated_max || (end > inode.bytes.capacity() && !inode.pinned.expired())) {
     return refused(ENOSPC);
   }
@@ -249,7 +249,7 @@ Answer<void> SimKernel::punch_hole(SimProcess& caller,
   Inode& inode = *open->inode;
   const std::uint64_t end = offset + size;
   if (offset < inode.bytes.size()) {
-    // In place: maps see it.
+    // In place, so that maps see it.
     std::memset(
         inode.bytes.data() + offset, 0, std::min<std::uint64_t>(end, inode.bytes.size()) - offset);
   }

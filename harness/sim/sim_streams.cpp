@@ -1,7 +1,7 @@
 // Pipes, plain reads and writes, and polling of the simulated kernel.
 //
-// The order of checks is that of fs/pipe.c, and what poll says that of fs/pipe.c,
-// net/unix/af_unix.c and fs/pidfs.c in Linux.
+// The order of checks is that of fs/pipe.c in Linux; poll reports the same as fs/pipe.c,
+// net/unix/af_unix.c and fs/pidfs.c.
 #include <algorithm>
 #include <cerrno>
 
@@ -32,7 +32,7 @@ Answer<std::size_t> read_pipe(Pipe& pipe, os::Buffer into) {
   return total;
 }
 
-/// What poll(2) would say of a descriptor.
+/// What poll(2) would report for a descriptor.
 struct Events {
   bool in = false;
   bool out = false;
@@ -83,7 +83,7 @@ void look_at(const Description& open, const SimLimits& limits, os::PollItem& ite
   item.hung_up = events.over;
 }
 
-/// What nobody reads any more.
+/// An output stream that no process reads any more.
 bool is_full(const Description& open, const SimProcess& caller) noexcept {
   return open.kind == DescriptionKind::stream && caller.is_unread;
 }
@@ -166,7 +166,7 @@ Answer<std::size_t> SimKernel::write(SimProcess& caller, os::Fd fd, os::Bytes by
         return refused(EBADF);
       }
       if (bytes.empty()) {
-        return 0;  // Not even to the end.
+        return 0;  // It does not even move the offset to the end.
       }
       const std::uint64_t offset = open->append ? open->inode->bytes.size() : open->offset;
       const auto size = store(caller, open->inode, bytes, offset);

@@ -27,8 +27,8 @@ constexpr const char* later_start = "later_start";
 // As in the kernel world.
 constexpr const char* world_folder = "/dev/shm/world";
 
-/// libfiu's table belongs to the program, so an error that is planned for one run could strike in
-/// another thread's. Runs that plan errors have the table for themselves.
+/// libfiu's table is global in the program, so an error planned for one run could be injected in
+/// another thread's run. Runs that plan errors have the table to themselves.
 std::shared_mutex& table_of_errors() {
   static std::shared_mutex mutex;
   return mutex;
@@ -36,8 +36,8 @@ std::shared_mutex& table_of_errors() {
 
 thread_local constinit SimRun* running = nullptr;
 
-/// From now on to its end the allocations of this run may fail, and what would end this program
-/// ends the simulated process. No two of a thread at a time.
+/// During its lifetime the allocations of this run may fail, and what would end this program ends
+/// the simulated process instead. At most one per thread.
 class RunUnderWay {
  public:
   explicit RunUnderWay(SimRun& run) noexcept {
@@ -62,9 +62,9 @@ bool plans_errors(const Plan& plan) {
   return std::ranges::any_of(plan.faults, takes_error, &Fault::kind);
 }
 
-/// What one process does, on its own fiber.
+/// The body of one process, on its own fiber.
 int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
-  if (options.entry == later_start) {  // Not of the run, but the world's own.
+  if (options.entry == later_start) {  // It does not belong to the run, but to the world.
     Member sweeper;
     sweeper.base = sweeper.role = later_start;
     sweeper.system = &system;
@@ -83,7 +83,7 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
     stage.note_end(run_body(*member.part, stage));
     member.os->run_exit_hooks();
     if (stage.product().has_client()) {
-      stage.product().leave();  // In the journal: from here on its references may go.
+      stage.product().leave();  // Recorded: from here on its references may disappear.
     }
   }
   for (const std::string& name : member.os->still_open()) {
@@ -119,7 +119,7 @@ void prepare(SimRun& run, const SimOptions& options) {
   run.maker = maker;
 }
 
-/// From the birth of a process in `role` to the last death.
+/// From the start of a process in `role` to the last death.
 void see_through(SimRun& run, const char* role) {
   sim::Scheduler& scheduler = run.machine.scheduler;
   run.machine.boot(run.maker, {.entry = role, .arguments = {}, .fds = {}, .blocked = {}});
@@ -156,7 +156,7 @@ std::vector<std::string> left_by(const SimRun& run) {
   return paths;
 }
 
-/// The next start, which sweeps; and one after it, which nothing strikes, if that one was struck.
+/// The next start, which sweeps; if a fault was applied to it, another one after it without faults.
 void start_again(SimRun& run) {
   run.machine.kernel.free_storage();
   const auto before = run.interceptors.fired;
@@ -178,7 +178,7 @@ std::string text_of(const std::vector<Record>& records) {
   return text;
 }
 
-/// A vector like that one, in memory of now.
+/// A copy of the vector in newly allocated memory, outside the arena of the run.
 template <typename T>
 std::vector<T> copy(const std::vector<T>& from) {
   return {from.begin(), from.end()};
@@ -231,7 +231,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   outcome.options = copy(choices.options());
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
   if (in_arena) {
-    // Nothing of it is destroyed: its memory goes with the arena. Stacks are not in there.
+    // The run is not destroyed: its memory is freed with the arena. Stacks are not in the arena.
     run->machine.scheduler.forget_everybody();
     static_cast<void>(run.release());
   }

@@ -21,11 +21,12 @@
 namespace lastref::harness {
 namespace {
 
-/// Operations and facts alone: a run without gates notes no calls.
+/// Only operations and facts: a run without gates records no calls.
 constexpr std::uint32_t free_records_max = 1U << 14U;
-/// Where a waiter looks again by itself: a teller may be killed before it wakes anybody.
+/// A waiter rechecks after this time: the process that gives the signal may be killed before it
+/// wakes any waiter.
 constexpr timespec look_again{.tv_sec = 0, .tv_nsec = 50'000'000};
-/// How long who wants the lock leaves it to others.
+/// The pause between two attempts to take the lock.
 constexpr timespec ask_again{.tv_sec = 0, .tv_nsec = 50'000};
 
 constexpr std::size_t rounded(std::size_t size) noexcept {
@@ -80,13 +81,13 @@ Board::Board(Inherited /*inherited*/)
 }
 
 Board::Held::Held(Board& board) noexcept : board_(board) {
-  // Nobody sleeps on the lock: if one whom an unlock has woken is killed before it runs, and
-  // another has taken the lock meanwhile, neither the kernel nor the C library wakes the next.
+  // No process sleeps on the lock. A process woken by an unlock may be killed before it runs, while
+  // another takes the lock. Then neither the kernel nor the C library wakes the next.
   int taken = 0;
   while ((taken = ::pthread_mutex_trylock(&board.shared_->lock)) == EBUSY) {
     board.wait_for_news(board.news(), ask_again);
   }
-  // What the dead had half changed counts for nothing: counters go up last.
+  // A half-made change of a dead process has no effect, because counters are increased last.
   if (taken == EOWNERDEAD) {
     ::pthread_mutex_consistent(&board.shared_->lock);
   }

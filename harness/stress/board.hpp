@@ -1,9 +1,8 @@
-// Board: the memory that the processes of an ungated run share: who lives, what was told, and who
-// waits for it.
+// Board: the memory that the processes of an ungated run share: which processes are alive, which
+// signals were given, and which processes wait for one.
 //
-// Unlike the kernel world's there are no turns: all processes run at the same time, and any of them
-// may be killed at any instant. What is on the board is changed under a lock that outlives its
-// owner.
+// Unlike the kernel world, it has no turns: all processes run at the same time, and any of them may
+// be killed at any instant. The board is changed under a lock that survives its owner.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +19,13 @@
 
 namespace lastref::harness {
 
-/// What the board knows of a process. One that is being born has no pid yet.
+/// The board's record of a process. One that is being started has no pid yet.
 struct FreeProcess {
   os::Pid pid = 0;
   bool is_alive = false;
   bool is_stopped = false;
-  bool has_ended = false;     ///< In good order; `exit_code` says how.
-  bool is_sentenced = false;  ///< Somebody of the run, or the world, has sent it what kills it.
+  bool has_ended = false;     ///< In an orderly way; `exit_code` has the code.
+  bool is_sentenced = false;  ///< A process of the run, or the world, has sent it a deadly signal.
   int exit_code = 0;
   RoleText role;  ///< "tracker#2"
   RoleText base;  ///< "tracker"
@@ -36,9 +35,9 @@ struct FreeProcess {
 
 class Board {
  public:
-  /// A new one, under the number that processes of the run find it at.
+  /// Creates a new one, at the descriptor where processes of the run find it.
   Board();
-  /// That of the run which this executed process plays in.
+  /// The board of the run that this executed process belongs to.
   struct Inherited {};
   explicit Board(Inherited);
   Board(const Board&) = delete;
@@ -47,38 +46,39 @@ class Board {
   static constexpr int descriptor = 404;
   static constexpr std::size_t processes_most = 64;
 
-  /// As at the start. Nobody else is left.
+  /// Resets it to its initial state. No other process must be left.
   void reset();
 
-  /// Its index; nothing where there is no room for more.
+  /// Returns its index; absent if there is no room for more.
   std::optional<std::uint16_t> add_process(std::string_view role);
-  /// By itself, before anything else. False if it was killed before it had one.
+  /// Called by the process itself, before anything else. False if it was killed before it had a
+  /// pid.
   bool set_pid(std::uint16_t process, os::Pid pid);
-  /// In good order, or because it could not be started.
+  /// After an orderly end, or because it could not be started.
   void note_end(std::uint16_t process, int exit_code);
   void note_death(std::uint16_t process);
-  /// Those that `act` is given, it may change. In the order of their births.
+  /// Calls `act` for each process, which it may change, in the order of creation.
   void for_each_process(const std::function<void(std::uint16_t, FreeProcess&)>& act);
   RoleText role_of(std::uint16_t process);
 
   void tell(std::string_view signal);
-  /// A wait of `process`. False when the world has let it down.
+  /// A wait of `process`. False when the world has cancelled it.
   bool await(std::uint16_t process, std::string_view signal);
   void send(std::string_view signal, std::string_view bytes);
   std::optional<std::string> mail(std::string_view signal);
-  /// Tells one that waits that nobody is left who could tell. False if nobody waits.
+  /// Cancels one wait, because no process is left that could give the signal. False if none waits.
   bool let_one_down();
-  /// A thread of `process` waits up to a limit of time; then, that it does so no longer.
+  /// A thread of `process` waits with a time limit; the second call ends that.
   void begin_timed_wait(std::uint16_t process) noexcept;
   void end_timed_wait(std::uint16_t process) noexcept;
-  /// Whether a process that runs will continue by itself, because such a limit ends.
+  /// Whether a running process will continue by itself, because such a limit expires.
   bool has_timed_waits();
-  /// Waits until something has changed since `seen`, or for a moment.
+  /// Waits until something has changed since `seen`, or for a short time.
   std::uint32_t news() const noexcept;
   void wait_for_news(std::uint32_t seen) const noexcept;
   void make_news() noexcept;
 
-  /// Something was killed that no scenario has killed.
+  /// The world, not a scenario, has killed a process.
   void disturb() noexcept;
   bool is_disturbed() const noexcept;
   /// Why the scenario cannot be run without gates; empty if it can.
@@ -86,7 +86,7 @@ class Board {
   std::string why_left_out();
 
   Journal& journal() noexcept { return journal_; }
-  /// A record in the journal, of a process.
+  /// Adds a record of a process to the journal.
   void note(std::uint16_t process,
             RecordKind kind,
             std::string_view name,
@@ -97,7 +97,7 @@ class Board {
  private:
   struct Waiter;
   struct Shared;
-  /// The lock, for as long as it lives.
+  /// Holds the lock during its lifetime.
   class Held {
    public:
     explicit Held(Board& board) noexcept;

@@ -17,16 +17,16 @@
 namespace lastref::harness {
 namespace {
 
-/// A longer limit of time counts as none: a tracker looks ever more rarely for who is missing.
+/// A longer time limit counts as none: a tracker checks ever more rarely for missing processes.
 constexpr std::chrono::seconds limit_that_counts{5};
 constexpr int unusable = 2;
 constexpr int unknown_role = 3;
 constexpr std::string_view no_entry = "-";
-/// Of arguments behind the verb, before those of the role: scenario, files, spare, process, role,
-/// entry.
+/// The number of arguments after the verb, before those of the role: scenario, files, spare,
+/// process, role, entry.
 constexpr std::size_t words_before = 6;
 
-/// Of a process's descriptor. proc(5), fdinfo.
+/// The pid of a process descriptor. proc(5), fdinfo.
 os::Pid pid_behind(os::Fd process) {
   std::ifstream told("/proc/self/fdinfo/" + std::to_string(static_cast<int>(process)));
   for (std::string word; told >> word;) {
@@ -37,8 +37,8 @@ os::Pid pid_behind(os::Fd process) {
   return 0;
 }
 
-/// What is there until the last hook of this process has run: threads that nobody joined may use
-/// it. Whoever comes back from its body ends by std::exit, which destroys no local object.
+/// Exists until the last hook of this process has run: threads that were not joined may use it. A
+/// body that returns ends in std::exit, which destroys no local object.
 struct Last {
   Board* board = nullptr;
   Stage* stage = nullptr;
@@ -47,7 +47,7 @@ struct Last {
 };
 Last last;
 
-/// Behind all hooks of the product.
+/// Runs after all hooks of the product.
 void end() {
   if (last.stage != nullptr && last.stage->product().has_client()) {
     last.stage->product().leave();
@@ -158,7 +158,7 @@ int become_process_of_ungated_run(std::span<const char* const> arguments,
   }
   board.note(process, RecordKind::fact, fact::born, {}, ::getpid());
   last = {.board = &board, .process = process};
-  // The first to be registered is the last to run.
+  // The hook that is registered first runs last.
   const int registered = std::atexit(end);
   LASTREF_ASSERT(registered == 0);
   perform(context, process, words[4], words[5], std::span(words).subspan(words_before));

@@ -1,4 +1,4 @@
-// free process: what runs in the processes of an ungated run.
+// free process: the code that runs in the processes of an ungated run.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,8 @@
 
 namespace lastref::harness {
 
-/// The verb by which this program is executed to be a process of an ungated run. Not for people.
+/// The verb with which this program is executed to be a process of an ungated run. For internal
+/// use.
 inline constexpr const char* stressed_argument = "process-of-an-ungated-run";
 
 /// What every process of an ungated run knows.
@@ -26,24 +27,26 @@ struct FreeContext {
   std::string spare;  ///< where temporary files go
 };
 
-/// The operating system as it is. What it starts are processes of the same run, and on its board.
+/// The unmodified operating system. The processes that it starts belong to the same run and its
+/// board.
 class FreeOs final : public os::KernelOs {
  public:
   explicit FreeOs(const FreeContext& context) noexcept
       : KernelOs({.program = "/proc/self/exe"}), context_(context) {}
 
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
-  /// The board is told of each limit of time that a thread waits for, if it ends soon.
+  /// Registers a thread's wait on the board if its time limit ends soon.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
-  /// Who is killed by the product dies of nothing that is wrong.
+  /// Marks the process on the board: a kill by the product is no crash.
   Status signal_process(os::Fd process, os::Signal signal) noexcept override;
 
  private:
   const FreeContext& context_;
 };
 
-/// Becomes it: `arguments` are those behind the verb. Where no world has started it, it says so.
+/// Becomes such a process: `arguments` are those after the verb. If no world has started it, it
+/// reports that.
 int become_process_of_ungated_run(std::span<const char* const> arguments,
                                   const std::vector<Scenario>& scenarios,
                                   const std::vector<EntryPoint>& entries);

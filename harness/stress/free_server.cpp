@@ -32,16 +32,16 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// How often to look who died.
+/// How often to check for dead processes.
 constexpr milliseconds look_every{1};
-/// How often to look whether anybody could go on, and how often in a row nobody could before who
-/// waits is told so.
+/// How often to check whether any process could continue. After this many consecutive checks
+/// without one, a wait is cancelled.
 constexpr int looks_between = 10;
 constexpr int looks_at_rest = 8;
-/// One kill in so many is one of everybody.
+/// One in this many kills hits all processes.
 constexpr unsigned whole_one_in = 8;
 
-/// What sanitizers begin with.
+/// The texts with which reports of sanitizers begin.
 constexpr std::array<std::string_view, 3> complaints = {
     "WARNING: ThreadSanitizer:", "ERROR: AddressSanitizer", "runtime error:"};
 
@@ -50,8 +50,8 @@ bool is_ready(int descriptor) noexcept {
   return ::poll(&item, 1, 0) == 1;
 }
 
-/// What the C library's sem_open names a semaphore before that has its name: who is killed in there
-/// leaves it, and nobody can know whose it is.
+/// The name that the C library's sem_open gives a semaphore before its final name. A process that
+/// is killed in between leaves it, and its owner cannot be determined.
 bool is_unborn_semaphore(std::string_view path) {
   constexpr std::string_view before = "/dev/shm/sem.";
   constexpr std::size_t chance = 6;
@@ -59,8 +59,8 @@ bool is_unborn_semaphore(std::string_view path) {
          path.find('_') == std::string_view::npos;
 }
 
-/// What ThreadSanitizer's runtime makes in $TMPDIR before main, and unlinks in the next call: who
-/// is killed between the two leaves it.
+/// A file that ThreadSanitizer's runtime makes in $TMPDIR before main, and unlinks in the next
+/// call. A process that is killed between the two leaves it.
 bool is_of_thread_sanitizer([[maybe_unused]] std::string_view path) {
 #if defined(__SANITIZE_THREAD__)
   return path.substr(path.rfind('/') + 1).starts_with("tsan.rodata.");
@@ -137,7 +137,7 @@ void FreeRun::see_through() {
   took_ = std::chrono::duration_cast<microseconds>(steady_clock::now() - started_);
 }
 
-/// False when nobody is left: all orphans are children of this process.
+/// False when no process is left: all orphans are children of this process.
 bool FreeRun::reap() {
   int status = 0;
   pid_t pid = 0;
@@ -161,7 +161,7 @@ std::string_view FreeRun::how(const FreeProcess& process, std::int64_t& code) co
   return fact::crashed;
 }
 
-/// Notes who is dead. Who has no pid yet may be anything, until nobody is left.
+/// Records dead processes. The state of a process without a pid is unknown until none is left.
 void FreeRun::bury() {
   const bool is_over = ::waitpid(-1, nullptr, WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD;
   std::vector<std::uint16_t> dead;
@@ -257,7 +257,7 @@ void FreeRun::give_up(const std::string& why) {
     }
   });
   board_.note(0, RecordKind::fact, fact::hang, why + ": " + alive);
-  ::kill(-1, SIGKILL);  // All in this pid namespace but ourselves.
+  ::kill(-1, SIGKILL);  // All processes in this pid namespace except ourselves.
 }
 
 class FreeServer {
@@ -287,7 +287,7 @@ std::vector<std::string> FreeServer::left_behind() const {
   return left;
 }
 
-/// The next start, which nothing strikes.
+/// The next start, without kills.
 void FreeServer::sweep() {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -360,8 +360,8 @@ StressOutcome FreeServer::run(const StressPlan& plan) {
   return outcome;
 }
 
-/// Who finds a race ends at once, so that this is seen whoever reaps it. What nobody has the memory
-/// for is an error of the product's, and no finding.
+/// A process that finds a race exits at once, so that this is seen whichever process reaps it. A
+/// failed allocation is an error in the product, not a finding.
 void tell_sanitizers() {
   os::KernelOs kernel;
   for (const char* const name : {"TSAN_OPTIONS", "ASAN_OPTIONS"}) {
@@ -383,7 +383,7 @@ void serve_ungated_runs(int socket, const StressOptions& options, const std::str
   }
   tell_sanitizers();
   const std::string& lacking = server.sandbox().degraded();
-  // Whoever hangs is killed with all others: they must be ours.
+  // If a run hangs, all processes are killed: they must be ours.
   bool connected = send_message(harness_fd::request, lacking) && lacking.empty();
   for (std::string message; connected && receive_message(harness_fd::request, message);) {
     connected = send_message(harness_fd::request, to_message(server.run(plan_in(message))));

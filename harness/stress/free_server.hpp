@@ -1,4 +1,4 @@
-// free server: the other half of a StressWorld, in a process and namespaces of its own.
+// free server: the other half of a StressWorld, in its own process and namespaces.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lastref::harness {
 
-/// Says what is missing, then answers plans until the stream ends. Does not come back.
+/// Reports what is missing, then answers plans until the stream ends. Does not return.
 [[noreturn]] void serve_ungated_runs(int socket,
                                      const StressOptions& options,
                                      const std::string& missing);

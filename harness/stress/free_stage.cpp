@@ -16,7 +16,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Now, and not only when the world looks again.
+/// At this moment, not only when the world next checks.
 bool lives(os::Pid pid) noexcept {
   return !is_dead(pid, std::chrono::milliseconds(0));
 }
@@ -90,8 +90,8 @@ Result<std::string> FreeStage::receive(const std::string& signal) {
   return bytes ? Result<std::string>(*std::move(bytes)) : nobody_left(signal);
 }
 
-/// Returns when it is stopped. The board is locked until then, for nobody goes on while a stopped
-/// process has the lock.
+/// Returns when it is stopped. The board is locked until then, so that the process is not stopped
+/// while it has the lock: no process could continue.
 void FreeStage::stop(const std::string& role) {
   board_.for_each_process([&](std::uint16_t at, FreeProcess& each) {
     if (each.is_alive && each.pid > 0 && at != process_ && each.plays(role)) {
@@ -119,14 +119,14 @@ bool FreeStage::resume(const std::string& role) {
 void FreeStage::kill(const std::string& role) {
   board_.for_each_process([&](std::uint16_t /*at*/, FreeProcess& each) {
     if (each.is_alive && each.plays(role)) {
-      each.is_sentenced = true;  // Who has no pid yet ends when it is to have one.
+      each.is_sentenced = true;  // Without a pid yet, it ends when it registers one.
       if (each.pid > 0) {
         ::kill(each.pid, SIGKILL);
       }
     }
   });
-  // Whoever is started in their place meanwhile is not meant. But a helper that starts a process
-  // has copies of its parent's descriptors, and what they lock is not free before it has gone.
+  // Processes started in their place meanwhile are not affected. But a helper that starts a process
+  // has copies of its parent's descriptors. What they lock is not free until the helper has exited.
   while (is_anybody_dying() || is_anybody_being_born()) {
     board_.wait_for_news(board_.news());
   }
@@ -140,7 +140,7 @@ bool FreeStage::is_anybody_dying() {
   return any;
 }
 
-/// Whether there is a process that is neither the world's nor on the board.
+/// Whether there is a process that neither belongs to the world nor is on the board.
 bool FreeStage::is_anybody_being_born() {
   std::set<os::Pid> known = {1};
   board_.for_each_process(
@@ -177,7 +177,7 @@ std::uint64_t FreeStage::mapped() {
 }
 
 std::size_t FreeStage::processes(const std::string& role) {
-  // One that was killed before it had a pid stays on the board until the run is over.
+  // A process that was killed before it had a pid stays on the board until the run is over.
   const bool is_any_born = is_anybody_being_born();
   std::size_t number = 0;
   board_.for_each_process([&](std::uint16_t /*at*/, const FreeProcess& each) {

@@ -11,7 +11,7 @@
 
 namespace lastref::harness {
 
-/// Nothing is limited: a scenario that asks for it is left out.
+/// Nothing is limited: a scenario that requests a limit is left out.
 class FreeLimits final : public Limits {
  public:
   explicit FreeLimits(Board& board) noexcept : board_(board) {}
@@ -50,7 +50,7 @@ class FreeStage final : private OperationLog, public Stage {
   void interrupt_all() override;
   void work_in(const std::string& folder) override;
   bool hears_signals() const noexcept override;
-  /// Sanitizers have heaps of their own, and without them it is for the gated worlds.
+  /// Sanitizers have heaps of their own; without them, the gated worlds check this.
   std::optional<std::uint64_t> heap_in_use() override { return std::nullopt; }
   std::uint64_t mapped() override;
   std::size_t processes(const std::string& role) override;

@@ -24,12 +24,12 @@ constexpr std::uint64_t runs_between_lines = 100;
 }  // namespace
 
 struct StressCampaign::Shared {
-  std::mutex lock;  ///< of all that follows
+  std::mutex lock;  ///< protects all that follows
   std::uint64_t next = 0;
   std::uint64_t under_way = 0;
   bool is_over = false;
   StressReport report;
-  std::map<std::string, microseconds> took;  ///< with nobody killed
+  std::map<std::string, microseconds> took;  ///< in runs without kills
   std::ostream& progress;
 };
 
@@ -85,7 +85,7 @@ void StressCampaign::try_one(Shared& shared, StressWorld& world, std::uint64_t n
     }
     if (const auto known = shared.took.find(scenario.name); known != shared.took.end()) {
       plan.span = known->second;
-      // A scenario outside the matrix does not say what a kill may leave.
+      // A scenario outside the matrix does not state what a kill may leave.
       plan.kills = scenario.in_matrix()
                        ? kills_in_turn[number / scenarios_.size() % kills_in_turn.size()]
                        : 0;

@@ -33,25 +33,25 @@ struct StressReport {
   std::uint64_t runs = 0;
   std::uint64_t runs_with_kills = 0;
   std::uint64_t killed = 0;
-  std::size_t scenarios = 0;                    ///< that were run
-  std::map<std::string, std::string> left_out;  ///< and why
-  /// Run without any kill, and why: scenarios outside the matrix.
+  std::size_t scenarios = 0;                    ///< the ones that were run
+  std::map<std::string, std::string> left_out;  ///< by name, with the reason
+  /// Scenarios outside the matrix, which run without kills, with the reason.
   std::map<std::string, std::string> without_kills;
   std::vector<StressViolation> violations;
 };
 
 class StressCampaign {
  public:
-  /// Starts the worlds: before the program has threads.
+  /// Starts the worlds; to be called before the program has threads.
   explicit StressCampaign(StressCampaignOptions options);
 
   /// Why it cannot run here; empty if it can.
   const std::string& missing() const noexcept { return worlds_.front()->missing(); }
   const std::vector<const Scenario*>& scenarios() const noexcept { return scenarios_; }
 
-  /// Each scenario first runs with nobody killed, which says how long it takes. Then all in turn;
-  /// of four runs of one, three have kills: one, one or two. Nobody is killed in a scenario outside
-  /// the matrix. Says on `progress` how far it got.
+  /// Each scenario first runs without kills, which measures how long it takes. Then all run in
+  /// turn; three of four runs of a scenario have kills: one, one or two. A scenario outside the
+  /// matrix runs without kills. Reports its progress on `progress`.
   StressReport run(std::ostream& progress);
 
  private:

@@ -18,7 +18,7 @@ void serve(int socket, const void* with, const std::string& missing) {
 }
 
 std::string dumped(const json& message) {
-  // What processes say may be no UTF-8.
+  // The output of processes may be invalid UTF-8.
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

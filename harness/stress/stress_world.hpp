@@ -1,10 +1,10 @@
 // StressWorld: runs without gates. Real processes run in parallel, as the machine schedules them,
 // with nothing between the product and the system; some are killed at random instants.
 //
-// The other worlds decide who goes on at each call, and see every call; so they repeat a run, and
-// their threads never run at the same time. Here they do: it is for the races that only that shows,
-// under ThreadSanitizer above all. What a run comes to is judged by what it leaves, by who crashed,
-// and by what sanitizers and the scenario say.
+// The other worlds decide at each call which thread continues, and see every call. So they can
+// repeat a run, but their threads never run at the same time. Here they do: this world finds races
+// that only parallel execution shows, above all under ThreadSanitizer. A run is judged by what it
+// leaves, by crashes, and by what sanitizers and the scenario report.
 #pragma once
 
 #include <chrono>
@@ -22,9 +22,9 @@ class ServerProcess;
 
 struct StressPlan {
   std::string scenario;
-  std::uint64_t seed = 0;  ///< Who is killed, and when.
+  std::uint64_t seed = 0;  ///< Determines which processes are killed, and when.
   unsigned kills = 0;
-  /// In which they happen, from the start of the run.
+  /// The time from the start of the run in which the kills happen.
   std::chrono::microseconds span{};
 };
 
@@ -41,7 +41,7 @@ struct StressOptions {
   std::vector<EntryPoint> entries = product_entries();
 };
 
-/// One run after the other. Made before the program has threads.
+/// Executes one run after the other. To be made before the program has threads.
 class StressWorld {
  public:
   explicit StressWorld(StressOptions options);
@@ -49,7 +49,7 @@ class StressWorld {
   StressWorld& operator=(const StressWorld&) = delete;
   ~StressWorld();
 
-  /// What this machine does not permit; empty when nothing is missing. Then it cannot run.
+  /// What this machine does not permit, in which case it cannot run; empty if nothing is missing.
   const std::string& missing() const noexcept { return missing_; }
   StressOutcome run(const StressPlan& plan);
 

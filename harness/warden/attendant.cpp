@@ -21,17 +21,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A server has so long to get ready.
+/// The time that a server has to become ready.
 constexpr std::chrono::seconds ready_within{60};
 constexpr int ask_every = 50;  // milliseconds
 
 constexpr char ready_byte = 'y';
 constexpr char round_byte = 'r';
 constexpr char done_byte = 'd';
-/// Then come the four texts of a failure, each behind a 0.
+/// Followed by the four texts of a failure, each after a 0 byte.
 constexpr char failure_byte = 'f';
 
-/// In the attendant: what it tells, and whether somebody still wants to hear it.
+/// The attendant's end of the socket: sends messages, and detects that the supervisor has closed
+/// its end.
 class Line {
  public:
   explicit Line(int socket) noexcept : socket_(socket) {}
@@ -126,7 +127,7 @@ Status Attendant::start(const ServerWork& work) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     attend(work, Line(ends[1]));
-    kill_descendants();  // What its commands have left would be taken for the server's.
+    kill_descendants();  // They would be taken for the processes of the server.
     ::_exit(0);
   }
   const int error = errno;

@@ -1,5 +1,5 @@
-// Attendant: gives a server its work. A process beside the watched tree runs commands of the
-// user's: one until it succeeds, as the server is ready then, and another one in rounds.
+// Attendant: gives a server its work. A separate process, not part of the watched tree, runs your
+// commands: one until it succeeds, because the server is ready then, and another one in rounds.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace lastref::harness::warden {
 
 struct ServerWork {
-  std::string ready = {};  ///< A command that fails until the server is ready; empty: it is
-  std::string work = {};   ///< One round; empty: there are none
+  std::string ready = {};  ///< A command that fails until the server is ready; empty: it is ready
+  std::string work = {};   ///< One round; empty: there are no rounds
   std::uint64_t rounds = 1;
 
   bool is_wanted() const noexcept { return !ready.empty() || !work.empty(); }
@@ -24,21 +24,21 @@ class Attendant {
  public:
   enum class Says : std::uint8_t {
     nothing,
-    round_is_over,  ///< It waits for go_on().
+    round_is_over,  ///< The attendant waits for go_on().
     all_is_done,    ///< Or a command has failed.
   };
 
   Attendant() noexcept = default;
   Attendant(const Attendant&) = delete;
   Attendant& operator=(const Attendant&) = delete;
-  /// Ends it, with the command that it runs.
+  /// Ends the attendant and the command that it runs.
   ~Attendant();
 
-  /// A child of ours, whose children do not become ours.
+  /// Starts it as a child of ours; its children are not reparented to us.
   Status start(const ServerWork& work);
   bool is_there() const noexcept { return process_ > 0; }
   int process() const noexcept { return process_; }
-  /// Whether the server was ready; false: it has not got so far.
+  /// Whether the server became ready; false: not yet, or never.
   bool is_ready() const noexcept { return is_ready_; }
   bool is_done() const noexcept { return is_done_; }
   /// Does not wait.

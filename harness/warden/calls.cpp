@@ -1,5 +1,5 @@
-// warden_calls: makes one system call, on names in a folder, and says in its exit code how it went:
-// 0, or errno. What the call needs is there before.
+// warden_calls: makes one system call, on names in a folder, and reports the result in its exit
+// code: 0, or errno. What the call needs is prepared before.
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/openat2.h>
@@ -44,7 +44,7 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-/// A child that ends at once, and is waited for.
+/// A child that ends at once and is waited for.
 int errno_of_birth(long child) {
   if (child == 0) {
     ::_exit(0);
@@ -56,7 +56,7 @@ int errno_of_birth(long child) {
   return error;
 }
 
-/// Calls that have to do with sockets and pipes.
+/// Calls on sockets and pipes.
 int call_of_streams(const std::string& name, const std::string& folder) {
   const auto raw = [](auto... arguments) { return errno_of(::syscall(arguments...)); };
   std::array<int, 2> pair{};
@@ -69,7 +69,7 @@ int call_of_streams(const std::string& name, const std::string& folder) {
   sockaddr_un own{};
   socklen_t own_size = sizeof own;
   if (hears) {
-    // A name that no file system has: the kernel finds one.
+    // An abstract name, chosen by the kernel.
     ::bind(server, reinterpret_cast<const sockaddr*>(&abstract), sizeof abstract.sun_family);
     ::listen(server, 1);
     ::getsockname(server, reinterpret_cast<sockaddr*>(&own), &own_size);
@@ -113,7 +113,7 @@ int call_of_streams(const std::string& name, const std::string& folder) {
   return unknown;
 }
 
-/// System V's, which are removed again: they would outlive us.
+/// System V objects. They are removed again, because they would outlive us.
 int call_of_sysv(const std::string& name) {
   long id = -1;
   if (name == "shmget" && (id = ::syscall(SYS_shmget, IPC_PRIVATE, 1, 0600)) >= 0)
@@ -125,7 +125,7 @@ int call_of_sysv(const std::string& name) {
   return errno_of(id);
 }
 
-/// A lock, while other threads make and remove names.
+/// Takes a lock while other threads make and remove names.
 int flock_among_threads(const std::string& folder) {
   std::vector<std::thread> others;
   for (const char name : {'a', 'b', 'c'}) {
@@ -149,8 +149,8 @@ int flock_among_threads(const std::string& folder) {
   return 0;
 }
 
-/// Makes and removes a name while a clock rings. If a call was taken back, it dies by a signal some
-/// calls later.
+/// Makes and removes a name while a timer fires. If a call was interrupted, the process is killed
+/// by a signal some calls later.
 int unlink_while_a_clock_rings(const std::string& folder) {
   struct sigaction action {};
   action.sa_handler = [](int) {};  // Without SA_RESTART
@@ -172,7 +172,7 @@ int unlink_while_a_clock_rings(const std::string& folder) {
   return 0;
 }
 
-/// Another program, from a thread that is not the first one.
+/// Runs another program, from a thread that is not the first one.
 int execve_in_a_thread(const std::string& folder) {
   std::thread([&] {
     const std::string made = folder + "/made";
@@ -194,7 +194,7 @@ int socket_at(const std::string& folder, bool serves) {
   return done == 0 ? file : -1;
 }
 
-/// A server, up to a SIGTERM. It keeps the descriptors of who asks with a 'k'.
+/// A server that runs until SIGTERM. It keeps the descriptors of clients that send 'k'.
 int serve(const std::string& folder) {
   struct sigaction action {};
   action.sa_handler = [](int) {};  // Without SA_RESTART
@@ -221,7 +221,7 @@ int ask(const std::string& folder, char byte) {
   return answered ? 0 : 1;
 }
 
-/// What nobody may have who is watched.
+/// Calls that are denied to watched processes.
 int call_of_watchers(const std::string& name) {
   std::array<char, 256> none{};
   if (name == "io_uring_setup")
@@ -430,8 +430,8 @@ int call(const std::string& name, const std::string& folder) {
   return error == unknown ? call_of_watchers(name) : error;
 }
 
-/// Waits for ever, or nearly: in select, poll, pause, for a word that only its children share, in a
-/// read of its standard input, or of a pipe that nobody else has.
+/// Waits indefinitely, or nearly: in select, poll, pause, on a futex that only its children share,
+/// in a read of its standard input, or of a pipe that no other process has.
 int rest(const std::string& how) {
   timeval long_time{.tv_sec = 1000, .tv_usec = 0};
   char byte = 0;

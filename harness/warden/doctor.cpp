@@ -18,7 +18,7 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// Whether it says so in a child, which may be changed by it.
+/// Runs the probe in a child, because it may change its process.
 bool succeeds(bool (*probe)()) {
   const int child = ::fork();
   if (child == 0) {
@@ -38,7 +38,7 @@ bool can_take_filter() {
   return listen_to_one_call() >= 0;
 }
 
-/// A kernel that knows the flag looks for the filter next, and finds none. seccomp(2)
+/// A kernel that knows the flag reads the filter next, and finds none. seccomp(2)
 bool knows_wait_killable() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   constexpr unsigned flags =
@@ -70,7 +70,7 @@ bool can_watch() {
 }
 
 bool can_mount() {
-  // A working folder below it would be hidden.
+  // A working folder below /tmp would be hidden.
   return ::chdir("/") == 0 && make_private({{.path = "/tmp", .size = {}}}).has_value();
 }
 

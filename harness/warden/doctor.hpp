@@ -1,4 +1,4 @@
-// doctor: what the warden can do on this machine, tried and not looked up.
+// doctor: tests what the warden can do on this machine, by trying it.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace lastref::harness::warden {
 struct Diagnosis {
   std::string what;
   bool works = false;
-  std::string lost;    ///< What is not to be had without it
+  std::string lost;    ///< What is not available without it
   std::string remedy;  ///< What to do about it
 };
 
-/// Each in a process of its own.
+/// Runs each test in a process of its own.
 std::vector<Diagnosis> diagnose();
 
-/// Only what all else is for: whether a program can be watched from its start to its end.
+/// Tests only what everything else requires: whether a program can be watched from start to end.
 bool watches_here();
 
 }  // namespace lastref::harness::warden

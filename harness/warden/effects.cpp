@@ -15,7 +15,7 @@ namespace lastref::harness::warden {
 
 std::optional<std::string> Effects::name_at(const Notification& call, const NameAt& name) {
   auto path = path_at(call, name, other_roots_);
-  // Of a socket's address, many have no name.
+  // Many socket addresses have no name.
   unread_ += path || name.in_address ? 0U : 1U;
   return path;
 }
@@ -75,7 +75,7 @@ void Effects::note_names(const Notification& call, const SyscallRow& row, const 
     return;
   }
   if (row.effect == Effect::moves) {
-    // Two names that change places are both there afterwards.
+    // After an exchange, both names still exist.
     const bool is_exchange = row.name == "renameat2" && (argument(4) & RENAME_EXCHANGE) != 0;
     const auto to = is_exchange ? std::nullopt : name_at(call, row.second);
     if (to) {
@@ -108,8 +108,8 @@ std::vector<Leftover> Effects::leftovers(const std::vector<ProcessSeen>& process
   if (sysv_makers_.empty()) {
     return all;
   }
-  // What is there now, and was not before; of what others make at the same time, the kernel says
-  // only for shared memory who has made it.
+  // What exists now and did not before. Other processes may make objects at the same time; the
+  // kernel reports the maker only for shared memory.
   for (const auto& [name, process] : sysv_objects()) {
     const auto maker = sysv_makers_.find(name.substr(0, 3));
     const bool is_ours =

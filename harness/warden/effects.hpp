@@ -1,5 +1,5 @@
-// Effects: what the calls of a watched tree do to names and objects, if they succeed, and what they
-// do that nobody can see from outside.
+// Effects: what the calls of a watched tree do to names and objects if they succeed, and which of
+// them have effects that cannot be seen from outside.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace lastref::harness::warden {
 
 class Effects {
  public:
-  /// The name that a call was given first, or what its descriptor is; empty: neither.
+  /// The first name that a call was given, or what its descriptor refers to; empty: neither.
   std::string object_of(const Notification& call, const SyscallRow& row);
-  /// None: it cannot be read.
+  /// Absent: the name cannot be read.
   std::optional<std::string> name_at(const Notification& call, const NameAt& name);
-  /// The call before this one of the thread is over.
+  /// The previous call of the thread is over.
   void settle(int thread) { names_.settle(thread); }
   /// Whether nothing has this name, or something that the tree has made.
   bool is_own(const std::string& path) const { return names_.is_own(path); }
@@ -32,19 +32,19 @@ class Effects {
     return names_.is_own(path.substr(0, std::min(path.rfind('/'), path.size())));
   }
   const NamesLedger& names() const noexcept { return names_; }
-  /// The call is about to be made.
+  /// To be called when the call is about to be made.
   void note(const Notification& call,
             const SyscallRow& row,
             const CallSeen& seen,
             ProcessSeen& who);
-  /// Something was done that we cannot see.
+  /// Records an action with effects that we cannot see.
   void note_blind(std::string what);
-  /// A name could not be read.
+  /// Records that a name could not be read.
   void note_unread() noexcept { ++unread_; }
 
-  /// Of names, and of System V; these are all of the tree's processes.
+  /// Leftover names and System V objects; `processes` are all processes of the tree.
   std::vector<Leftover> leftovers(const std::vector<ProcessSeen>& processes);
-  /// Nothing, if our own umask lets others write.
+  /// Empty if our own umask lets others write.
   std::vector<Leftover> open_to_others() const;
   const std::vector<std::string>& blind() const noexcept { return blind_; }
   std::uint64_t unread() const noexcept { return unread_; }
@@ -56,7 +56,7 @@ class Effects {
   NamesLedger names_;
   std::map<std::string, int> sysv_before_ = sysv_objects();
   std::map<std::string, std::string> sysv_makers_;  ///< The last call, by "shm", "sem", "msg"
-  bool other_roots_ = false;                        ///< Somebody may have moved his root.
+  bool other_roots_ = false;                        ///< A process may have changed its root.
   std::vector<std::string> blind_;
   std::uint64_t unread_ = 0;
 };

@@ -1,4 +1,4 @@
-// growth: what a process has more of after each round of its work.
+// growth: which resources of a process increase with each round of its work.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,24 @@ namespace lastref::harness::warden {
 struct Growth {
   std::string role;
   std::string what;      ///< "descriptors", "maps", "threads"; "processes" of the whole tree
-  std::size_t from = 0;  ///< Of them after the first round that counts
+  std::size_t from = 0;  ///< The number after the first round that counts
   std::size_t to = 0;    ///< and after the last one
   double each_round = 0;
 };
 
 class RoundsSeen {
  public:
-  /// The first rounds are those in which caches fill, and do not count: a quarter, and at least
-  /// one.
+  /// The first quarter of the rounds, in which caches fill, does not count. Fewer rounds than this
+  /// give no result.
   static constexpr std::size_t rounds_least = 8;
 
-  /// What a process has when a round is over.
+  /// Records what a process has when a round is over.
   void note(const std::string& role, int process);
-  /// How many processes the tree has then, dead ones that nobody asked for among them.
+  /// Records how many processes the tree has at that time, zombies included.
   void note_tree(std::size_t processes) { sizes_[{"all", "processes"}].push_back(processes); }
-  /// What grew in all processes that were there from the first round to the last: each third of its
-  /// figures is above the one before. Nothing of fewer rounds than `rounds_least`.
+  /// What grew in all processes that existed from the first round to the last. Growth means that
+  /// the values of each third are above those of the third before. Empty for fewer than
+  /// `rounds_least` rounds.
   std::vector<Growth> growing() const;
   void end_round() noexcept { ++rounds_; }
 

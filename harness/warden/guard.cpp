@@ -15,10 +15,10 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// What somebody sends who wants us to end.
+/// Signals by which a user or process asks us to end.
 constexpr int of_end[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-/// An ignored signal would still come out of sigtimedwait(2), because it is blocked.
+/// An ignored signal would still be returned by sigtimedwait(2), because it is blocked.
 sigset_t awaited() noexcept {
   sigset_t all{};
   ::sigemptyset(&all);
@@ -33,7 +33,8 @@ sigset_t awaited() noexcept {
   return all;
 }
 
-/// Until it has ended; passes on what we alone were sent. A terminal sends to all.
+/// Waits until the child has ended. Forwards signals that were sent to us alone; a terminal sends
+/// to all.
 int status_of(int child, const sigset_t& signals) {
   int status = 0;
   for (;;) {
@@ -56,7 +57,7 @@ int guarded(const std::function<int()>& work, int died) {
   const sigset_t signals = awaited();
   sigset_t before{};
   ::pthread_sigmask(SIG_BLOCK, &signals, &before);
-  // The watched whose parents die become ours when the supervisor does.
+  // Watched orphans are reparented to us when the supervisor dies.
   int was_reaper = 0;
   ::prctl(PR_GET_CHILD_SUBREAPER, &was_reaper, 0, 0, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -64,7 +65,8 @@ int guarded(const std::function<int()>& work, int died) {
   const int child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    // What ends a process by default does not end this one: it hears what its parent passes on.
+    // Signals that end a process by default do not end the child: they interrupt its calls, and the
+    // parent forwards them to it.
     for (const int signal : of_end) {
       struct sigaction action {};
       ::sigaction(signal, nullptr, &action);

@@ -1,15 +1,15 @@
-// guard: a parent for a supervisor. If the supervisor dies, all that it watched dies, and if the
-// parent dies, the supervisor ends what it watches: calls that stop for nobody would fail, and the
-// programs would go on so.
+// guard: a parent process for a supervisor. If the supervisor dies, everything that it watched
+// dies; if the parent dies, the supervisor ends what it watches. Otherwise calls that stop for a
+// dead supervisor would fail, and the programs would continue with these errors.
 #pragma once
 
 #include <functional>
 
 namespace lastref::harness::warden {
 
-/// Does the work in a child, and gives what it gives; `died` if it was killed. Signals that are
-/// sent to us alone it hears, too. Children that we had before are none of those that are
-/// watched.
+/// Runs `work` in a child and returns its result; `died` if the child was killed. Forwards signals
+/// that were sent to us alone to the child. Children that we had before are not among the watched
+/// processes.
 int guarded(const std::function<int()>& work, int died);
 
 }  // namespace lastref::harness::warden

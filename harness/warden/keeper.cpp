@@ -25,20 +25,21 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// What the processes of a birth tell each other.
+/// The data that the processes exchange while they start a namespace, in shared memory.
 struct Birth {
-  std::atomic<bool> is_ready = false;  ///< The keeper has done what it has to, or could not.
+  std::atomic<bool> is_ready = false;  ///< The keeper has done its part, or failed.
   std::atomic<int> error = 0;
   std::atomic<int> keeper = -1;
   std::atomic<int> child = -1;
 };
 
-/// A child of our parent's: so the supervisor hears how it ends. clone(2), CLONE_PARENT
+/// Forks a child of our parent, so that the supervisor gets its exit status. clone(2), CLONE_PARENT
 int fork_beside() noexcept {
   return static_cast<int>(::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
 }
 
-/// The message with the dead one's number, which the kernel translates for who reads it. unix(7)
+/// The message with the process number of the dead process, which the kernel translates for the
+/// receiver. unix(7)
 union Envelope {
   cmsghdr header;
   std::array<char, CMSG_SPACE(sizeof(ucred))> bytes;
@@ -68,8 +69,8 @@ void tell(int socket, const siginfo_t& ended) noexcept {
   ::sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
-/// In the first process. Nobody can send it anything: all signals wait, but those that nobody can
-/// block, and these come from outside alone.
+/// Runs in the first process of the namespace. It blocks all signals; those that cannot be blocked
+/// have an effect only if they come from outside.
 [[noreturn]] void keep(int socket, Birth& birth) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t all{};
@@ -88,18 +89,18 @@ void tell(int socket, const siginfo_t& ended) noexcept {
     siginfo_t ended{};
     while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
            ended.si_pid != 0) {
-      tell(socket, ended);  // While it still has its number
+      tell(socket, ended);  // While the process still has its number
       ::waitid(P_PID, static_cast<id_t>(ended.si_pid), &ended, WEXITED | __WALL);
       ended = {};
     }
   }
 }
 
-/// In a process between: it is not in the namespace that it makes, but its children are. The first
-/// is the keeper. True: this is the second.
+/// Runs in an intermediate process. It is not in the namespace that it makes, but its children are.
+/// The first child is the keeper. True: this is the second child.
 bool bear(int socket, Birth& birth) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // /proc is mounted for them alone.
+  // /proc is mounted for these children alone.
   const int keeper = ::unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? fork_beside() : -1;
   if (keeper < 0) {
     birth.error = errno;

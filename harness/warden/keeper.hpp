@@ -1,8 +1,7 @@
-// Keeper: the first process of a pid namespace, and what the kernel wants of it: it gives the
-// namespace a /proc of its own, and asks how those ended whose parents are dead. When it dies, all
-// die who are left there.
+// Keeper: the first process of a pid namespace. It gives the namespace its own /proc and reaps
+// orphans, as the kernel requires. When it dies, the kernel kills all other processes there.
 //
-// It is no part of what is watched, and stays outside of the filter. pid_namespaces(7)
+// It is not watched and runs without the filter. pid_namespaces(7)
 #pragma once
 
 #include <optional>
@@ -11,7 +10,7 @@ namespace lastref::harness::warden {
 
 class Keeper {
  public:
-  /// Who has ended, by the number that we know it by, and how, as waitpid(2) says it.
+  /// A process that has ended, by its number in our namespace, and its wait status. waitpid(2)
   struct End {
     int process = 0;
     int status = 0;
@@ -20,15 +19,15 @@ class Keeper {
   Keeper() noexcept = default;
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
-  /// The end of the namespace, and of who is there.
+  /// Ends the namespace and all processes in it.
   ~Keeper();
 
-  /// As fork(2), but the child is in a new namespace with a keeper, who is a child of ours, too.
-  /// -1 and errno: there is no such namespace, or nobody may have a /proc of its own.
+  /// As fork(2), but the child is in a new namespace with a keeper, which is also our child. -1 and
+  /// errno: there can be no such namespace, or it cannot have its own /proc.
   int fork() noexcept;
   /// -1: there is none.
   int process() const noexcept { return process_; }
-  /// An orphan that it has reaped; none now. Does not wait.
+  /// An orphan that the keeper has reaped; absent: none at present. Does not wait.
   std::optional<End> hear() const noexcept;
 
  private:

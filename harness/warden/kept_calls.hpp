@@ -1,5 +1,5 @@
-// KeptCalls: calls that wait because somebody wants to look first: at the names of a tree, or at a
-// program of it that can be asked, while this call is not made.
+// KeptCalls: calls that are held until a condition is met. Meanwhile the names of the tree can be
+// examined, or one of its programs can be queried.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@
 
 namespace lastref::harness::warden {
 
-/// A call that has stopped, and the names of its tree meanwhile.
+/// A call that has stopped, and the names of its tree at that time.
 struct Moment {
   const CallSeen& call;
   int process = 0;
   const NamesLedger& names;
 };
 
-/// Asked when a call stops, and again and again until it says yes: then the call is made. All
-/// others go on meanwhile.
+/// Called when a call stops, and repeatedly until it returns true; then the call is made. All other
+/// calls proceed meanwhile.
 using MayBeMade = std::function<bool(const Moment&)>;
 
 struct KeptCall {
@@ -31,13 +31,13 @@ struct KeptCall {
 
 class KeptCalls {
  public:
-  /// Without `may_be_made`, all are made at once.
+  /// Without `may_be_made`, all calls are made at once.
   explicit KeptCalls(const MayBeMade& may_be_made) noexcept : may_be_made_(may_be_made) {}
 
   bool empty() const noexcept { return kept_.empty(); }
   /// Whether the call has to wait.
   bool keep(const KeptCall& each, const ProcessSeen& who, const NamesLedger& names);
-  /// One that waits no more: it may be made, or nobody waits for it.
+  /// A call that need not wait any longer: it may be made, or its thread no longer waits for it.
   std::optional<KeptCall> next(RolesOfTree& roles,
                                const Notifier& notifier,
                                const NamesLedger& names);

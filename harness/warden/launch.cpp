@@ -28,12 +28,12 @@
 
 namespace lastref::harness::warden {
 
-/// What the child that becomes the program and the supervisor tell each other. No call that a
-/// filter may stop can do that: until the supervisor has the listener, nobody answers.
+/// Shared memory between the supervisor and the child that becomes the program. They cannot use a
+/// call that a filter may stop: it is not answered until the supervisor has the listener.
 struct Start {
   static constexpr int no_listener_yet = -2;
 
-  std::atomic<int> listener = no_listener_yet;  ///< Its number in the child; -1 if it has none
+  std::atomic<int> listener = no_listener_yet;  ///< Its number in the child; -1: there is none
   std::atomic<int> may_go = 0;
   std::atomic<int> error = 0;  ///< Why there is no listener, or no program
 };
@@ -50,7 +50,7 @@ void set(std::atomic<int>& word, int value) noexcept {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-/// Where a shell finds it; itself if it has a "/" in it, or is nowhere.
+/// The path where a shell finds the program; `word` itself if it contains a "/", or is not found.
 std::string program_of(const std::string& word) {
   const auto folders = os::KernelOs().environment("PATH");
   if (word.find('/') != std::string::npos || !folders) {
@@ -68,14 +68,14 @@ std::string program_of(const std::string& word) {
   return word;
 }
 
-/// We ignore it later, and a program of others does not expect that. os::KernelOs
+/// We ignore SIGXFSZ later, and an external program does not expect that. os::KernelOs
 const bool size_signal_was_ignored = [] {
   struct sigaction action {};
   ::sigaction(SIGXFSZ, nullptr, &action);
   return action.sa_handler == SIG_IGN;
 }();
 
-/// What execv(3) takes, and what a shell would take for a script that does not say what runs it.
+/// The arguments of execv(3), and those with which a shell runs a script that has no "#!" line.
 struct Program {
   const char* path;
   char* const* words;
@@ -89,10 +89,11 @@ void run(const Program& program) noexcept {
   }
 }
 
-/// In the child: takes the filter, waits until it may go, and becomes the program.
+/// In the child: installs the filter, waits until it may continue, and becomes the program.
 [[noreturn]] void become(const Program& program, const Filter& filter, Start& start) noexcept {
   constexpr int not_run = 127;
-  // Without a supervisor each call that stops would fail, and the program would go on so.
+  // Without a supervisor each call that stops would fail, and the program would continue with the
+  // errors.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int listener = take_filter(filter);
   start.error = listener < 0 ? errno : 0;

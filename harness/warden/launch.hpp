@@ -1,4 +1,4 @@
-// Launch: starts a program under a filter, and gets hold of the listener that its calls stop at.
+// Launch: starts a program under a filter, and gets the listener at which its calls stop.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ struct Limit {
   std::uint64_t value = 0;
 };
 
-/// "nofile=64", "fsize=1m"; names as prlimit(1) has them. invalid_argument says which there are.
+/// Parses "nofile=64", "fsize=1m"; the names are those of prlimit(1). invalid_argument lists the
+/// known names.
 Result<Limit> parse_limit(std::string_view text);
 
 struct Start;
@@ -29,18 +30,18 @@ class Launch {
   Launch& operator=(const Launch&) = delete;
   ~Launch();
 
-  /// A child of ours that waits until it may become the program. It dies with the thread that
-  /// calls.
+  /// Starts a child of ours that waits until it may become the program. The child dies with the
+  /// calling thread.
   Status start(std::vector<std::string> command,
                const Filter& filter,
                const std::vector<Limit>& limits,
                bool has_own_pids = false);
   int root() const noexcept { return root_; }
-  /// Of its own pid namespace, if it has one.
+  /// The keeper of its own pid namespace, if it has one.
   const Keeper& keeper() const noexcept { return keeper_; }
   int listener() const noexcept { return listener_; }
   void go() noexcept;
-  /// Why it could not become the program, known when it has ended; 0: it could.
+  /// Why the child could not become the program, known when it has ended; 0: it could.
   int error() const noexcept;
 
  private:

@@ -18,17 +18,17 @@ namespace {
 
 using std::string_view;
 
-/// Words, with one blank between two of them.
+/// Names of errors, separated by one blank.
 struct Errors {
   string_view call;
   std::array<string_view, 6> anywhere;
-  string_view disk = {};     ///< And network
-  string_view network = {};  ///< Alone
+  string_view disk = {};     ///< And for network
+  string_view network = {};  ///< For network alone
   string_view stream = {};
 };
 
-// What each look-up of a name may run into, who changes a folder besides, who makes a name in it,
-// and who makes a descriptor.
+// The errors of every name lookup; then the additional ones of calls that change a folder, of calls
+// that make a name in it, and of calls that make a descriptor.
 constexpr string_view look_errors = "EACCES ELOOP ENAMETOOLONG ENOENT ENOMEM ENOTDIR";
 constexpr string_view change_errors = "EPERM EROFS";
 constexpr string_view make_errors = "EEXIST ENOSPC";
@@ -214,7 +214,7 @@ Where where_is(const std::string& object) {
   }
   struct statfs status {};
   std::filesystem::path path = object;
-  // Of a name that is not there, the folder says where it will be.
+  // For a name that does not exist, the nearest existing folder determines the file system.
   while (::statfs(path.c_str(), &status) != 0 && path.has_relative_path()) {
     path = path.parent_path();
   }

@@ -1,6 +1,6 @@
-// likely_errors: what a system call may fail with on Linux, by where its object is. A fault that no
-// kernel ever gives says nothing about a program. The manual pages of section 2, and what the file
-// systems do.
+// likely_errors: which errors a system call may return on Linux, by where its object is. A fault
+// that no kernel ever returns reveals nothing about a program. Sources: the manual pages of section
+// 2, and the behaviour of the file systems.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@ namespace lastref::harness::warden {
 
 enum class Where : std::uint8_t {
   memory,   ///< tmpfs, ramfs
-  disk,     ///< Any file system that may run into a broken medium, or into quotas
-  network,  ///< Served by somebody else: NFS, FUSE, overlayfs
+  disk,     ///< Any file system that may meet a broken medium or quotas
+  network,  ///< Served by another process or machine: NFS, FUSE, overlayfs
   stream,   ///< A pipe, a socket, a terminal, a device
   kernel,   ///< proc, sysfs and their like
   nowhere,  ///< The call has no object.
 };
 
-/// Of the absolute name of a file, there or not; of what a descriptor is, as "pipe:[17]".
+/// The place of a file, by its absolute name, whether it exists or not; or of a descriptor, by what
+/// it is, such as "pipe:[17]".
 Where where_is(const std::string& object);
 
 bool is_likely(std::string_view call, int error, Where where) noexcept;
-/// Anywhere
+/// At any place
 bool is_likely(std::string_view call, int error) noexcept;
 
 /// "tmpfs", "a disk"
 std::string_view name_of(Where where) noexcept;
 
-/// A line with all that is likely, as "EACCES ELOOP; disk: EIO".
+/// All likely errors on one line, such as "EACCES ELOOP; disk: EIO".
 std::string likely_errors_of(std::string_view call);
 
 }  // namespace lastref::harness::warden

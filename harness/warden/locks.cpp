@@ -29,7 +29,7 @@ struct LockLine {
   std::string inode;
 };
 
-/// "1: FLOCK ADVISORY WRITE 1234 08:01:17 0 EOF"; who waits for it stands below, with "->" behind
+/// "1: FLOCK ADVISORY WRITE 1234 08:01:17 0 EOF"; a waiter is on a following line, with "->" after
 /// the number.
 std::vector<LockLine> all_locks() {
   std::vector<LockLine> all;

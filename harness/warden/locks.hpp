@@ -1,5 +1,5 @@
-// locks: which files a process has locked, and whom it waits for, as the kernel tells. proc(5),
-// locks
+// locks: which files a process has locked, and which process it waits for, as reported by the
+// kernel. proc(5), locks
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace lastref::harness::warden {
 
-/// The names of the files, or "inode 17" of one that it has no descriptor of.
+/// The names of the files, or "inode 17" for one that the process has no descriptor of.
 std::vector<std::string> locks_of(int process);
 
-/// Who has locked what a thread of this process waits to lock. None: it waits for no lock, or the
-/// kernel does not know by which process it is held.
+/// The process that holds the lock for which a thread of this process waits. Absent: it waits for
+/// no lock, or the kernel does not know the holder.
 std::optional<int> holder_before(int process);
 
 }  // namespace lastref::harness::warden

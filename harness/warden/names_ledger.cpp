@@ -15,7 +15,7 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// Where nobody has mounted them, message queues have no names in a file system. mq_overview(7)
+/// While they are not mounted, message queues have no names in a file system. mq_overview(7)
 std::optional<mode_t> mode_of_queue(const std::string& name) {
   const mqd_t queue = ::mq_open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat status {};
@@ -53,8 +53,8 @@ std::string kind_of(mode_t mode) {
   }
 }
 
-/// Whether we may not see if it is there. Nor may the program, with the same rights, do anything to
-/// it then.
+/// Whether permissions prevent us from seeing whether it exists. The program, with the same
+/// permissions, cannot do anything to it either.
 bool is_hidden(const std::string& path) {
   struct stat status {};
   return path.starts_with('/') && ::lstat(path.c_str(), &status) != 0 && errno == EACCES;
@@ -68,7 +68,7 @@ bool is_there(const std::string& path) {
 
 namespace {
 
-/// Of a link to nowhere, the name that it would give to who makes a file through it.
+/// For a dangling link, the name of the file that a process would make through it.
 std::string through_links(const std::string& path) {
   constexpr int links_max = 40;  // path_resolution(7)
   std::filesystem::path name = path;
@@ -80,7 +80,7 @@ std::string through_links(const std::string& path) {
   return error ? path : (folder / name.filename()).string();
 }
 
-/// With the folder's own name: links that lead to it may be gone later.
+/// With the folder's canonical name: links that lead to the folder may be removed later.
 std::string in_true_folder(const std::string& path) {
   std::error_code error;
   const std::filesystem::path name = path;
@@ -90,7 +90,7 @@ std::string in_true_folder(const std::string& path) {
 
 }  // namespace
 
-/// It was there before, if nobody here has made it.
+/// It existed before if the tree has not made it.
 void NamesLedger::note_old(const std::string& path) {
   if (!makers_.contains(path) && is_there(path)) {
     old_.insert(path);
@@ -125,7 +125,7 @@ void NamesLedger::moves(int thread,
   const auto maker = makers_.find(from);
   const bool was_old = maker == makers_.end() || moved_old_.contains(from);
   const std::string made = maker == makers_.end() ? mover() : maker->second;
-  // What is below a folder moves along.
+  // Everything below a folder moves with it.
   Makers moved;
   const auto [first, last] = below(from);
   for (auto each = first; each != last; ++each) {
@@ -152,7 +152,7 @@ bool NamesLedger::is_own(const std::string& path) const {
          !has_other_names;
 }
 
-/// Whether others get through all folders above it.
+/// Whether others can search all folders above it.
 bool is_reachable(const std::string& path) {
   const std::filesystem::path name = path;
   for (auto folder = name.parent_path(); folder.has_relative_path();
@@ -164,7 +164,7 @@ bool is_reachable(const std::string& path) {
   return true;
 }
 
-/// In a folder that is sticky, others touch nothing but their own.
+/// In a sticky folder, others can modify only their own files.
 void NamesLedger::note_rights(const std::string& path, std::uint32_t mode) {
   const bool is_kind =
       S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (S_ISDIR(mode) && (mode & S_ISVTX) == 0);

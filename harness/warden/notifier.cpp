@@ -25,7 +25,7 @@ constexpr std::uint64_t sync_wake_up = 1;  // 6.6
 
 constexpr std::array clocks = {SYS_alarm, SYS_setitimer};
 
-/// This machine's own. The library tells it by a call each time.
+/// The native architecture of this machine. libseccomp queries it by a system call each time.
 const std::uint32_t own_kind = seccomp_arch_native();
 
 constexpr unsigned x32_bit = 0x40000000;  // asm/unistd.h
@@ -88,7 +88,7 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
     }
   }
   if (error != 0) {
-    // libseccomp asks the kernel first what it can do.
+    // libseccomp first asks the kernel for its features.
     return failure(code_of(error), "a filter: no seccomp user notification");
   }
   return exported(context);
@@ -102,7 +102,7 @@ int take_filter(const Filter& filter) noexcept {
   sock_fprog program{.len = static_cast<unsigned short>(filter.size()),
                      .filter = static_cast<sock_filter*>(
                          static_cast<void*>(const_cast<std::uint64_t*>(filter.data())))};
-  // A signal does not take back a call that the warden has received. Linux 5.19
+  // A signal does not interrupt a call that the warden has received. Linux 5.19
   constexpr unsigned flags =
       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
   const auto take = [&program](unsigned with) {
@@ -112,7 +112,8 @@ int take_filter(const Filter& filter) noexcept {
     const int taken = take(flags);
     return taken < 0 && errno == EINVAL ? take(SECCOMP_FILTER_FLAG_NEW_LISTENER) : taken;
   };
-  // Who may do it as he is keeps what set-uid programs give.
+  // A process that may install a filter without PR_SET_NO_NEW_PRIVS keeps the effect of set-uid
+  // programs.
   const int taken = take_in_any_way();
   if (taken >= 0 || errno != EACCES || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return taken;

@@ -1,6 +1,6 @@
-// Notifier: the kernel's side of the warden. System calls of a process tree that a filter picks
-// stop before they do anything, until somebody says how they go on; all others run as ever.
-// seccomp_unotify(2).
+// Notifier: the warden's interface to the kernel. System calls of a process tree that a filter
+// selects stop before they have any effect, until the warden decides how they proceed; all others
+// run normally. seccomp_unotify(2).
 #pragma once
 
 #include <array>
@@ -14,30 +14,32 @@
 
 namespace lastref::harness::warden {
 
-/// A program for the kernel, as it takes it: one step each.
+/// A BPF program in the kernel's format: one instruction per element.
 using Filter = std::vector<std::uint64_t>;
 
-/// A filter that stops these system calls of this machine's own kind, and besides them what
-/// nobody may have who is watched: io_uring_setup(2), as no filter sees its work, and seccomp(2)
-/// for a listener of its own, as the kernel has one for a process; all calls of other kinds; and
-/// those that set a clock which nobody sees from outside.
+/// A filter that stops these system calls of this machine's native architecture. It also stops what
+/// is denied to watched processes: io_uring_setup(2), because no filter sees its operations, and
+/// seccomp(2) with a listener, because the kernel allows one per process. It also stops all calls
+/// of other architectures, and those that set a clock which cannot be seen from outside.
 Result<Filter> filter_of(const std::set<int>& numbers);
 
-/// Whether the call sets a clock whose signal may wake a process, and which proc(5) does not show.
+/// Whether the call sets a clock that may wake a process by a signal and that proc(5) does not
+/// show.
 bool is_clock(int number) noexcept;
 
-/// In the process that is to be watched, and whose children are: takes the filter, and says the
-/// descriptor of the listener, or -1 and errno. Safe between fork and exec.
+/// To be called in the process that is to be watched, together with its children. Installs the
+/// filter and returns the descriptor of the listener, or -1 and errno. Safe between fork and exec.
 int take_filter(const Filter& filter) noexcept;
 
 struct Notification {
   std::uint64_t id = 0;
-  int thread = 0;  ///< Its number, as the supervisor sees it.
-  int number = 0;  ///< of the call
-  /// Its number is one of another kind, as the 32-bit calls' are.
+  int thread = 0;  ///< The thread's number, as the supervisor sees it.
+  int number = 0;  ///< The number of the call
+  /// The call belongs to another ABI, such as the 32-bit calls.
   bool is_foreign = false;
-  /// Calls that stopped between the one received before and this one, and were gone when we looked:
-  /// signals took them back, or killed who made them. The kernel numbers all calls that stop.
+  /// Calls that stopped between the previously received one and this one, and had vanished when we
+  /// received: signals interrupted them or killed their threads. The kernel numbers all calls that
+  /// stop.
   std::uint64_t gone_before = 0;
   std::array<std::uint64_t, 6> arguments = {};
 };
@@ -45,26 +47,27 @@ struct Notification {
 /// The listener. One thread at a time uses it.
 class Notifier {
  public:
-  /// Unless it may, it does not run by turns, as no kernel before 6.6 does it.
+  /// `may_wake_in_turn` = false: does not use synchronous wake-ups, as on any kernel before 6.6.
   explicit Notifier(int descriptor, bool may_wake_in_turn = true) noexcept;
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
   ~Notifier();
 
-  /// Whether who waits and who answers run on one processor by turns, which is much cheaper.
+  /// Whether the waiting and the answering thread alternate on one processor, which is much
+  /// cheaper.
   bool wakes_in_turn() const noexcept { return wakes_in_turn_; }
-  /// Whether there is somebody left to watch.
+  /// Whether any watched process is left.
   bool has_anybody() const noexcept;
-  /// Waits for the next call that stops. EINTR if a signal comes to us, ENOENT if who made it is
-  /// dead, or a signal took it back, and where there is nobody left.
+  /// Waits for the next call that stops. EINTR: a signal interrupted us. ENOENT: the calling thread
+  /// is dead, a signal interrupted its call, or no watched process is left.
   tl::expected<Notification, int> receive() noexcept;
-  /// Whether the call still waits, so that what was read of its process was read of it.
+  /// Whether the call still waits; if so, what was read of its process was really its process.
   bool is_waiting(std::uint64_t id) const noexcept;
-  /// The kernel goes on with it. False if nobody waits for that any more.
+  /// The kernel executes the call. False if no thread waits for it any more.
   bool let_go(std::uint64_t id) noexcept;
-  /// It fails so, and nothing else happens.
+  /// The call fails with this error, and has no other effect.
   bool fail(std::uint64_t id, int error) noexcept;
-  /// It gives this, and nothing else happens.
+  /// The call returns this value, and has no other effect.
   bool give(std::uint64_t id, std::int64_t value) noexcept;
 
  private:

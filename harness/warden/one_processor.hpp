@@ -1,5 +1,5 @@
-// OneProcessor: where the kernel cannot wake in turn who waits and who answers, they are put on one
-// processor, as a call that stops costs several times as much across two.
+// OneProcessor: puts the calling and the answering thread on one processor where the kernel has no
+// synchronous wake-up. A call that stops costs several times as much across two processors.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ class OneProcessor {
   OneProcessor() noexcept;
   OneProcessor(const OneProcessor&) = delete;
   OneProcessor& operator=(const OneProcessor&) = delete;
-  /// This thread may run where it could before.
+  /// This thread may again run on the processors that it could use before.
   ~OneProcessor();
 
-  /// This thread and a process, with all that it starts later, run on this processor alone; none:
-  /// they run wherever they may.
+  /// Pins this thread and a process, with all that it starts later, to this processor. Absent: not
+  /// pinned; they run wherever they may.
   std::optional<int> share_with(int process) noexcept;
 
  private:

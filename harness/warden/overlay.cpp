@@ -29,7 +29,7 @@ std::string path_of(int file) {
   return fmt::format("/proc/self/fd/{}", file);
 }
 
-/// A tmpfs that nobody sees, and that lasts as long as something is mounted from it, or open.
+/// A tmpfs without a visible name. It exists while something in it is mounted or open.
 class Scratch {
  public:
   Scratch() : parent_(open_folder(std::filesystem::temp_directory_path().string())) {
@@ -44,7 +44,7 @@ class Scratch {
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  /// By its descriptors: the overlay may be over its name.
+  /// Uses descriptors, because the overlay may cover its name.
   ~Scratch() {
     const int error = errno;
     if (folder_ >= 0) {
@@ -72,12 +72,12 @@ std::optional<struct stat> status_of(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 ? std::optional(status) : std::nullopt;
 }
 
-/// What stands for a name that is gone.
+/// A whiteout stands for a removed name.
 bool is_whiteout(const struct stat& status) noexcept {
   return S_ISCHR(status.st_mode) && status.st_rdev == 0;
 }
 
-/// Whether nothing below a folder of this name is seen any more.
+/// Whether the folder hides the contents of the folder of the same name in the lower layer.
 bool is_opaque(const std::string& path) noexcept {
   char says = 0;
   return (::lgetxattr(path.c_str(), "trusted.overlay.opaque", &says, 1) == 1 ||
@@ -85,8 +85,8 @@ bool is_opaque(const std::string& path) noexcept {
          says == 'y';
 }
 
-/// Who is root of a user namespace alone may not set attributes of the kind that overlays have by
-/// default. Without any a folder could not be removed in it: EIO.
+/// A process that is root only in a user namespace may not set the attributes that overlays use by
+/// default. Without such attributes, no folder could be removed in the overlay: EIO.
 bool is_mounted(const std::string& upper, const std::string& folder, const std::string& folders) {
   const auto mounts = [&](const std::string& options) {
     return ::mount("overlay", folder.c_str(), "overlay", 0, options.c_str()) == 0;

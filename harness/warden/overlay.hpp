@@ -1,5 +1,5 @@
-// Overlay: what is in a folder stays to be seen, and no change of it lasts: it is kept in memory,
-// where it can be listed. overlayfs of the kernel's documentation
+// Overlay: the contents of a folder stay visible, and changes to it are temporary: they are kept in
+// memory, where they can be listed. overlayfs in the kernel's documentation
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace lastref::harness::warden {
 
-/// A name over which something has changed that does not last.
+/// A name with a temporary change.
 struct Change {
   std::string path;
   std::string what;  ///< "made", "changed", "removed"
   bool operator==(const Change&) const = default;
 };
 
-/// The first of them, and how many there are besides.
+/// The first changes, and the number of further ones.
 struct Changes {
   std::vector<Change> first = {};
   std::size_t more = 0;
@@ -25,17 +25,17 @@ struct Changes {
 
 class Overlay {
  public:
-  /// Over an absolute name; this process has a mount namespace of its own.
+  /// Mounts over an absolute name. This process must have its own mount namespace.
   static Result<Overlay> over(const std::string& folder);
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
   Overlay(Overlay&& other) noexcept;
   Overlay& operator=(Overlay&&) = delete;
-  /// It stays mounted.
+  /// The overlay stays mounted.
   ~Overlay();
 
-  /// By their names, folders in front of what is in them. What was opened to be written counts as
-  /// changed, and what is in a folder that is gone does not count.
+  /// In the order of names; a folder precedes its contents. A file that was opened for writing
+  /// counts as changed. The contents of a removed folder do not count.
   void list(Changes& changes) const;
 
  private:
@@ -44,8 +44,8 @@ class Overlay {
   void list_below(const std::string& folder, Changes& changes) const;
 
   std::string folder_;
-  int lower_ = -1;  ///< What was there before
-  int upper_ = -1;  ///< What has changed since
+  int lower_ = -1;  ///< The contents before
+  int upper_ = -1;  ///< The changes since
 };
 
 }  // namespace lastref::harness::warden

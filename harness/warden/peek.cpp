@@ -30,8 +30,8 @@ namespace {
 constexpr std::size_t page = 4096;
 
 std::optional<std::string> link_at(const std::string& path) {
-  // Links of /proc do not say how long they are, which is a page at most: std::filesystem looks
-  // them up twice. To fill this array first would cost more than all else that is done here.
+  // Links of /proc do not report their lengths, which are a page at most, so std::filesystem reads
+  // them twice. Initializing this array would cost more than everything else here.
   std::array<char, page> target;
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   return size < 0 ? std::nullopt
@@ -48,13 +48,13 @@ std::int64_t read_memory(int thread, std::uint64_t address, void* into, std::siz
 
 std::optional<std::string> text_at(int thread, std::uint64_t address) {
   std::string text;
-  // To fill this array first would cost as much as to read it.
+  // Initializing this array would cost as much as reading the text.
   std::array<char, page> part;
   while (text.size() < PATH_MAX) {
-    // Few names are longer, and what is copied behind their ends is waste.
+    // Few names are longer, and bytes copied after the end of a name are wasted.
     constexpr std::size_t short_text = 256;
     const std::uint64_t from = address + text.size();
-    // Up to the end of a page: the next one may not be there.
+    // Up to the end of a page: the next one may not be mapped.
     const std::size_t size = std::min(text.empty() ? short_text : page, page - from % page);
     const std::int64_t got = read_memory(thread, from, part.data(), size);
     if (got <= 0) {
@@ -72,7 +72,7 @@ std::optional<std::string> text_at(int thread, std::uint64_t address) {
 
 namespace {
 
-/// Whether some "/" is followed by ".", by another one, or by nothing.
+/// Whether no "/" is followed by ".", by another "/", or by the end of the path; "/" is normal.
 bool is_normal(std::string_view path) noexcept {
   for (std::size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1)) {
     const char next = at + 1 < path.size() ? path[at + 1] : '/';
@@ -83,13 +83,13 @@ bool is_normal(std::string_view path) noexcept {
   return true;
 }
 
-/// Without ".", "..", and a "/" too many; most have none of them.
+/// Removes ".", "..", and redundant "/"; most paths have none of them.
 std::string normal(std::string path) {
   if (is_normal(path)) {
     return path;
   }
   if (path.find("/..") != std::string::npos) {
-    // What is above a link is not what stands in front of it.
+    // The parent of a link's target is not the folder that contains the link.
     std::error_code error;
     const auto found = std::filesystem::weakly_canonical(path, error);
     path = error ? path : found.string();
@@ -100,7 +100,7 @@ std::string normal(std::string path) {
   return std::filesystem::path(path).lexically_normal().string();
 }
 
-/// Where a thread sees itself, and not us.
+/// Replaces names by which a thread refers to itself in /proc: for us they would mean us.
 std::string as_seen_by(int thread, std::string path) {
   if (!path.starts_with("/proc/") && !path.starts_with("/dev/fd/")) {
     return path;
@@ -116,20 +116,20 @@ std::string as_seen_by(int thread, std::string path) {
       const std::filesystem::path name = path;
       const auto folder = std::filesystem::canonical(name.parent_path(), error);
       path = error ? path : (folder / name.filename()).string();
-      // Its number is another one in the next run.
+      // Its number differs in the next run.
       return path.starts_with(its_own) ? "/proc/self/" + path.substr(its_own.size()) : path;
     }
   }
   return path;
 }
 
-/// In front of an absolute name of a thread's: it may have another root than we do. chroot(2)
+/// The prefix of a thread's absolute names: its root may differ from ours. chroot(2)
 std::string root_of(int thread) {
   const auto root = link_at(fmt::format("/proc/{}/root", thread));
   return !root || *root == "/" ? "" : *root;
 }
 
-/// Of a socket's address; none: it has no name in a file system. unix(7)
+/// The name in a socket's address; absent: it has none in a file system. unix(7)
 std::optional<std::string> text_in_address(const Notification& call, int at) {
   sockaddr_un address{};
   const std::uint64_t size = call.arguments[static_cast<std::size_t>(at) + 1];
@@ -241,7 +241,7 @@ std::vector<int> descendants(const Strangers& strangers) {
 
 std::optional<std::string> lost_rights_of(const Notification& call, const SyscallRow& row) {
   if (::geteuid() == 0) {
-    return std::nullopt;  // The filter needs no such promise of root.
+    return std::nullopt;  // Root may install the filter without PR_SET_NO_NEW_PRIVS.
   }
   const auto path = path_at(call, row.first);
   struct stat status {};
@@ -284,7 +284,7 @@ int number_of_status(int process, const std::string& field) {
 }
 
 std::string birth_of(int process) {
-  constexpr int its_field = 20;  // Behind the name: proc(5), starttime
+  constexpr int its_field = 20;  // Counted after the name: proc(5), starttime
   std::ifstream stat(fmt::format("/proc/{}/stat", process));
   std::string line;
   std::getline(stat, line);

@@ -1,5 +1,6 @@
-// peek: what a process that waits for the warden has given a call, read from outside. It may change
-// what its pointers point to at any time: a path is what was asked for, and no promise.
+// peek: reads the arguments of a call from the memory of a process that waits for the warden. The
+// process may change what its pointers refer to at any time. A path is therefore what was
+// requested, not a guarantee.
 #pragma once
 
 #include <cstddef>
@@ -14,64 +15,65 @@
 
 namespace lastref::harness::warden {
 
-/// Copies so many bytes of a thread's memory. How many it were; -1: they cannot be read.
+/// Copies this many bytes of a thread's memory. Returns the number copied; -1: not readable.
 std::int64_t read_memory(int thread, std::uint64_t address, void* into, std::size_t size);
 
-/// The text at this address of a thread's memory, up to a 0; none: it cannot be read.
+/// The text at this address of a thread's memory, up to a 0; absent: not readable.
 std::optional<std::string> text_at(int thread, std::uint64_t address);
 
-/// "pipe" for "pipe:[17]": the number is another one in the next run.
+/// "pipe" for "pipe:[17]": the number differs in the next run.
 std::string without_number(const std::string& object);
 
-/// The name that a call was given, absolute, and without "." and ".."; none: it cannot be read.
-/// Whether the thread has another root than we have is asked where somebody may have.
+/// The name that a call was given: absolute, without "." and ".."; absent: not readable. With
+/// `other_roots`, checks whether the thread has another root than we have.
 std::optional<std::string> path_at(const Notification& call,
                                    const NameAt& name,
                                    bool other_roots = false);
 
-/// The 8 bytes at this address of a thread's memory; 0: they cannot be read.
+/// The 8 bytes at this address of a thread's memory; 0: not readable.
 std::uint64_t word_at(int thread, std::uint64_t address);
 
-/// What a descriptor of a thread is: "/tmp/a", "pipe:[17]"; "fd 7" if that is not known.
+/// What a descriptor of a thread refers to: "/tmp/a", "pipe:[17]"; "fd 7" if unknown.
 std::string descriptor_at(int thread, int descriptor);
 
-/// All that a process has open, by number; empty: it cannot be seen.
+/// All open descriptors of a process, by number; empty: they cannot be seen.
 std::map<int, std::string> descriptors_of(int process);
-/// What a call that opens a name is to do with it. open(2)
+/// The flags of a call that opens a name. open(2)
 std::uint64_t open_flags_of(const Notification& call, const SyscallRow& row);
 
-/// Its threads; none: it is dead.
+/// The threads of a process; empty: it is dead.
 std::vector<int> threads_of(int process);
-/// Whether a program that the process becomes keeps it.
+/// Whether the descriptor survives exec.
 bool stays_at_exec(int process, int descriptor);
 
-/// Children of ours that are not of a tree.
+/// Children of ours that are not part of a tree.
 struct Strangers {
-  std::vector<int> all = {};  ///< And theirs are not, either.
-  int keeper = -1;            ///< Of a namespace; but its children are.
+  std::vector<int> all = {};  ///< Their descendants are excluded, too.
+  int keeper = -1;            ///< Of a namespace; its children are part of the tree.
 };
 
-/// Children of ours, theirs, and so on, in no order; without strangers.
+/// Our children, their children, and so on, in no order; without strangers.
 std::vector<int> descendants(const Strangers& strangers = {});
 
-/// "set-uid", "set-gid": what a program gives to who runs it, and does not under a filter; none: it
-/// gives nothing. seccomp(2), PR_SET_NO_NEW_PRIVS
+/// "set-uid", "set-gid": what a program grants to the user that runs it, but not under a filter;
+/// absent: it grants nothing. seccomp(2), PR_SET_NO_NEW_PRIVS
 std::optional<std::string> lost_rights_of(const Notification& call, const SyscallRow& row);
 
-/// Whether it may look into, and write to, what its rights keep others from. capabilities(7)
+/// Whether the process may read and write what permissions deny to others. capabilities(7)
 bool ignores_rights(int process);
 
-/// A field of /proc/PID/status, as "Tgid"; -1: there is no such process any more.
+/// A field of /proc/PID/status, such as "Tgid"; -1: the process no longer exists.
 int number_of_status(int process, const std::string& field);
 
-/// What tells it from another process that has its number earlier or later; empty: it is gone.
+/// Distinguishes the process from an earlier or later one with the same number; empty: it has
+/// exited.
 std::string birth_of(int process);
 
-/// The name that a process has given itself, or its program. proc(5), comm
+/// The name that a process has given itself, or that of its program. proc(5), comm
 std::string title_of(int process);
-/// The file that it runs; empty: nobody may see that, or it is gone.
+/// The file that it runs; empty: not visible, or it has exited.
 std::string executable_of(int process);
-/// Its arguments, or the first of them, on one line.
+/// Its arguments on one line, truncated if they are long.
 std::string words_of(int process);
 
 }  // namespace lastref::harness::warden

@@ -18,8 +18,8 @@ bool is_in_word(char sign) {
   return std::isalnum(static_cast<unsigned char>(sign)) != 0;
 }
 
-/// What fits both, in the same folder; none: they have too little in common. The words in which
-/// they differ are left out as a whole: random ones may begin alike.
+/// A pattern that matches both names, which are in the same folder; absent: they have too little in
+/// common. Words that differ become a wildcard as a whole, because random words may begin alike.
 std::optional<std::string> common_pattern(const std::string& one, const std::string& other) {
   if (one == other) {
     return pattern_of(one);
@@ -45,8 +45,8 @@ std::optional<std::string> common_pattern(const std::string& one, const std::str
   return pattern_of(one.substr(0, start)) + '*' + pattern_of(one.substr(one.size() - end));
 }
 
-/// What the names of one run are called in another one. Where the runs do not go the same way, one
-/// that only this run has is taken for the most alike that only the other has, at the same call.
+/// Maps the names of one run to those of another. If the runs diverge, a name that only this run
+/// has is matched with the most similar one that only the other run has at the same call.
 class Likeness {
  public:
   Likeness(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other) {
@@ -86,11 +86,11 @@ class Likeness {
 
  private:
   std::set<std::string_view> there_;
-  std::map<std::string_view, std::set<std::string>> only_there_;  ///< By their calls
+  std::map<std::string_view, std::set<std::string>> only_there_;  ///< By call
   std::map<std::string, std::string> known_;
 };
 
-/// The calls of each process, in their order.
+/// The calls of each process, in order.
 using CallsByRole = std::map<std::string_view, std::vector<const CallSeen*>>;
 
 CallsByRole by_role(const std::vector<CallSeen>& calls) {
@@ -121,7 +121,7 @@ std::string difference_at(std::string_view role,
                      name_of(other));
 }
 
-/// A pattern may fit calls of other names, too.
+/// A pattern may also match calls with other names.
 void count_again(std::vector<Point>& points, const std::vector<CallSeen>& run) {
   for (std::size_t at = 0; at < points.size(); ++at) {
     Point& point = points[at];
@@ -147,7 +147,7 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
   Points points;
   const CallsByRole there = by_role(other);
   Likeness likeness(run, other);
-  std::map<std::string_view, std::size_t> made;  ///< So many calls of each process
+  std::map<std::string_view, std::size_t> made;  ///< The number of calls of each process so far
   std::set<std::string_view> differs;
   const auto note =
       [&](std::string_view role, std::size_t at, const CallSeen* one, const CallSeen* two) {

@@ -1,5 +1,5 @@
-// points: calls of a watched program by names that mean the same in its next run, as faults have
-// them.
+// points: names calls of a watched program such that the names mean the same in its next run.
+// Faults use these names.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ struct Point {
 
 struct Points {
   std::vector<Point> all;
-  /// The first call by which the runs differ in more than a part of a name; empty: there is none.
+  /// The first call by which the runs differ in more than a part of a name; empty: no such call.
   std::string difference;
 };
 
-/// Of the calls of one run, beside those of another run of the same program. A part of a name that
-/// is another one there is any text here; behind a difference, too, so far as names are alike.
+/// The points of one run, compared with another run of the same program. A part of a name that
+/// differs in the other run is a wildcard. After a difference between the runs, names are matched
+/// by similarity.
 Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other);
 
 }  // namespace lastref::harness::warden

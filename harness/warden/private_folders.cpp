@@ -134,7 +134,7 @@ Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders) {
       return failure(std::errc{errno}, folder.path);
     }
   }
-  // What is made in it by a relative name would be made in what is hidden now.
+  // A relative name would refer to the hidden folder.
   std::filesystem::current_path(working_folder, error);
   if (error) {
     return failure(std::errc::invalid_argument,

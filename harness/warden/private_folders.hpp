@@ -1,5 +1,5 @@
-// private_folders: folders that are this process's own, and empty, while it and its children run:
-// what they leave there is nobody else's, and a small one is really full.
+// private_folders: folders that belong to this process alone, and are empty, while it and its
+// children run. Leftovers in them affect no other process, and a small one really becomes full.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@ namespace lastref::harness::warden {
 inline constexpr std::string_view own_pids = "pid";
 
 struct PrivateFolder {
-  /// "ipc": no folder, but System V's objects and message queues; "pid": neither, but numbers of
-  /// processes, whose namespace they get from who starts them.
+  /// "ipc": no folder, but System V objects and message queues. "pid": neither, but process
+  /// numbers; the pid namespace is created when the program is started.
   std::string path;
-  std::string size;         ///< bytes, as tmpfs takes it: "64k"; empty: no limit of its own
-  std::string inodes = {};  ///< The same for names
-  /// What is in it stays to be seen, and no change lasts.
+  std::string size;         ///< In bytes, as tmpfs takes it: "64k"; empty: no limit of its own
+  std::string inodes = {};  ///< The same for the number of names
+  /// The contents stay visible, and changes are temporary.
   bool is_overlay = false;
   bool operator==(const PrivateFolder&) const = default;
 };
 
-/// Names of others that are in a folder, and cannot be seen there now.
+/// A folder, and the number of names in it that existed before and are hidden now.
 struct HiddenNames {
   std::string folder;
   std::size_t count = 0;
@@ -37,12 +37,13 @@ struct PrivateWorld {
   std::vector<Overlay> overlays = {};
 };
 
-/// Of "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; "/home=overlay"; or of "ipc",
+/// Parses "/tmp", "/tmp=64k" or "/tmp=64k,10": a folder, bytes, inodes; "/home=overlay"; or "ipc",
 /// "pid".
 Result<PrivateFolder> parse_private_folder(std::string_view text);
 
-/// Mounts them for this process and all that it starts from here on, in a mount namespace of its
-/// own; who is not root becomes root of a user namespace for that, with the same rights as before.
+/// Mounts them for this process and all that it starts from now on, in its own mount namespace. A
+/// process that is not root becomes root of a user namespace for that, with the same rights as
+/// before.
 Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders);
 
 }  // namespace lastref::harness::warden

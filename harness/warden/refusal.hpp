@@ -1,5 +1,5 @@
-// Refusal: a call that nobody may make who is watched, and who made it. A kernel that has no such
-// thing says the same.
+// Refusal: a call that is denied to watched processes, and the process that made it. The error is
+// one that a kernel returns itself: ENOSYS without the feature, EBUSY for a second listener.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace lastref::harness::warden {
 struct Refusal {
   std::string role;
   std::string title;
-  std::string executable;  ///< Empty: it cannot be seen.
-  std::string call;        ///< "seccomp"; "call 20" of another kind, whose names are others
+  std::string executable;  ///< Empty: not visible.
+  std::string call;        ///< "seccomp"; "call 20" of another ABI, which uses other names
   std::string why;
   int error = 0;
   bool operator==(const Refusal&) const = default;
 };
 
-/// Of a call that the filter stops, and that is in no row of the table.
+/// For a call that the filter stops and that is in no row of the table.
 Refusal refusal_of(const Notification& call, const ProcessSeen& who);
 
 /// On one line.

@@ -29,7 +29,7 @@ ProcessSeen& RolesOfTree::add(int process, std::string role) {
   return all_.back();
 }
 
-/// Whether this is one that was seen, and not another one who has got its number.
+/// Whether the process was seen before, and is not another one that reuses its number.
 bool RolesOfTree::is_known(int process) {
   const auto at = seen_.find(process);
   if (at == seen_.end()) {
@@ -39,7 +39,7 @@ bool RolesOfTree::is_known(int process) {
   return !(seen.has_ended || seen.is_gone) || seen.born == birth_of(process);
 }
 
-/// The kernel lists them in the order of their births. proc(5), children
+/// The kernel lists them in order of creation. proc(5), children
 void RolesOfTree::number_children(int parent) {
   const auto known = seen_.find(parent);
   if (known == seen_.end()) {

@@ -26,10 +26,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr os::ChildExit by_sigkill = {.code = SIGKILL, .killed = true};
-/// No call fails so by itself.
+/// No call returns this error by itself.
 constexpr int unheard_of = EXFULL;
 
-/// A new folder with what the calls need, removed in the end.
+/// A new folder with what the calls need; removed by the destructor.
 class Folder {
  public:
   Folder() {
@@ -75,10 +75,10 @@ void remove_sysv(const std::string& name) {
   }
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Seen {
   Watched watched;
-  bool has_changed = false;  ///< There are other names than before.
+  bool has_changed = false;  ///< The names in the folder differ from those before.
 };
 
 class CallTest {
@@ -89,10 +89,10 @@ class CallTest {
   }
 
   std::vector<std::string> complaints() {
-    // What is frequent stops only where a fault is; this one does not strike.
+    // A frequent call stops only if a fault refers to it; this fault is never applied.
     const Seen clean = run_with(Strike::kill, 1'000'000);
     expect(clean, os::ChildExit{}, "made");
-    // Others of the kind are made by the start of the program.
+    // The start of the program makes other calls of this kind.
     k_ = static_cast<std::uint64_t>(
         std::ranges::count(clean.watched.calls, row_.name, &CallSeen::call));
     if (k_ == 0) {

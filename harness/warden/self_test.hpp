@@ -1,6 +1,6 @@
-// self_test: whether the warden does here what it says. A tiny program makes each call that it
-// knows: it has to be seen, to fail as it is told to, and to be the last thing that the program
-// does, and the last but one.
+// self_test: whether the warden works as documented on this machine. A tiny program makes each call
+// that the warden knows. The call must be seen, must fail as injected, and must be the last call of
+// the program when the program is killed before or after it.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace lastref::harness::warden {
 struct SelfTest {
   std::size_t calls = 0;
   std::vector<std::string> complaints;  ///< "openat: killed after it: root: exit 0"
-  std::string impossible;               ///< Why nothing can be watched here; empty: it can.
+  std::string impossible;               ///< Why nothing can be watched; empty: it can.
 };
 
-/// With the program that makes the calls; not given: the one beside this program.
+/// `program` makes the calls; empty: the one in the folder of this program.
 SelfTest self_test(std::string program = {});
 
 }  // namespace lastref::harness::warden

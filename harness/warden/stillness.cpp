@@ -25,7 +25,7 @@ namespace {
 
 /// The call that a thread is in. proc(5), /proc/PID/syscall
 struct InCall {
-  int number = -1;  ///< -1: it is in none.
+  int number = -1;  ///< -1: the thread is in no call.
   std::array<std::uint64_t, 6> arguments{};
 };
 
@@ -36,14 +36,14 @@ std::string line_of(const std::string& path) {
   return line;
 }
 
-/// 'S'; ' ': it is gone.
+/// Such as 'S'; ' ': the thread has exited.
 char state_of(int process, int thread) {
   const std::string stat = line_of(fmt::format("/proc/{}/task/{}/stat", process, thread));
   const std::size_t end = stat.rfind(") ");
   return end == std::string::npos || end + 2 >= stat.size() ? ' ' : stat[end + 2];
 }
 
-/// Nothing: it runs, or may not be looked at.
+/// Absent: the thread runs, or may not be inspected.
 std::optional<InCall> call_of(int process, int thread) {
   std::istringstream words(line_of(fmt::format("/proc/{}/task/{}/syscall", process, thread)));
   InCall call;
@@ -58,7 +58,7 @@ std::optional<InCall> call_of(int process, int thread) {
   return call;
 }
 
-/// Whether this file of shared memory has a name now, under which others may open it.
+/// Whether this shared-memory file has a name now, under which others may open it.
 bool has_name(std::uint64_t inode) {
   std::error_code error;
   for (const auto& each : std::filesystem::directory_iterator("/dev/shm", error)) {
@@ -70,8 +70,8 @@ bool has_name(std::uint64_t inode) {
   return false;
 }
 
-/// Whether nobody has this memory of a process who has it not from the tree: it is not shared, or
-/// has no name. proc(5), maps
+/// Whether only processes of the tree can have this memory: it is not shared, or its file has no
+/// name. proc(5), maps
 bool is_memory_inside(int process, std::uint64_t address) {
   std::ifstream maps(fmt::format("/proc/{}/maps", process));
   for (std::string line; std::getline(maps, line);) {
@@ -89,7 +89,8 @@ bool is_memory_inside(int process, std::uint64_t address) {
   return false;
 }
 
-/// A lock of threads, or of processes in memory that they share, without a limit. futex(2)
+/// A lock between threads, or between processes in memory that they share, without a time limit.
+/// futex(2)
 bool waits_for_thread(int process, const InCall& call) {
   const int how = static_cast<int>(call.arguments[1]);
   const int what = how & FUTEX_CMD_MASK;
@@ -121,7 +122,7 @@ bool takes_descriptor(int number) {
   }
 }
 
-/// The signals of a line of /proc/PID/status, one bit each; all, if it cannot be read.
+/// The signals of a line of /proc/PID/status, one bit each; all, if the line cannot be read.
 std::uint64_t signals_of(int process, const std::string& field) {
   std::ifstream status(fmt::format("/proc/{}/status", process));
   for (std::string line; std::getline(status, line);) {
@@ -145,7 +146,7 @@ bool waits_for_child(int process) {
          !children_of(process).empty();
 }
 
-/// Whether only others of the tree can bring what the call waits for.
+/// Whether only other processes of the tree can provide what the call waits for.
 bool waits_inside(const InCall& call, const Waiting& what, const Tree& tree) {
   switch (call.number) {
     case SYS_wait4:
@@ -168,7 +169,7 @@ bool waits_inside(const InCall& call, const Waiting& what, const Tree& tree) {
   }
 }
 
-/// Whether a clock, or others, may end what its threads wait in by a signal.
+/// Whether a signal from a clock, or from others, may end the waits of its threads.
 bool hears_signals(int process) {
   const std::uint64_t of_others =
       signals(SIGHUP, SIGTERM, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2);
@@ -183,7 +184,7 @@ std::string name_of_call(int number) {
   return text;
 }
 
-/// What a thread does, and whether it goes on without help, or hears from others.
+/// What a thread does, and whether it runs without help or can be woken by others.
 struct Look {
   Waiting what;
   bool goes_on = false;
@@ -195,7 +196,7 @@ Look look_at(int process, int thread, const Tree& tree) {
   look.what.inside = line_of(fmt::format("/proc/{}/task/{}/wchan", process, thread));
   if (state == 'T') {
     look.what.call = "a stop";
-    look.goes_on = true;  // When who has stopped it wants that.
+    look.goes_on = true;  // The sender of the stop may continue it.
     return look;
   }
   const auto call = call_of(process, thread);
@@ -213,7 +214,7 @@ Look look_at(int process, int thread, const Tree& tree) {
   return look;
 }
 
-/// All threads that live, until `says` is false.
+/// Calls `says` for all threads that are not dead, until it returns false.
 template <typename Says>
 bool of_all_threads(const std::vector<int>& processes, const Says& says) {
   for (const int process : processes) {

@@ -1,10 +1,10 @@
-// Stillness: whether a process tree hangs, seen from outside. All its threads wait, each without a
-// limit, and each for something that only another one of them could bring.
+// Stillness: whether a process tree hangs, seen from outside. It hangs if all its threads wait
+// without a time limit, each for something that only another one of them could provide.
 //
-// Where that is not sure, nobody hangs: what is waited for may come from others, or from a clock.
-// It is sure of a lock of threads, of a child, of a file that one of the tree has locked, and of a
-// pipe without a name that the program made itself; unless the process has a timer, or hears a
-// signal that others may send.
+// If that is not certain, the tree does not count as hung: other processes or a clock may provide
+// what is waited for. It is certain for a thread lock, a child, a file that a process of the tree
+// has locked, and an unnamed pipe that the program itself made. It is not certain if the process
+// has a timer, or handles a signal that others may send.
 // proc(5): /proc/PID/task/TID/stat and syscall
 #pragma once
 
@@ -21,8 +21,8 @@ struct Waiting {
   int process = 0;
   int thread = 0;
   std::string call;    ///< "futex"; "a stop", by a signal
-  std::string object;  ///< Of its first argument, if that is a descriptor
-  std::string inside;  ///< The function of the kernel that it waits in
+  std::string object;  ///< What its first argument refers to, if that is a descriptor
+  std::string inside;  ///< The kernel function that it waits in
   bool operator==(const Waiting&) const = default;
 };
 
@@ -31,10 +31,10 @@ class Stillness {
  public:
   explicit Stillness(std::chrono::seconds patience) noexcept : patience_(patience) {}
 
-  /// What all threads do at this time, or that some go on. Whether they have waited so for as long
-  /// as our patience.
+  /// `all`: what all threads do at this time; absent: some of them are running. Returns whether
+  /// they have waited in the same way for as long as our patience.
   bool lasts(std::optional<std::vector<Waiting>> all, double seconds);
-  /// Something went on.
+  /// There was activity.
   void renew() noexcept { before_.reset(); }
 
  private:
@@ -43,22 +43,22 @@ class Stillness {
   double since_ = 0;
 };
 
-/// What is known of a tree.
+/// What is known about a tree.
 struct Tree {
   std::vector<int> processes;
-  /// What the program was started with, as "pipe:[7]": others may be at its other end.
+  /// What the program was started with, such as "pipe:[7]": other processes may use its other end.
   std::set<std::string> outside = {};
-  std::set<int> clocks = {};  ///< Processes that a clock may wake which nobody sees
-  std::set<int> ever = {};    ///< All that were of it, dead ones too
+  std::set<int> clocks = {};  ///< Processes that a clock may wake which cannot be seen
+  std::set<int> ever = {};    ///< All processes that were ever part of it, dead ones included
 };
 
-/// What all its threads do now; nothing if one of them goes on without help, or hears from others.
+/// What all its threads do now; absent if one of them runs without help, or can be woken by others.
 std::optional<std::vector<Waiting>> all_waiting(const Tree& tree);
 
-/// The same of all of them, whatever they wait for; who runs is in no call.
+/// The same for all of them, whatever they wait for; a running thread is in no call.
 std::vector<Waiting> what_all_do(const std::vector<int>& processes);
 
-/// Whether none of them runs. Who only waits for a clock does not.
+/// Whether none of them runs. A thread that only waits for a clock does not run.
 bool nobody_runs(const std::vector<Waiting>& all) noexcept;
 
 }  // namespace lastref::harness::warden

@@ -31,7 +31,8 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// Nobody does anything when no call has stopped for so long; or it has been long enough. Seconds
+/// In seconds. There is no other activity when no call has stopped for `quiet`; nothing is held
+/// longer than `held_max`.
 constexpr double quiet = 0.1;
 constexpr double held_max = 2;
 
@@ -39,7 +40,7 @@ std::uint64_t argument(const Notification& call, int at) {
   return call.arguments[static_cast<std::size_t>(at)];
 }
 
-/// The descriptor of another process, as one of ours; -1: it cannot be had.
+/// Duplicates the descriptor of another process into this one; -1: not possible.
 int copy_of(int process, int descriptor) {
   const auto who = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
   const auto copy = static_cast<int>(::syscall(SYS_pidfd_getfd, who, descriptor, 0));
@@ -47,7 +48,7 @@ int copy_of(int process, int descriptor) {
   return copy;
 }
 
-/// Bytes that may be written to it at once, and nobody has to read any for that.
+/// The number of bytes that may be written to it at once without a reader.
 std::size_t free_space_of(int descriptor) {
   struct stat status {};
   if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
@@ -57,7 +58,7 @@ std::size_t free_space_of(int descriptor) {
   return ::poll(&item, 1, 0) == 1 && item.revents == POLLOUT ? PIPE_BUF : 0;
 }
 
-/// Of a call that opens or removes a name.
+/// For a call that opens or removes a name.
 bool flags_allow(int error, const StoppedCall& at) {
   const auto is_one_of = [error](std::initializer_list<int> errors) {
     return std::ranges::find(errors, error) != errors.end();
@@ -77,7 +78,7 @@ bool flags_allow(int error, const StoppedCall& at) {
          (writes || !is_one_of({EISDIR, EROFS, ETXTBSY}));
 }
 
-/// Up to its last "/"; of a pattern, too.
+/// Up to its last "/"; also for a pattern.
 std::string_view folder_of(std::string_view name) {
   return name.substr(0, std::min(name.rfind('/'), name.size()));
 }
@@ -89,7 +90,7 @@ bool is_cut(Strike strike) noexcept {
 }  // namespace
 
 void kill_descendants(const Strangers& strangers) {
-  // Each of them may just have had another one.
+  // Each of them may just have forked.
   constexpr int passes_max = 1000;
   std::set<int> killed;
   for (int pass = 0; pass < passes_max; ++pass) {
@@ -147,7 +148,7 @@ bool Striker::fits(const TreeFault& fault, const StoppedCall& at) const {
   if (fault.call != at.seen.call || !is_who || !is_object) {
     return false;
   }
-  // Of one byte there is no half.
+  // A single byte has no half.
   return !is_cut(fault.strike) || argument(at.call, at.row.size) > 1;
 }
 
@@ -173,7 +174,7 @@ std::vector<std::size_t> Striker::due(const StoppedCall& at) {
       reasons_[index] = std::move(refusal);
       continue;
     }
-    // Who answers comes last.
+    // A fault that answers the call comes last.
     due.insert(answers ? due.end() : due.begin(), index);
     is_answered = is_answered || answers;
   }
@@ -234,7 +235,7 @@ bool Striker::strike(std::size_t fault, const StoppedCall& at) {
       first_struck_[fault] += ", by EACCES from us, as its process may ignore rights";
     }
   }
-  // What an outsider does is no answer.
+  // An outsider's action does not answer the call.
   return done && faults_[fault].strike != Strike::outsider;
 }
 
@@ -279,7 +280,7 @@ bool Striker::cut(std::size_t fault, const StoppedCall& at) {
     return false;
   }
   if (faults_[fault].strike == Strike::kill_amid) {
-    kill(at.who.process);  // It never comes back from the call.
+    kill(at.who.process);  // The process never returns from the call.
     return true;
   }
   return notifier_->give(at.call.id, written);
@@ -301,8 +302,8 @@ void Striker::kill(int process) {
   ::kill(process, SIGKILL);
 }
 
-/// The thread goes into a stop when the call is over, before any instruction of its own. Its
-/// process dies there, when it is seen; until then it does nothing.
+/// The thread stops when the call is over, before it executes any instruction of its own. Its
+/// process is killed when we see the stop; until then the thread does nothing.
 bool Striker::kill_after(const Notification& call, int process) {
   constexpr std::uintptr_t tells_calls = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
   const bool will_stop =
@@ -318,7 +319,7 @@ bool Striker::kill_after(const Notification& call, int process) {
 void Striker::stopped(int thread) {
   auto doomed = doomed_.find(thread);
   if (doomed == doomed_.end()) {
-    // When a thread becomes another program, it gets the number of its process.
+    // A thread that calls exec gets the number of its process.
     doomed =
         std::ranges::find_if(doomed_, [thread](const auto& each) { return each.second == thread; });
   }
@@ -335,14 +336,15 @@ void Striker::stopped(int thread) {
   const auto result = static_cast<std::int64_t>(registers.rax);
   const bool is_going_in = info.op == PTRACE_SYSCALL_INFO_ENTRY;
   if (is_going_in || (result >= restarts_from && result <= restarts_to)) {
-    // It had to wait, and makes the call again; or is about to.
+    // The call was interrupted and is repeated, or is about to be made.
     ::ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr);
     return;
   }
   kill(doomed->second);
 }
 
-/// By us, to the open file that is theirs, too; who made the call is told how much it was.
+/// We write to the open file, which the process shares; the call returns the number of bytes
+/// written.
 std::int64_t Striker::write_half(const Notification& call, const SyscallRow& row, int process) {
   const int copy = copy_of(process, static_cast<int>(argument(call, row.descriptor)));
   if (copy < 0) {
@@ -365,14 +367,14 @@ std::int64_t Striker::write_half(const Notification& call, const SyscallRow& row
   return written;
 }
 
-/// Instead of what has the name, if anything has.
+/// Replaces what has the name, if anything does.
 bool Striker::plant(Deed deed, const std::string& path) {
   const std::string beside = path + ".outsider";
   struct stat status {};
   std::error_code error;
   if (is_there(beside)) {
     errno = EEXIST;
-    return false;  // A stranger's
+    return false;  // It belongs to a stranger.
   }
   if (deed == Deed::plants_link) {
     std::filesystem::create_symlink(beside + ".nowhere", beside, error);
@@ -401,7 +403,8 @@ bool Striker::take_rights(const std::string& path) {
   return true;
 }
 
-/// Rights do not keep out who may ignore them: he gets his errors from us, and others keep theirs.
+/// Permissions do not keep out a process that bypasses them: we inject its errors. Other processes
+/// keep their permissions.
 bool Striker::close_folder(const StoppedCall& at) {
   const std::string folder(folder_of(at.seen.object));
   const bool is_closed = ignores_rights(at.who.process) ? is_there(folder) : take_rights(folder);

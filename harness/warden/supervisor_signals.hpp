@@ -1,4 +1,4 @@
-// SupervisorSignals: what a supervisor hears while it watches.
+// SupervisorSignals: the signal handling of a supervisor while it watches.
 #pragma once
 
 #include <memory>
@@ -6,9 +6,8 @@
 
 namespace lastref::harness::warden {
 
-/// Ends what waits in us now and then, lets us write to pipes that nobody reads, and lets us hear
-/// of children that end, whatever who started us wanted to hear of. A program that is started
-/// before has none of it.
+/// Interrupts our blocking calls periodically (SIGALRM), ignores SIGPIPE, and sets SIGCHLD to its
+/// default, whatever our parent process had set. A program that was started before is not affected.
 class SupervisorSignals {
  public:
   SupervisorSignals();
@@ -21,7 +20,7 @@ class SupervisorSignals {
   std::unique_ptr<Before> before_;
 };
 
-/// Of a broken program, and not of one that was told to end.
+/// Whether it is a signal of a broken program, not of one that was told to end.
 bool is_crash(int signal) noexcept;
 /// "SEGV"
 std::string name_of_signal(int signal);

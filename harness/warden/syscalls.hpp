@@ -1,4 +1,4 @@
-// syscalls: the system calls that the warden knows, and what their arguments say.
+// syscalls: the system calls that the warden knows, and the meaning of their arguments.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ namespace lastref::harness::warden {
 /// What a call does to names, if it succeeds.
 enum class Effect : std::uint8_t {
   none,
-  opens,  ///< May make the name, as its flags say.
-  makes,  ///< The last name that it has.
+  opens,  ///< May create the name, depending on its flags.
+  makes,  ///< The last of its names.
   makes_sysv,
   moves,    ///< The first name to the second.
   removes,  ///< The name.
-  runs,     ///< Another program in the process.
-  ends,     ///< The process.
+  runs,     ///< Runs another program in the process.
+  ends,     ///< Ends the process.
   moves_root,
 };
 
-/// Where a name is among the arguments of a call; a relative one is below a folder that the process
-/// has open, or else below its working folder.
+/// Where a name is among the arguments of a call. A relative name is below an open folder of the
+/// process, or else below its working folder.
 struct NameAt {
   int path = -1;  ///< none: -1
   int folder = -1;
-  bool in_address = false;  ///< Of a socket; its length stands behind it. unix(7)
-  bool in_queues = false;   ///< Of message queues. mq_overview(7)
+  bool in_address = false;  ///< In a socket's address; the next argument is its length. unix(7)
+  bool in_queues = false;   ///< A name of a message queue. mq_overview(7)
 };
 
 struct SyscallRow {
@@ -36,21 +36,21 @@ struct SyscallRow {
   Effect effect = Effect::none;
   NameAt first = {};
   NameAt second = {};
-  int descriptor = -1;         ///< The argument that is one; none: -1
+  int descriptor = -1;         ///< The argument that is a descriptor; none: -1
   int flags = -1;              ///< Of open(2)
-  bool flags_are_far = false;  ///< At the address that the argument is. openat2(2)
-  int size = -1;               ///< Of the bytes to write, which stand before it
-  int offset = -1;             ///< Where they go
-  /// Programs make it so often that it is watched only if a fault is at it.
+  bool flags_are_far = false;  ///< The argument is the address of the flags. openat2(2)
+  int size = -1;               ///< Of the bytes to write; the argument before is their address
+  int offset = -1;             ///< The file offset to write at
+  /// Programs make it so often that it is watched only if a fault applies to it.
   bool is_frequent = false;
 };
 
-/// In the order of their names.
+/// Sorted by name.
 std::span<const SyscallRow> syscalls() noexcept;
 const SyscallRow* syscall_named(std::string_view name) noexcept;
 const SyscallRow* syscall_numbered(int number) noexcept;
 
-/// Of "ENOSPC"; none: no errno has this name.
+/// The value of "ENOSPC"; absent: no errno has this name.
 std::optional<int> error_named(std::string_view name) noexcept;
 
 }  // namespace lastref::harness::warden

@@ -12,9 +12,9 @@ std::map<std::string, int> sysv_objects() {
   for (const std::string kind : {"shm", "sem", "msg"}) {
     std::ifstream file("/proc/sysvipc/" + kind);
     std::string line;
-    std::getline(file, line);  // The names of the columns
+    std::getline(file, line);  // The column headers
     while (std::getline(file, line)) {
-      // key, id, rights; of shared memory size and maker
+      // key, id, rights; for shared memory also size and maker
       std::istringstream words(line);
       std::string key, id, rights, size;
       int maker = 0;

@@ -69,7 +69,8 @@ std::optional<std::uint64_t> count_of(string_view text) {
   return error == std::errc{} && at == end && count > 0 ? std::optional(count) : std::nullopt;
 }
 
-/// "3", "3-" for ever, "3-5"; `dash` stands for "-", and `for_ever` for an end that is not given.
+/// "3", "3-" (no end), "3-5"; `dash` is the text for "-", and `for_ever` the text for an absent
+/// end.
 bool read_range(TreeFault& fault, string_view text, string_view dash, string_view for_ever) {
   const std::size_t end = std::min(text.find(dash), text.find(for_ever));
   const auto k = count_of(text.substr(0, end));
@@ -88,7 +89,7 @@ bool read_range(TreeFault& fault, string_view text, string_view dash, string_vie
   return true;
 }
 
-/// Cuts `text` off behind the last `mark`, and gives what stood behind it.
+/// Cuts `text` off before the last `mark`, and returns what followed the mark.
 std::optional<string_view> cut_behind(string_view& text, char mark) {
   const std::size_t at = text.rfind(mark);
   if (at == string_view::npos) {
@@ -99,7 +100,7 @@ std::optional<string_view> cut_behind(string_view& text, char mark) {
   return behind;
 }
 
-/// Why it can strike no such call; empty: it can.
+/// Why the fault cannot apply to any such call; empty: it can.
 std::string misfit_of(const TreeFault& fault, const SyscallRow& row) {
   const bool is_cut = fault.strike == Strike::shorten || fault.strike == Strike::kill_amid;
   if (is_cut && row.size < 0) {
@@ -166,7 +167,7 @@ Result<TreeFault> parse_as_strace(string_view text) {
   return fault;
 }
 
-/// Cuts what is done off the end: "fail ENOSPC", "outsider unlinks", "kill".
+/// Cuts the action off the end: "fail ENOSPC", "outsider unlinks", "kill".
 Status take_strike(TreeFault& fault, string_view text, string_view& rest) {
   string_view action = cut_behind(rest, ' ').value_or("");
   if (rest.ends_with(" fail") || rest.ends_with(" fail_always")) {
@@ -195,7 +196,7 @@ Status take_strike(TreeFault& fault, string_view text, string_view& rest) {
   return ok();
 }
 
-/// Cuts "#3-5" off the end, if it is there.
+/// Cuts "#3-5" off the end, if present.
 Status take_range(TreeFault& fault, string_view text, string_view& rest) {
   const std::size_t behind_object = rest.rfind(')');
   const std::size_t mark = rest.find('#', behind_object == string_view::npos ? 0 : behind_object);

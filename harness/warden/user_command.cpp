@@ -25,14 +25,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds time_max{600};
-/// A command that is told to end may clean up for so long.
+/// The time that a command has to clean up after SIGTERM.
 constexpr std::chrono::seconds goodbye{5};
 constexpr std::chrono::milliseconds between_looks{20};
 
-/// A file without a name, for what a command says: no folder of the program's is touched.
+/// A file without a name, for a command's output: the program's folders are not touched.
 class Log {
  public:
-  /// Above what the shell's standard descriptors will be, which may be closed in us.
+  /// Uses a number above those of the shell's standard descriptors, which may be closed in us.
   Log() noexcept {
     const int file = ::memfd_create("log", MFD_CLOEXEC);
     file_ = ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -72,7 +72,7 @@ class Log {
   int file_ = -1;
 };
 
-/// In the child, which leads a process group of its own, and does not outlive us.
+/// In the child, which leads its own process group and does not outlive us.
 [[noreturn]] void become_shell(const char* command, int log) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -85,7 +85,7 @@ class Log {
   ::_exit(not_run);
 }
 
-/// Whether it ends before this time, and before somebody interrupts us.
+/// Whether the process ends before this time, and before we are interrupted.
 bool ends_by(int process, Clock::time_point end, const std::function<int()>& interrupted_by) {
   pollfd item{.fd = process, .events = POLLIN, .revents = 0};
   while (Clock::now() < end && interrupted_by() == 0) {
@@ -96,7 +96,7 @@ bool ends_by(int process, Clock::time_point end, const std::function<int()>& int
   return false;
 }
 
-/// How it ended; empty: well.
+/// How it ended; empty: successfully.
 std::string end_of(int child, const std::function<int()>& interrupted_by) {
   const auto process = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   std::string early;

@@ -1,4 +1,4 @@
-// user_command: commands of the user's that are run around a watched program.
+// user_command: commands given by you that are run around a watched program.
 #pragma once
 
 #include <functional>
@@ -7,16 +7,16 @@
 
 namespace lastref::harness::warden {
 
-/// A command that has something to say: that it failed, and what it printed.
+/// A command that failed, and its output.
 struct CommandFailure {
   std::string option;  ///< "--check"
   std::string command;
   std::string how;     ///< "exit 3"
-  std::string output;  ///< Text on lines; of much of it, the first and the last
+  std::string output;  ///< Printable lines; if there are many, the first and the last part
 };
 
-/// Runs it in a shell, to its end, for 600 s, or until `interrupted_by` gives a signal; then its
-/// process group ends. Nothing: there is none, or it went well.
+/// Runs the command in a shell, to its end, for at most 600 s, or until `interrupted_by` returns a
+/// signal; then its process group is ended. Absent: there is no command, or it succeeded.
 std::optional<CommandFailure> failure_of(const std::string& option,
                                          const std::string& command,
                                          const std::function<int()>& interrupted_by);

@@ -35,7 +35,7 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t look_every_stops = 256;
 constexpr double stillness_every = 0.2;  // seconds
 
-/// A call that stops, and whether it is looked at.
+/// A system call, and whether the name of its object is needed.
 struct Known {
   const SyscallRow* row = nullptr;
   bool needs_object = false;
@@ -73,11 +73,11 @@ class Watch {
   void end_all_of(std::vector<Waiting> waiting);
   void kill_all();
   void note_stayed();
-  /// All of the tree; and nobody whom a command of the user's has left to us before.
+  /// All processes of the tree, without those that a command of yours has left to us before.
   std::vector<int> ours() const { return descendants(strangers_); }
   bool is_over() const { return root_ended_ && ours().empty() && !waits_for_work(); }
-  /// Whether somebody still gives it work, though the root has ended: others of it may do it. Who
-  /// does so may end a little later than all of them.
+  /// Whether the attendant still runs, though the root has ended: the workload may be served by
+  /// other processes of the tree. The attendant may end a little later than all of them.
   bool waits_for_work() const {
     return attendant_.is_there() && !attendant_.is_done() && !is_late_;
   }
@@ -103,7 +103,7 @@ class Watch {
   Effects effects_;
   KeptCalls kept_{options_.may_be_made};
   std::set<std::string> outside_;  ///< What the program was started with
-  std::set<int> clocks_;           ///< Who may have set one that nobody sees from outside
+  std::set<int> clocks_;           ///< May have set a clock that cannot be seen from outside
   Stillness hang_{std::chrono::seconds(2)};
   Stillness rest_{std::chrono::seconds(30)};
   bool has_told_rest_ = false;
@@ -115,17 +115,18 @@ class Watch {
   std::uint64_t stops_then_ = 0;
   std::optional<double> ended_at_;
   bool is_late_ = false;
-  /// Calls that were gone before they were received: a signal took them back, or their threads
-  /// died. First those that a later call told of, then those since the last one that was received.
+  /// Calls that vanished before they were received: a signal interrupted them, or their threads
+  /// died. The first counter has those that a later call revealed, the second those since the last
+  /// received one.
   std::uint64_t gone_ = 0;
   std::uint64_t gone_lately_ = 0;
-  /// Since then somebody was stopped by us: what that took back, the kernel makes again.
+  /// Since then we have stopped a process; the kernel restarts the calls that this interrupted.
   bool stops_take_back_ = false;
-  /// So many threads were killed by us, each of which may have waited in a call.
+  /// The number of threads that we have killed; each of them may have waited in a call.
   std::uint64_t killed_threads_ = 0;
   bool has_killed_all_ = false;
-  std::unordered_map<int, Known> known_;                     ///< By their numbers
-  std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< Of role, call and object
+  std::unordered_map<int, Known> known_;                     ///< By call number
+  std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< By a hash of role, call and object
   Watched watched_;
 };
 
@@ -142,7 +143,7 @@ std::set<int> Watch::numbers() const {
 
 Status Watch::start() {
   LASTREF_TRY(filter, filter_of(numbers()));
-  // Whose parent ends becomes ours, and not a stranger's.
+  // Orphans of the tree are reparented to us.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   if (options_.server.is_wanted()) {
     LASTREF_CHECK(attendant_.start(options_.server));
@@ -182,7 +183,7 @@ void Watch::follow() {
         continue;
       }
     } else if (!notifier_->has_anybody()) {
-      ::poll(nullptr, 0, 1);  // They are on their way to be reaped.
+      ::poll(nullptr, 0, 1);  // They are about to be reaped.
     } else if (call.error() == ENOENT) {
       ++gone_lately_;
     }
@@ -245,7 +246,7 @@ void Watch::tend(double now) {
 }
 
 void Watch::look_for_hang(double now) {
-  // Who gives it work may be who it waits for.
+  // The tree may be waiting for the attendant.
   const bool has_work = attendant_.is_there() && !attendant_.is_done();
   if (watched_.stops != stops_then_ || striker_.keeps_somebody() || !kept_.empty() || has_work) {
     hang_.renew();
@@ -269,7 +270,7 @@ void Watch::look_for_hang(double now) {
   }
 }
 
-/// Somebody else, or a clock, may help them; but whoever looks at us would like to know.
+/// Another process, or a clock, may wake them; but you may want to know that they wait.
 void Watch::look_for_rest(const std::vector<int>& processes, double now) {
   std::vector<Waiting> all = what_all_do(processes);
   const bool rests = nobody_runs(all);
@@ -299,7 +300,7 @@ void Watch::note_stayed() {
   for (const int process : ours()) {
     const bool is_zombie = is_dead(process, milliseconds(0));
     const ProcessSeen* const who = roles_->of(process);
-    // Who is an orphan as well is reaped at once.
+    // A zombie that is an orphan is reaped at once.
     const int parent = number_of_status(process, "PPid");
     const bool is_orphan = parent == ::getpid() || parent == strangers_.keeper;
     if (who != nullptr && (!is_zombie || !is_orphan)) {
@@ -333,14 +334,14 @@ void Watch::reap() {
       std::erase(strangers_.all, process);
     }
   }
-  // Nobody tells how a process has ended whose parent wanted to hear of none.
+  // If a parent ignores SIGCHLD, its children leave no exit status.
   root_ended_ = root_ended_ || (process < 0 && errno == ECHILD);
   while (const auto end = launch_.keeper().hear()) {
     note_end(end->process, end->status);
   }
 }
 
-/// Where nobody asks for its name, it is not read.
+/// A name that is not needed is not read.
 bool Watch::needs_object(const SyscallRow& row) const {
   return options_.wants_calls || options_.may_be_made || striker_.is_at(row.name) ||
          striker_.may_close() || row.effect == Effect::makes || row.effect == Effect::moves ||
@@ -348,7 +349,7 @@ bool Watch::needs_object(const SyscallRow& row) const {
          row.effect == Effect::makes_sysv;
 }
 
-/// So many calls were gone between the last one that was received and this one.
+/// This many calls vanished between the last received one and this one.
 void Watch::note_gone(std::uint64_t calls) {
   const bool is_stopping = striker_.has_stopped_somebody();
   gone_ += stops_take_back_ || is_stopping || has_killed_all_ ? 0 : calls;
@@ -356,7 +357,8 @@ void Watch::note_gone(std::uint64_t calls) {
   stops_take_back_ = is_stopping;
 }
 
-/// A call waits no more: its thread is dead or dies, or a signal took it back, and it comes again.
+/// A call no longer waits: its thread is dead or dying, or a signal interrupted it and it will be
+/// repeated.
 void Watch::note_taken_back(const Notification& call) {
   const bool is_dying = has_killed_all_ || is_dead(call.thread, milliseconds(0)) ||
                         striker_.has_killed(number_of_status(call.thread, "Tgid"));
@@ -366,7 +368,7 @@ void Watch::note_taken_back(const Notification& call) {
 void Watch::judge(const Notification& call) {
   ProcessSeen* const who = roles_->of(call.thread);
   if (who == nullptr) {
-    // It is gone, or nobody may look at it.
+    // The thread has exited, or we may not inspect it.
     effects_.note_unread();
     if (!notifier_->let_go(call.id)) {
       note_taken_back(call);
@@ -385,7 +387,7 @@ void Watch::judge(const Notification& call) {
     return;
   }
   if (striker_.is_doomed(call.thread)) {
-    notifier_->let_go(call.id);  // It had to wait, and is the same call.
+    notifier_->let_go(call.id);  // It is the same call, which was interrupted and repeated.
     return;
   }
   const SyscallRow& row = *known->second.row;
@@ -424,10 +426,10 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
       .is_own_folder = !striker_.is_at(row.name) || effects_.is_own_folder_of(seen.object)};
   const std::vector<std::size_t> faults = striker_.due(stopped);
   if (!faults.empty() && !notifier_->is_waiting(call.id)) {
-    note_taken_back(call);  // What was read may be of another process with this number.
+    note_taken_back(call);  // What was read may belong to another process that reused the number.
     return;
   }
-  // Outsiders come first, and what they do is no answer.
+  // Outsiders come first; their actions do not answer the call.
   const auto answer = std::ranges::find_if(
       faults, [&](std::size_t each) { return !striker_.is_of_outsider(each); });
   std::for_each(faults.begin(), answer, [&](auto each) { striker_.strike(each, stopped); });
@@ -461,7 +463,7 @@ void Watch::refuse(const Notification& call, const ProcessSeen& who) {
 }
 
 void Watch::finish() {
-  reap();  // Who was the last to die in a namespace may not have been heard of.
+  reap();  // The last process that died in a namespace may not have been reported yet.
   striker_.clean_up();
   watched_.processes = roles_->all();
   watched_.seconds = seconds_now() - began_at_;
@@ -483,7 +485,8 @@ void Watch::finish() {
   watched_.struck = striker_.struck();
   watched_.reasons = striker_.reasons();
   watched_.struck_at = striker_.struck_at();
-  // Who was killed could not end its call; nobody can say of which of the dead each one was.
+  // Calls of killed threads could not end. The vanished calls cannot be assigned to threads, so one
+  // per killed thread is subtracted.
   const std::uint64_t gone = gone_ + (stops_take_back_ || has_killed_all_ ? 0 : gone_lately_);
   watched_.perturbed += gone - std::min(gone, killed_threads_);
 }

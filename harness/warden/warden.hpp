@@ -1,10 +1,10 @@
-// warden: runs a program that nobody here wrote, and sees from outside which names its whole tree
-// of processes makes, moves and removes; strikes a call of one of them with a fault; and says what
-// was left behind, and by whom.
+// warden: runs an unmodified program, and observes from outside which names its process tree makes,
+// moves and removes. It injects a fault into a call of one of the processes, and reports leftovers
+// with their makers.
 //
-// Only calls that a filter names stop for the warden, and all else runs at native speed. It looks
-// at what they were given, and lets the kernel go on with them; it never writes to another's
-// memory. It sees calls, and no store to memory that is mapped.
+// Only calls that a filter names stop for the warden; all others run at native speed. The warden
+// reads their arguments and lets the kernel execute them; it never writes to another process's
+// memory. It sees calls, but not stores to mapped memory.
 #pragma once
 
 #include <chrono>
@@ -32,80 +32,81 @@
 
 namespace lastref::harness::warden {
 
-/// A thread that waited when nobody was left who would go on, or when the time was over.
+/// A thread that waited when no process could make progress, or when the time limit was reached.
 struct Hung {
   std::string role;
   Waiting waiting;
 };
 
 struct WatchOptions {
-  std::vector<std::string> command;  ///< Looked up as a shell does
+  std::vector<std::string> command;  ///< Looked up in PATH, as a shell does
   std::vector<TreeFault> faults = {};
-  /// Errors that no kernel gives at such a place strike, too.
+  /// Also injects errors that no kernel returns for such an object.
   bool takes_unlikely = false;
   std::vector<Limit> limits = {};
-  /// In a pid namespace: its processes have other numbers for each other than for us.
+  /// In a pid namespace: its processes see other process numbers than we do.
   bool has_own_pids = false;
-  /// Takes the kernel's turns on one processor. False: as if it had none
+  /// Uses the kernel's synchronous wake-ups on one processor. False: as if the kernel had none
   bool may_wake_in_turn = true;
   bool wants_calls = false;
-  std::vector<std::string> also = {};  ///< Calls that are watched, frequent or not
-  /// Keeps calls from being made, as long as it likes; none: no call.
+  std::vector<std::string> also = {};  ///< Calls that are watched even if they are frequent
+  /// Holds calls back for any length of time; absent: holds none.
   MayBeMade may_be_made = {};
-  /// What is left of the tree may live so long after its root.
+  /// Remaining processes of the tree may run for this time after the root has ended.
   std::chrono::milliseconds grace{5000};
-  /// All of it may take so long.
+  /// The time limit for the whole tree.
   std::optional<std::chrono::milliseconds> time_limit = {};
-  /// Asked now and then: the signal by which somebody wants it to end now; 0: nobody does. What a
-  /// terminal has not sent to the program itself, it gets from us, and the grace to end by itself.
+  /// Called periodically: the signal that asks us to end now; 0: none. A signal that the terminal
+  /// does not send to the program itself, we forward. The program then has the grace time to end.
   std::function<int()> interrupted_by = [] { return 0; };
-  /// If it is a server: what others ask of it. Then it is told to end, by SIGTERM.
+  /// For a server: its workload. After it the server is ended by SIGTERM.
   ServerWork server = {};
-  /// Told once, when all threads have waited in the same way for 30 s: it is no hang, or nobody can
-  /// be sure.
+  /// Called once, when all threads have waited in the same way for 30 s: it is no certain hang.
   std::function<void(const std::vector<Hung>&)> tell_rest = [](const std::vector<Hung>&) {};
 };
 
 struct Stayed {
   ProcessSeen who;
-  bool is_zombie = false;          ///< Dead, and its parent does not ask how it ended.
-  std::vector<std::string> locks;  ///< What it held a lock of
+  bool is_zombie = false;          ///< Dead, and its parent has not waited for it.
+  std::vector<std::string> locks;  ///< The files on which it held locks
 };
 
-/// A process that a signal ended as it ends a broken program, and nobody here sent it.
+/// A process that was ended by a signal of the kind that ends a broken program, and that we did not
+/// send.
 struct Crash {
   std::string role;
   int signal = 0;
 };
 
 struct Watched {
-  os::ChildExit root;            ///< How it ended
+  os::ChildExit root;            ///< Its exit status
   bool root_was_killed = false;  ///< By us
   std::vector<ProcessSeen> processes;
   std::vector<CallSeen> calls;  ///< If they were wanted
   std::vector<Leftover> leftovers;
-  /// What anybody could write to, though our umask keeps others from that.
+  /// What others can write to, although our umask denies that by default.
   std::vector<Leftover> open_to_others;
-  std::vector<Stayed> stayed;                  ///< Lived longer than they may, and were killed.
-  std::vector<Hung> hung;                      ///< Nobody would have gone on, or they were to end.
-  bool is_too_long = false;                    ///< The time limit was over, and all were killed.
+  std::vector<Stayed> stayed;                  ///< Exceeded the grace time, and were killed.
+  std::vector<Hung> hung;                      ///< Made no progress, or were told to end.
+  bool is_too_long = false;                    ///< The time limit was reached, and all were killed.
   std::vector<Growth> growing;                 ///< From one round of a server's work to the next
-  std::optional<CommandFailure> work_failure;  ///< Of what gives a server its work
+  std::optional<CommandFailure> work_failure;  ///< Of a command of the server's workload
   bool told_to_end = false;                    ///< A server, when its work was done or had failed
-  std::vector<Crash> crashes;          ///< Of the root, and of those whose parents had ended
-  std::vector<bool> struck;            ///< One a fault
-  std::vector<std::string> struck_at;  ///< One a fault: the first call that it struck
-  std::vector<std::string> reasons;    ///< One a fault: why it would not strike, if there was one
-  std::vector<std::string> blind;      ///< What was done that we cannot see
-  std::vector<Refusal> refused = {};   ///< Who asked for what we had to refuse
-  std::vector<std::string> inherited;  ///< Descriptors besides 0, 1 and 2 that it was started with
-  /// That all of it had to share with us, as this kernel has no turns; none: it was left alone.
+  std::vector<Crash> crashes;                  ///< Of the root, and of orphans
+  std::vector<bool> struck;                    ///< Per fault
+  std::vector<std::string> struck_at;          ///< Per fault: the first call that it was applied to
+  std::vector<std::string> reasons;    ///< Per fault: why it was not applied, if there was a reason
+  std::vector<std::string> blind;      ///< Actions with effects that we cannot see
+  std::vector<Refusal> refused = {};   ///< Processes that made a call which we had to deny
+  std::vector<std::string> inherited;  ///< Descriptors that it was started with, except 0, 1 and 2
+  /// The processor that the whole tree had to share with us, because this kernel has no synchronous
+  /// wake-ups; absent: not pinned.
   std::optional<int> processor = {};
   std::uint64_t stops = 0;  ///< Calls that stopped for the warden
-  /// Those that a signal took back while they waited. A signal may do what it does not do to a
-  /// program that nobody watches, so such a run says nothing.
+  /// Calls that a signal interrupted while they waited. There the signal may act differently than
+  /// in an unwatched program, so such a run has no verdict.
   std::uint64_t perturbed = 0;
-  std::uint64_t unread = 0;  ///< Names that calls were given and that nobody could read
+  std::uint64_t unread = 0;  ///< Names of calls that could not be read
   bool interrupted = false;
   double seconds = 0;  ///< From its start to the end of the last of its processes
 };
