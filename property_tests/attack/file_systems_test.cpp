@@ -65,7 +65,7 @@ TEST_F(MountedFileSystem, that_copies_up_a_mapped_file_sends_its_own_bytes_E2_E1
     ASSERT_TRUE(arrived) << describe(arrived.error());
     EXPECT_TRUE(contents_equal(*arrived, each));
   }
-  // What was sent before the copy is refused.
+  // A reduction from before the copy is refused.
   EXPECT_EQ(Receiver(os, nullptr).rebuild(early).error().code, std::errc::identifier_removed);
 }
 

@@ -1,5 +1,5 @@
-// files_test: what a stranger does to the folders and files that arrays travel through, and to
-// names that the tracker counts.
+// files_test: attacks of another user on the folders and files through which arrays are sent, and
+// on names that the tracker counts.
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -27,7 +27,7 @@ namespace {
 using pretend::stranger_does;
 using testing::StartsWith;
 
-/// Folders of an ordinary user, of which no mode says that all may be done in them.
+/// Folders of an ordinary user, with modes that restrict the owner.
 bool delete_shut_folders(os::Os& os, unsigned mode_of_top) {
   const std::string top = "/tmp/shut";
   bool made = pretend::make_folder(top, 0700);
@@ -79,7 +79,7 @@ class FilesOfAnotherUser : public pretend::AttackFixture {
 
   std::string folder() { return manager_->resolve_temp_folder_name().value().path; }
 
-  /// Returns when the name is gone, which it must be one day.
+  /// Returns when the name is removed, which must happen.
   void wait_until_gone(const std::string& path) {
     while (os.status_at(path)) {
       static_cast<void>(os.poll({}, std::chrono::microseconds(100)));
@@ -152,7 +152,8 @@ TEST_F(FilesOfAnotherUser, cannot_be_made_in_our_folder_nor_ours_be_read_or_link
   EXPECT_FALSE(stranger_does([&] { return pretend::move(path, "/tmp/his"); }));
   EXPECT_FALSE(stranger_does([&] { return pretend::move(parent, parent + "his"); }));
   EXPECT_FALSE(stranger_does([&] { return os::KernelOs().open(path, {}).has_value(); }));
-  // Nor guessed: even where he could look, there is no name to plant before us.
+  // The name cannot be guessed either: the stranger cannot list the folder, and there is no name to
+  // plant before us.
   EXPECT_FALSE(stranger_does([&] { return os::KernelOs().open(parent, {}).has_value(); }));
 }
 
@@ -170,7 +171,7 @@ TEST_F(FilesOfAnotherUser, below_a_folder_in_which_anybody_may_rename_nothing_is
 }
 
 TEST_F(FilesOfAnotherUser, put_where_our_folder_was_take_nothing_along_M3_M6) {
-  // The parent is opened to all when we are in it.
+  // The parent is opened to all after our folder was made in it.
   ASSERT_TRUE(pretend::make_folder("/tmp/pub", 0700));
   manage("/tmp/pub");
   const std::string file = publish().value();
@@ -183,7 +184,7 @@ TEST_F(FilesOfAnotherUser, put_where_our_folder_was_take_nothing_along_M3_M6) {
   ASSERT_TRUE(pretend::change_mode("/tmp/pub", 0777));
   ASSERT_TRUE(stranger_does(
       [&] { return pretend::move(path, path + ".away") && pretend::make_symlink(path, too); }));
-  // What is written goes where it went before.
+  // New files go to the same folder as before.
   EXPECT_TRUE(publish());
   manager_.reset();
   EXPECT_NE(pretend::seen_at(path), path + ": nothing\n");
@@ -261,7 +262,7 @@ TEST_F(FilesOfAnotherUser, that_are_folders_and_become_symlinks_meanwhile_are_no
     ASSERT_TRUE(stranger_does([] { return pretend::make_folder("/tmp/pub/ours/his", 0777); }));
     const std::string swapped = is_top ? "/tmp/pub/ours" : "/tmp/pub/ours/his";
     bool was_swapped = false;
-    // Top: entered, and then renamed. Below it: listed, and then swapped.
+    // The top folder is swapped after it was opened, a folder in it after it was listed.
     os.when = is_top ? Call::open : Call::read_folder;
     os.ambushed_path = is_top ? swapped : "";
     os.strike = [&] {

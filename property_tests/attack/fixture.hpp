@@ -1,4 +1,5 @@
-// AttackFixture: what every attack has: something precious of ours, and a place for a stranger.
+// AttackFixture: the basis of every attack: a precious file of ours, and folders where a stranger
+// may act.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@
 
 namespace lastref::pretend {
 
-/// The kernel, and somebody who does something once, right after a call that is about a path.
+/// The kernel, with an action that runs once, right after a call with a path.
 class AmbushedOs final : public os::KernelOs {
  public:
   using KernelOs::KernelOs;
@@ -30,7 +31,7 @@ class AmbushedOs final : public os::KernelOs {
   void pass(Call call, const std::string& path);
 };
 
-/// What there is at some paths, to be the same at the end of the test.
+/// Records the contents of some paths, which must be the same at the end of the test.
 class AttackFixture : public testing::Test {
  protected:
   void SetUp() override;
@@ -39,7 +40,7 @@ class AttackFixture : public testing::Test {
   /// From now on nothing there may change.
   void guard(const std::string& path);
 
-  /// A folder of ours with a file in it, and nobody may touch either.
+  /// A folder of ours with a file in it. No process may change either.
   const std::string precious = "/dev/shm/precious";
   const std::string precious_file = precious + "/letter";
 
@@ -53,12 +54,12 @@ class AttackFixture : public testing::Test {
   std::vector<Guarded> guarded_;
 };
 
-/// A dead tree of ours, made in a runtime folder of its own and taken away again: what `sweep`
-/// would obey if it were where it looks.
+/// The name and the ledger of an orphaned tree of ours. The ledger was written to a file that is
+/// removed again. `sweep` would obey the ledger if it were in the folder that it reads.
 struct ForgedTree {
   explicit ForgedTree(os::Os& os, const std::string& victim);
 
-  /// By whoever calls it.
+  /// Made by the calling process.
   bool make_below(const std::string& runtime) const;
 
   std::string name = std::string(32, 'f');

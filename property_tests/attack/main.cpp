@@ -1,5 +1,5 @@
 // attack_test is also the tracker that its trees start, a process that joins one, and a stranger
-// who listens where a tracker should.
+// that listens where a tracker should.
 #include <array>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ void tell(os::Os& os, std::string_view text) {
   static_cast<void>(os::write_all(os, teller, os::bytes_of(text)));
 }
 
-/// {path of the socket}: says "+" when it listens, and "!" for each message. For ever.
+/// {path of the socket}: writes "+" when it listens, and "!" for each message. Never returns.
 int be_forger(os::Os& os, const std::vector<std::string>& arguments) {
   const auto listener = os.make_socket();
   if (!pretend::become_nobody() || !listener || !os.bind(*listener, arguments.at(0)) ||

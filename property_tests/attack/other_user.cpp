@@ -55,7 +55,7 @@ std::string have_own_folders() {
       return said(std::string("a mount at ") + folder);
     }
   }
-  ::umask(0);  // Nothing may be hidden by luck.
+  ::umask(0);  // No mode may be restricted by the inherited umask.
   has_own_folders = true;
   return {};
 }

@@ -1,7 +1,7 @@
-// other_user: another user, at the same /dev/shm and /tmp as we are, and free to do what it likes.
+// other_user: another user with the same /dev/shm and /tmp, which may do what it likes.
 //
 // The folders are file systems of their own in a mount namespace of our own, so that nothing is
-// planted where others would find it.
+// planted where other programs would find it.
 #pragma once
 
 #include <functional>
@@ -9,25 +9,27 @@
 
 namespace lastref::pretend {
 
-/// The user that strangers are: nobody.
+/// The uid of strangers: that of the user nobody.
 inline constexpr unsigned stranger = 65534;
 
-/// This process has a /dev/shm and a /tmp of its own from now on. Empty, or what is missing for it.
+/// Gives this process a /dev/shm and a /tmp of its own. Empty, or the reason why it is not
+/// possible.
 std::string have_own_folders();
 
-/// Removes all that is in them, and gives them the modes that they had.
+/// Removes everything in them, and restores their modes.
 void clear_own_folders();
 
-/// Another process, of another user and with nothing open, does it. Whether it says so.
+/// Runs `deed` in another process, of another user and with no open descriptors. Returns its
+/// result.
 bool stranger_does(const std::function<bool()>& deed);
 
-// Words for deeds; true if it was done.
+// Helpers for deeds; true if it was done.
 bool make_folder(const std::string& path, unsigned mode);
 bool make_file(const std::string& path, const std::string& text, unsigned mode = 0600);
 bool make_symlink(const std::string& path, const std::string& target);
 bool make_hard_link(const std::string& path, const std::string& target);
 bool make_socket(const std::string& path);
-/// One that never ends: reading it gives zeros for ever.
+/// One without an end: reading it gives zeros indefinitely.
 bool make_device(const std::string& path);
 bool change_mode(const std::string& path, unsigned mode);
 /// A file system of that kind, until it is unmounted.
@@ -35,7 +37,7 @@ bool mount_at(const std::string& path, const char* kind, const std::string& opti
 bool unmount(const std::string& path);
 bool move(const std::string& from, const std::string& to);
 
-/// What there is at a path: its kind, inode, owner, mode, and what is in it. Links are not
+/// A description of what is at a path: its kind, inode, owner, mode, and contents. Links are not
 /// followed.
 std::string seen_at(const std::string& path);
 

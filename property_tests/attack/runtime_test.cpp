@@ -1,4 +1,4 @@
-// runtime_test: what a stranger puts where trees shall live, or where they are looked for.
+// runtime_test: files that a stranger plants where trees are made, or where they are searched for.
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -210,7 +210,7 @@ TEST_F(Runtime, has_a_fifo_for_a_lock_or_a_ledger_and_sweeping_it_waits_for_nobo
     const std::string path = runtime + "/" + forged.name + "/" + part;
     ASSERT_TRUE(os.unlink(path));
     ASSERT_TRUE(pretend::make_fifo(path));
-    if (part == "lock") {  // What the ledger of a dead tree of ours says is true.
+    if (part == "lock") {  // A ledger of our own is trusted.
       ASSERT_TRUE(os.unlink(runtime + "/" + forged.name + "/ledger"));
     }
     EXPECT_TRUE(sweep(os, runtime));

@@ -1,4 +1,4 @@
-// socket_test: a stranger speaks with the tracker, or in its place.
+// socket_test: a stranger sends messages to the tracker, or listens in its place.
 #include <array>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using tracker::Message;
 using tracker::Verb;
 
-/// A tree of ours that holds a file, and whose tracker runs.
+/// A tree of ours that holds a file, with a running tracker.
 class MessagesOfAnotherUser : public pretend::AttackFixture {
  protected:
   void SetUp() override {
@@ -57,12 +57,12 @@ class MessagesOfAnotherUser : public pretend::AttackFixture {
     }
   }
 
-  /// What our processes have said by now.
+  /// What our processes have written to standard error by now.
   std::string said() {
     return std::exchange(is_captured_, false) ? testing::internal::GetCapturedStderr() : "";
   }
 
-  /// As whoever wants to be kind to a friend would do it.
+  /// As a user would do it to give another user access.
   void let_other_users_in() {
     const std::string tree = socket_.substr(0, socket_.rfind('/'));
     ASSERT_TRUE(pretend::change_mode(tree.substr(0, tree.rfind('/')), 0755));
@@ -70,8 +70,8 @@ class MessagesOfAnotherUser : public pretend::AttackFixture {
     ASSERT_TRUE(pretend::change_mode(socket_, 0777));
   }
 
-  /// By a stranger: sends this and waits for the end of the connection. Whether nothing came
-  /// before.
+  /// Called by a stranger: sends the packets and waits for the end of the connection. Whether
+  /// nothing was received before it.
   bool is_refused(const std::vector<std::vector<std::byte>>& packets) const {
     os::KernelOs own;
     const auto socket = own.make_socket();
@@ -80,7 +80,7 @@ class MessagesOfAnotherUser : public pretend::AttackFixture {
     }
     const auto self = own.open_process(own.process_id());
     for (const auto& packet : packets) {
-      // It may have been cut off meanwhile.
+      // The connection may have been closed meanwhile.
       static_cast<void>(own.send(*socket, packet, std::span(&*self, 1)));
     }
     static_cast<void>(pretend::wait_until_readable(own, *socket));
@@ -126,7 +126,7 @@ TEST_F(MessagesOfAnotherUser, that_are_well_formed_are_not_obeyed_T2_R13) {
                        packet(Verb::forget, {held_})});
   }));
   EXPECT_TRUE(stranger_does([&] {
-    // To have held it all along.
+    // Claims to have held it all along.
     return is_refused({packet(Verb::announce, {held_, letter, folder}), packet(Verb::leave)});
   }));
   EXPECT_TRUE(stranger_does([&] { return is_refused({packet(Verb::counts)}); }));

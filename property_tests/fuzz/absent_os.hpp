@@ -1,5 +1,5 @@
-// AbsentOs: an Os on which there is nothing. Every call fails; a target overrides what its parser
-// may need, so that whatever else an input makes it call does no harm.
+// AbsentOs: an Os on which nothing exists. Every call fails; a target overrides what its parser may
+// need, so that any other call that an input causes does no harm.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// cache_handle: the text by which a process attaches the cache of another, and the file it names.
+// cache_handle: the text by which a process attaches the cache of another, and the file that it
+// names.
 //
 // The input has the text, which ends where its line ends, and then the file.
 #include <algorithm>
@@ -12,12 +13,12 @@
 namespace lastref::fuzz {
 namespace {
 
-/// bytes; what all puts of a check may make the file longer, so that maps still show all of it.
+/// bytes; how much longer all puts of a check may make the file, so that maps still show all of it.
 constexpr std::size_t growth_most = 1024;
-/// So many slots are asked for.
+/// This many slots are read.
 constexpr std::uint64_t slots_most = 16;
 
-/// "<kind>:<which>:<path>"; all empty if it has not two colons.
+/// "<kind>:<which>:<path>"; all empty without two colons.
 struct Parts {
   std::string_view kind;
   std::string_view which;
@@ -38,7 +39,7 @@ Parts parts_of(std::string_view text) {
           .path = text.substr(second + 1)};
 }
 
-/// What it attached may be attached by the text that it gives itself.
+/// An attached cache can be attached by its own handle.
 std::string expect_handle(const MultiprocessFileCache& cache, const std::string& text) {
   std::string again = cache.handle();
   const Parts asked = parts_of(text);
@@ -76,7 +77,7 @@ void expect_values(MultiprocessFileCache& cache) {
   }
 }
 
-/// What only the one who made a cache may do, and what nobody may.
+/// Calls that only the maker of a cache may make, and calls that are always refused.
 void expect_refusals(MultiprocessFileCache& cache) {
   const auto beyond = cache.get(cache.size());
   expect(!beyond, "there is no slot behind the last");

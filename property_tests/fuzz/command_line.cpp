@@ -1,6 +1,7 @@
-// command_line: what the program is told to do, by any arguments; no verb runs.
+// command_line: how the program parses any arguments; no verb runs.
 //
-// Each line of the input, or what ends with a zero, is a argument behind the program's name.
+// Each line of the input, or each part that ends with a zero byte, is an argument after the
+// program's name.
 #include "harness/cli/command_line.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return arguments;
 }
 
-/// That the options of each verb are within the bounds that those who run it count on.
+/// Checks that the options of each verb are within the bounds that its code relies on.
 class Bounds {
  public:
   explicit Bounds(const std::vector<std::string>& arguments) : words_(arguments) {}
@@ -82,7 +83,7 @@ class Bounds {
     expect(!options.list || !options.check, "a list and a check exclude each other");
   }
 
-  /// Its own program reads them.
+  /// Another program parses them.
   void operator()(const harness::PerfOptions& options) const {
     std::ranges::for_each(options.words, [this](const auto& word) { expect_said(word); });
   }
@@ -158,7 +159,7 @@ bool asks_for_help(const std::string& argument) {
 }  // namespace
 
 void check(os::Bytes input) {
-  static harness::CommandLine command_line;  // To make one takes longer than to parse.
+  static harness::CommandLine command_line;  // Making one takes longer than parsing.
   const std::vector<std::string> texts = words_of(text_of(input));
   std::vector<const char*> arguments;
   for (const std::string& text : texts) {

@@ -1,4 +1,4 @@
-// fault_text: a fault as reports give it and --fault takes it.
+// fault_text: a fault as reports print it and --fault accepts it.
 #include "harness/scenario/fault.hpp"
 #include "property_tests/fuzz/fuzz.hpp"
 

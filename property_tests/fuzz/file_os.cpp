@@ -20,7 +20,7 @@ namespace lastref::fuzz {
 namespace {
 
 constexpr int first_fd = 3;
-/// bytes that a file may become longer while a map goes beyond its end
+/// bytes by which a file may grow while a map extends past its end
 constexpr std::size_t growth_most = 1024;
 
 }  // namespace
@@ -114,7 +114,7 @@ Result<os::FileStatus> FileOs::status(os::Fd fd) noexcept {
                         .kind = os::FileKind::regular};
 }
 
-/// Copies what of the map is in the file, and forbids the rest.
+/// Copies the part of the map that is in the file, and makes the rest inaccessible.
 void FileOs::show(Map& map) const noexcept {
   map.size = std::min(map.size_max, content_.size() - map.offset);
   ASAN_UNPOISON_MEMORY_REGION(map.bytes.get(), map.size);

@@ -1,8 +1,8 @@
 // FileOs: an Os with one file in memory, whatever its name.
 //
-// A map is a copy on the heap that ends where the mapped bytes end, or the file: with
-// AddressSanitizer, what looks beyond is seen. What is written to the file is in its maps, and what
-// is stored in a shared map is in the file; there is one of these at a time.
+// A map is a copy on the heap that ends where the mapped bytes end, or the file: AddressSanitizer
+// detects a read past it. Bytes written to the file are in its maps, and bytes stored in a shared
+// map are in the file; there is one shared map at a time.
 #pragma once
 
 #include <map>
@@ -18,16 +18,16 @@ class FileOs final : public AbsentOs {
  public:
   explicit FileOs(os::Bytes bytes) : content_(bytes.begin(), bytes.end()) {}
 
-  std::size_t read_most = ~std::size_t{0};  ///< bytes that one read gives
+  std::size_t read_most = ~std::size_t{0};  ///< bytes that one read returns at most
   /// bytes; a write that would make the file longer is refused as file_too_large.
   std::uint64_t size_most = ~std::uint64_t{0};
-  bool grows = false;               ///< Writes may start behind the end, and maps may end there.
+  bool grows = false;               ///< Writes may start after the end, and maps may end there.
   std::vector<std::string> opened;  ///< Every name that was opened, and
   std::size_t written = 0;          ///< how often something was written.
 
-  /// The file as it is now.
+  /// The current contents of the file.
   const std::vector<std::byte>& content() noexcept;
-  /// Whether everything that was opened or mapped was given back.
+  /// Whether everything that was opened or mapped was closed or unmapped.
   bool is_at_rest() const noexcept { return positions_.empty() && maps_.empty(); }
 
   Result<os::Fd> open(const os::PathAt& where, const os::OpenOptions& options) noexcept override;
@@ -45,8 +45,8 @@ class FileOs final : public AbsentOs {
   struct Map {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t offset = 0;
-    std::size_t size = 0;      ///< What of it is in the file,
-    std::size_t size_max = 0;  ///< and could be, if the file were longer.
+    std::size_t size = 0;      ///< The bytes of it that are in the file,
+    std::size_t size_max = 0;  ///< and that could be, if the file were longer.
     bool is_shared = false;
   };
   std::size_t copy_to(os::Buffer into, std::uint64_t offset) noexcept;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
-// Not with GCC, whose sanitizer comes without the header.
+// Not with GCC: its sanitizer comes without the header.
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define LASTREF_COUNTS_MEMORY 1
@@ -18,7 +18,7 @@
 namespace lastref::fuzz {
 namespace {
 
-/// bytes; what any parser may take, however short its input: a buffer, a folder's name.
+/// bytes that any parser may allocate, however short its input: a buffer, a folder's name.
 constexpr std::size_t free_of_charge = std::size_t{64} * 1024;
 
 bool counting = false;

@@ -1,4 +1,4 @@
-// ledger: the file of a tree's names, however it was left, and what is written into it then.
+// ledger: the file of a tree's names, in any state, and what is written into it afterwards.
 #include "impl/tracker/ledger.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using tracker::Ledger;
 
 const std::string path = "/tree/ledger";
 
-/// What a ledger says, all of which has to be the same after a new start.
+/// The contents of a ledger, all of which must be the same after a new start.
 struct Said {
   std::vector<Resource> names;
   std::vector<Resource> forgotten;
@@ -91,7 +91,7 @@ void check(os::Bytes input) {
   {
     Ledger ledger = in_proportion(input, [&] { return opened(os); });
     expect_kept(os, ledger);
-    // Sizes that a hostile file may have left places for, and one that it has not.
+    // Sizes for which a hostile file may have left space, and one for which it has not.
     enter(ledger, {.type = ResourceType::file, .name = "a"});
     enter(ledger, {.type = ResourceType::folder, .name = "/tmp/b"});
     forget_last(ledger);

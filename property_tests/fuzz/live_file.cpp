@@ -1,4 +1,4 @@
-// live_file: the file of a cache that many processes share, whatever an outsider has made of it.
+// live_file: the file of a cache that many processes share, with any changes by an outsider.
 #include "impl/cache/live_file.hpp"
 
 #include <algorithm>
@@ -14,16 +14,16 @@ using cache::LiveFile;
 using cache::Put;
 using Value = std::optional<std::vector<std::byte>>;
 
-// As the file's format says, and not as those say who write it.
+// From the description of the file's format, and not from the code that writes it.
 constexpr std::size_t end_at = 128;
 constexpr std::size_t last_at = 136;
 constexpr std::size_t slots_at = 256;
 constexpr std::size_t word_size = 8;
 constexpr std::size_t record_head_size = 16;
 constexpr std::size_t id_size = 32;
-/// bytes; what all puts of a check may make the file longer, so that maps still show all of it.
+/// bytes; how much longer all puts of a check may make the file, so that maps still show all of it.
 constexpr std::size_t growth_most = 1024;
-/// So many slots are put into; each takes up to 48 bytes.
+/// This many slots are put into; each takes up to 48 bytes.
 constexpr std::uint64_t puts_most = 8;
 
 std::unique_ptr<LiveFile> opened(FileOs& os) {
@@ -47,7 +47,7 @@ std::uint64_t slot_word(os::Bytes file, std::uint64_t slot) {
   return word_at(file, slots_at + static_cast<std::size_t>(slot) * word_size);
 }
 
-/// What a record says of itself: size and slot, and what was counted before it.
+/// The head of a record: size and slot, and what was counted before it.
 struct Head {
   std::uint64_t size = 0;
   std::uint64_t slot = 0;
@@ -70,11 +70,11 @@ std::optional<Head> head_at(os::Bytes file, std::uint64_t length, std::uint64_t 
               .before = (two & number) * 16};
 }
 
-/// What an outsider's file has in a slot.
+/// The contents of a slot in the file.
 struct Content {
   bool is_empty = true;
-  std::optional<os::Bytes> value;  ///< If it is not empty; none if its record is none.
-  bool is_below_end = false;       ///< Where the space ends that was given to values.
+  std::optional<os::Bytes> value;  ///< If it is not empty; none if its record is invalid.
+  bool is_below_end = false;       ///< Before the end of the space that was allocated to values.
 };
 
 Content content_of(os::Bytes file, std::uint64_t length, std::uint64_t slot) {
@@ -92,7 +92,8 @@ Content content_of(os::Bytes file, std::uint64_t length, std::uint64_t slot) {
   return content;
 }
 
-/// What is there, which every way of asking has to say, or that it is malformed.
+/// The contents of the slot. Every way of reading must return them, or an error that they are
+/// malformed.
 Value value_of(FileOs& os, LiveFile& live, std::uint64_t slot) {
   const Content content = content_of(os.content(), live.shape().length, slot);
   const auto found = live.find(slot);
@@ -112,7 +113,7 @@ Value value_of(FileOs& os, LiveFile& live, std::uint64_t slot) {
   const std::vector<std::byte> value(content.value->begin(), content.value->end());
   expect(read && *read == value, "what is read is that of the file");
   if (!found) {
-    // A map is looked at up to the end alone, wherever it was when it was mapped.
+    // A map is read only up to the end of the values, wherever that was when it was mapped.
     expect_refused(found.error(), std::errc::bad_message);
     expect(!content.is_below_end, "a record below the end is found");
     return value;
@@ -124,7 +125,7 @@ Value value_of(FileOs& os, LiveFile& live, std::uint64_t slot) {
   return value;
 }
 
-/// What is counted, as the record says that was counted last.
+/// The counted bytes, according to the record that was counted last.
 std::optional<std::uint64_t> counted(os::Bytes file, std::uint64_t length) {
   const std::uint64_t last = word_at(file, last_at);
   if (last == 0) {
@@ -141,7 +142,7 @@ void expect_shape(const LiveFile& live, os::Bytes file) {
   expect(live.id().size() == id_size, "a cache has an id");
 }
 
-/// Puts into a slot, and says whether that is what is there now.
+/// Puts into a slot, and checks what is there now.
 void put(FileOs& os, LiveFile& live, std::uint64_t slot, const std::vector<std::byte>& value) {
   const auto [length, limit, is_durable] = live.shape();
   const bool was_frozen = live.is_frozen();
@@ -159,7 +160,8 @@ void put(FileOs& os, LiveFile& live, std::uint64_t slot, const std::vector<std::
   }
   if (*outcome != Put::stored) {
     const bool is_closed = *outcome == Put::frozen && before == 0 && after == 1;
-    // Who was counted last and died before its slot had it: whoever comes next puts it there.
+    // The record that was counted last may lack its slot, because its writer died. The next caller
+    // writes it there.
     const bool is_last =
         *outcome == Put::present && was_counted && after == word_at(os.content(), last_at);
     expect(before == after || is_closed || is_last, "what is not stored changes no slot");

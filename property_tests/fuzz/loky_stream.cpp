@@ -1,6 +1,6 @@
-// loky_stream: all that comes through loky's pipe, in pieces of any size, against a plain count.
+// loky_stream: all bytes from loky's pipe, in pieces of any size, against a plain count.
 //
-// The first byte says in how many pieces it is read, 1 to 16; the rest is what is read.
+// The first byte gives the number of pieces, 1 to 16; the rest is what is read.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace lastref::fuzz {
 namespace {
 
-/// How often each name was cleaned up. Files are removed and folders are gone already.
+/// How often each name was cleaned up. Files are removed, and folders are already missing.
 using Cleanings = std::map<Resource, std::size_t>;
 
 class PipeOs final : public AbsentOs {
@@ -69,7 +69,7 @@ class PipeOs final : public AbsentOs {
   os::Instant clock_{0};
 };
 
-/// As the folder is opened: without slashes at its end, but for the one that is all of it.
+/// The name by which the folder is opened: without slashes at its end, unless it is the root.
 Resource as_cleaned(Resource resource) {
   if (resource.type == ResourceType::folder) {
     const std::size_t last = resource.name.find_last_not_of('/');
@@ -78,7 +78,7 @@ Resource as_cleaned(Resource resource) {
   return resource;
 }
 
-/// What loky's tracker would clean up, and how often.
+/// The names that loky's tracker would clean up, and how often.
 Cleanings counted(std::string_view text) {
   std::map<Resource, std::size_t> counts;
   Cleanings cleaned;

@@ -1,4 +1,5 @@
-// mutant_trial: what the gate and ctest of a build with a bug in it said, which may be anything.
+// mutant_trial: the output of the gate and ctest of a build with a planted bug, which may be
+// anything.
 #include <string>
 #include <string_view>
 
@@ -8,7 +9,7 @@
 namespace lastref::fuzz {
 namespace {
 
-/// By hand, for the library takes long to compile. What is read is UTF-8 already.
+/// Written by hand, because the library takes long to compile. The input is UTF-8 already.
 std::string quoted(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string json = "\"";

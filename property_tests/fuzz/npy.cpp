@@ -1,6 +1,6 @@
 // npy: a whole .npy file: its header, from bytes and from a file, and its elements.
 //
-// The first byte says how much a read gives; the rest is the file.
+// The first byte gives the maximal size of a read; the rest is the file.
 #include <algorithm>
 
 #include <lastref/npy.hpp>
@@ -17,7 +17,7 @@ void expect_refused_as_header(const Error& error) {
   expect_refused(error, std::errc::bad_message, std::errc::value_too_large);
 }
 
-/// What is accepted can be written, and then says the same.
+/// An accepted header can be written, and then means the same.
 void expect_written_again(const NpyHeader& header) {
   if (header.dtype.has_object()) {
     return;
@@ -31,7 +31,7 @@ void expect_written_again(const NpyHeader& header) {
   expect(*again == header, "what was written says the same");
 }
 
-/// The elements of a file lie in it, and are read and mapped alike.
+/// The elements are in the file, and reading and mapping give the same.
 void expect_elements(FileOs& os, const NpyHeader& header, os::Bytes file) {
   const auto fd = os.open("/a.npy", {});
   const auto read = in_proportion(file, [&] { return read_npy(os, *fd); });

@@ -1,4 +1,4 @@
-// progress_file: the file of `gate --resume`, of whatever was put in its place.
+// progress_file: the file of `gate --resume`, with any contents.
 #include "harness/explore/progress_file.hpp"
 
 #include <array>
@@ -16,7 +16,7 @@ using harness::ProgressFile;
 
 constexpr std::uint64_t build = 0x0123456789abcdef;
 
-/// A folder of this process alone.
+/// A folder of this process only.
 class OwnFolder {
  public:
   OwnFolder() {
@@ -57,7 +57,7 @@ const harness::Aftermath aftermath{.scenario = std::string(scenario),
 void check(os::Bytes input) {
   static const OwnFolder folder;
   const std::string path = folder.file();
-  // Anew, for what is written over a file that was emptied is flushed by some file systems.
+  // A new file, because some file systems flush what is written over an emptied file.
   fs::remove(path);
   std::ofstream(path, std::ios::binary) << text_of(input);
   ProgressFile first;

@@ -1,4 +1,4 @@
-// python_literal: the literals that dtypes and .npy headers are written in.
+// python_literal: the literals in which dtypes and .npy headers are written.
 #include "impl/array/python_literal.hpp"
 
 #include "impl/array/utf8.hpp"
@@ -69,7 +69,7 @@ std::string to_text(const Literal& literal) {
   LASTREF_ASSERT(false);
 }
 
-/// Every part reads as itself, and has nothing in it that cannot be.
+/// Every part parses as itself, and has only valid contents.
 void expect_sound(const Literal& literal, int depth) {
   expect(depth <= array::literal_depth_max, "brackets in brackets have an end");
   expect(array::is_utf8(literal.text), "a string is UTF-8");
@@ -82,7 +82,7 @@ void expect_sound(const Literal& literal, int depth) {
 }  // namespace
 
 void check(os::Bytes input) {
-  // A literal of one byte, a number say, is an item of some hundred bytes.
+  // A literal of one byte, such as a number, is an item of some hundred bytes.
   const auto literal = [&] {
     const Allowance allowance(input.size(), 4 * sizeof(Literal));
     return array::parse_literal(text_of(input));

@@ -1,7 +1,7 @@
-// rebuild: an array from a stranger's reduction and a stranger's file.
+// rebuild: an array from an untrusted reduction and an untrusted file.
 //
-// The input is the size of the reduction (two bytes, little-endian, the highest bit of which says
-// whether references are attributed), the reduction, and the file.
+// The input is the size of the reduction (two bytes, little-endian; the highest bit gives whether
+// references are attributed), the reduction, and the file.
 #include <map>
 #include <memory>
 
@@ -47,9 +47,9 @@ class Books final : public References {
 };
 
 struct Journey {
-  std::string filename;    ///< None: the elements themselves travel.
+  std::string filename;    ///< Empty: the elements themselves are sent.
   bool takes = false;      ///< A reference is taken,
-  bool gives_back = true;  ///< and let go of after the last view.
+  bool gives_back = true;  ///< and released after the last view.
 };
 
 Journey journey_of(const Reduction& reduction) {
@@ -62,7 +62,7 @@ Journey journey_of(const Reduction& reduction) {
   return {};
 }
 
-/// Every element of it can be read.
+/// Reads every element.
 void touch(const Array& array) {
   unsigned sum = 0;
   for (const std::byte byte : array.bounds()) {

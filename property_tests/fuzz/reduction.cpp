@@ -1,4 +1,4 @@
-// reduction: what travels in place of an array, and the options of reducers.
+// reduction: the message that is sent in place of an array, and the options of reducers.
 #include <lastref/reducers.hpp>
 #include <lastref/reduction.hpp>
 
@@ -23,7 +23,7 @@ bool equal(const Reduction& one, const Reduction& other) {
 }
 
 void check_reduction(os::Bytes input) {
-  // A dtype is read from the same bytes: see there.
+  // A dtype is parsed from the same bytes: see there.
   const auto reduction = [&] {
     const Allowance allowance(input.size(), 1024);
     return decode_reduction(input);

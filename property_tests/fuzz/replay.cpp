@@ -1,5 +1,5 @@
-// replay: calls one target with every file that it is given, or that lies in a folder that it is
-// given. Names each file before: the last one that was named is the one that ended it.
+// replay: calls one target with every file that it is given, and with every file in a folder that
+// it is given. It prints each name first: the last one printed is the one that ended it.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -40,7 +40,7 @@ bool replay(const fs::path& path) {
     std::cerr << "cannot read " << path.string() << '\n';
     return false;
   }
-  // From a place on the heap that ends where the input ends.
+  // From heap memory that ends where the input ends.
   const std::unique_ptr<std::uint8_t[]> alone(new std::uint8_t[text.size()]);
   std::ranges::copy(text, alone.get());
   std::cout << path.string() << std::endl;

@@ -1,4 +1,4 @@
-// replay_command: the one command at the end of a failure, as a shell would read it back.
+// replay_command: the command at the end of a failure report, as a shell would parse it.
 //
 // The input has a scenario's name, the choices, and a fault in each line that follows.
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string take_line(std::string_view& text) {
   return line;
 }
 
-/// What a POSIX shell would make of plain words and of quotes; it has nothing else to read.
+/// The words that a POSIX shell would make; the command has only plain words and quotes.
 Words words_of(std::string_view command) {
   Words words;
   bool within = false;
@@ -51,7 +51,7 @@ Words words_of(std::string_view command) {
   return words;
 }
 
-/// Answers as they are kept: zeros at the end say nothing.
+/// The answers as they are stored: zeros at the end have no meaning.
 std::vector<std::uint32_t> without_zeros(std::vector<std::uint32_t> answers) {
   while (!answers.empty() && answers.back() == 0) {
     answers.pop_back();
@@ -64,7 +64,7 @@ std::vector<std::uint32_t> without_zeros(std::vector<std::uint32_t> answers) {
 void check(os::Bytes input) {
   std::string_view text = text_of(input);
   if (text.find('\0') != std::string_view::npos) {
-    return;  // No shell can say it.
+    return;  // No shell can express it.
   }
   const std::string scenario = take_line(text);
   const std::string answers = take_line(text);

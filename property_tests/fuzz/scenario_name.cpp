@@ -1,4 +1,4 @@
-// scenario_name: patterns for scenarios, and what a wrong name may have meant.
+// scenario_name: patterns for scenarios, and the suggestions for a wrong name.
 //
 // The input has a pattern, a name, and another name in each line that follows.
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// One sign of a pattern.
+/// One character of a pattern.
 struct Sign {
   enum class Kind { itself, any_one, any_text } kind = Kind::itself;
   char byte = 0;
@@ -52,7 +52,7 @@ std::vector<Sign> signs_of(std::string_view pattern) {
   return signs;
 }
 
-/// The same by a table: what each start of the pattern matches, byte by byte of the name.
+/// The same by a table: what each prefix of the pattern matches, byte by byte of the name.
 bool matches_by_table(std::string_view pattern, std::string_view name) {
   const std::vector<Sign> signs = signs_of(pattern);
   std::array<bool, input_size_most + 1> row{true};

@@ -1,4 +1,4 @@
-// snapshot: what a cache had when it was preserved, from a file that anybody may have written.
+// snapshot: the contents of a cache when it was preserved, from an untrusted file.
 //
 // The first eight bytes are the number of slots; the rest is the file.
 #include "impl/cache/snapshot.hpp"
@@ -29,7 +29,7 @@ std::unique_ptr<Snapshot> loaded(FileOs& os, std::uint64_t length) {
   return *std::move(snapshot);
 }
 
-/// What is there, which every way of asking has to agree about.
+/// The contents of the slot; every way of reading must return the same.
 Value value_of(const Snapshot& snapshot, std::uint64_t slot) {
   const auto found = snapshot.find(slot);
   const auto viewed = snapshot.view(slot);
@@ -48,7 +48,7 @@ Value value_of(const Snapshot& snapshot, std::uint64_t slot) {
   return *read;
 }
 
-/// As the file has it.
+/// The value as the file has it.
 Value value_in(os::Bytes file, std::uint64_t slot) {
   Entry entry;
   std::memcpy(&entry, file.subspan(slot * sizeof entry, sizeof entry).data(), sizeof entry);

@@ -1,4 +1,4 @@
-// task_message: what goes through the pipes between a parent and its workers.
+// task_message: the messages in the pipes between a parent and its workers.
 #include <algorithm>
 
 #include "impl/backends/codec.hpp"

@@ -1,4 +1,4 @@
-// joblib_test: a real joblib.Parallel with real workers, whose resource tracker is ours.
+// joblib_test: a real joblib.Parallel with real workers, which use our resource tracker.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ using pretend::LokyPeer;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// The semaphores of a Python, by its pid.
+/// The semaphores of a Python process, by its pid.
 std::vector<std::string> semaphores_of(const std::string& pid) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
@@ -38,7 +38,7 @@ TEST(Joblib, computes_with_our_tracker_what_it_should_and_leaves_nothing_T3_T12)
   LokyPeer peer;
   const std::string answer = peer.tell({"parallel", LASTREF_PROGRAM, folder.path(), "10000"});
   EXPECT_EQ(answer.substr(answer.find(' ') + 1), "memmap 50");
-  // With the last process of them, all of it.
+  // Everything is removed with the last of the processes.
   EXPECT_EQ(peer.end(), "");
   EXPECT_THAT(folder.names(), IsEmpty());
   EXPECT_THAT(semaphores_of(first_word(answer)), IsEmpty());

@@ -1,4 +1,4 @@
-// LokyPeer: a Python that has joblib's loky, and does what it is told. See loky_peer.py.
+// LokyPeer: a Python process that has joblib's loky, and obeys orders. See loky_peer.py.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lastref::pretend {
 
-/// A pipe, both ends of which somebody owns.
+/// A pipe that owns both of its ends.
 struct Pipe {
   explicit Pipe(os::Os& os);
 
@@ -17,17 +17,17 @@ struct Pipe {
   os::UniqueFd write;
 };
 
-/// What comes until the last process has closed the other end.
+/// All bytes until the last process has closed the other end.
 std::string read_to_end(os::Os& os, os::Fd fd);
 
 class LokyPeer {
  public:
   LokyPeer();
 
-  /// Its answer to one order; empty once it is gone.
+  /// Its answer to one order; empty once it has exited.
   std::string tell(const std::vector<std::string>& words);
 
-  /// Lets it go. Returns when its last descendant is gone too, with what all of them had to say.
+  /// Lets it exit. Returns when its last descendant has exited too, with the output of all of them.
   std::string end();
 
  private:

@@ -1,4 +1,5 @@
-// our_client_test: our client against the tracker that joblib ships, in a Python of its own.
+// our_client_test: our client against the tracker that joblib ships, in a Python process of its
+// own.
 #include <array>
 #include <filesystem>
 #include <map>
@@ -53,7 +54,7 @@ class TheirTracker {
     client = std::make_shared<LokyClient>(os_, pipe_.get());
   }
 
-  /// Returns when it has dealt with all that was said before: one pipe has one order.
+  /// Returns when it has processed all earlier messages: a pipe keeps their order.
   void settle() {
     folder_.write("sentinel");
     const Resource sentinel{.type = ResourceType::file, .name = folder_.path("sentinel")};
@@ -65,7 +66,7 @@ class TheirTracker {
     }
   }
 
-  /// Closes the pipe. What it had to say, once it has cleaned up.
+  /// Closes the pipe. Returns the tracker's output, once it has cleaned up.
   std::string end() {
     pipe_.close_quietly();
     std::string said = pretend::read_to_end(os_, said_.get());
@@ -217,7 +218,7 @@ TEST(OurClient, finds_the_counts_of_the_model_in_their_tracker_T3_T12) {
       if (message == 'r') {
         RC_ASSERT(their.client->register_name(file).has_value());
         ++count;
-      } else if (count > 0) {  // They print a page for each name that they do not know.
+      } else if (count > 0) {  // Their tracker prints a page for each name that it does not know.
         RC_ASSERT(
             (message == 'm' ? their.client->maybe_unlink(file) : their.client->unregister(file))
                 .has_value());
@@ -228,7 +229,7 @@ TEST(OurClient, finds_the_counts_of_the_model_in_their_tracker_T3_T12) {
     their.settle();
     for (int name = 0; name < 3; ++name) {
       RC_ASSERT(folder.exists(prefix + std::to_string(name)) != gone[name]);
-      // Those who stay are released too, so that nothing is left to the end.
+      // The remaining names are released too, so that nothing is left at the end.
       const Resource file = file_in(folder, prefix + std::to_string(name));
       if (counts[name] > 0) {
         RC_ASSERT(their.client->unregister(file).has_value());
@@ -236,7 +237,7 @@ TEST(OurClient, finds_the_counts_of_the_model_in_their_tracker_T3_T12) {
       folder.remove(prefix + std::to_string(name));
     }
   }));
-  // Files that were unlinked and registered again are missed at their second end, which they tell.
+  // For files that were unlinked and registered again, the second clean-up fails and is reported.
   const std::string said = their.end();
   EXPECT_EQ(said.find("leaked"), std::string::npos) << said;
   EXPECT_EQ(said.find("Traceback"), std::string::npos) << said;

@@ -1,5 +1,5 @@
-// their_client_test: the client that joblib ships against our tracker, which is the real program in
-// a process of its own; and beside it against loky's, to which ours must not differ.
+// their_client_test: the client that joblib ships, against our tracker, which is the real program
+// in a process of its own. It also runs against loky's tracker, from which ours must not differ.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A new tracker, and loky's client that speaks with it.
+/// A new tracker, and loky's client that is connected to it.
 class TheirClient : public testing::Test {
  protected:
   TheirClient() { EXPECT_EQ(tell({"lead", "ours", LASTREF_PROGRAM, folder.path("said")}), "done"); }
@@ -33,7 +33,7 @@ class TheirClient : public testing::Test {
 
   void settle() { EXPECT_EQ(tell({"settle", folder.path("sentinel")}), "done"); }
 
-  /// What the tracker had to say, until its end.
+  /// The tracker's output, until its end.
   std::string end() {
     EXPECT_EQ(tell({"end"}), "0");
     EXPECT_THAT(peer.end(), IsEmpty());
@@ -169,7 +169,7 @@ TEST_F(TheirClient, leaves_nothing_behind_at_the_end_of_its_pipe_T5_T12) {
   folder.remove("never named");
 }
 
-/// The number before each "leaked <type> objects", as both trackers say it at their end.
+/// The number before each "leaked <type> objects", as both trackers print it at their end.
 std::map<std::string, std::string> leaks_in(const std::string& said) {
   std::map<std::string, std::string> leaks;
   for (const std::string type : {"file", "folder", "semlock"}) {
@@ -182,7 +182,7 @@ std::map<std::string, std::string> leaks_in(const std::string& said) {
   return leaks;
 }
 
-/// What a tracker made of some messages, before and after the end of its pipe.
+/// The result of some messages, before and after the end of the tracker's pipe.
 struct Outcome {
   std::vector<std::string> before;
   std::vector<std::string> after;

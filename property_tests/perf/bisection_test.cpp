@@ -20,7 +20,7 @@ struct World {
   std::size_t count = 1;
   std::size_t slow = 1;
   std::set<std::size_t> unmeasurable = {};
-  std::map<std::size_t, int> undecided = {};  ///< How often a commit cannot be told at first.
+  std::map<std::size_t, int> undecided = {};  ///< How often a commit gives no answer at first.
   std::size_t asked = 0;
 
   BisectionOptions options() const {
@@ -93,7 +93,7 @@ RC_GTEST_PROP(Bisection, keeps_whom_it_passes_over_as_suspects, ()) {
   const auto found = world.search();
   RC_ASSERT(found.has_value());
   RC_ASSERT(std::ranges::count(found->suspects, std::to_string(world.slow)) == 1);
-  // Nobody is a suspect who could have been told.
+  // All suspects but the last are commits without an answer.
   for (std::size_t i = 0; i + 1 < found->suspects.size(); ++i) {
     RC_ASSERT(passed_over.contains(std::stoul(found->suspects[i])));
   }
@@ -118,7 +118,7 @@ TEST(Bisection, does_not_begin_where_the_ends_cannot_be_told) {
 TEST(Bisection, sees_that_a_wrong_answer_led_it_astray) {
   World world{.count = 8, .slow = 3};
   const auto found = bisect(world.options(), [&](const auto& older, const auto& newer) {
-    // Noise, once: 4 seemed as quick as 0.
+    // Noise, once: 4 seemed as fast as 0.
     return newer == "4" ? Answer::not_slower : world.ask(older, newer);
   });
   ASSERT_TRUE(found);

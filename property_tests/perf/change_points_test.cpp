@@ -22,7 +22,7 @@ namespace {
 
 using Series = std::vector<double>;
 
-/// Values around levels, each with `each` of them. The noise is even, from -1 to 1.
+/// Values around levels, each with `each` of them. The noise is uniform, from -1 to 1.
 Series around(const std::vector<double>& levels, std::size_t each, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Series series;
@@ -113,7 +113,7 @@ RC_GTEST_PROP(ChangePoints, the_unit_of_the_values_is_the_same_to_them, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const Series series = around({100, 103}, 12, seed);
   Series scaled = series;
-  // A power of two: rounding stays what it was.
+  // A power of two: rounding is not affected.
   std::ranges::for_each(scaled, [](double& value) { value /= 1073741824; });
   const auto points = found_in(series);
   const auto others = found_in(scaled);
@@ -124,8 +124,8 @@ RC_GTEST_PROP(ChangePoints, the_unit_of_the_values_is_the_same_to_them, ()) {
   }
 }
 
-// Of 1000 series the promise allows 10 in the mean; 24 and more happen once in 10,000 times. The
-// seeds are fixed, so that this one answer is the answer.
+// Of 1,000 series the guarantee allows 10 on average; 24 or more happen once in 10,000 times. The
+// seeds are fixed, so the result is always the same.
 TEST(ChangePoints, noise_has_some_no_more_often_than_was_promised) {
   int alarms = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
@@ -137,7 +137,7 @@ TEST(ChangePoints, noise_has_some_no_more_often_than_was_promised) {
   EXPECT_GT(alarms, 1) << "a test that never alarms is a weak one";
 }
 
-// Noise that is now and then far out, as that of a busy machine: it too keeps the promise.
+// Noise with occasional outliers, as that of a busy machine: the guarantee holds for it too.
 TEST(ChangePoints, noise_with_outliers_keeps_the_promise_too) {
   int alarms = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {

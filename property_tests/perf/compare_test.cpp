@@ -1,4 +1,4 @@
-// compare: of programs and commands that are small scripts, what it comes to.
+// compare: its results, for programs and commands that are small scripts.
 #include "bench/perf/compare.hpp"
 
 #include <filesystem>
@@ -28,7 +28,7 @@ std::string row(const std::string& name, double nanoseconds) {
 
 class CompareTest : public testing::Test {
  protected:
-  /// A program that lists these benchmarks, and writes these rows whichever is asked for.
+  /// A program that lists these benchmarks, and writes these rows whichever is requested.
   std::string program(const std::string& list, const std::vector<std::string>& rows) {
     std::string path = scratch_.path() / "program";
     std::ofstream(path) << fmt::format(

@@ -21,7 +21,7 @@ std::string table() {
   return to_markdown(rows, texts);
 }
 
-/// What is said of the first row that is wrong.
+/// The error about the first wrong row.
 std::string complaint_about(const std::string& page) {
   try {
     rows_in(page);

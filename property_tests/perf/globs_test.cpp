@@ -1,4 +1,4 @@
-// globs: which names are meant.
+// globs: which names a glob matches.
 #include "bench/perf/globs.hpp"
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace lastref::perf {
 namespace {
 
-/// Few letters, so that names are often alike, and those that mean something in globs.
+/// Few letters, so that names are often equal, and the letters that are special in globs.
 rc::Gen<std::string> a_name() {
   return rc::gen::container<std::string>(rc::gen::elementOf(std::string(R"(ab/*?[]\!-)")));
 }

@@ -1,4 +1,4 @@
-// The reader of Google Benchmark's JSON: what it makes of a run, and that no text is too much.
+// The reader of Google Benchmark's JSON: the result of a run, and that it survives any text.
 #include "bench/perf/google_benchmark.hpp"
 
 #include <string>
@@ -73,7 +73,7 @@ TEST(GoogleBenchmark, words_in_strings_stay_what_they_are) {
   EXPECT_EQ(run->benchmarks.front().label, "NaN \" -Infinity");
 }
 
-/// Terminals obey ESC [, and many of them U+009B, which stands for both.
+/// Terminals obey ESC [, and many of them U+009B, which means the same.
 TEST(GoogleBenchmark, nothing_that_a_terminal_obeys_is_in_words) {
   const auto run = parse_run(run_of(
       R"({"name": "a\u001b[2Jb", "iterations": 1, "real_time": 1, "cpu_time": 1,

@@ -1,4 +1,4 @@
-// measured_process and benchmark_program: what is run, and how it can fail.
+// measured_process and benchmark_program: which command is run, and how it can fail.
 #include "bench/perf/measured_process.hpp"
 
 #include <filesystem>

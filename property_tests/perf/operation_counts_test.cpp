@@ -18,7 +18,7 @@ const bench::Operation& operation_named(std::string_view name) {
   return *std::ranges::find(all, name, &bench::Operation::name);
 }
 
-/// What the table in the tree says of an operation.
+/// The rows of an operation in the checked-in table.
 std::vector<CounterRow> expected_of(std::string_view name) {
   std::ifstream file(LASTREF_COUNTERS);
   const std::string page(std::istreambuf_iterator<char>(file), {});
@@ -72,8 +72,8 @@ TEST(OperationCounts, show_one_more_message) {
   EXPECT_EQ(seen_of("extra_message", "release"), Texts()) << "it holds nothing";
 }
 
-/// What many ask for, divided by how many there are: as one line for each counter that is not what
-/// one asks for. Pages and bytes of names are not of each alike.
+/// The counts of many operations, divided by their number: one line for each counter that differs
+/// from the count of one operation. Pages and bytes of names differ between operations.
 std::vector<std::string> growing(std::string_view one, std::string_view many, std::uint64_t count) {
   std::vector<CounterRow> alone = expected_of(one);
   std::vector<CounterRow> together = expected_of(many);
@@ -97,13 +97,13 @@ std::vector<std::string> growing(std::string_view one, std::string_view many, st
   return all;
 }
 
-// The table is what perf.counters compares; here it is only read.
+// perf.counters compares the table; here it is only read.
 TEST(OperationCounts, are_for_each_of_many_what_they_are_for_one) {
   EXPECT_EQ(growing("register_again", "register_100", 100), Texts());
   EXPECT_EQ(growing("put", "put_30", 30), Texts());
 }
 
-/// How many system calls there are; columns begin with a capital.
+/// The number of system calls; their columns begin with a capital.
 std::uint64_t cost_of(std::string_view operation, std::string_view process) {
   std::uint64_t all = 0;
   for (const CounterRow& row : expected_of(operation)) {

@@ -1,4 +1,4 @@
-// paired_runs and verdict: what is told of noise whose truth is known.
+// paired_runs and verdict: the verdicts on noise with a known truth.
 #include "bench/perf/paired_runs.hpp"
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A machine: how many times as long something takes the n-th time.
+/// A machine: the factor by which the n-th measurement takes longer.
 struct Machine {
   const char* name;
   std::function<double(std::size_t moment, std::mt19937_64& chance)> noise;
@@ -43,7 +43,7 @@ const Machine machines[] = {
        const bool is_out = std::bernoulli_distribution(0.1)(chance);
        return gauss(chance, 0.02) * (is_out ? 1 + std::exponential_distribution<>(0.5)(chance) : 1);
      }},
-    // Half of the time at one speed, half at another; a pair may meet the change.
+    // Half of the time at one speed, half at another; a pair may span the change.
     {"of_two_speeds",
      [](std::size_t moment, std::mt19937_64& chance) {
        return ((moment / 16) % 2 == 0 ? 1 : 1.7) * gauss(chance, 0.02);
@@ -79,8 +79,8 @@ Judgement judged(const Machine& machine, double effect, std::uint64_t seed, Rule
 
 class VerdictTest : public testing::TestWithParam<Machine> {};
 
-// At alpha 0.02 of 300 comparisons 6 false alarms are to be expected at most; more than 18 come in
-// one of 40,000 seeds, and this one does not change.
+// At alpha 0.02, 300 comparisons give at most 6 false alarms on average. More than 18 come in one
+// of 40,000 seeds, and this seed does not change.
 TEST_P(VerdictTest, equal_programs_are_called_different_no_more_often_than_is_promised) {
   std::size_t alarms = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -181,7 +181,7 @@ TEST(Verdict, of_one_repetition_each_nothing_can_be_told) {
 }
 
 TEST(Verdict, is_neither_where_ranks_and_ratio_point_to_different_sides) {
-  // Half of b is far below all of a, and its median above a's.
+  // Half of b is far below all of a, but its median is above a's.
   std::vector<double> a(49, 9);
   a.insert(a.end(), 2, 10);
   a.insert(a.end(), 49, 100);
@@ -197,7 +197,7 @@ TEST(Verdict, is_neither_where_ranks_and_ratio_point_to_different_sides) {
 }
 
 TEST(Verdict, is_not_what_an_earlier_look_has_shown_of_the_other_side) {
-  // Quicker at all pairs of the first look; then slower in the mean, but with noise without end.
+  // Faster in all pairs of the first look; then slower on average, but with extreme noise.
   std::mt19937_64 chance(3);
   std::size_t round = 0;
   const MeasureOnce measure = [&](Side side, std::size_t) {
@@ -243,7 +243,7 @@ RC_GTEST_PROP(VerdictProperties,
       RC_ASSERT(!is_above);
     }
   }
-  // Whoever is B is as much slower as the other one would be faster.
+  // If the sides are swapped, B is as much slower as the other one was faster.
   BestP swapped;
   RC_ASSERT(judge_pairs(b, a, rules, swapped).p == pairs.p);
   RC_ASSERT(swapped.slower == best.faster);

@@ -45,7 +45,7 @@ TEST(ScalingTest, groups_rows_by_all_but_their_last_argument) {
   EXPECT_EQ(all[0].unit, "slots");
   ASSERT_EQ(all[0].times.size(), 2U);
   EXPECT_EQ(all[0].times[0].size, 10);
-  EXPECT_EQ(all[0].times[0].seconds, 2);  // By the clock that its name tells.
+  EXPECT_EQ(all[0].times[0].seconds, 2);  // By the clock that is part of its name.
   EXPECT_NEAR(all[0].last, std::log10(2), 1e-9);
   EXPECT_EQ(all[1].name, "drop");
   EXPECT_EQ(all[1].unit, "");
@@ -101,7 +101,7 @@ TEST(ScalingTest, names_what_has_a_size_and_no_time) {
 }
 
 RC_GTEST_PROP(ScalingTest, tells_apart_what_is_measured_in_different_ways, ()) {
-  // As Google Benchmark puts them behind the arguments.
+  // As Google Benchmark appends them to the arguments.
   const auto how = *rc::gen::element<std::string>(
       "", "/min_time:0.500", "/min_warmup_time:0.500", "/iterations:3", "/repeats:3");
   const auto clock = *rc::gen::element<std::string>("", "/process_time", "/real_time");

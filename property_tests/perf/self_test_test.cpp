@@ -1,4 +1,4 @@
-// self_test: what its trials come to, without running any.
+// self_test: the verdict on its trials, without running any.
 #include "bench/perf/self_test.hpp"
 
 #include <gmock/gmock.h>

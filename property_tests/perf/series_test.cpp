@@ -45,7 +45,7 @@ RC_GTEST_PROP(IntervalOfMedian, holds_the_middle_and_lies_within_the_values, ())
   RC_ASSERT(std::ranges::find(numbers, within.most) != numbers.end());
 }
 
-// Of tables of the sign test, at 95 %: which value from either end.
+// From tables of the sign test, at 95 %: the index of the value, from either end.
 TEST(IntervalOfMedian, leaves_out_as_many_values_as_it_may) {
   struct Row {
     std::size_t count;
@@ -96,7 +96,7 @@ TEST(Lines, have_one_order_for_all_their_series) {
   const auto lines = lines_of(records);
   const auto& series = lines.front().series;
   ASSERT_EQ(series.size(), 2U);
-  // By time, although git knows the positions of all that this one has.
+  // By time, although git knows the positions of all commits of this series.
   EXPECT_EQ(series[1].points[0].commit.name, "b");
   EXPECT_EQ(series[1].points[1].commit.name, "a");
 }
@@ -118,7 +118,7 @@ TEST(Lines, never_mix_machines_compilers_flags_or_programs) {
   records[4].program = "another";
   EXPECT_EQ(lines_of(records).size(), 5U);
   records[1] = records[0];
-  records[1].machine.load = 50;  // The same machine, at work.
+  records[1].machine.load = 50;  // The same machine under load.
   EXPECT_EQ(lines_of(records).size(), 4U);
 }
 

@@ -56,7 +56,8 @@ TEST(InKernelTest, what_nobody_asked_for_is_an_interrupt) {
 TEST(AccountTest, adds_up_turns_of_each_processor_by_their_times) {
   Account account{Symbols()};
   account.take(Named{.process = 7, .thread = 7, .at = 0, .name = "a", .is_new_program = true});
-  // As another processor tells it later: it waits from 10 to 30 ms, and stands in line from 50 on.
+  // Another processor reports it later: the thread waits from 10 to 30 ms, and is runnable from 50
+  // ms on.
   account.take(Turn{.process = 7, .thread = 7, .at = 50 * ms, .could_go_on = true});
   account.take(Turn{.process = 7, .thread = 7, .at = 10 * ms});
   account.take(Turn{.process = 7, .thread = 7, .at = 30 * ms, .comes = true});
@@ -143,7 +144,7 @@ TEST(SymbolsTest, this_program_has_some) {
   EXPECT_FALSE(symbols_of_file("/proc/self/exe").empty());
 }
 
-/// A program that does little but to copy, as far as the kernel lets us look.
+/// A program that does little but copy, as far as the kernel lets us observe it.
 TEST(PerfEventsTest, sees_what_a_program_does) {
   Account account(kernel_symbols());
   const auto how = run_under_perf_events(
@@ -164,7 +165,7 @@ TEST(PerfEventsTest, sees_what_a_program_does) {
   }
 }
 
-/// What its parent was called is told on another processor, and earlier.
+/// The name of its parent is reported on another processor, and earlier.
 TEST(PerfEventsTest, names_a_child_on_a_lower_processor_by_its_own_name) {
   const auto has = [](const char* processor) {
     return run_measured({.words = {"taskset", "-c", processor, "true"}}).has_value();

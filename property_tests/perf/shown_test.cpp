@@ -1,4 +1,4 @@
-// What is shown of a history: figures, names of others, plots, and the format of another page.
+// What is shown of a history: figures, foreign names, plots, and the format of another page.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -77,7 +77,7 @@ TEST(Html, shows_what_others_have_named) {
 RC_GTEST_PROP(Html, leaves_nothing_that_means_something, ()) {
   const std::string shown = html(*rc::gen::arbitrary<std::string>());
   RC_ASSERT(shown.find_first_of("<>\"'") == std::string::npos);
-  // JSON refuses what is no UTF-8.
+  // JSON refuses text that is not UTF-8.
   RC_ASSERT(!nlohmann::json(shown).dump().empty());
 }
 
@@ -144,7 +144,7 @@ TEST(Export, has_commits_in_the_order_of_the_history) {
   auto& points = lines.front().series.front().points;
   points[0].commit.time = 1;
   points[1].commit.time = 2;
-  points[1].commit.position.reset();  // somebody's own word, which git does not know
+  points[1].commit.position.reset();  // a user's own label, which git does not know
   const std::string text = exported(lines, {});
   const std::size_t first = text.find(points[0].commit.name);
   const std::size_t second = text.find(points[1].commit.name);

@@ -1,4 +1,4 @@
-// statistics: known values, another library's, and what has to hold of any samples.
+// statistics: known values, values of another library, and properties of any samples.
 #include "bench/perf/statistics.hpp"
 
 #include <libalglib/statistics.h>
@@ -37,7 +37,7 @@ TEST(SignedRank, counts_signs) {
   EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{1.0, 2.0, 3.0, 4.0, 5.0}), 2.0 / 32);
   EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{-1.0, 2.0, 3.0, 4.0, 5.0}), 4.0 / 32);
   EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{-3.0, 2.0, 1.0, 4.0, 5.0}), 10.0 / 32);
-  // Two that are equal share ranks 1 and 2.
+  // The two values of equal magnitude share ranks 1 and 2.
   EXPECT_DOUBLE_EQ(signed_rank_p(std::vector{-1.0, 1.0, 3.0}), 6.0 / 8);
 }
 
@@ -116,7 +116,7 @@ TEST(Centre, has_no_bounds_where_there_are_too_few) {
   EXPECT_TRUE(std::isinf(centre.interval.high));
 }
 
-/// How often the interval has the truth, of noise that is as likely on either side.
+/// How often the interval contains the truth, for symmetric noise.
 template <typename MakeInterval>
 double covered(std::size_t trials, MakeInterval interval_of, double truth) {
   std::mt19937_64 chance(3);
@@ -174,7 +174,7 @@ RC_GTEST_PROP(RatioOfMediansProperties, has_bounds_where_neither_side_has_too_fe
   const std::vector<double> a = normal_values(count_of_a, 100, 1, 1);
   const std::vector<double> b = normal_values(count_of_b, 100, 1, 2);
   const Interval interval = ratio_of_medians(a, b, confidence, 1).interval;
-  // As often both sides of the median come up so many times as one side of a coin.
+  // The probability that all values are on one side of the median: as many equal tosses of a coin.
   const double missed = std::ldexp(2, -static_cast<int>(std::min(count_of_a, count_of_b)));
   RC_ASSERT(std::isfinite(interval.low) == (missed <= 1 - confidence));
   RC_ASSERT(std::isfinite(interval.high) == (missed <= 1 - confidence));
@@ -188,7 +188,7 @@ TEST(RankSum, counts_places) {
   EXPECT_DOUBLE_EQ(least_rank_sum_p(3, 3), 2.0 / 20);
 }
 
-/// Of all ways to choose as many as a has: doubled ranks counted one by one.
+/// Over all ways to choose as many values as a has: doubled ranks, counted one by one.
 double counted_rank_sum_p(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> all = a;
   all.insert(all.end(), b.begin(), b.end());
@@ -233,7 +233,7 @@ RC_GTEST_PROP(RankSumProperties, small_samples_are_as_counted_one_by_one, ()) {
   RC_ASSERT(std::abs(rank_sum_p(a, b) - rank_sum_p(b, a)) < 1e-12);
 }
 
-/// So many values, the highest of which are 110 and all others 100.
+/// `count` values; the `high` highest are 110 and all others 100.
 struct TwoLevels {
   std::size_t count;
   std::size_t high;
@@ -245,7 +245,7 @@ struct TwoLevels {
   }
 };
 
-/// The hypergeometric law's.
+/// By the hypergeometric distribution.
 double two_level_p(const TwoLevels& a, const TwoLevels& b) {
   const auto choose = [](std::size_t of, std::size_t chosen) {
     const auto logarithm = [](std::size_t n) {
@@ -289,7 +289,8 @@ RC_GTEST_PROP(RankSumProperties, is_never_too_small_and_exact_while_it_can_be_co
   if (std::max(a.count, b.count) <= 80) {
     RC_ASSERT(p <= exact * (1 + 1e-6));
   } else if (exact > 1e-300) {
-    // Chernoff's bound is as many times too large as the sum is standard errors off its mean.
+    // Chernoff's bound is too large by a factor of the number of standard errors of the sum from
+    // its mean.
     RC_ASSERT(p <= exact * 8 * (1 + std::sqrt(-std::log(exact))));
   }
 }
@@ -321,7 +322,7 @@ TEST(RankSum, agrees_with_alglib) {
     double left = 0;
     double right = 0;
     alglib::mannwhitneyutest(same_a, same_a.length(), same_b, same_b.length(), both, left, right);
-    // What is above a half, ALGLIB 3.19 calls a half.
+    // ALGLIB 3.19 reports a half for values above a half.
     EXPECT_NEAR(std::min(rank_sum_p(a, b), 0.5), both, 0.01 + 0.05 * both) << seed;
   }
 }

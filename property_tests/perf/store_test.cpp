@@ -50,7 +50,7 @@ Record record_of(const std::string& commit) {
                           .error = "could not"}}};
 }
 
-/// What the store keeps, without a doubt about which of two numbers it is.
+/// Compares what the store keeps. It may not confuse two numbers.
 bool same(const MeasuredBenchmark& one, const MeasuredBenchmark& other) {
   return one.name == other.name && one.wall_seconds == other.wall_seconds &&
          one.processor_seconds == other.processor_seconds && one.iterations == other.iterations &&
@@ -70,7 +70,7 @@ void expect_same(const Record& one, const Record& other) {
   }
 }
 
-/// A history in a folder of the test's own.
+/// A history in a folder of its own.
 class StoreTest : public testing::Test {
  protected:
   Store written() const {
@@ -163,7 +163,7 @@ TEST_F(StoreTest, takes_records_for_others_whatever_they_differ_in) {
 
 TEST_F(StoreTest, knows_a_record_again_that_has_an_earlier_digest) {
   EXPECT_EQ(written().add(record_of("first")), true);
-  // Of names and times alone, as it was written then.
+  // The digest of names and times alone, as earlier versions wrote it.
   ASSERT_TRUE(Database::open(path, Database::Mode::write)
                   ->run("UPDATE records SET digest = 5328942006172295358"));
   Store store = written();

@@ -9,7 +9,7 @@ namespace lastref::pretend {
 
 namespace {
 
-/// Whatever the size of the case: arrays without axes or elements are the dull ones.
+/// The same at every size of a case: small sizes would mostly give arrays without axes or elements.
 template <typename T>
 rc::Gen<T> at_full_size(rc::Gen<T> gen) {
   return rc::gen::resize(rc::kNominalSize, std::move(gen));

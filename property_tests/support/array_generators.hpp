@@ -1,4 +1,4 @@
-// Generators of arrays and what they are made of.
+// Generators of arrays and of their shapes, dtypes, slices and orders.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ rc::Gen<std::string> any_dtype_text();
 rc::Gen<Slice> any_slice();
 rc::Gen<Order> any_order();
 
-/// Of a given number of elements.
+/// A shape with `count` elements.
 rc::Gen<Shape> shape_of(std::size_t count);
 
-/// Over new memory that is filled with the pattern and not much larger than it has to be, with
-/// strides of any kind.
+/// An array over new memory that is filled with the pattern and is not much larger than needed,
+/// with strides of any kind.
 Array any_array(const DType& dtype);
 
 /// A random view of an array.

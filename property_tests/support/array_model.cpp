@@ -119,7 +119,7 @@ Model Model::reshape(const Shape& other, Order order) const {
   const auto elements = counted(order);
   Model made{.shape = other, .at = {}};
   for (std::size_t k = 0; k < count_of(other); ++k) {
-    // Which one the k-th in C order is, in that order.
+    // The index of the k-th element in C order, then its number in `order`.
     const Index index = index_of(other, k);
     std::size_t number = 0;
     for (std::size_t i = 0; i < other.size(); ++i) {
@@ -182,7 +182,7 @@ std::vector<std::size_t> indices_of(std::size_t length, const Slice& slice) {
   while (index >= 0 && index < end && (forward ? index < stop : index > stop)) {
     taken.push_back(static_cast<std::size_t>(index));
     if (slice.step >= end || slice.step <= -end) {
-      break;  // The next one would be beyond the axis, and maybe beyond all numbers.
+      break;  // The next index would be past the axis, and maybe past the largest number.
     }
     index += slice.step;
   }

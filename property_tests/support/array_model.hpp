@@ -1,5 +1,5 @@
-// Model: where every element of an array lies, one by one. What arrays do with strides, the model
-// does by looking up.
+// Model: the offset of every element of an array, listed one by one. Arrays compute with strides;
+// the model looks offsets up.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace lastref::pretend {
 
 using Index = std::vector<std::size_t>;
 
-/// How many elements a shape has; small ones only.
+/// The number of elements of a shape; for small shapes only.
 std::size_t count_of(const Shape& shape);
 /// The k-th index of a shape, counted in an order.
 Index index_of(const Shape& shape, std::size_t k, Order order = Order::c);
@@ -35,9 +35,9 @@ struct Model {
   bool operator==(const Model&) const = default;
 
   std::ptrdiff_t at_index(const Index& index) const;
-  /// The elements in that order, in C order or in the other.
+  /// The offsets in the given order.
   std::vector<std::ptrdiff_t> counted(Order order) const;
-  /// One of another shape, whose elements are elements of this one.
+  /// A model of another shape with elements of this one.
   Model with(const Shape& other, const std::function<Index(const Index&)>& index_here) const;
 
   Model slice(const std::vector<Slice>& slices) const;
@@ -45,28 +45,29 @@ struct Model {
   Model transpose(const std::vector<std::size_t>& axes) const;
   Model broadcast_to(const Shape& other) const;
   Model reshape(const Shape& other, Order order) const;
-  /// Whether strides could say where the elements are.
+  /// Whether strides can express the offsets.
   bool is_strided() const;
-  /// Whether they follow each other, in that order.
+  /// Whether the elements are adjacent, in that order.
   bool is_contiguous(std::size_t itemsize, Order order) const;
 };
 
-/// Element by element, with `item_offset`.
+/// Built element by element, with `item_offset`.
 Model model_of(const Array& array);
 
-/// The indices of an axis that a slice takes, as the Python reference says: start + n * step.
+/// The indices of an axis that a slice selects, as the Python reference defines it: start + n *
+/// step.
 std::vector<std::size_t> indices_of(std::size_t length, const Slice& slice);
 
 /// The bytes of all elements, in C order.
 std::vector<std::byte> elements_of(const Array& array);
 
-/// Bytes that tell where they are.
+/// The byte of the pattern for an offset: it shows where the byte is.
 std::byte pattern(std::size_t at);
 void fill_with_pattern(os::Buffer bytes);
 
 DType dtype_of(std::string_view text);
 
-/// The value; a failed test or property, with the error, if there is none.
+/// The value; if there is none, a failed test or property that shows the error.
 template <typename T>
 T must(Result<T> result) {
   if (!result) {

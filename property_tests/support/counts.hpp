@@ -1,7 +1,8 @@
-// Counts: what a tracker would count for the processes of one test, and who misuses it.
+// Counts: what a tracker would count for the processes of one test, and which processes misuse it.
 //
-// A file whose count falls to 0 is unlinked, a folder is deleted when in addition nothing in it is
-// counted any more (or at once, where references are not attributed): before the call returns.
+// A file whose count falls to 0 is unlinked. A folder is deleted when, in addition, nothing in it
+// is counted any more (or immediately, where references are not attributed). Both happen before the
+// call returns.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +23,27 @@ class Counts {
  public:
   explicit Counts(bool attributed = true) : attributed_(attributed) {}
 
-  /// What one process says.
+  /// The references of one process.
   std::shared_ptr<References> party(const std::string& holder);
 
-  /// How often a name is held, by one or by all.
+  /// The reference count of a name: over all holders, or of one.
   std::size_t of(const std::string& path) const;
   std::size_t of(const std::string& path, const std::string& holder) const;
-  /// All that is counted, sorted; of one type.
+  /// All counted names of one type, sorted.
   std::vector<std::string> names(ResourceType type) const;
   bool empty() const;
-  /// How often a operation was said of a name.
+  /// How often an operation was called for a name.
   std::size_t said(const std::string& operation, const std::string& path) const;
   std::size_t said(const std::string& operation) const;
 
-  /// Where a path really is.
+  /// Maps a path to the real one.
   std::function<std::string(const std::string&)> real;
-  /// Told of each operation before it counts.
+  /// Called with each operation before it is counted.
   std::function<void(const std::string& operation, const std::string& path)> before;
   /// Which call from now fails, from 0.
   std::optional<std::size_t> fails = {};
   std::vector<std::string> misuse;
-  /// Which thing has a path, as somebody said last.
+  /// The identity of the file at a path, as last reported.
   std::map<std::string, Identity> identities;
 
  private:

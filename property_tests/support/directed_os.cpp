@@ -52,7 +52,7 @@ std::size_t DirectedOs::hooks() const {
 }
 
 Status DirectedOs::close(os::Fd fd) noexcept {
-  // Gone, whatever it says.
+  // The descriptor is closed, whatever close returns.
   Status closed = kernel_.close(fd);
   return cross(Call::close, harness::about(fd), [&](auto&) { return closed; });
 }
@@ -88,7 +88,7 @@ Result<std::uint64_t> DirectedOs::file_system(const std::string& path) noexcept 
 Result<std::size_t> DirectedOs::poll(std::span<os::PollItem> items,
                                      std::optional<std::chrono::nanoseconds> timeout) noexcept {
   if (items.size() == 1 && items[0].fd == os::Fd::standard_error) {
-    items[0].writable = true;  // What is said is heard.
+    items[0].writable = true;  // Standard error is always writable.
     return 1;
   }
   return cross(Call::poll, {}, [&](auto&) -> Result<std::size_t> {

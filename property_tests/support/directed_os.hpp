@@ -1,7 +1,7 @@
-// DirectedOs: a ScriptedOs whose director says which calls fail.
+// DirectedOs: a ScriptedOs with a director that decides which calls fail.
 //
-// Its pid, its user and its exit are pretended as well. May be used by many threads, one of which
-// is the director's.
+// Its pid, its user and its exit are simulated as well. Several threads may use it, one of which is
+// the director's.
 #pragma once
 
 #include <functional>
@@ -16,26 +16,26 @@ namespace lastref::pretend {
 
 class DirectedOs final : public ScriptedOs {
  public:
-  /// What a call fails with, if it shall.
+  /// The code that a call fails with; none if it is made.
   using Director = std::function<std::optional<std::errc>(const Crossing&)>;
 
   DirectedOs();
 
   Director director;
-  std::function<void(const Crossing&)> after;  ///< Told of each call that was made.
-  std::function<void(Step)> at_step;           ///< Told of each step, before what it is about.
-  // What these calls say, if not what the kernel does.
+  std::function<void(const Crossing&)> after;  ///< Called after each call that was made.
+  std::function<void(Step)> at_step;           ///< Called with each step, before the step's action.
+  // What these calls return; if empty, what the kernel returns.
   std::optional<std::uint64_t> size = {};  ///< Of every file: `status`.
   std::optional<std::uint64_t> free = {};  ///< `free_space`
   std::optional<std::uint64_t> file_system_kind = {};
-  /// The same for paths that start so.
+  /// The same for paths that start with the key.
   std::map<std::string, std::uint64_t> file_system_kinds;
   os::Pid pid;
   std::uint32_t user;
 
-  /// As the kernel numbers it.
+  /// The pid that the kernel gave.
   os::Pid real_pid() noexcept { return kernel_.process_id(); }
-  /// What exit(3) does.
+  /// Does what exit(3) does.
   void end();
   std::size_t hooks() const;
 
@@ -43,11 +43,11 @@ class DirectedOs final : public ScriptedOs {
   Result<os::FileStatus> status(os::Fd fd) noexcept override;
   Result<std::uint64_t> free_space(const std::string& path) noexcept override;
   Result<std::uint64_t> file_system(const std::string& path) noexcept override;
-  /// Never waits: the clock goes on by the timeout.
+  /// Never waits: the clock advances by the timeout.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   os::Pid process_id() noexcept override { return pid; }
-  /// Another one for each pid that is pretended, and for each copy whatever its pid.
+  /// Different for each simulated pid, and for each copy whatever its pid.
   std::uint64_t process_token() noexcept override {
     return kernel_.KernelOs::process_token() ^ static_cast<std::uint64_t>(pid);
   }

@@ -13,7 +13,7 @@ ExclusiveLock::~ExclusiveLock() {
   ::close(folder_);
 }
 
-// As dir_cleanup in systemd's tmpfiles.c does.
+// Like dir_cleanup in systemd's tmpfiles.c.
 bool ExclusiveLock::can_be_had() const {
   return ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
 }

@@ -1,4 +1,5 @@
-// ExclusiveLock: what systemd-tmpfiles takes on a folder before it removes what is old in it.
+// ExclusiveLock: the lock that systemd-tmpfiles takes on a folder before it removes old files in
+// it.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ class ExclusiveLock {
   ExclusiveLock& operator=(const ExclusiveLock&) = delete;
   ~ExclusiveLock();
 
-  /// False while another has a lock.
+  /// False while another process has a lock.
   bool can_be_had() const;
   void give_back() const;
 

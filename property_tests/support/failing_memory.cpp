@@ -24,18 +24,18 @@ namespace lastref::pretend {
 namespace {
 
 constexpr int frames_max = 48;
-constexpr std::size_t finding_size = 8192;  // more than any has
+constexpr std::size_t finding_size = 8192;  // more than any finding needs
 constexpr unsigned hang_timeout = 60;       // seconds
 
-/// What a child and its parent share.
+/// Shared by a child and its parent.
 struct Board {
-  std::atomic<std::uint64_t> number;  ///< Of the allocation that fails; 0 in a run without.
+  std::atomic<std::uint64_t> number;  ///< Of the allocation that fails; 0: none fails.
   std::atomic<bool> from_then_on;
-  std::atomic<std::uint64_t> allocations;  ///< Of a run without.
+  std::atomic<std::uint64_t> allocations;  ///< In a run where none fails.
   std::atomic<std::uint64_t> runs;
   std::atomic<std::uint64_t> failed;  ///< Runs in which one failed.
   int frames_count;
-  std::array<void*, frames_max> frames;  ///< Where the first one failed.
+  std::array<void*, frames_max> frames;  ///< The stack of the first failed allocation.
   std::array<char, 1U << 20U> findings;
 };
 
@@ -47,7 +47,7 @@ std::atomic<std::uint64_t> seen = 0;
 std::atomic<std::ptrdiff_t> live = 0;
 thread_local constinit bool is_spared = false;
 
-/// Whether the allocation that is asked for fails.
+/// Whether the current allocation fails.
 bool fails() noexcept {
   if (!is_armed.load(std::memory_order_relaxed) || is_spared) {
     return false;
@@ -89,7 +89,7 @@ void give_back(void* given) noexcept {
   }
 }
 
-/// What a process has.
+/// The resources that a process holds.
 struct Belongings {
   std::ptrdiff_t memory = 0;
   std::ptrdiff_t descriptors = 0;
@@ -102,7 +102,7 @@ std::ptrdiff_t entries_in(const char* folder) {
                        std::filesystem::directory_iterator());
 }
 
-/// Maps of files alone: the C library maps memory for its own heap.
+/// Only maps of files: the C library maps memory for its own heap.
 std::ptrdiff_t maps_of_files() {
   std::ifstream maps("/proc/self/maps");
   std::ptrdiff_t count = 0;
@@ -186,13 +186,13 @@ void run_once(const Trial& trial, const TrialOptions& options, bool is_first = f
   }
 }
 
-/// The child: from the failure after the one on the board to the last.
+/// The child: runs the trial for each failure after the one on the board.
 [[noreturn]] void run_from(const Trial& trial, std::uint64_t first, TrialOptions options) {
   void* warm = nullptr;
   ::backtrace(&warm, 1);  // It loads a library.
   const bool from_then_on = board->from_then_on;
   board->number = 0;
-  run_once(trial, options, /*is_first=*/true);  // What is made once in a process is made now.
+  run_once(trial, options, /*is_first=*/true);  // Makes what is made once per process.
   run_once(trial, options);
   board->from_then_on = from_then_on;
   for (std::uint64_t number = first; number <= board->allocations; number += options.stride) {
@@ -300,7 +300,7 @@ void fail_each_allocation(const Trial& trial, TrialOptions options) {
 
 }  // namespace lastref::pretend
 
-// The other forms of new and delete in the C++ library end up in these.
+// The other forms of new and delete in the C++ library call these.
 
 void* operator new(std::size_t size) {
   return lastref::pretend::allocate(size, 0);

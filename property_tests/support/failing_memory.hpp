@@ -1,12 +1,12 @@
-// failing_memory: fails each allocation of a workload in turn, once and from then on.
+// failing_memory: fails each allocation of a workload in turn: only that one, or all from it on.
 //
-// A program that has this source has an operator new that fails where it is told to. The workload
-// runs in a child process, once for each of its allocations: a run that terminates the process is
-// a finding, with the stack of the allocation that failed, and another child continues.
+// A program that links this source has an operator new that fails on demand. The workload runs in a
+// child process, once for each of its allocations. A run that terminates the process is a finding,
+// with the stack of the allocation that failed, and another child continues.
 //
-// A trial prepares what it needs, has `armed` run what is tested, and checks what came of it: each
-// error is not_enough_memory, and the same works afterwards. The runner checks that it leaves no
-// memory, descriptor, map or thread.
+// A trial prepares what it needs, has `armed` run the tested code, and checks the result: each
+// error is not_enough_memory, and the same call works afterwards. The runner checks that the trial
+// leaves no memory, descriptor, map or thread.
 #pragma once
 
 #include <cstddef>
@@ -33,15 +33,15 @@ class SparedMemory {
   bool before_;
 };
 
-/// Runs what is tested. A trial may call it several times.
+/// Runs the tested code. A trial may call it several times.
 using Armed = std::function<void(const std::function<void()>& tested)>;
 /// What is wrong; empty if nothing is.
 using Trial = std::function<std::string(const Armed& armed)>;
 
 struct TrialOptions {
-  /// Of so many allocations one is failed.
+  /// One of this many allocations is failed.
   std::uint64_t stride = 1;
-  /// Whether all threads have ended when a trial ends, and have given back their memory. One that
+  /// Whether all threads have ended and returned their memory when a trial ends. A thread that
   /// reaps a process ends a little later.
   bool threads_have_ended = true;
 };
@@ -49,17 +49,17 @@ struct TrialOptions {
 /// Fails each allocation of the trial. A finding is a failed test.
 void fail_each_allocation(const Trial& trial, TrialOptions options = {});
 
-/// In a process of its own: its allocations fail from now on, or one does, counted from here.
+/// Called in a separate process: its allocations fail from now on, or one does, counted from here.
 void fail_from_now_on(std::uint64_t number, bool and_all_after_it);
-/// From now on `count` allocations of this process fail, from the one with the number `first` on.
+/// From now on `count` allocations of this process fail, starting with number `first`.
 void fail_allocations_here(std::uint64_t first, std::uint64_t count) noexcept;
-/// Since then.
+/// The number of allocations since then.
 std::uint64_t allocations_here() noexcept;
 
-/// "" if it worked, or failed for want of memory; else what it said.
+/// "" if the call worked, or failed for lack of memory; else its error.
 std::string unless_no_memory(const Status& status);
 
-/// The kernel, whose own allocations do not fail.
+/// The kernel; its own allocations do not fail.
 class SparedOs final : public harness::EveryCall<SparedOs> {
  public:
   explicit SparedOs(os::KernelOptions options = {}) : kernel_(std::move(options)) {}
@@ -70,7 +70,7 @@ class SparedOs final : public harness::EveryCall<SparedOs> {
     return harness::CallOf<call>::make(kernel_, std::forward<Given>(given)...);
   }
 
-  /// Threads that the library has for itself do not lack memory either.
+  /// Threads of the library itself do not run out of memory either.
   Result<std::unique_ptr<os::Thread>> start_thread(
       std::function<void()> body, os::ThreadKind kind = os::ThreadKind::ours) noexcept override;
   std::uint64_t process_token() noexcept override { return kernel_.process_token(); }
@@ -95,7 +95,7 @@ class SparedOs final : public harness::EveryCall<SparedOs> {
   os::KernelOs kernel_;
 };
 
-/// Another's references, whose own allocations do not fail.
+/// The references of another object; its own allocations do not fail.
 class SparedReferences final : public References {
  public:
   explicit SparedReferences(std::shared_ptr<References> inner) noexcept

@@ -1,4 +1,4 @@
-// FreshFolder: a folder of one test, which has to be empty again at its end.
+// FreshFolder: a folder of one test, which must be empty again at its end.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ class FreshFolder {
   FreshFolder();
   FreshFolder(const FreshFolder&) = delete;
   FreshFolder& operator=(const FreshFolder&) = delete;
-  /// What is left is a failed test, unless the test fails anyhow; and it is removed.
+  /// Removes any leftover. A leftover is a failed test, unless the test fails anyway.
   ~FreshFolder();
 
   const std::string& path() const noexcept { return path_; }
@@ -24,14 +24,14 @@ class FreshFolder {
   void remove(const std::string& name) const;
   void make_folder(const std::string& name) const;
   void link(const std::string& name, const std::string& target) const;
-  /// Everything below, sorted; paths from here.
+  /// All paths in the folder, sorted and relative to it.
   std::vector<std::string> names() const;
 
  private:
   std::string path_;
 };
 
-/// This is the working folder, for a scope.
+/// Makes a folder the working folder, for a scope.
 class WorkingFolder {
  public:
   explicit WorkingFolder(const std::string& path);
@@ -43,7 +43,7 @@ class WorkingFolder {
   std::filesystem::path before_;
 };
 
-/// The working folder is one that was removed, for a scope.
+/// Makes a removed folder the working folder, for a scope.
 class Nowhere {
  public:
   Nowhere();
@@ -53,7 +53,7 @@ class Nowhere {
   std::optional<WorkingFolder> inside_;
 };
 
-/// "lastref_" and random hexadecimal digits: nobody else's.
+/// "lastref_" and random hexadecimal digits: unique.
 std::string unique_text();
 
 }  // namespace lastref::pretend

@@ -1,9 +1,9 @@
-// GateOs: the kernel, with a thread that stops wherever it could be when its process is forked.
+// GateOs: the kernel, with a thread that stops at each place where its process could be forked.
 //
 // The held thread stops at each call of the Os, and with each monitor that it has just locked,
-// until it is let go to the next place. In a copy of the process a monitor of the original is not
-// usable: to lock, wait on or notify it, or to destroy it while a thread of the original has it,
-// is reported by `forbidden`, for there it could wait indefinitely.
+// until it is released to the next place. In a copy of the process a monitor of the original is not
+// usable: locking, waiting on or notifying it, or destroying it while a thread of the original has
+// it, is reported by `forbidden`, because it could wait indefinitely.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,11 @@ class GateOs final : public harness::OsAround<GateOs> {
  public:
   GateOs() : OsAround(kernel_) {}
 
-  /// Called in a copy that does what it must not.
+  /// Called in a copy that makes a forbidden call.
   std::function<void()> forbidden;
 
-  /// Runs `body` in another thread, and `at_stop` each time that it has stopped, and once when
-  /// `body` has ended. The thread is still there then.
+  /// Runs `body` in another thread. Calls `at_stop` each time that it has stopped, and once when
+  /// `body` has ended. The thread still exists then.
   void run_held(const std::function<void()>& body, const std::function<void()>& at_stop) {
     stopped_ = false;
     std::atomic<bool> is_over = false;
@@ -104,7 +104,7 @@ class GateOs final : public harness::OsAround<GateOs> {
     GateOs& os_;
     std::uint64_t process_;
     std::unique_ptr<os::Monitor> inner_;
-    std::atomic<int> users_ = 0;  ///< That have it or wait for news.
+    std::atomic<int> users_ = 0;  ///< Threads that have it or wait for a notification.
   };
 
   void stop() noexcept {

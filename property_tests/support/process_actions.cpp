@@ -45,7 +45,7 @@ int code_of_body(const std::function<int()>& body) {
   }
 }
 
-/// Gives the limit there was.
+/// Returns the previous limit.
 std::uint64_t limit_descriptors(std::uint64_t most) {
   rlimit limit{};
   EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -85,7 +85,7 @@ std::optional<int> run_as_first_process(const std::function<int()>& body) {
     const os::Pid first = fork_here();
     if (first == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // Not by exit: a checker of leaks would miss what threads had that are not in the copy.
+      // Not by exit: a leak checker would miss the memory of threads that are not in the copy.
       ::_exit(code_of_body(body));
     }
     ::_exit(exit_code_of(first));
@@ -229,7 +229,7 @@ void allow_addresses(std::uint64_t bytes) {
 
 void fill_maps() {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  // Neighbours that differ are not merged.
+  // Adjacent maps with different protections are not merged.
   for (bool readable = false;; readable = !readable) {
     const int protection = readable ? PROT_READ : PROT_NONE;
     if (::mmap(nullptr, page, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) {

@@ -14,14 +14,14 @@ namespace lastref::pretend {
 
 namespace {
 
-/// The process that adopts, for those who have to know whether it has adopted them yet.
+/// Names the process that adopts, for processes that must know whether it has adopted them yet.
 constexpr const char* adopter = "LASTREF_TEST_ADOPTER";
 
 }  // namespace
 
 void lead_group() {
   ::setpgid(0, 0);
-  // Who was started by a hop is the child of that first, whose end is not the test's.
+  // A process started by a hop is first the hop's child. The hop's end is not the test's end.
   const char* const test = std::getenv(adopter);
   while (test != nullptr && std::to_string(::getppid()) != test) {
     ::sched_yield();

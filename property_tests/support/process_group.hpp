@@ -1,25 +1,26 @@
-// process_group: all processes of a tree, for those who kill them at once.
+// process_group: all processes of a tree, so that a test can kill them at once.
 #pragma once
 
 #include <lastref/os.hpp>
 
 namespace lastref::pretend {
 
-/// The calling process, and all that it starts, become a group that has its pid. It is killed when
-/// the thread that started it ends: a killed test leaves nobody at work.
+/// Makes the calling process the leader of a process group with its pid, which includes all that it
+/// starts. It is killed when the thread that started it ends: a killed test leaves no process.
 void lead_group();
 
-/// Orphans of processes that we have started are ours to bury from now on.
+/// From now on the calling process reaps the orphans of processes that it has started.
 void adopt_orphans();
 
-/// SIGKILL to all of the group at once. Returns when the last of them is buried; false if there was
-/// nobody.
+/// Sends SIGKILL to the whole group at once. Returns when its last process is reaped; false if the
+/// group was empty.
 bool kill_group(os::Pid leader);
 
-/// Returns when every process that is ours to bury has ended and is buried.
+/// Returns when every child of the calling process has ended and is reaped.
 void bury_all();
 
-/// The calling process is nobody's from now on: uid and gid 65534, no groups. False if it may not.
+/// Makes the calling process belong to the user nobody: uid and gid 65534, no groups. False if that
+/// is not permitted.
 bool become_nobody();
 
 }  // namespace lastref::pretend

@@ -1,8 +1,9 @@
-// ScriptedOs: the kernel, with somebody who is asked before each call and may fail or shorten it.
+// ScriptedOs: the kernel, with a hook that is called before each call and may fail or shorten it.
 //
-// Files, folders, sockets, names and memory are real. What belongs to a process is pretended: its
-// clock, its environment, and what it says on standard error. The rest, and who is asked, are those
-// of DirectedOs, which is a process alone, and PretendProcess, which is one of several in a test.
+// Files, folders, sockets, names and memory are real. What belongs to a process is simulated: its
+// clock, its environment and its standard error. The hook and the rest come from the derived
+// classes: DirectedOs, which is a single process, and PretendProcess, which is one of several in a
+// test.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@
 
 namespace lastref::pretend {
 
-/// One call, and what it was about: a path, a name, or nothing.
+/// One call, and its subject: a path, a name, or nothing.
 struct Crossing {
   Call call = Call::none;
   std::string subject;
@@ -47,14 +48,14 @@ struct Decision {
   std::errc code = std::errc::io_error;
   std::size_t bytes = 0;  ///< How many of them `shorten` and `die_midway` let pass; 0 is half.
 
-  /// Of so many.
+  /// How many of `size` bytes pass.
   std::size_t passed(std::size_t size) const;
 };
 
 class ScriptedOs : public harness::EveryCall<ScriptedOs> {
  public:
   std::map<std::string, std::string> variables;
-  /// Where paths that start so really are.
+  /// Maps the start of a path to its real location.
   std::map<std::string, std::string> mounts;
   std::vector<Crossing> crossings;
   std::string said;  ///< On standard error.
@@ -63,7 +64,7 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
   std::size_t count_of(Call call) const;
   std::string real(const std::string& path) const;
 
-  /// Every call that is none of those below.
+  /// Every call that is not overridden below.
   template <Call call, typename... Given>
   harness::AnswerOf<call> every(Given&&... given) noexcept {
     if constexpr (harness::can_fail<call>) {
@@ -95,7 +96,7 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
   }
 
  protected:
-  /// What it stands on: it is the same process for both.
+  /// The Os below, which is the same process as this one.
   class Kernel final : public os::KernelOs {
    public:
     explicit Kernel(ScriptedOs& os) noexcept : os_(os) {}
@@ -105,11 +106,11 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
     ScriptedOs& os_;
   };
 
-  /// Asked before a call.
+  /// Called before a call.
   virtual Decision decide(const Crossing& crossing) = 0;
-  /// Told of a call that was made as decided. False if its answer reaches nobody.
+  /// Called after a call that was made as decided. False if its result is discarded.
   virtual bool arrives(const Crossing& crossing, const Decision& decision) = 0;
-  /// Told of each new descriptor.
+  /// Called with each new descriptor.
   virtual void opened(os::Fd) {}
 
   template <typename Make>
@@ -128,7 +129,7 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
     return made;
   }
 
-  mutable std::recursive_mutex guard_;  ///< Of what is written down; who is asked may make calls.
+  mutable std::recursive_mutex guard_;  ///< Of the records; recursive: the hook may make calls.
   Kernel kernel_{*this};
 
  private:

@@ -9,7 +9,8 @@
 
 namespace lastref::pretend {
 
-/// Zeroes at first, in shared memory that has no name: who is to map it is given its descriptor.
+/// Shared memory without a name, at first all zeroes. A process that maps it is given its
+/// descriptor.
 class SharedFile {
  public:
   SharedFile(os::Os& os, std::size_t size);

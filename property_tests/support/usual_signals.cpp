@@ -1,6 +1,6 @@
-// usual_signals: tests get signals as at a terminal, whatever the process that starts them ignores.
-// A script's "&" ignores SIGINT and SIGQUIT, and nohup(1) SIGHUP. Children inherit that, and a test
-// would wait indefinitely for the end of one that it interrupts.
+// usual_signals: gives tests the default signal actions, whatever the process that starts them
+// ignores. A script's "&" ignores SIGINT and SIGQUIT, and nohup(1) ignores SIGHUP. Children inherit
+// that, and a test would wait indefinitely for the end of a process that it interrupts.
 #include <csignal>
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ namespace {
 using sim::Machine;
 using sim::Scheduler;
 
-/// Two processes on a machine without any Os: one takes `first` steps, the other `second`.
+/// Two processes on a machine without an Os: one takes `first` steps, the other `second`.
 std::string order_of_steps(Choices& choices, int first, int second) {
   choices.begin();
   Machine machine(choices);
@@ -39,7 +39,7 @@ std::string order_of_steps(Choices& choices, int first, int second) {
   return order;
 }
 
-/// Switches away from somebody who had steps left.
+/// The number of switches away from a process that had steps left.
 std::uint32_t preemptions_in(const std::string& order) {
   std::uint32_t count = 0;
   for (std::size_t at = 1; at < order.size(); ++at) {
@@ -49,7 +49,7 @@ std::uint32_t preemptions_in(const std::string& order) {
   return count;
 }
 
-/// Every word of so many a and b, by brute force.
+/// Every sequence of that many a and b, by brute force.
 std::set<std::string> all_orders(int first, int second) {
   std::string order = std::string(static_cast<std::size_t>(first), 'a') +
                       std::string(static_cast<std::size_t>(second), 'b');

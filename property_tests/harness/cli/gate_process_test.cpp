@@ -1,5 +1,5 @@
-// gate_process_test: the gate as a process among others: whoever runs it, and however it is told to
-// end, it ends, and takes everything of its own with it.
+// gate_process_test: the gate as one process among others. It ends for every user and after every
+// signal, and takes everything of its own with it.
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -53,12 +53,12 @@ bool give_up_administration() {
   return ::geteuid() != 0 || ::prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN) == 0;
 }
 
-/// A user who may do nothing that root may; whoever is none of root's already is one.
+/// Becomes a user without root's rights; any user other than root already is one.
 bool be_ordinary() {
   return ::geteuid() != 0 || pretend::become_nobody();
 }
 
-/// A /dev/shm that nobody else uses, where we may have one.
+/// A private /dev/shm, where that is permitted.
 void have_shared_memory_alone() {
   if (::unshare(CLONE_NEWNS) == 0 &&
       ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
@@ -73,7 +73,7 @@ class GateProcess : public testing::Test {
     pretend::adopt_orphans();
     std::string path = testing::TempDir() + "gate_XXXXXX";
     folder_ = ::mkdtemp(path.data());
-    // Anybody may run it from there.
+    // Any user may run it from there.
     fs::copy_file(LASTREF_PROGRAM, folder_ / "lastref");
     ::chmod(folder_.c_str(), 0755);
   }
@@ -82,7 +82,7 @@ class GateProcess : public testing::Test {
   ~GateProcess() override { fs::remove_all(folder_); }
 
  protected:
-  /// `prepare` in the new process. The arguments may end in more commands for a shell.
+  /// Runs `prepare` in the new process. The arguments may end in more commands for a shell.
   void start(const std::string& arguments, const std::function<bool()>& prepare) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
@@ -103,7 +103,7 @@ class GateProcess : public testing::Test {
     ::close(ends[1]);
     said_by_it_ = ends[0];
   }
-  /// Reads until it has said this; for ever, if it never does.
+  /// Reads until the gate has printed this; without a time limit.
   void read_until(const std::string& text) {
     while (said_.find(text) == std::string::npos && read_more()) {
     }
@@ -143,7 +143,7 @@ class GateProcess : public testing::Test {
   int said_by_it_ = -1;
 };
 
-/// Few runs; then the names in /dev/shm, between bars, and the exit code is the gate's.
+/// Few runs; then the names in /dev/shm, between bars. The exit code is the gate's.
 const std::string few_and_names =
     "--scenario tracker/a_second_tracker_gives_way --random 10 --budget 2; "
     "code=$?; echo \"|$(ls -A /dev/shm)|\"; exit $code";
@@ -229,7 +229,7 @@ TEST_F(GateProcess, leaves_a_signal_ignored_that_its_program_ignores) {
 
 TEST_F(GateProcess, runs_all_in_the_ambients_of_a_row_that_nobody_else_shows) {
   const int code = exit_of("--row E8 --scenario 'tracker/a_second_*'", as_it_is);
-  if (code == 2) {  // Where it has not all of the world, there are no ambients.
+  if (code == 2) {  // There are no ambients where the machine lacks part of the world.
     EXPECT_THAT(said_, HasSubstr("no scenario matches"));
     return;
   }
@@ -240,7 +240,7 @@ TEST_F(GateProcess, runs_all_in_the_ambients_of_a_row_that_nobody_else_shows) {
   EXPECT_THAT(said_, HasSubstr("(0 clean, 0 matrix, "));
 }
 
-/// Of the arguments that say how to go on.
+/// The file in the printed arguments for a resume.
 std::string file_to_resume(const std::string& said) {
   const std::string option = " --resume ";
   const std::size_t at = said.find(option);

@@ -1,4 +1,4 @@
-// names_test: patterns match what they say, and a mistyped name finds its neighbour.
+// names_test: which names a pattern matches, and which name is suggested for a mistyped one.
 #include "harness/cli/names.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ RC_GTEST_PROP(NameProperties, a_pattern_without_signs_matches_itself_alone, ()) 
   RC_ASSERT(matches(one, other) == (one == other));
 }
 
-/// Whether so many insertions, deletions and changes make one wanted of the other.
+/// Whether that many insertions, deletions and changes turn one into the other.
 bool are_near(std::string_view one, std::string_view other, std::size_t mistakes) {
   if (one.empty() || other.empty()) {
     return std::max(one.size(), other.size()) <= mistakes;
@@ -71,7 +71,7 @@ bool are_near(std::string_view one, std::string_view other, std::size_t mistakes
 }
 
 RC_GTEST_PROP(NameProperties, a_name_is_suggested_if_few_mistakes_make_it_of_the_word, ()) {
-  // Short ones, for what are_near does triples with each mistake.
+  // Short ones, because the work of are_near triples with each mistake.
   const auto letters =
       rc::gen::resize(12, rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab"))));
   const std::string wanted = *rc::gen::nonEmpty(letters);

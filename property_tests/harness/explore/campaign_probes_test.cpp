@@ -16,7 +16,7 @@ namespace {
 
 const std::string leads_to_first = "root/find_lock()#1 kill_after";
 
-/// Sees every probe but the first, which only one fault leads to.
+/// Sees every probe but the first, which is seen only after one fault.
 FakeWorld::Run sees_probes(const std::string& fault) {
   return [fault](const Scenario&, const Plan& plan) {
     Outcome outcome = clean_outcome(plan, {crossing_of("now"), crossing_of("find_lock")});

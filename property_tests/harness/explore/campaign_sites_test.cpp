@@ -1,4 +1,4 @@
-// campaign_sites_test: which cells a campaign executes, and that it says how many there are.
+// campaign_sites_test: which cells a campaign executes, and that it reports their number.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t faults_of_now = 4;
 constexpr std::size_t points = 8;
 
-/// Many points that the same calls of the program lead to.
+/// Many points with the same call stack of the program.
 Outcome comes_one_way(const Scenario&, const Plan& plan) {
   std::vector<Crossing> crossings;
   for (std::uint32_t k = 1; k <= points; ++k) {

@@ -1,4 +1,4 @@
-// campaign_test: the main job over worlds that are functions. What it runs, counts, groups,
+// campaign_test: a campaign over worlds that are functions: what it runs, counts, groups and
 // resumes.
 #include "harness/explore/campaign.hpp"
 
@@ -31,7 +31,7 @@ Outcome all_is_well(const Scenario&, const Plan& plan) {
 
 const std::string claim = "no-leak: every name created is removed";
 
-/// Every death after a call leaves something behind.
+/// Every death after a call leaves a file.
 Outcome leaks_when_it_fails(const Scenario&, const Plan& plan) {
   Outcome outcome = clean_outcome(plan, three_points());
   for (const Fault& fault : plan.faults) {
@@ -137,7 +137,8 @@ TEST_F(CampaignTest, goes_on_without_a_budget_until_all_is_done) {
   EXPECT_EQ(exit_of(report), Exit::clean);
 }
 
-/// A scenario that is too big for the matrix, and takes 100 seconds a run; a fault takes one.
+/// A scenario that is too big for the matrix, and takes 100 seconds a run; a run with a fault takes
+/// one.
 class BigScenario : public CampaignTest {
  protected:
   BigScenario() {
@@ -194,7 +195,8 @@ TEST_F(CampaignTest, ends_when_it_is_interrupted_and_can_be_resumed) {
   EXPECT_EQ(first.matrix.all, (Count{.total = 2 * matrix_size, .executed = 5}));
   EXPECT_EQ(exit_of(first), Exit::incomplete);
   EXPECT_THAT(verdict_of(first), testing::StartsWith("incomplete: interrupted, 23 of 28 faults"));
-  // What was in memory alone so far goes into a file, and the next one begins behind it.
+  // Records that were only in memory so far go into a file, and the next campaign begins after
+  // them.
   std::string why;
   ASSERT_TRUE(memory.open(path(), 1, why)) << why;
   memory.flush();
@@ -226,7 +228,7 @@ TEST_F(CampaignTest, runs_each_scenario_in_each_ambient_clean_and_with_kills) {
   options_.ambients = {&deaf, &blind};
   const Report report = run(all_is_well);
   ASSERT_EQ(report.ambients.size(), 2U);
-  // Of three points there are two kills before, of a process and of the whole tree, and one after.
+  // Three points have two kills before each, of a process and of the whole tree, and one after.
   const std::size_t runs = 1 + 3 * 3;
   EXPECT_EQ(report.ambients[0].runs, (Count{.total = 2 * runs, .executed = 2 * runs}));
   EXPECT_EQ(report.ambients[1].runs, (Count{.total = runs, .executed = runs}));
@@ -384,7 +386,7 @@ TEST_F(CampaignTest, is_clean_when_each_point_was_reached_in_some_run) {
   options_.all_scenarios = true;
   const Report report = run([](const Scenario&, const Plan& plan) {
     Outcome outcome = clean_outcome(plan, three_points());
-    if (!plan.faults.empty()) {  // Some points lie behind a fault.
+    if (!plan.faults.empty()) {  // Some points are reached only after a fault.
       for (const CallRow& row : call_rows()) {
         outcome.crossings.push_back(crossing_of(std::string(row.method)));
       }

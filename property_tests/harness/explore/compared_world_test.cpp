@@ -1,4 +1,5 @@
-// compared_world_test: what benign faults come to is compared with clean runs, learned once.
+// compared_world_test: the results of runs with benign faults are compared with those of clean
+// runs, which are learned once.
 #include "harness/explore/compared_world.hpp"
 
 #include <cerrno>
@@ -32,7 +33,7 @@ Outcome with_result(const std::string& value) {
 
 class Compared : public testing::Test {
  protected:
-  /// Of a world in which runs with faults come to `value`.
+  /// The outcome in a world in which runs with faults have the result `value`.
   Outcome run(FakeWorld& world) { return ComparedWorld(world, clean_).run(scenario_, plan_); }
   static FakeWorld world_that_comes_to(const std::string& value) {
     return FakeWorld([value](const Scenario&, const Plan& plan) {
@@ -68,7 +69,7 @@ TEST_F(Compared, another_result_is_a_finding_when_no_order_comes_to_it) {
   FakeWorld world = world_that_comes_to("other");
   const Outcome outcome = run(world);
   ASSERT_THAT(outcome.findings, SizeIs(1));
-  EXPECT_EQ(clean_.runs(), clean_runs + 1);  // and one for crossings to pause at
+  EXPECT_EQ(clean_.runs(), clean_runs + 1);  // and one for points to pause at
   EXPECT_THAT(outcome.findings[0].seen, HasSubstr("\"other\", and in clean runs \"clean\""));
 }
 

@@ -1,4 +1,4 @@
-// crash_note_test: a run that would end the whole campaign is told before the end.
+// crash_note_test: a run that would end the whole campaign is reported before the end.
 #include <sys/wait.h>
 #include <unistd.h>
 

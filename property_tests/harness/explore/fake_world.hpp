@@ -1,4 +1,4 @@
-// FakeWorld: a world whose runs are a function, for tests of what stands above worlds.
+// FakeWorld: a world that gets its runs from a function, for tests of the layers above worlds.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class FakeWorld final : public World {
     return outcome;
   }
 
-  std::vector<Plan> plans;  ///< What it was asked, in order.
+  std::vector<Plan> plans;  ///< The plans that it ran, in order.
 
  private:
   Run run_;
@@ -40,7 +40,7 @@ inline Crossing crossing_of(const std::string& call, std::uint32_t k = 1) {
   return {.site = {.role = "root", .name = call, .object = "", .k = k}};
 }
 
-/// Crosses these, all faults strike, nothing is wrong.
+/// Reaches these points, all faults are injected, nothing is wrong.
 inline Outcome clean_outcome(const Plan& plan, std::vector<Crossing> crossings) {
   Outcome outcome;
   outcome.crossings = std::move(crossings);

@@ -1,4 +1,5 @@
-// matrix_test: the matrix of a hand-made clean run is what the fault model says, fault by fault.
+// matrix_test: the matrix of a hand-made clean run is as the fault model defines it, fault by
+// fault.
 #include "harness/explore/matrix.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// progress_file_test: what a file of an earlier gate is believed, and what is left alone.
+// progress_file_test: which parts of a file of an earlier gate are used, and which files are not
+// touched.
 #include "harness/explore/progress_file.hpp"
 
 #include <cstdlib>

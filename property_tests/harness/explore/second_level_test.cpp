@@ -1,4 +1,4 @@
-// second_level_test: what is struck where only faulted runs come.
+// second_level_test: faults at points that only runs with a fault reach.
 #include "harness/explore/second_level.hpp"
 
 #include <algorithm>
@@ -86,7 +86,8 @@ TEST_F(SecondLevelTest, the_order_of_runs_decides_nothing_and_the_seed_does) {
   EXPECT_EQ(drawn.size(), 2U);
 }
 
-/// Comes to another moment once it has been struck; `strikes` says whether faults there strike.
+/// Reaches another point once a fault was injected. With `strikes`, a second fault there is
+/// injected.
 FakeWorld::Run recovers(bool strikes) {
   return [strikes](const Scenario&, const Plan& plan) {
     Outcome outcome = clean_outcome(plan, {found_at(7)});
@@ -127,7 +128,7 @@ TEST(SecondLevelOfCampaign, counts_what_struck_alone) {
   EXPECT_EQ(exit_of(report), Exit::incomplete);
 }
 
-/// One fault is enough, as the second may be at a call that only the bug makes.
+/// One injected fault is enough, because the second may be at a call that only the bug makes.
 TEST(SecondLevelOfCampaign, has_known_plans_besides_of_the_scenarios_that_run) {
   const std::vector<KnownPlan> known = {
       {.scenario = "family/one",
@@ -141,7 +142,7 @@ TEST(SecondLevelOfCampaign, has_known_plans_besides_of_the_scenarios_that_run) {
   EXPECT_EQ(report.second_level.all, (Count{.total = one_more.total, .executed = 1}));
 }
 
-/// Known plans are no part of what is drawn.
+/// Known plans are not part of the sample.
 TEST(SecondLevelOfCampaign, is_drawn_by_the_seed_where_a_share_is_wanted) {
   const std::vector<KnownPlan> known = {
       {.scenario = "family/one",

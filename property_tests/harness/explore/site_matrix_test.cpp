@@ -1,5 +1,5 @@
-// site_matrix_test: a few cells stand for all that strike the program at one moment in one way, and
-// no moment is without one.
+// site_matrix_test: a few cells represent all faults that hit the program at one site in one way,
+// and no site is without a cell.
 #include "harness/explore/site_matrix.hpp"
 
 #include <algorithm>
@@ -28,11 +28,11 @@ ScenarioMatrix matrix_with(std::vector<Crossing> crossings) {
   return scenario_matrix_of(crossings);
 }
 
-/// Of "now", at one moment.
+/// The number of faults of "now", at one site.
 std::size_t faults_of_now() {
   return matrix_with({called_from(7)}).faults.size();
 }
-/// Those that stand for all that there may be.
+/// The number of cells that represent all faults.
 std::size_t cells_of_now() {
   std::size_t cells = 0;
   for (const Fault& fault : matrix_with({called_from(7)}).faults) {

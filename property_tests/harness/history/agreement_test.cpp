@@ -1,5 +1,5 @@
-// agreement_test: the oracle says what a search of all orders says, of every history of three
-// operations and of thousands of larger ones.
+// agreement_test: the oracle agrees with a search of all orders, for every history of three
+// operations and for thousands of larger ones.
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -29,7 +29,7 @@ bool agrees(const History& history) {
   return linearizable(history).empty() == has_lawful_order(history);
 }
 
-/// As small as it gets by leaving operations out, while the two do not agree.
+/// The smallest history that is left by removing operations while the two disagree.
 std::string smallest_disagreement(History history) {
   for (std::size_t at = 0; at < history.operations.size();) {
     History less = history;
@@ -45,8 +45,8 @@ std::string smallest_disagreement(History history) {
   return to_text(history) + (is_lawful ? "is lawful" : "is not lawful");
 }
 
-/// Every kind of operation on one slot with every way to end, but for the moments; of two values,
-/// the first is 1 in every history that has only one.
+/// Every kind of operation on one slot with every way to end, without moments. There are two
+/// values; in every history that has only one, it is 1.
 std::vector<Operation> every_operation() {
   std::vector<Operation> all;
   for (const std::uint64_t value : {1U, 2U}) {
@@ -62,7 +62,7 @@ std::vector<Operation> every_operation() {
   return all;
 }
 
-/// The same with every moment out of 1..3.
+/// The same with every possible pair of moments in 1..3.
 std::vector<Operation> every_timed_operation() {
   std::vector<Operation> all;
   for (const Operation& each : every_operation()) {
@@ -104,7 +104,7 @@ TEST(EveryHistory, of_three_operations_on_one_slot_is_judged_as_by_a_search) {
   EXPECT_EQ(wrong, 86'676U);
 }
 
-/// Several at a time, for a property is asked a hundred times only.
+/// Several at a time, because a property runs only a hundred cases.
 constexpr int histories_a_case = 100;
 
 pretend::SimulationOptions any_options(std::mt19937_64& chance) {
@@ -141,12 +141,12 @@ TEST(HistoryProperties, with_some_things_changed_they_are_judged_as_by_a_search)
       ++(has_lawful_order(history) ? lawful : wrong);
     }
   }));
-  // Of all, for a single case may have none by chance.
+  // Over all cases, because a single case may have none by chance.
   EXPECT_GT(wrong, 0);
   EXPECT_GT(lawful, 0);
 }
 
-/// The slots that findings name, but for one about two slots.
+/// The slots that findings name, except those of a finding about two slots.
 std::set<std::uint64_t> slots_blamed(const std::vector<Finding>& findings) {
   std::set<std::uint64_t> slots;
   for (const Finding& finding : findings) {
@@ -157,7 +157,7 @@ std::set<std::uint64_t> slots_blamed(const std::vector<Finding>& findings) {
   return slots;
 }
 
-/// What concerns one slot: its gets and puts, and every freeze.
+/// The gets and puts of one slot, and every freeze.
 History concerning(const History& history, std::uint64_t slot) {
   History part = history;
   std::erase_if(part.operations, [&](const Operation& each) {

@@ -1,4 +1,5 @@
-// history_test: every way in which a history can be wrong, planted, with what is said of it.
+// history_test: every way in which a history can be wrong, planted, and the finding that reports
+// it.
 #include "harness/history/history.hpp"
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// A history, and the findings that it must raise, one a line.
+/// A history, and the findings that it must cause, one a line.
 struct Planted {
   const char* name;
   const char* text;

@@ -1,4 +1,5 @@
-// log_test: what threads and processes write is what they did, in its order, whoever is killed.
+// log_test: the log of threads and processes has what they did, in its order, whichever process is
+// killed.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -88,14 +89,14 @@ TEST_F(HistoryLogTest, that_is_full_gives_no_history) {
 
 TEST_F(HistoryLogTest, passes_over_an_entry_whose_writer_was_killed_before_it_began) {
   log_.invoke({"a", OperationKind::get, 3, 0}).saw(std::nullopt);
-  // The second word counts the claims: one is made, and nothing comes of it.
+  // The second word counts the claims: one is made, but no entry is written.
   ++static_cast<std::uint64_t*>(memory_.get())[1];
   log_.invoke({"b", OperationKind::get, 3, 0}).saw(std::nullopt);
   EXPECT_EQ(oracle::to_text(*log_.history(Refusals::when_frozen)),
             "refusals when_frozen\n[0..1] a get 3 = nothing\n[2..3] b get 3 = nothing\n");
 }
 
-/// Shared memory, and processes and threads that write in it.
+/// Shared memory, and processes and threads that write to it.
 class WritersTest : public testing::Test {
  protected:
   os::UniqueFd spawn(const std::string& actor, int seed, const std::string& end) {
@@ -121,7 +122,7 @@ std::size_t count_pending(const History& history) {
       std::ranges::count(history.operations, Ending::pending, &Operation::ending));
 }
 
-/// Every moment once, and those of one actor in the order in which it wrote.
+/// Every moment is used once, and those of one actor are in the order in which it wrote.
 void expect_exact_moments(const History& history) {
   std::set<std::uint64_t> moments;
   std::vector<std::uint64_t> last(history.actors.size(), 0);

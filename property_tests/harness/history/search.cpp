@@ -22,7 +22,7 @@ constexpr std::size_t operations_max = 16;
 constexpr std::size_t slots_max = 4;
 constexpr std::size_t values_max = 14;
 
-/// Adds what is new; says where it is.
+/// Adds a new element; returns the index.
 std::size_t index_in(std::vector<std::uint64_t>& all, std::uint64_t each, std::size_t count_max) {
   const auto found = std::ranges::find(all, each);
   const auto index = static_cast<std::size_t>(found - all.begin());
@@ -33,7 +33,7 @@ std::size_t index_in(std::vector<std::uint64_t>& all, std::uint64_t each, std::s
   return index;
 }
 
-/// A cache, and which operations have happened.
+/// The state of a cache, and which operations have happened.
 struct Position {
   std::array<std::uint8_t, slots_max> values{};  ///< 0 is none.
   bool frozen = false;
@@ -101,7 +101,7 @@ class Search {
     return true;
   }
 
-  /// Whether the end is reached with this operation next, in any way in which it can go.
+  /// Whether the end can be reached with this operation next, with any result that it can have.
   bool happens(const Position& from, std::size_t at) {
     const Operation& operation = history_.operations[at];
     Position idle = from;

@@ -1,8 +1,8 @@
 // search: whether a small history has a lawful order, found by trying all of them.
 //
-// After Wing and Gong, "Testing and Verifying Concurrent Objects" (1993): what may come next is
-// whatever no other operation has returned before. It knows what one operation does to a cache, and
-// nothing of moments and bounds that the oracle reasons with.
+// After Wing and Gong, "Testing and Verifying Concurrent Objects" (1993): an operation may come
+// next if no other one returned before it began. The search knows what an operation does to a
+// cache. It does not know the moments and bounds that the oracle reasons with.
 #pragma once
 
 #include "harness/history/history.hpp"

@@ -14,7 +14,7 @@ using harness::oracle::OperationKind;
 constexpr std::size_t words_size = 4096;
 constexpr std::size_t count_at = slots_of_fixture;
 constexpr int operations_before_the_end = 500;
-/// Of eight writers the log has space for all.
+/// The log has space for eight such writers.
 constexpr int operations_that_go_on = operations_of_fixture / 16;
 
 [[noreturn]] void die(os::Os& os) {
@@ -56,7 +56,7 @@ std::uint64_t WritersFixture::counted() noexcept {
 void write_some(WritersFixture& fixture, std::string_view actor, std::uint64_t seed, int count) {
   std::mt19937_64 chance(seed);
   for (int at = 0; at < count; ++at) {
-    // Slots are taken one after another, so that there is something to race for all the time.
+    // Slots are taken one after another, so that the writers race all the time.
     const std::uint64_t slot = std::min<std::uint64_t>(
         static_cast<std::uint64_t>(at) * slots_of_fixture / static_cast<std::uint64_t>(count),
         slots_of_fixture - 2);
@@ -91,7 +91,7 @@ int be_writer(os::Os& os, std::span<const std::string> arguments) {
     for (;;) {
     }
   }
-  // The last slot is for the dead alone.
+  // Only killed writers use the last slot.
   constexpr std::uint64_t slot = slots_of_fixture - 1;
   const std::uint64_t value = end == "before" ? 1 : 2;
   static_cast<void>(fixture.log().invoke(

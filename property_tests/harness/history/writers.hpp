@@ -1,7 +1,7 @@
-// writers: threads and processes that use slots in shared memory, and write down what they do.
+// writers: threads and processes that use slots in shared memory, and log what they do.
 //
-// The slots are words that take a value by compare and exchange: a cache whose histories are lawful
-// by construction.
+// The slots are words that take a value by compare and exchange. They are a cache that can have
+// only lawful histories.
 #pragma once
 
 #include <atomic>
@@ -38,14 +38,13 @@ class WritersFixture {
   harness::HistoryLog log_;
 };
 
-/// So many gets and puts, of values that nobody else puts.
+/// That many gets and puts, of values that no other writer puts.
 void write_some(WritersFixture& fixture, std::string_view actor, std::uint64_t seed, int count);
 
-/// What a process does that was spawned with the fixture's descriptor as its 3.
+/// The entry of a process that was spawned with the fixture's descriptor as its 3.
 inline constexpr std::string_view writer_entry = "history_writer";
-/// {actor, seed, end}: writes, and then
-///   "returns"; or is killed in a put "before" or "after" it takes effect; or "goes_on" until it is
-///   killed from outside.
+/// {actor, seed, end}: writes, and then "returns"; or is killed in a put "before" or "after" it
+/// takes effect; or "goes_on" until it is killed from outside.
 int be_writer(os::Os& os, std::span<const std::string> arguments);
 
 }  // namespace lastref::pretend

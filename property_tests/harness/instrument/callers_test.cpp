@@ -1,4 +1,4 @@
-// callers_test: the chain of the product's calls, from the harness below to the harness above.
+// callers_test: the stack of the product's calls, between two frames of the harness.
 #include "harness/instrument/callers.hpp"
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace {
 
 using Callers = std::uint32_t;
 
-// Each does something after its call: a call in the last place would leave no trace on the stack.
+// Each function does something after its call: a tail call would leave no frame on the stack.
 volatile std::uint32_t calls = 0;
 
 Callers counted(Callers callers) {

@@ -1,5 +1,5 @@
-// counts_answer_test: who asks from outside reads what a tracker says, and nothing else. With
-// AddressSanitizer each reading is also a test that nothing beyond the packet is read.
+// counts_answer_test: a process outside the tree reads exactly what a tracker answers. Under
+// AddressSanitizer each reading also checks that nothing beyond the packet is read.
 #include "harness/instrument/counts_answer.hpp"
 
 #include <cerrno>
@@ -13,7 +13,7 @@
 namespace lastref::harness {
 namespace {
 
-/// An answer of the product's own.
+/// An answer as the product encodes it.
 std::vector<tracker::Packet> answer(std::size_t names) {
   tracker::Message reply{.verb = tracker::Verb::reply, .id = 1, .entries = {}};
   for (std::size_t number = 0; number < names; ++number) {

@@ -1,5 +1,4 @@
-// every_call_test: a class that is written once for all calls is told each of them, and what it is
-// about.
+// every_call_test: a class that is written once for all calls gets each of them, and its object.
 #include "harness/instrument/every_call.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// instrumented_os_names_test: what an instrumented process calls its files, folders and maps while
-// they are open and when they move.
+// instrumented_os_names_test: the names that an instrumented process gives its files, folders and
+// maps while they are open and when they are moved.
 #include <array>
 #include <cerrno>
 #include <ostream>
@@ -66,12 +66,12 @@ TEST(InstrumentedOsNames, a_child_that_nobody_reaped_has_a_name_when_nobody_can_
     EXPECT_EQ(names.still_open().empty(), is_reaped);
   }
   EXPECT_EQ(names.still_open(), std::vector<std::string>{"child:process:worker_1"});
-  names.open(worker, "array");  // The number is another's now.
+  names.open(worker, "array");  // The number has another owner now.
   names.close(worker);
   EXPECT_EQ(names.still_open(), std::vector<std::string>{"child:process:worker_1"});
 }
 
-/// Keeps what its crossings were about.
+/// Records the objects and texts of its calls.
 class NamingInterceptor final : public Interceptor {
  public:
   Injection before(const PendingCall& pending_call) noexcept override {
@@ -108,7 +108,7 @@ class InstrumentedRenames : public testing::TestWithParam<Renaming> {
   }
 
   os::KernelOs kernel_;
-  // Other tests run beside this one.
+  // Other tests run at the same time.
   const std::string base_ =
       testing::TempDir() + "instrumented_os_names_test_" + std::to_string(kernel_.process_id());
   NamingInterceptor interceptor_;

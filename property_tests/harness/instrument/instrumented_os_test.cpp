@@ -1,5 +1,5 @@
 // instrumented_os_test: every call goes through the interceptor twice and through its point once,
-// and fails as its row says.
+// and fails as its row defines.
 #include "harness/instrument/instrumented_os.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Writes down what passes, and answers what it is told to.
+/// Records the calls, and injects what the test demands.
 class RecordingInterceptor final : public Interceptor {
  public:
   Injection before(const PendingCall& pending_call) noexcept override {
@@ -49,7 +49,7 @@ class RecordingInterceptor final : public Interceptor {
   std::vector<Call> afters_;
 };
 
-/// Faults are truthful: what was closed is closed, and what is said to be gone is gone.
+/// Faults are truthful: close does close, and a name that is reported missing is missing.
 bool is_made_all_the_same(Call call, int error) {
   const bool removes = call == Call::unlink || call == Call::remove_folder ||
                        call == Call::unlink_shm || call == Call::unlink_semaphore;
@@ -81,7 +81,7 @@ TEST_P(InstrumentedOsTest, its_point_is_reached_and_gives_each_errno_of_its_row)
     ASSERT_FALSE(answer);
     EXPECT_EQ(static_cast<int>(answer.error().code), error);
     EXPECT_EQ(interceptor_.last.error, error);
-    // That a thing is not there may be the plain truth.
+    // An error that the name does not exist may be true.
     EXPECT_EQ(answer.error().injected,
               !is_made_all_the_same(GetParam(), error) || GetParam() == Call::close);
     EXPECT_EQ(interceptor_.last.injected, answer.error().injected);
@@ -190,7 +190,7 @@ TEST(InstrumentedOsTest, actions_for_the_end_run_when_it_is_told_of_the_end) {
   EXPECT_EQ(said, "");
   os.run_exit_hooks();
   EXPECT_EQ(said, "last late first ");
-  // No row: nobody was asked.
+  // No row: the interceptor was not called.
   EXPECT_EQ(interceptor.befores(Call::process_id), 0);
 }
 

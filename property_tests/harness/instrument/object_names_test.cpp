@@ -1,4 +1,5 @@
-// object_names_test: the names that crossings have in plans, which no machine or run changes.
+// object_names_test: the names of objects in plans, which are the same on every machine and in
+// every run.
 #include <string>
 
 #include <gtest/gtest.h>

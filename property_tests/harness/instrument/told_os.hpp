@@ -1,5 +1,5 @@
-// ToldOs: an Os that writes down which calls it is told, and on which nothing is there; and a way
-// to make any call of the table.
+// ToldOs: an Os that records the calls that it gets, and on which nothing exists; and a way to make
+// any call of the table.
 #pragma once
 
 #include <functional>
@@ -65,7 +65,7 @@ Answer make_any(os::Os& os, Answer (os::Os::*method)(Given...) noexcept(is_noexc
   return (os.*method)(something<Given>()...);
 }
 
-/// How the call goes, given nothing in particular.
+/// The status of the call, with default arguments.
 inline Status make_call(os::Os& os, Call call) {
   const auto how = [](const auto& answer) {
     if constexpr (requires { answer.error(); }) {

@@ -1,4 +1,5 @@
-// journal_test: what is read back is whole, whoever was killed while writing.
+// journal_test: every record that is read back is complete, whichever process was killed while
+// writing.
 #include "harness/journal/journal.hpp"
 
 #include <set>
@@ -22,7 +23,7 @@ std::string text_of(std::uint16_t writer, std::uint32_t k) {
   return text;
 }
 
-/// A record whose parts can be checked against each other.
+/// A record with parts that can be checked against each other.
 void fill(Record& record, std::uint16_t writer, std::uint32_t k) {
   record.process = writer;
   record.k = k;

@@ -1,5 +1,6 @@
-// ambients_test: what a scenario's processes find around them in each ambient, and that what the
-// product starts is executed as well. This program is also the processes of those runs.
+// ambients_test: the environment that a scenario's processes see in each ambient, and that
+// processes started by the product are executed as well. This program is also the processes of
+// those runs.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A line of a file of the kernel's, behind its label.
+/// A line of a file of the kernel, after its label.
 std::string line_of(const char* file, const std::string& label) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -36,7 +37,7 @@ std::string target_of(const char* link) {
   return error ? "closed" : target.string();
 }
 
-/// What a role sees of its process, as findings that nobody can miss.
+/// What a role sees of its process, as findings that cannot be missed.
 Status look(Stage& stage) {
   const char* const status = "/proc/self/status";
   const std::map<std::string, std::string> seen = {
@@ -72,7 +73,7 @@ Status await_nobody(Stage& stage) {
   return ok();
 }
 
-/// What no product may do: it says something in a file that the program has opened as 2.
+/// Forbidden for every product: it writes to a file that the program has opened as 2.
 Status speak_into_2(Stage& stage) {
   std::vector<Status> words;
   for (int words_left = 2; words_left > 0; --words_left) {
@@ -98,7 +99,7 @@ const std::vector<Scenario>& toys() {
 
 class Ambients : public testing::Test {
  protected:
-  /// What was seen in an ambient, by what was refuted.
+  /// The values that were seen in an ambient, by the refuted claim.
   std::map<std::string, std::string> in(std::string_view ambient, std::size_t toy = 0) {
     Plan plan;
     plan.ambient = ambient;
@@ -149,7 +150,7 @@ TEST_F(Ambients, of_a_pid_namespace_begins_and_ends_with_process_1) {
     EXPECT_NE(in("exec")["root process"], "1");
     auto seen = in("pid_namespace");
     EXPECT_EQ(seen["root process"], "1");
-    // Nobody waits for it: it dies with the root.
+    // No process waits for it: it dies with the root.
     EXPECT_TRUE(in("exec").contains("child process"));
     EXPECT_FALSE(seen.contains("child process"));
   }

@@ -1,4 +1,4 @@
-// kernel_probes_test: what a process has seen outlives it, and not its run.
+// kernel_probes_test: the probes that a process has seen outlive the process, but not its run.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
-// kernel_world_test: toy scenarios on real processes; what the world promises to everybody above
-// it.
+// kernel_world_test: toy scenarios on real processes; the guarantees of the world to the layers
+// above it.
 #include "harness/kernel/kernel_world.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-/// Waits for the descriptor to be readable, or for its other side to be gone.
+/// Waits until the descriptor is readable, or its other end is closed.
 void wait_readable(os::Os& os, os::Fd fd) {
   os::PollItem item{.fd = fd, .want_read = true};
   static_cast<void>(os.poll(std::span(&item, 1), std::nullopt));
@@ -52,7 +52,7 @@ int echo_once(os::Os& os, std::span<const std::string> /*arguments*/) {
   return 0;
 }
 
-/// Connects to the echo and sends one message; what came back.
+/// Connects to the echo and sends one message; returns the size of the answer.
 Result<std::size_t> ask_echo(Stage& stage) {
   os::Os& os = stage.os();
   LASTREF_TRY(made, os.make_socket());
@@ -65,7 +65,7 @@ Result<std::size_t> ask_echo(Stage& stage) {
   return received.size;
 }
 
-/// Starts the echo and a client of it, and waits until both are gone.
+/// Starts the echo and a client of it, and waits until both have ended.
 Status echo_root(Stage& stage) {
   os::Os& os = stage.os();
   const std::string path = stage.folder() + "/socket";
@@ -128,7 +128,7 @@ Status patient_root(Stage& stage) {
   return ok();
 }
 
-/// Two writers of one file: who comes first is the plan's choice.
+/// Two writers of one file: the plan decides which is first.
 Status racer(Stage& stage) {
   const auto made = stage.os().open(stage.folder() + "/race", {.write = true, .create = true});
   if (!made) {
@@ -180,7 +180,7 @@ Status lock_root(Stage& stage) {
   const Status started = stage.start("owner");
   stage.await("locked");
   stage.kill("owner");
-  // Not one instant later: the lock is free.
+  // The lock is free immediately.
   const Status locked = os.lock_range(made, {.kind = os::LockKind::exclusive});
   if (!locked) {
     stage.refute("a killed process has really let go of everything", describe(locked.error()));
@@ -188,7 +188,7 @@ Status lock_root(Stage& stage) {
   return first_failure({started, os.close(made), os.unlink(path)});
 }
 
-/// Deaf from its second crossing on.
+/// Ignores the signals from its second call on.
 Status deaf_root(Stage& stage) {
   for (const os::Signal signal : tracker::ignored_signals) {
     LASTREF_CHECK(stage.os().ignore_signal(signal));

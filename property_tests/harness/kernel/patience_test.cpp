@@ -1,4 +1,4 @@
-// patience_test: what the kernel world waits for, and what it calls a hang.
+// patience_test: how long the kernel world waits, and what it reports as a hang.
 #include "harness/kernel/patience.hpp"
 
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ constexpr milliseconds a_bit{10};
 constexpr Doing nothing{.could_go_on = false, .used = milliseconds(500)};
 constexpr Doing starved{.could_go_on = true, .used = milliseconds(500)};
 
-/// A child that lives until it is killed: in state S, or, if it is busy, in state R.
+/// A child that runs until it is killed: in state S, or, if it is busy, in state R.
 class Child {
  public:
   enum class Does { rest, spin, rest_above_one_that_spins };

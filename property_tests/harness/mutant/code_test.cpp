@@ -1,4 +1,4 @@
-// Code: what a source is cut into, and which of its statements do something.
+// Code: the tokens of a source, and which of its statements do something.
 #include "harness/mutant/code.hpp"
 
 #include <string>
@@ -84,7 +84,7 @@ TEST(Statements, know_what_their_function_returns) {
   EXPECT_EQ(returns("void f() { g([&] { a(); }); }"), Returns::unknown);
 }
 
-/// What sources are made of, and what tears them apart.
+/// The usual parts of sources, and parts that break them.
 std::string jumble() {
   const auto words = *rc::gen::container<Texts>(rc::gen::element<std::string>("{",
                                                                               "}",

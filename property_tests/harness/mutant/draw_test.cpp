@@ -1,4 +1,4 @@
-// Draw: the same seed draws the same mutants, of all rooms alike, and each of them only once.
+// Draw: the same seed draws the same mutants, equally from all rooms, and each of them only once.
 #include "harness/mutant/draw.hpp"
 
 #include <algorithm>

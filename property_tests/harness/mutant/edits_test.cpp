@@ -21,7 +21,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// What a body becomes by all changes of one kind.
+/// The results of all changes of one kind to a body.
 std::vector<std::string> changed(Operator by, const std::string& body) {
   const std::string before = "void f() { ";
   const std::string source = before + body + " }\n";
@@ -112,7 +112,7 @@ std::vector<std::string> lines_with_ends(const std::string& text) {
   return lines;
 }
 
-/// What the patch makes of a text, by its letter; empty if it does not fit.
+/// The result of applying the patch strictly to a text; empty if it does not fit.
 std::string patched(const std::string& patch, const std::string& text) {
   const std::vector<std::string> old = lines_with_ends(text);
   const std::vector<std::string> lines = lines_with_ends(patch);

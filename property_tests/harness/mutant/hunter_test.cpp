@@ -1,4 +1,4 @@
-// Hunters: which command each of them is, and who is asked first.
+// Hunters: the command of each of them, and their order.
 #include "harness/mutant/hunter.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Results: what was written is read again, in spite of lines that a kill has cut.
+// Results: written results are read again, in spite of lines that a kill has cut.
 #include "harness/mutant/results.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Trials: how a gate or ctest ended says whether a bug was seen, or not looked for to the end.
+// Trials: the end of a gate or ctest shows whether it saw a bug, or did not search to the end.
 #include "harness/mutant/trial.hpp"
 
 #include <optional>

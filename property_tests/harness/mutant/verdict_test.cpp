@@ -1,4 +1,4 @@
-// Verdicts: a reader learns of each hunter by itself what it saw, and how often.
+// Verdicts: a reader learns for each hunter separately what it saw, and how often.
 #include "harness/mutant/verdict.hpp"
 
 #include <array>

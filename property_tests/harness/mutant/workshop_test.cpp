@@ -1,4 +1,4 @@
-// Workshop: where the patches lie that are planted in it.
+// Workshop: the location of the patches that are planted in it.
 #include "harness/mutant/workshop.hpp"
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// An array's file with this dictionary and so many bytes of data.
+/// An array's file with this dictionary and that many bytes of data.
 std::string array_file(std::string text, std::size_t data_size) {
   constexpr std::size_t start = 10;
   text.append(127 - start - text.size(), ' ');

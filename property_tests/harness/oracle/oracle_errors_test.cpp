@@ -65,7 +65,7 @@ TEST_F(OracleTest, an_operation_that_takes_another_location_has_fallen_back) {
   EXPECT_EQ(after(Story(failed).crossed(client, Call::open, "").on("tmp"), 0), 0U);
   EXPECT_EQ(after(Story(failed).crossed(client, Call::open, "", EMFILE).on("tmp"), 0), 1U);
   EXPECT_EQ(after(Story(failed).crossed(client, Call::status, "").on("tmp"), 0), 1U);
-  EXPECT_EQ(after(failed, EMFILE), 0U);  // It is told.
+  EXPECT_EQ(after(failed, EMFILE), 0U);  // It is reported.
 }
 
 TEST_F(OracleTest, who_could_not_be_watched_is_known_when_it_comes) {

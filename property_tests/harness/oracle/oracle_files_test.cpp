@@ -1,4 +1,4 @@
-// oracle_files_test: what the oracles of whole files say of planted looks at files.
+// oracle_files_test: the findings of the oracles of whole files on planted contents.
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -22,7 +22,7 @@ constexpr const char* ledger_path = "/run/a/ledger";
 
 class WholeFiles : public OracleTest {
  protected:
-  /// After all of the story, there was this.
+  /// The judgement if this exists after the whole story.
   Judgement of(Oracle oracle,
                const Story& story,
                const std::string& path,
@@ -57,7 +57,7 @@ TEST_F(WholeFiles, other_files_are_of_no_kind) {
   }
 }
 
-/// What a put or a preserve of a durable cache does, as far as it is told.
+/// The calls of a put or a preserve of a durable cache, as far as they are made.
 Story& shown(Story& story, bool is_synced, bool is_placed) {
   story.begins(root, "make a cache", "durable cache").ends(root, "make a cache", "");
   story.begins(root, "put", "cache 0 1").crossed(root, Call::write_at, cache_path).on("cache");
@@ -166,13 +166,13 @@ TEST_F(WholeFiles, a_ledger_is_cut_short_by_a_kill_of_its_tracker_alone) {
   EXPECT_THAT(of(oracle::ledgers_are_whole, another, ledger_path, torn).findings, SizeIs(1));
 }
 
-// no-leak at the next start, where an outside party removes parts of a tree
+// no-leak at the next start, where another process removes parts of a tree
 
 class SpoiledLedger : public WholeFiles {
  protected:
   SpoiledLedger() { scenario_.spoils_ledger = true; }
 
-  /// What the next start leaves of a.bin and the tree, where the ledger has these bytes.
+  /// The findings after the next start on a.bin and the tree, where the ledger has these bytes.
   std::vector<Finding> leaks_past(std::string bytes) const {
     const Story story = Story().died(root, fact::killed).died(tracker, fact::killed);
     return of(oracle::no_leak_at_next_start, story, ledger_path, std::move(bytes)).findings;

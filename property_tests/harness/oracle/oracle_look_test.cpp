@@ -1,5 +1,5 @@
-// oracle_look_test: what an oracle says of its own looking: how much was before it, whether that
-// was something, and why it did not judge.
+// oracle_look_test: what an oracle reports about its own checks: how much there was to check,
+// whether that was more than nothing, and why it gave no judgement.
 #include <cerrno>
 #include <string>
 

@@ -1,4 +1,4 @@
-// oracle_same_test: what a run came to, and how it is compared with clean ones.
+// oracle_same_test: the results of a run, and how they are compared with those of clean ones.
 #include <cerrno>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// OracleStory: a planted journal, and what oracles say of it.
+// OracleStory: a planted journal, and the findings of oracles on it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline constexpr os::Pid pid_of_client = 12;
 /// A journal, written line by line.
 class Story {
  public:
-  /// Root, tracker and a client live.
+  /// Root, tracker and a client are running.
   Story() {
     born(root, "root", pid_of_root);
     born(tracker, "tracker", 11);
@@ -65,7 +65,7 @@ class Story {
   Story& says(std::uint16_t process, const char* operation, const char* text = a_bin) {
     return begins(process, operation, text).ends(process, operation, text);
   }
-  /// A call that came back.
+  /// A call that returned.
   Story& crossed(std::uint16_t process, Call call, const char* text, int error = 0) {
     Record& record = add(process, RecordKind::end, name_of(call));
     record.call = call;
@@ -82,7 +82,7 @@ class Story {
     records_.back().value = mode;
     return *this;
   }
-  /// Only because the world asked the tracker.
+  /// Made only because the world asked the tracker.
   Story& observed() {
     records_.back().observed = true;
     return *this;
@@ -91,8 +91,8 @@ class Story {
     records_.back().object.assign(object);
     return *this;
   }
-  /// The tracker's answer at a quiet moment: so many references of one process to a.bin, or of
-  /// nobody.
+  /// The tracker's answer at a quiet moment: that many references of one process to a.bin, or no
+  /// references.
   Story& counted(os::Pid holder, std::int64_t count, std::string_view when = fact::counted) {
     if (count > 0) {
       fact(tracker, fact::count, a_bin, count);
@@ -100,11 +100,11 @@ class Story {
     }
     return fact(tracker, when, "", count > 0 ? 1 : 0);
   }
-  /// The same at once after a kill, when others may be about to say something.
+  /// The same immediately after a kill, when other processes may be about to send something.
   Story& counted_at_once(os::Pid holder, std::int64_t count) {
     return counted(holder, count, fact::counted_at_once);
   }
-  /// Everybody ends in good order.
+  /// All processes end normally.
   Story& all_end() {
     return died(client, fact::ended).died(root, fact::ended).died(tracker, fact::ended);
   }
@@ -143,7 +143,7 @@ class OracleTest : public testing::Test {
     return oracle(evidence_of(story)).findings;
   }
   Look look_of(Oracle oracle, const Story& story) const { return oracle(evidence_of(story)).look; }
-  /// Of no-leak, at once and at the next start.
+  /// The findings of no-leak, immediately and at the next start.
   std::vector<Finding> leaks(const Story& story) const {
     std::vector<Finding> all = judged(oracle::no_leak, story);
     std::ranges::move(judged(oracle::no_leak_at_next_start, story), std::back_inserter(all));

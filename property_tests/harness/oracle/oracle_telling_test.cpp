@@ -1,4 +1,4 @@
-// oracle_telling_test: the oracles on what is visible and what is said, with planted evidence.
+// oracle_telling_test: the oracles on visible state and on output, with planted evidence.
 #include <cerrno>
 
 #include <gmock/gmock.h>
@@ -168,7 +168,7 @@ TEST_F(OracleTest, operations_and_roles_may_fail_in_another_order_and_under_faul
   EXPECT_THAT(judged(oracle::works, story), IsEmpty());
   plan_.seed.reset();
   plan_.faults.push_back(parse_fault("root/unlink(a.bin)#1 fail_once EIO").value());
-  EXPECT_THAT(judged(oracle::works, story), SizeIs(2));  // It has not struck.
+  EXPECT_THAT(judged(oracle::works, story), SizeIs(2));  // It was not injected.
   const Story struck = Story(story).fact(root, fact::fired, "fail_once");
   EXPECT_THAT(judged(oracle::works, struck), IsEmpty());
 }
@@ -188,7 +188,7 @@ TEST_F(OracleTest, nobody_may_notice_what_is_benign) {
   EXPECT_EQ(noticed("root/send(tracker)#1 fail_once EAGAIN"), std::pair(1UL, 1UL));
   EXPECT_EQ(noticed("root/write(a.bin)#1 shorten"), std::pair(1UL, 1UL));
   EXPECT_EQ(noticed("tracker/poll()#1 interrupt"), std::pair(1UL, 1UL));
-  EXPECT_EQ(noticed("root/poll()#1 pause"), std::pair(0UL, 1UL));  // Somebody may be too late.
+  EXPECT_EQ(noticed("root/poll()#1 pause"), std::pair(0UL, 1UL));  // A process may be too late.
   EXPECT_EQ(noticed("root/open(a.bin)#1 fail_always EINTR"), std::pair(0UL, 0UL));
   EXPECT_EQ(noticed("root/map(a.bin)#1 fail_once EAGAIN"), std::pair(0UL, 0UL));
   EXPECT_EQ(noticed("root/open(a.bin)#1 kill_before"), std::pair(0UL, 0UL));

@@ -1,5 +1,6 @@
-// oracle_test: every oracle accepts evidence of a run in which all is well, and rejects planted
-// evidence of what it is there for. Here those that count and those that look at the end.
+// oracle_test: every oracle accepts the evidence of a run without errors, and rejects planted
+// evidence of the error that it must find. This file has the oracles that count and those that
+// check the end.
 #include <cerrno>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A run in which all is well.
+// A run without errors.
 
 TEST_F(OracleTest, a_good_run_has_no_finding_of_any_oracle) {
   Story story;
@@ -60,7 +61,7 @@ TEST_F(OracleTest, what_a_tracker_was_told_is_gone_it_cannot_remove) {
   const auto told = [](std::uint16_t whom, int what, const char* of) {
     return Story().injected(whom, Call::status_at, what, of).all_end();
   };
-  EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/a.bin")), SizeIs(1));  // It has to look again.
+  EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/a.bin")), SizeIs(1));  // It has to check again.
   plan_.faults = {parse_fault("tracker/status_at(a.bin)#1 fail_always ENOENT").value()};
   EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/a.bin")), IsEmpty());
   EXPECT_THAT(leaks(told(tracker, ENOENT, "/run/b.bin")), SizeIs(1));
@@ -228,7 +229,7 @@ TEST_F(OracleTest, a_release_may_be_on_its_way_right_after_a_kill_but_not_when_a
   EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted_at_once(pid_of_root, 2)),
               SizeIs(1));
   EXPECT_THAT(judged(oracle::refcount_exact, Story(story).counted(pid_of_root, 1)), SizeIs(1));
-  // An answer comes after all that was said before the question.
+  // An answer comes after all messages that were sent before the question.
   const Story answered = Story(story).says(root, "register", "file:/run/b.bin");
   EXPECT_THAT(judged(oracle::refcount_exact, Story(answered).counted_at_once(pid_of_root, 1)),
               SizeIs(2));
@@ -267,7 +268,7 @@ TEST_F(OracleTest, what_is_mapped_is_not_let_go_of_R7) {
   EXPECT_THAT(findings_of_release(map(Story(), root)), IsEmpty());
   EXPECT_THAT(findings_of_release(unmap(mapped)), IsEmpty());
   EXPECT_THAT(findings_of_release(unmap(mapped, EIO)), IsEmpty());
-  // Another reference of the same process, to send it on with.
+  // Another reference of the same process, to send with it.
   EXPECT_THAT(findings_of_release(Story(mapped).says(client, "hold")), IsEmpty());
   const Story twice = map(mapped, client);
   EXPECT_THAT(findings_of_release(twice), SizeIs(1));
@@ -359,7 +360,7 @@ TEST_F(OracleTest, shared_memory_and_semaphores_are_names_too) {
   EXPECT_THAT(judged(oracle::no_premature_unlink, semaphore), SizeIs(1));
 }
 
-// How it ended.
+// The exit of the process.
 
 TEST_F(OracleTest, a_hang_a_crash_a_stray_and_an_open_descriptor_are_found) {
   EXPECT_THAT(judged(oracle::no_hang, Story().fact(root, fact::hang, "root in poll")), SizeIs(1));
@@ -403,20 +404,20 @@ TEST_F(OracleTest, a_worker_that_lives_on_without_its_parent_is_found_B9) {
   EXPECT_THAT(judged(oracle::workers_follow, Story(orphan).fact(client, fact::let_down, "")),
               SizeIs(1));
   EXPECT_THAT(judged(oracle::workers_follow, Story(orphan).fact(root, fact::hang, "")), SizeIs(1));
-  // The run is over, and it lives.
+  // The run is over, and it is still running.
   EXPECT_THAT(judged(oracle::workers_follow, orphan), SizeIs(1));
   for (const std::string_view how : {fact::killed, fact::ended}) {
     EXPECT_THAT(judged(oracle::workers_follow,
                        Story(orphan).died(client, how).fact(tracker, fact::let_down, "")),
                 IsEmpty());
   }
-  // It came to serve only when its parent was dead already.
+  // It began to serve only after its parent had died.
   const Story late = Story().died(root, fact::killed).begins(client, "serve");
   EXPECT_EQ(look_of(oracle::workers_follow, late), (Look{.seen = 1, .filled = 1}));
   EXPECT_THAT(judged(oracle::workers_follow, Story(late).fact(tracker, fact::let_down, "")),
               SizeIs(1));
   EXPECT_THAT(judged(oracle::workers_follow, Story(late).died(client, fact::killed)), IsEmpty());
-  // Who serves nobody has a life of its own, and so has who serves somebody else.
+  // A process that does not serve may outlive the root, and so may one that serves another process.
   EXPECT_THAT(judged(oracle::workers_follow, Story().died(root, fact::killed)), IsEmpty());
   EXPECT_THAT(
       judged(oracle::workers_follow, Story().says(client, "serve").died(root, fact::killed)),

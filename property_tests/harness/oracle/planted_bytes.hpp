@@ -1,4 +1,4 @@
-// planted_bytes: what tests put together files of the product's formats from.
+// planted_bytes: the parts from which tests build files of the product's formats.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lastref::harness::oracle {
 
-/// A number, the least byte first.
+/// A number, little-endian.
 inline std::string word(std::uint64_t number, std::size_t size = 8) {
   std::string bytes;
   for (std::size_t index = 0; index < size; ++index) {

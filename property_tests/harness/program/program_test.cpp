@@ -1,4 +1,4 @@
-// program_test: other programs, and what becomes of them when we are killed.
+// program_test: other programs, and what happens to them when this process is killed.
 #include "harness/program/program.hpp"
 
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ class Programs : public testing::Test {
   std::string folder_ = testing::TempDir() + fmt::format("program_test.{}", ::getpid());
 };
 
-/// What a Result holds, or what it says.
+/// The value of a Result, or its error as text.
 std::string text_of(const Result<std::optional<int>>& result) {
   if (!result) {
     return describe(result.error());
@@ -60,7 +60,7 @@ TEST_F(Programs, that_take_too_long_are_killed) {
   EXPECT_EQ(text_of(run_command(folder_, "tail -f /dev/null", log(), 1)), "exit 124");
 }
 
-/// Reads until there is nobody left who could write.
+/// Reads until no process can write any more.
 std::string read_to_end(int fd) {
   std::string all;
   std::array<char, 64> bytes{};
@@ -82,7 +82,7 @@ TEST_F(Programs, do_not_outlive_who_waits_for_them) {
   ASSERT_EQ(::pipe(ends.data()), 0);
   const pid_t waiting = ::fork();
   if (waiting == 0) {
-    // It holds the pipe as long as it lives.
+    // It holds the pipe while it runs.
     const std::string command = fmt::format("echo lives >&{}; tail -f /dev/null", ends[1]);
     static_cast<void>(run_command("/", command, log(), 600));
     ::_exit(0);

@@ -1,4 +1,4 @@
-// report_test: reports say what was counted, and machines can read them.
+// report_test: reports show what was counted, and machines can read them.
 #include <algorithm>
 #include <string>
 
@@ -148,7 +148,7 @@ TEST(ExitOfReport, does_not_miss_points_when_scenarios_were_left_out) {
   EXPECT_EQ(exit_of(report), Exit::clean);
 }
 
-/// All is done, and one of two probes was seen.
+/// Everything was executed, and one of two probes was seen.
 Report with_probes(ProbeDemand demand) {
   Report report = report_of_two();
   report.matrix = {};

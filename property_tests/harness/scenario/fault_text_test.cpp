@@ -49,7 +49,7 @@ rc::Gen<Fault> faults() {
   });
 }
 
-/// Texts near those of faults, whole or with one byte changed, left out or put in.
+/// Texts near those of faults, whole or with one byte changed, omitted or inserted.
 rc::Gen<std::string> nearly_faults() {
   return rc::gen::exec([] {
     std::string text = to_text(*faults());

@@ -1,6 +1,6 @@
-// points_test: the table of calls is what os.hpp declares, method by method.
+// points_test: the table of calls has what os.hpp declares, method by method.
 //
-// The header is read as text, so a method without a row cannot hide behind a row without a method.
+// The header is read as text, so a method without a row cannot be hidden by a row without a method.
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -41,7 +41,7 @@ std::set<std::string> methods_of(const std::string& body) {
 TEST(Points, every_method_of_os_is_a_row_and_every_row_a_method) {
   std::set<std::string> methods = methods_of(class_os(read_header()));
   ASSERT_GT(methods.size(), 30U);
-  // They cannot fail, and nobody outside can tell.
+  // They cannot fail, and have no effect outside the process.
   EXPECT_EQ(methods.erase("make_monitor"), 1U);
   EXPECT_EQ(methods.erase("at_exit"), 1U);
   EXPECT_EQ(methods.erase("objects"), 1U);

@@ -76,7 +76,7 @@ class StageAllocations : public StageWorlds {
     return outcome.allocations;
   }
 
-  /// Each of them fails, and the process does not die of it.
+  /// Each of them fails, and the process does not die of that.
   void fail_each(std::string_view name) {
     const auto allocations = allocations_of(name);
     EXPECT_THAT(allocations, Not(IsEmpty()));

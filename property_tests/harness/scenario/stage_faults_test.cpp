@@ -1,4 +1,4 @@
-// stage_faults_test: faults that are more than a death or an error of one process, in both worlds.
+// stage_faults_test: faults other than one death or one error of a process, in both worlds.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -29,7 +29,7 @@ Status writer(Stage& stage) {
   return os.close(*file);
 }
 
-/// Says what the writer has left.
+/// Reports what the writer has left.
 Status heir(Stage& stage) {
   LASTREF_CHECK(stage.start("writer"));
   stage.wait_for_quiet();
@@ -62,7 +62,7 @@ Status closers_root(Stage& stage) {
 
 constexpr std::chrono::hours limit{1};
 
-/// Whether each of three waits for a child that is about to speak is in vain.
+/// For each of three waits: whether it timed out, although a child was about to write.
 Status listener(Stage& stage) {
   os::Os& os = stage.os();
   std::string waits;
@@ -91,7 +91,7 @@ Status speaker(Stage& stage) {
   return ok();
 }
 
-// Waiting that no world can see.
+// Waiting that no world can detect.
 
 Status maker(Stage& stage) {
   static_cast<void>(stage.os().remove_folder(stage.folder() + "/nothing"));
@@ -100,7 +100,7 @@ Status maker(Stage& stage) {
   return file.close();
 }
 
-/// Looks again and again for what another is to make.
+/// Checks repeatedly for a file that another role is to make.
 Status looker(Stage& stage) {
   LASTREF_CHECK(stage.start("maker"));
   const std::string path = stage.folder() + "/made";
@@ -136,7 +136,7 @@ TEST_P(StageFaults, a_kill_amid_a_write_leaves_half_of_its_bytes) {
   EXPECT_EQ(left("writer/write(file)#2 kill_before"), std::pair(std::string("a"), 1U));
   EXPECT_EQ(left("writer/write(file)#2 kill_amid"), std::pair(std::string("abc"), 1U));
   EXPECT_EQ(left("writer/write(file)#2 kill_after"), std::pair(std::string("abcdef"), 1U));
-  // One byte is there, or it is not.
+  // A single byte is written or not.
   EXPECT_EQ(left("writer/write(file)#1 kill_amid"), std::pair(std::string("abcdef"), 0U));
 }
 
@@ -179,7 +179,7 @@ TEST_P(StageFaults, a_limit_ends_early_once_or_from_now_on_unless_something_is_r
               std::pair(std::string(in_vain[at]), 1U))
         << to_text(timeouts[at]);
   }
-  // Of a wait without a limit nobody can say that it is over.
+  // A wait without a limit cannot time out.
   EXPECT_EQ(
       waits({.faults = {parse_fault("root/poll()#2 time_out").value()}, .choices = {}, .seed = {}}),
       std::pair(std::string("rrr"), 0U));
@@ -208,7 +208,7 @@ TEST_P(StageFaults, a_pause_ends_when_nobody_else_does_more_than_look_again) {
         .findings;
   };
   EXPECT_THAT(findings("maker/remove_folder(nothing)#1 pause"), testing::IsEmpty());
-  // Who does not make it any more is waited for in vain.
+  // A role that no longer makes the file is waited for in vain.
   EXPECT_THAT(findings("maker/remove_folder(nothing)#1 kill_after"),
               testing::Contains(testing::Field(&Finding::claim, testing::HasSubstr("no-hang"))));
 }

@@ -1,4 +1,4 @@
-// stage_memory_test: what a Stage says of the memory of its process, in both worlds.
+// stage_memory_test: what a Stage reports of the memory of its process, in both worlds.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 using testing::IsEmpty;
 
 constexpr std::uint64_t map_page = 4096;
-/// bytes; what a heap may have more of for the same things.
+/// bytes; how much larger a heap may be with the same contents.
 constexpr std::uint64_t slack = 4096;
 
 /// Many files, each with a name of its own, which the harness keeps.

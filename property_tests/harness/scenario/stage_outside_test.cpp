@@ -1,4 +1,4 @@
-// stage_outside_test: how a scenario changes the world around the product, in both worlds.
+// stage_outside_test: how a scenario changes the environment of the product, in both worlds.
 #include <algorithm>
 #include <string>
 #include <system_error>
@@ -144,7 +144,7 @@ Status hole_root(Stage& stage) {
   return ok();
 }
 
-/// Leaves the storage limited, in the way of everybody after it.
+/// Leaves the storage limited, which would affect every later run.
 Status selfish_root(Stage& stage) {
   stage.outside().make_folder(stage.folder() + "/closed", 0700);
   stage.outside().change_mode(stage.folder() + "/closed", 0);
@@ -161,7 +161,7 @@ Status after_root(Stage& stage) {
   return ok();
 }
 
-/// A word that lies in the spare folder, once it has no space.
+/// Fills a file in the spare folder, and then writes more.
 Status copying_root(Stage& stage) {
   os::Os& os = stage.os();
   if (!stage.limits().copying_storage(page)) {
@@ -177,7 +177,7 @@ Status copying_root(Stage& stage) {
               os::map_memory(os, {.file = file.get(), .size = page, .kind = os::MapKind::shared}));
   os::SharedWord word(os, map.get().data());
   expect(stage, word.load() == 0, "what is there can be read");
-  static_cast<void>(os.unlink(path));  // Whose space is free again.
+  static_cast<void>(os.unlink(path));  // Its space is free again.
   stage.limits().copying_storage(0);
   word.store(1);
   stage.refute("a store without space is the end", "it is not");
@@ -302,7 +302,7 @@ Status change_mode_root(Stage& stage) {
   return ok();
 }
 
-// Outside parties.
+// Other programs.
 
 Status outside_root(Stage& stage) {
   os::Os& os = stage.os();

@@ -1,4 +1,4 @@
-// StagePipes: how toy roles speak through pipes, and wait for their children.
+// StagePipes: how toy roles send text through pipes, and wait for their children.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline void wait_readable(os::Os& os, os::Fd fd) {
   static_cast<void>(os.poll(std::span(&item, 1), std::nullopt));
 }
 
-/// All that is said on a pipe until nobody can say anything there.
+/// All that is written to a pipe until it has no writer.
 inline std::string read_all(os::Os& os, os::Fd fd) {
   std::string text;
   std::array<std::byte, 64> bytes{};
@@ -35,14 +35,14 @@ inline void say(os::Os& os, os::Fd fd, const std::string& text) {
   static_cast<void>(os::write_all(os, fd, os::bytes_of(text)));
 }
 
-/// The end to read from, and the one to write to.
+/// The end to read from, and the end to write to.
 inline std::array<os::UniqueFd, 2> make_pipe(os::Os& os) {
   const auto pipe = os.make_pipe();
   return {os::UniqueFd(os, pipe ? pipe->read : os::Fd::none),
           os::UniqueFd(os, pipe ? pipe->write : os::Fd::none)};
 }
 
-/// How a child of this process ended, once it has.
+/// The exit of a child of this process, once it has ended.
 inline os::ChildExit end_of(Stage& stage, os::Fd process) {
   wait_readable(stage.os(), process);
   const auto exit = stage.os().wait_child(process);

@@ -24,7 +24,7 @@ using testing::IsEmpty;
 
 // Roles as entries.
 
-/// What a "worker" says that is started with these arguments and a pipe to speak into.
+/// The output of a "worker" that is started with these arguments and a pipe to write to.
 std::string told_by_worker(Stage& stage, std::vector<std::string> arguments) {
   os::Os& os = stage.os();
   auto [read, write] = make_pipe(os);
@@ -93,9 +93,9 @@ Status processors_root(Stage& stage) {
   return ok();
 }
 
-// Deaths by the hand of a process of the run.
+// Deaths caused by a process of the run.
 
-/// A child of the root, and the pipe whose end it waits for if it is "patient".
+/// A child of the root. If it is "patient", it waits for the end of the pipe.
 struct Child {
   Child(Stage& stage, const std::string& entry, std::vector<os::Signal> blocked = {})
       : until(make_pipe(stage.os())) {
@@ -123,7 +123,7 @@ bool lives(Stage& stage, const Child& child) {
   return exit && !exit->has_value();
 }
 
-/// Has a file in the tree, and lives until nobody has the other side of 3.
+/// Has a file in the tree, and runs until no process has the other end of 3.
 Status patient(Stage& stage) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
   const Resource file = stage.product().file(stage.role());
@@ -138,7 +138,7 @@ constexpr os::ChildExit died_of(int number) {
   return {.code = number, .killed = true};
 }
 
-/// Signals that end a patient child: now, and when it is resumed.
+/// Signals that end a patient child: immediately, and when it is resumed.
 Status executioner(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   const Child killed(stage, "patient");
@@ -162,7 +162,7 @@ Status executioner(Stage& stage) {
   return ok();
 }
 
-/// Its own thread kills it, or the first one.
+/// Its own thread kills it, or the first one does.
 Status suicide(Stage& stage, bool by_thread) {
   os::Os& os = stage.os();
   const os::UniqueFd until(os, os::Fd{3});
@@ -214,7 +214,7 @@ Status brief(Stage& stage) {
   return ok();
 }
 
-/// Is sent what it blocks, and then does not.
+/// Is sent a signal that it blocks, and then unblocks it.
 Status hesitant(Stage& stage) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
   stage.await("sent");
@@ -235,7 +235,7 @@ Status hesitant_root(Stage& stage) {
 
 // Ctrl-C.
 
-/// Lives on, or not, until nobody has the other side of 3.
+/// Runs until no process has the other end of 3, unless an interrupt ends it.
 Status minder(Stage& stage, bool ignores) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
   if (ignores) {
@@ -290,7 +290,7 @@ Status terminal_root(Stage& stage, bool ignores) {
   return ok();
 }
 
-/// Whose children may be the last to die.
+/// A scenario in which a child may be the last to die.
 Scenario deadly(std::string name, std::vector<Role> roles) {
   Scenario made = toy(std::move(name), std::move(roles));
   made.possible_noise = {"the last process of the tree left"};
@@ -392,8 +392,8 @@ TEST_P(StageProcesses, a_signal_that_no_process_sent_makes_a_crash) {
                                "patient died of signal 2"}));
 }
 
-/// So many faults of a toy's matrix pass for one that is tried in both worlds; and so many orders
-/// are tried. Where it is about memory, a copy of a process costs what a hundred runs of a sim do.
+/// One of this many faults of a toy's matrix is tried in both worlds, and this many orders. Under
+/// AddressSanitizer a copy of a process costs as much as a hundred runs of a sim.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t one_in = 401;
 constexpr std::uint64_t orders_tried = 3;

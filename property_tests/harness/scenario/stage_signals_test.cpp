@@ -69,7 +69,7 @@ Status many_mails_root(Stage& stage) {
   return ok();
 }
 
-/// Two who each send their name and then look at what is there: who comes last has both.
+/// Two roles each send their name, and then both send "last": the mail of the later one remains.
 Status postman(Stage& stage) {
   stage.await("go");
   stage.send("from " + stage.role(), stage.role());
@@ -93,7 +93,7 @@ Status post_root(Stage& stage) {
 
 // Operations.
 
-/// All that must not be a crossing.
+/// Actions that must not be a crossing.
 Status silent_root(Stage& stage) {
   stage.send("signal", "bytes");
   may_fail(stage.receive("signal"));
@@ -128,7 +128,7 @@ Status operation_root(Stage& stage) {
 
 // How roles end.
 
-/// Says how it went, as roles do: well, where nothing strikes.
+/// Returns its status, as roles do: success, unless a fault is injected.
 Status honest(Stage& stage) {
   const std::string path = stage.folder() + "/honest";
   LASTREF_CHECK(stage.os().make_folder(path, 0700));
@@ -147,7 +147,7 @@ Status root_of_failing(Stage& stage) {
   return stage.start("failing");
 }
 
-/// What a scenario means to fail, its body has to look at.
+/// If a scenario declares an operation as failing, its body has to check the result.
 Status careless_root(Stage& stage) {
   return stage.product().operation("fail", [&] { return failing(stage); });
 }

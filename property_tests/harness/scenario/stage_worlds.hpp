@@ -1,4 +1,4 @@
-// StageWorlds: both worlds for toy scenarios that try out the Stage.
+// StageWorlds: both worlds, for toy scenarios that test the Stage.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class StageWorlds : public testing::TestWithParam<WorldRow> {
   Outcome run(std::string_view name, const Plan& plan = {}) {
     return world_->run(toy_named(name), plan);
   }
-  /// What this machine does not permit; the simulated world has everything.
+  /// What this machine does not permit; the simulated world permits everything.
   std::string missing() const {
     const auto* kernel = dynamic_cast<const KernelWorld*>(world_.get());
     return kernel == nullptr ? std::string() : kernel->degraded();

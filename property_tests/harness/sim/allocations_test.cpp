@@ -102,7 +102,7 @@ TEST(SimProcess, that_does_not_catch_an_exception_crashes_alone) {
               IsEmpty());
 }
 
-/// Catches its own number, and throws it again when it is told `next`.
+/// Catches its own number, sends `own`, waits for `next`, and throws it again.
 Body catching(int number, const std::string& own, const std::string& next) {
   return [=](Stage& stage) -> Status {
     int caught = 0;

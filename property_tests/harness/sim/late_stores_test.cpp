@@ -1,4 +1,4 @@
-// Litmus tests of the simulated kernel: which stores one process may see before others.
+// Litmus tests of the simulated kernel: which stores of a process may become visible before others.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -13,10 +13,10 @@
 namespace lastref::harness::sim {
 namespace {
 
-constexpr std::uint64_t value_at = 8;  // Behind the word
+constexpr std::uint64_t value_at = 8;  // After the word
 constexpr std::uint64_t ready = 1;
 
-/// Two processes that have mapped one file: a word, and a value that it speaks for.
+/// Two processes that have mapped one file: a word, and the value that it announces.
 class LateStoresTest : public testing::Test {
  protected:
   LateStoresTest() {
@@ -80,7 +80,7 @@ class LateStoresTest : public testing::Test {
     return word_in_map() == expected;
   }
 
-  /// As a scheduler does.
+  /// Runs `act` as that process, like a scheduler.
   template <typename Act>
   void as(SimProcess& process, Act act) {
     kernel_.late.enter(process);
@@ -96,7 +96,7 @@ class LateStoresTest : public testing::Test {
   os::Buffer map_;
 };
 
-/// The writer writes the value and then says so; the reader hears of it and looks.
+/// The writer writes the value and then the word; the reader reads the word and then the value.
 struct Passing {
   std::memory_order stored;
   std::memory_order loaded;
@@ -211,7 +211,7 @@ TEST_F(LateStoresTest, who_ends_its_map_before_it_saw_a_store_does_not_undo_it) 
 TEST_F(LateStoresTest, bytes_are_unreleased_until_their_writer_releases) {
   as(*writer_, [&] {
     store(std::memory_order_relaxed, /*is_late=*/true);
-    EXPECT_FALSE(kernel_.late.has_unreleased(*writer_));  // A word is nothing that a word tells of.
+    EXPECT_FALSE(kernel_.late.has_unreleased(*writer_));  // A word does not announce another word.
     write("new value", value_at);
     EXPECT_TRUE(kernel_.late.has_unreleased(*writer_));
     EXPECT_FALSE(kernel_.late.has_unreleased(*reader_));

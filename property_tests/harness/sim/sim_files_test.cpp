@@ -1,5 +1,5 @@
-// sim_files_test: what the contract cannot ask of the simulated kernel for want of other users and
-// of a small file system.
+// sim_files_test: properties of the simulated kernel that the contract cannot test, because they
+// need other users or a small file system.
 #include <array>
 #include <cerrno>
 #include <string>
@@ -93,7 +93,7 @@ TEST_F(SimFiles, a_replaced_file_gives_back_its_bytes_and_its_inode) {
 }
 
 TEST_F(SimFiles, a_rename_needs_no_inode_and_a_replaced_folder_gives_its_own_back) {
-  // Besides /, which nobody counts: /dev, /dev/shm, /tmp, /var and /var/tmp.
+  // Not counting /: /dev, /dev/shm, /tmp, /var and /var/tmp.
   kernel_.limits.inodes = 5 + 3;
   ASSERT_TRUE(kernel_.make_folder(*root_, "/tmp/a", 0700));
   ASSERT_TRUE(kernel_.make_folder(*root_, "/tmp/b", 0700));
@@ -131,7 +131,7 @@ TEST_F(SimFiles, a_hole_gives_back_the_whole_pages_in_it_and_a_write_takes_them_
   const std::string text(4 * page + 1, 'x');
   EXPECT_EQ(kernel_.write(*root_, *fd, os::bytes_of(text)), text.size());
   EXPECT_EQ(free_space(), before - 5 * page);
-  // Zeros alone give nothing back.
+  // Zeroing a part of a page gives nothing back.
   EXPECT_EQ(punch_hole(*fd, 1, page), 0);
   EXPECT_EQ(punch_hole(*fd, 0, page - 1), 0);
   EXPECT_EQ(free_space(), before - 5 * page);
@@ -139,7 +139,7 @@ TEST_F(SimFiles, a_hole_gives_back_the_whole_pages_in_it_and_a_write_takes_them_
   EXPECT_EQ(free_space(), before - 3 * page);
   EXPECT_EQ(punch_hole(*fd, page, 2 * page), 0) << "again";
   EXPECT_EQ(free_space(), before - 3 * page);
-  // The last page ends behind the file.
+  // The last page ends after the end of the file.
   EXPECT_EQ(punch_hole(*fd, 4 * page, 1), 0);
   EXPECT_EQ(free_space(), before - 3 * page);
   EXPECT_EQ(punch_hole(*fd, 4 * page, 100 * page), 0);
@@ -174,7 +174,7 @@ TEST_F(SimFiles, a_rename_stays_on_its_file_system_whatever_has_the_new_name) {
   EXPECT_EQ(rename(root_, "/tmp/missing", "/tmp/mounted/new"), EXDEV);
   EXPECT_EQ(rename_new("/tmp/a", "/tmp/mounted/b"), EXDEV);
   EXPECT_EQ(rename_new("/tmp/mounted/b", "/tmp/mounted/c"), 0);
-  // Nor does what it is mounted on go anywhere.
+  // The mount point cannot be renamed either.
   EXPECT_EQ(rename_new("/tmp/mounted", "/tmp/new"), EBUSY);
   EXPECT_EQ(rename(root_, "/tmp/mounted", "/tmp/new"), EBUSY);
 }
@@ -185,7 +185,7 @@ TEST_F(SimFiles, a_new_name_is_given_by_whoever_may_rename) {
   ASSERT_FALSE(renamed);
   EXPECT_EQ(renamed.error(), EPERM);
   create(other_, "/tmp/other's", "2");
-  // That there is something of the name is said first, as to whom it belongs.
+  // An existing target is reported before a lack of permission.
   EXPECT_EQ(kernel_.rename_new(*other_, "/tmp/one's", "/tmp/other's").error(), EEXIST);
 }
 

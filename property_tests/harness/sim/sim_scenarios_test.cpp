@@ -13,7 +13,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Runs it with these faults, all of which have to strike and none of which is to be noticed.
+/// Runs it with these faults. All of them must be injected, and none may be noticed.
 Outcome expect_well(const Scenario& scenario, const std::vector<std::string_view>& faults) {
   Plan plan;
   std::string all;
@@ -47,7 +47,7 @@ TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_next_to
   EXPECT_GT(exhausted.schedules, 100U);
 }
 
-/// Whoever can go on does; at each wait, everybody who could be next is.
+/// A process that can continue does; at each wait, every process that could be next is tried.
 TEST(SimScenarios, two_clients_release_the_last_reference_in_every_order_without_preemption) {
 #if defined(__SANITIZE_ADDRESS__)
   constexpr std::uint64_t most = 2000;
@@ -71,14 +71,14 @@ TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halv
   EXPECT_TRUE(exhausted.complete);
 }
 
-/// The name has been registered, nobody was told, and the connection is gone: between the new
-/// announcement and the register that comes again, nobody seems to hold it.
+/// The name has been registered, the answer was lost, and the connection is closed. Between the new
+/// announcement and the repeated register, no process seems to hold it.
 TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
   expect_well(*scenario_named("tracker/a_forgotten_name_begins_anew"),
               {"tracker/send(conn:root)#4 fail_once EPIPE", "root/send(tracker)#4 pause"});
 }
 
-/// The next start is a process of the run, and one after it cleans up behind it.
+/// The next start is a process of the run, and a later start cleans up after it.
 TEST(SimScenarios, the_next_start_is_struck_like_any_other_process_M7) {
   const Scenario scenario = *scenario_named("tracker/root_and_tracker_are_killed");
   SimWorld world;
@@ -94,7 +94,8 @@ TEST(SimScenarios, the_next_start_is_struck_like_any_other_process_M7) {
   EXPECT_GT(killed, 0);
 }
 
-/// Who is killed while it holds: in most plans the tracker is asked before anybody else goes on.
+/// A process is killed while it holds: in most plans the tracker is asked before any other process
+/// runs.
 TEST(SimScenarios, the_tracker_is_asked_at_once_after_a_kill_in_most_plans) {
   const Plan clean{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
   SimWorld world;
@@ -118,7 +119,7 @@ TEST(SimScenarios, the_tracker_is_asked_at_once_after_a_kill_in_most_plans) {
   EXPECT_GT(not_asked, 0);
 }
 
-/// What a tracker does last is tried again: nobody else does it before the next start.
+/// The last calls of a tracker are retried: no other process would make them before the next start.
 TEST(SimScenarios, one_call_that_fails_as_a_tree_ends_leaves_nothing_T5) {
   for (const char* fault : {"tracker/unlink(socket)#1 fail_once EBUSY",
                             "tracker/unlink(ledger)#1 fail_once EIO",
@@ -148,7 +149,7 @@ TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
   EXPECT_EQ(ended.standard_error, "");
 }
 
-/// A worker that is killed as it leaves lets go of nothing, and its tracker complains of that.
+/// A worker that is killed while it leaves releases nothing, and its tracker reports that.
 TEST(SimScenarios, no_space_to_wait_in_for_a_moment_kills_no_worker_that_leaves_B5) {
   const Scenario scenario = *scenario_named("jobs/a_task_keeps_its_array");
   SimWorld world;
@@ -168,7 +169,8 @@ TEST(SimScenarios, no_space_to_wait_in_for_a_moment_kills_no_worker_that_leaves_
   EXPECT_GT(polls, 10U);
 }
 
-/// In how many orders all faults struck. Each of them has to go well, and to leave nothing behind.
+/// The number of orders in which all faults were injected. Each run must succeed, and leave
+/// nothing.
 std::size_t times_struck(const Scenario& scenario, std::initializer_list<const char*> faults) {
   Plan plan;
   for (const char* fault : faults) {
@@ -186,7 +188,8 @@ std::size_t times_struck(const Scenario& scenario, std::initializer_list<const c
   return struck;
 }
 
-/// Its polls have failed while it stood by, and do so when the other hearer is away and it leads.
+/// The polls of a standby thread fail, and fail again when it leads because the other thread is
+/// busy.
 TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
   EXPECT_GT(
       times_struck(*scenario_named("jobs/tasks_are_asked_for_as_they_are_run"),
@@ -194,7 +197,7 @@ TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
       50U);
 }
 
-/// Nobody has tried to remove it before the end of the tree.
+/// Nothing has tried to remove it before the end of the tree.
 TEST(SimScenarios, what_could_not_be_forgotten_is_removed_at_the_second_try_as_well_T7) {
   for (const char* written : {"tracker/write_at(ledger)#4 fail_once ENOSPC",
                               "tracker/write_at(ledger)#6 fail_once ENOSPC"}) {
@@ -205,7 +208,7 @@ TEST(SimScenarios, what_could_not_be_forgotten_is_removed_at_the_second_try_as_w
   }
 }
 
-/// Whether the want is the process's own or the system's.
+/// Whether the limit of the process or that of the system is reached.
 TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
   for (const char* error : {"EMFILE", "ENFILE"}) {
     const std::string fault = std::string("client_b/make_socket()#2 fail_always ") + error;
@@ -220,7 +223,7 @@ TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
   }
 }
 
-/// What a client that can wake its own thread no more says of it is why.
+/// A client that cannot wake its own thread any more reports the cause.
 TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
   SimWorld world;
   world.keep_journal(true);
@@ -235,17 +238,17 @@ TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
   EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
 }
 
-/// The thread that hears of the forget, and the one that waits for another tracker, come late.
+/// The thread that receives the forget is late, and so is the one that waits for another tracker.
 TEST(SimScenarios, a_name_that_is_held_anew_stays_however_late_its_holder_hears_T3_T6) {
   for (const char* fault : {"client_a/poll()#2 pause", "client_a/find_lock(lock)#1 pause"}) {
     expect_well(*scenario_named("tracker/a_forgotten_name_is_held_again"), {fault});
   }
-  // A restarted tracker is to forget the name before the holder has announced.
+  // A restarted tracker must forget the name before the holder has announced.
   expect_well(*scenario_named("tracker/a_forgotten_name_is_held_again"),
               {"tracker/poll()#4 kill_blocked", "client_a/shut_down(tracker)#1 pause"});
 }
 
-/// A release that could not be said at once is said before its process goes.
+/// A release that could not be sent at once is sent before its process leaves.
 TEST(SimScenarios, who_leaves_says_what_it_has_to_say_T3) {
   constexpr std::string_view full = "client_a/send(tracker)#4 fail_once EAGAIN";
   for (const char* then :
@@ -262,15 +265,15 @@ TEST(SimScenarios, a_release_fails_that_nobody_will_say_T3) {
               {"root/send(tracker)#4 fail_once EAGAIN", "root/write(pipe.write)#1 fail_once EIO"});
 }
 
-/// Of a name that could not be cleaned up, a new life is refused: it is cleaned up in the end.
+/// A name that could not be cleaned up cannot be registered again; it is cleaned up in the end.
 TEST(SimScenarios, a_refused_register_leaves_a_clean_up_as_it_was_T5) {
   expect_well(*scenario_named("arrays/the_same_array_is_sent_again"),
               {"tracker/remove_folder(arrays:call)#1 fail_always EBUSY",
                "tracker/write_at(ledger)#13 fail_once EIO"});
 }
 
-/// One hearer ends the workers while the other one finds that it can be woken no more. Were it to
-/// kill them, it would do so at the pause.
+/// One thread ends the workers while the other finds that it cannot be woken any more. If that one
+/// killed them, it would do so at the pause.
 TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
   const Plan plan{.faults = {parse_fault("root/read(pipe.read)#6 fail_always EIO").value(),
                              parse_fault("root/signal_process(process:worker_1)#1 pause").value()},
@@ -282,8 +285,8 @@ TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
   EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
 }
 
-/// Who stands by cannot listen any more, and leaves the end of the pool to the leader, which goes
-/// on only when nobody else can.
+/// The standby thread cannot poll any more, and leaves the end of the pool to the leader, which
+/// continues only when no other thread can.
 TEST(SimScenarios, a_hearer_that_has_given_in_waits_for_the_leader_B8) {
   expect_well(*scenario_named("jobs/a_message_is_longer_than_a_pipe"),
               {"root/poll()#3 fail_always ENOMEM", "root/poll()#9 pause"});

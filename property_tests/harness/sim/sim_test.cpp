@@ -1,4 +1,5 @@
-// The simulated computer: its scheduler, its deaths, its faults, and that a run is its answers.
+// The simulated computer: its scheduler, its deaths, its faults, and that its answers determine a
+// run.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -20,7 +21,7 @@ namespace {
 using sim::Computer;
 using sim::Scheduler;
 
-/// What a role keeps in a file, as one digit.
+/// What a role stores in a file, as one digit.
 int digit_in(os::Os& os, const std::string& path) {
   auto file = os::open_file(os, path, {});
   std::array<std::byte, 1> digit{};
@@ -116,7 +117,7 @@ TEST(SimWorld, repeats_a_run_byte_for_byte) {
     const std::string journal = world.journal();
     world.run(lost_update(), seeded(seed));
     EXPECT_EQ(world.journal(), journal);
-    // The answers alone are the run.
+    // The answers alone determine the run.
     world.run(lost_update(),
               {.faults = {}, .choices = first.choices, .seed = {}, .wants_crossings = false});
     EXPECT_EQ(world.journal(), journal);
@@ -128,7 +129,7 @@ Plan failing(const std::string& text) {
       .faults = {parse_fault(text).value()}, .choices = {}, .seed = {}, .wants_crossings = true};
 }
 
-/// Says so when it is destroyed.
+/// Sends a message when it is destroyed.
 struct LastWords {
   explicit LastWords(Stage& stage) : stage_(stage) {}
   LastWords(const LastWords&) = delete;
@@ -300,7 +301,7 @@ TEST(SimOs, time_passes_only_when_everybody_waits) {
     std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
     const auto ready = os.poll(items, std::chrono::hours(1));
     const os::Instant passed = os.now() - before;
-    const auto of_looks = std::chrono::milliseconds(1);  // Each look at the clock moves it.
+    const auto of_looks = std::chrono::milliseconds(1);  // Each reading of the clock advances it.
     late = ready && *ready == 0 && passed >= std::chrono::hours(1) &&
            passed < std::chrono::hours(1) + of_looks;
   });
@@ -308,7 +309,7 @@ TEST(SimOs, time_passes_only_when_everybody_waits) {
   EXPECT_TRUE(late);
 }
 
-/// What a process sees of another that dies: its pipe's end first, then its own.
+/// What a process sees of another that dies: the end of its pipe first, then its own.
 std::set<std::string> views_of_a_death(bool split) {
   std::set<std::string> views;
   ExhaustiveChoices choices;

@@ -1,4 +1,4 @@
-// The two worlds: the same plan crosses the same points with the same results in the simulated
+// The two worlds: the same plan reaches the same points with the same results in the simulated
 // kernel and in the real one. So a counterexample of the one is a plan for the other.
 #include <algorithm>
 #include <string>
@@ -16,8 +16,8 @@
 namespace lastref::harness {
 namespace {
 
-// Whether they agree, the optimised tree shows. Elsewhere it is about memory, and two simulated
-// worlds agree: there, a copy of a process costs what a whole run of theirs does.
+// The optimised build compares the worlds. Other builds check memory, and compare two simulated
+// worlds: there, a copy of a process costs as much as a whole simulated run.
 #if defined(__SANITIZE_ADDRESS__) || defined(LASTREF_COVERAGE)
 using Other = SimWorld;
 constexpr std::size_t one_in = 31;
@@ -27,13 +27,13 @@ constexpr std::size_t aftermaths_tried = 2;
 #else
 using Other = KernelWorld;
 constexpr std::size_t one_in = 7;
-/// Faults of one scenario, at most: the larger ones repeat what the smaller ones have shown.
+/// At most this many faults of a scenario: larger scenarios repeat what smaller ones have shown.
 constexpr std::size_t tried_max = 40;
 constexpr std::uint64_t orders_tried = 5;
 constexpr std::size_t aftermaths_tried = 10;
 #endif
 
-/// The names of the scenarios that both worlds can run, and whose size is not their point.
+/// The names of the scenarios that both worlds can run, except those that are about size.
 std::vector<std::string> common() {
   std::vector<std::string> chosen;
   for (const Scenario& each : catalog()) {
@@ -84,7 +84,7 @@ class Worlds : public testing::TestWithParam<std::string> {
   }
 
   const Scenario& scenario_ = *scenario_named(GetParam());
-  // It first: a fork of a small program.
+  // First, so that it forks while this program is small.
   Other other_ = make<Other>();
   SimWorld sim_ = make<SimWorld>();
 };

@@ -1,5 +1,5 @@
-// worlds_exit_test: a process of either world runs what it registered for its end when it ends in
-// good order, and not when it is killed.
+// worlds_exit_test: a process of either world runs the actions that it registered for its end when
+// it ends normally, and not when it is killed.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@ void make_file(os::Os& os, const std::string& path) {
   if (const auto file = os.open(path, {.write = true, .create = true})) {
     static_cast<void>(os.close(*file));
   }
-  // Nobody else lives as long as the action.
+  // No other object exists as long as the action.
   auto hook = std::make_shared<std::unique_ptr<os::ExitHook>>();
   *hook = os.at_exit([&os, path, hook] {
     static_cast<void>(os.unlink(path));

@@ -1,4 +1,4 @@
-// Mutants: their files are read, or refused with a reason; and which row comes before which.
+// Mutants: their files are read, or refused with a reason; and the order of the rows.
 #include "harness/spec/mutant.hpp"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Rows: each has a test, a scenario and a mutant, and nobody shows what is no row. Who belongs to
-// which row is read from the checkout as `lastref list --rows` reads it.
+// Rows: each has a test, a scenario and a mutant, and none of these names a row that does not
+// exist. What belongs to which row is read from the checkout as `lastref list --rows` reads it.
 #include "harness/spec/rows.hpp"
 
 #include <algorithm>
@@ -140,7 +140,8 @@ TEST(RowTags, of_a_folder_without_tests_are_an_error) {
   EXPECT_FALSE(read_tests(checkout + "/no_such_folder"));
 }
 
-/// A table of two rows, of which one is not built, with who shows them.
+/// A table of two rows, one of which is not built, with the tests, scenarios and mutants that show
+/// them.
 class TwoRows : public testing::Test {
  protected:
   RowProof proof() const {

@@ -1,4 +1,4 @@
-// board_test: the memory of an ungated run, under what happens to those who share it.
+// board_test: the shared memory of an ungated run, when processes that share it are killed.
 #include "harness/stress/board.hpp"
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr int sigkill = 9;
 
-/// A copy of this process that asks the board something, and so wants its lock, until it waits.
+/// Starts a copy of this process that reads the board, for which it needs the lock. Returns when
+/// the copy waits.
 os::Pid ask_in_copy(Board& board, warden::OneProcessor& here, bool gives_way) {
   const os::Pid copy = pretend::run_in_copy([&] {
     if (gives_way) {
@@ -28,8 +29,9 @@ os::Pid ask_in_copy(Board& board, warden::OneProcessor& here, bool gives_way) {
   return copy;
 }
 
-/// Somebody waits for the lock behind one who is killed while it is given the lock, and who takes
-/// the lock instead wakes nobody: on a robust lock of the C library that waiter sleeps for ever.
+/// A process waits for the lock after one that is killed while the lock is passed to it. The
+/// process that takes the lock instead wakes no waiter: with a robust lock of the C library the
+/// first would sleep indefinitely.
 TEST(Board, is_free_for_who_waits_behind_one_who_is_killed) {
   constexpr int rounds = 100;
   Board board;

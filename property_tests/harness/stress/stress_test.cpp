@@ -1,4 +1,4 @@
-// stress_test: what a run without gates comes to, and what it finds. This program is also the
+// stress_test: the outcome and the findings of a run without gates. This program is also the
 // processes of those runs.
 #include <array>
 #include <chrono>
@@ -77,7 +77,7 @@ Status limit(Stage& stage) {
   return ok();
 }
 
-/// Kills a process that, as a rule, has not had the time to say which pid it has.
+/// Kills a process that usually has had no time yet to report its pid.
 Status kill_at_birth(Stage& stage) {
   LASTREF_TRY(child,
               stage.os().spawn({.entry = "client", .arguments = {""}, .fds = {}, .blocked = {}}));
@@ -92,7 +92,7 @@ Status kill_at_birth(Stage& stage) {
   return ok();
 }
 
-/// Two threads and a word that nobody guards.
+/// Two threads and an unprotected variable.
 Status race(Stage& /*stage*/) {
   int word = 0;
   std::thread other([&word] { ++word; });
@@ -103,7 +103,7 @@ Status race(Stage& /*stage*/) {
 
 constexpr auto limit_of_time = std::chrono::milliseconds(400);
 
-/// Reports a role's end only when a limit of time has ended.
+/// Sends a message only after a time limit has ended.
 Status report_late(Stage& stage) {
   LASTREF_CHECK(stage.start("client"));
   LASTREF_CHECK(status_of(stage.os().poll({}, limit_of_time)));

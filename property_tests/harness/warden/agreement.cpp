@@ -7,7 +7,7 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// What a dump has written so far has a name of its own, which goes with its folder.
+/// An unfinished dump has a name of its own, which is removed with its folder.
 bool is_part_in(const std::set<std::string>& counted, const std::string& name) {
   return name.ends_with(".npy.part") && counted.contains(name.substr(0, name.rfind('/')));
 }
@@ -26,7 +26,7 @@ bool Agreement::is_counted_kind(const std::string& name) const {
   return name.starts_with(folder_ + "/temp/") || name.starts_with(folder_ + "/cache/lastref/");
 }
 
-/// Besides them there is nothing but the folder for caches and what the tracker itself needs.
+/// Otherwise there are only the folder for caches and the files of the tracker itself.
 std::set<std::string> Agreement::names_in(const std::vector<Leftover>& there,
                                           const std::string& at) {
   std::set<std::string> names;
@@ -79,8 +79,7 @@ void Agreement::judge_names(const Look& look) {
   known_.insert(counted.begin(), counted.end());
 }
 
-/// What is in an array's file is held by who made it and by those who read it; all else by who made
-/// it, alone.
+/// The file of an array is held by its maker and by its readers; everything else only by its maker.
 void Agreement::judge_holders(const Look& look) {
   std::map<std::string, std::set<int>> holders;
   for (const tracker::Count& each : look.counts) {

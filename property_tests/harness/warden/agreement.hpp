@@ -1,9 +1,9 @@
-// Agreement: whether the names that a tree of the reference has made, as its calls say, are those
-// that its tracker counts.
+// Agreement: whether the names that a tree of the reference has made, according to its calls, are
+// those that its tracker counts.
 //
-// A name is counted before it is made, and not counted any more before it is removed. So a counted
-// name that is not there is about to be made by the call that waits; and one that is there and is
-// not counted has been, or is the first part of a file in a folder that is.
+// A name is counted before it is made, and is no longer counted when it is removed. So a counted
+// name that does not exist is about to be made by the call that waits. A name that exists and is
+// not counted was counted before, or is the first part of a file in a counted folder.
 #pragma once
 
 #include <map>
@@ -17,28 +17,28 @@
 
 namespace lastref::harness::warden {
 
-/// While a call waits.
+/// The state while a call waits.
 struct Look {
   std::string at = {};                ///< The call
-  std::vector<Leftover> before = {};  ///< Names that were there when the tracker was asked
+  std::vector<Leftover> before = {};  ///< Names that existed when the tracker was asked
   std::vector<Leftover> after = {};   ///< and when it had answered
   std::vector<tracker::Count> counts = {};
   int root = 0;
-  std::map<std::string, std::set<int>> opened_by = {};  ///< Or are about to be
-  std::set<int> dead = {};                              ///< Before it was asked
+  std::map<std::string, std::set<int>> opened_by = {};  ///< Opened, or about to be
+  std::set<int> dead = {};                              ///< Died before it was asked
   bool is_opened = false;  ///< All workers are about to open the file for the first time.
-  std::string made = {};   ///< What the call makes, if that is not there yet
+  std::string made = {};   ///< The name that the call makes, if it does not exist yet
 };
 
 class Agreement {
  public:
-  /// Of an example whose folders are in this one.
+  /// For an example with its folders in this one.
   explicit Agreement(std::string folder) : folder_(std::move(folder)) {}
 
   /// Whether such names are counted: those of arrays and caches.
   bool is_counted_kind(const std::string& name) const;
   void judge(const Look& look);
-  /// When the tracker has cleaned up.
+  /// Called when the tracker has cleaned up.
   void judge_end(const std::vector<Leftover>& there);
   const std::vector<std::string>& complaints() const noexcept { return complaints_; }
 

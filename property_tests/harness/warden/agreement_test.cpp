@@ -1,4 +1,4 @@
-// agreement_test: what the judge of ledgers and counts has to reject.
+// agreement_test: what the judge of ledgers and counts must reject.
 #include "property_tests/harness/warden/agreement.hpp"
 
 #include <gmock/gmock.h>

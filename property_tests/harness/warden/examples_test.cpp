@@ -1,7 +1,7 @@
-// examples_test: of each example of the reference, what its tracker counts is what its calls made.
+// examples_test: for each example of the reference, its tracker counts what its calls made.
 //
-// A thread waits at a call that makes, opens or ends something; meanwhile its tracker is asked. We
-// are a member of its tree for that, so that the tracker stays until the root has ended.
+// A thread waits at a call that makes, opens or ends something; meanwhile its tracker is asked. For
+// that this process is a member of the tree, so the tracker remains until the root has ended.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ using Counts = std::vector<tracker::Count>;
 constexpr std::string_view tracker_role = "child.1.1";
 constexpr std::size_t workers = 2;
 
-/// Keeps the calls at which the tracker is asked.
+/// Holds the calls at which the tracker is asked.
 class Asker {
  public:
   explicit Asker(const std::string& folder) : agreement_(folder) {}
@@ -56,7 +56,7 @@ class Asker {
     }
     std::string at = fmt::format("{}/{}({})#{}", call.role, call.call, call.object, call.k);
     if (is_first_open(call)) {
-      // Each of them holds it and has not opened it: so all is known of what each one holds.
+      // Each worker holds it and has not opened it yet, so the holders are known.
       at = call.object;
       opened_by_[at].insert(moment.process);
       if (opened_by_[at].size() < workers) {
@@ -67,12 +67,12 @@ class Asker {
   }
 
   const Agreement& agreement() const noexcept { return agreement_; }
-  /// What was counted when a worker ended last.
+  /// The names that were counted when a worker ended last.
   const std::set<std::string>& at_last_end() const noexcept { return at_last_end_; }
   std::size_t openings() const noexcept { return opened_by_.size(); }
   bool has_seen_end() const noexcept { return has_seen_end_; }
 
-  /// The planted fault: from the first opening on, a count that nobody takes back.
+  /// The planted fault: from the first opening on, a reference that is never released.
   bool holds_for_ever = false;
 
  private:
@@ -88,7 +88,7 @@ class Asker {
            (is_root && (agreement_.is_counted_kind(call.object) ||
                         (call.object.starts_with("/proc/") && call.object.ends_with("/stat"))));
   }
-  /// A child of the root's stands in between as it is born.
+  /// A worker is started through a child of the root.
   static bool is_worker(const CallSeen& call) {
     return call.role != tracker_role && std::ranges::count(call.role, '.') == 2;
   }
@@ -96,8 +96,8 @@ class Asker {
     return is_worker(call) && call.k == 1 && agreement_.is_counted_kind(call.object);
   }
 
-  /// Whether it has been compared at this moment. Who made the call may be killed meanwhile: then
-  /// the next one who waits compares.
+  /// Whether it has been compared at this moment. The process that made the call may be killed
+  /// meanwhile: then the next one that waits compares.
   bool look(const Moment& moment, const std::string& at) {
     if (!asked_at_.empty() &&
         answer_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
@@ -121,12 +121,12 @@ class Asker {
     if (ends_ == Ends::worker) {
       at_last_end_ = names_of(look_.counts);
     } else if (ends_ == Ends::root) {
-      // It may wait for the tracker, which may wait for us.
+      // It may wait for the tracker, which may wait for this process.
       left_ = std::async(std::launch::async, [this] { client_.reset(); });
     }
   }
 
-  /// Only the root makes names. A dump that is complete loses the end of its name.
+  /// Only the root makes names. A complete dump is renamed without the end of its name.
   static std::string made_by(const CallSeen& call) {
     if (call.role != "root" ||
         (call.call != "mkdirat" && call.call != "openat" && call.call != "renameat")) {
@@ -153,7 +153,7 @@ class Asker {
     }
   }
 
-  /// By a thread of its own: the tracker may be at a call that waits for us.
+  /// In a thread of its own: the tracker may be at a call that waits for this process.
   Counts ask() {
     if (!client_) {
       auto joined = tracker::Client::join(os_, tree_);
@@ -171,7 +171,7 @@ class Asker {
     return counts.value_or(Counts{});
   }
 
-  /// It removes its own names last.
+  /// The tracker removes its own names last.
   void see_end(const Moment& moment) {
     if (moment.call.call == "unlinkat" && moment.call.object == tree_ + "/socket") {
       has_seen_end_ = true;
@@ -220,7 +220,7 @@ class Examples : public WardenTest {
                  .may_be_made = [this](const Moment& at) { return asker_.may_be_made(at); }});
   }
 
-  /// The folder for caches is for the next program, too.
+  /// The folder for caches remains for the next program.
   void agrees(const Watched& watched) {
     EXPECT_EQ(watched.root, os::ChildExit{});
     EXPECT_THAT(asker_.agreement().complaints(), IsEmpty());

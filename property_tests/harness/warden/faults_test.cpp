@@ -1,4 +1,4 @@
-// faults_test: what the warden does to calls, to processes and to names, and what comes of it.
+// faults_test: what the warden does to calls, to processes and to names, and the results.
 #include <csignal>
 #include <set>
 #include <string>
@@ -161,7 +161,7 @@ TEST_F(Faults, each_call_has_its_errors) {
 }
 
 TEST_F(Faults, a_paused_call_waits_until_the_others_rest) {
-  // The other one makes its file meanwhile, and waits for the first.
+  // The other process makes its folder meanwhile; the paused call waits for that.
   const Watched watched = script("cd " + folder.path() +
                                      "; (mkdir one; mkdir seen_by_one 2>/dev/null; ls > seen) & "
                                      "(mkdir two); wait",
@@ -263,7 +263,7 @@ TEST_F(Faults, an_outsider_gives_rights_back) {
   EXPECT_EQ(std::filesystem::status(in("a")).permissions(), rights);
 }
 
-/// As a user whom rights keep out.
+/// Runs as a user without root's rights.
 std::string as_user() {
   return ::geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
 }

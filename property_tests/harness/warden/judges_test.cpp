@@ -1,4 +1,4 @@
-// judges_test: what is said of a program that hangs, crashes, or leaves more than names behind.
+// judges_test: the reports on a program that hangs, crashes, or leaves more than names.
 #include <fcntl.h>
 #include <mqueue.h>
 #include <sys/file.h>
@@ -72,7 +72,7 @@ TEST_F(Judges, a_program_may_take_too_long) {
   EXPECT_THAT(watched.hung, Contains(Field(&Hung::role, "root")));
 }
 
-/// Of a program that waits in this call, when it does.
+/// A program at the moment when it waits in this call.
 class AtRest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(::pipe(ends_), 0); }
@@ -81,7 +81,7 @@ class AtRest : public testing::Test {
     ::close(ends_[1]);
   }
 
-  /// Whether all of it waits, and for nobody else.
+  /// Whether all of it waits, and for no process outside it.
   bool waits(const char* call,
              const std::set<std::string>& outside = {},
              bool has_clock = false) const {
@@ -110,7 +110,7 @@ class AtRest : public testing::Test {
   }
 
  private:
-  /// Its start reads, too, but from files.
+  /// Its start also reads, but from files.
   static bool is_in(int process, const std::string& call) {
     const auto all = what_all_do({process});
     return all.size() == 1 && all[0].call == call && !all[0].object.starts_with('/');
@@ -131,14 +131,15 @@ TEST_F(AtRest, who_waits_for_a_word_that_only_its_children_share_does_not) {
 
 TEST_F(AtRest, who_reads_from_nobody_does_not) {
   EXPECT_TRUE(waits("read"));
-  // Others are at the other end of what it was started with.
+  // Other processes have the other end of its inherited input.
   EXPECT_FALSE(waits("read", {its_input()}));
   EXPECT_FALSE(waits("read", {}, true));
 }
 
 TEST_F(Judges, who_waits_for_a_lock_of_one_that_is_gone_hangs) {
   const pretend::FreshFolder folder;
-  // The descriptor with the lock is the shell's, and the kernel knows who took it by its number.
+  // The shell has the descriptor with the lock, and the kernel records only the pid of the process
+  // that took it.
   const Watched watched = script("cd " + folder.path() + "; exec 9>a; flock 9; flock a true; true");
   EXPECT_THAT(watched.hung, Contains(Field(&Hung::waiting, Field(&Waiting::call, "flock"))));
   EXPECT_FALSE(watched.is_too_long);
@@ -305,7 +306,7 @@ TEST_F(Judges, a_command_ends_with_all_its_children_when_we_are_interrupted) {
   const pretend::FreshFolder folder;
   folder.write("lock", "");
   const std::string lock = folder.path() + "/lock";
-  // Until it has begun.
+  // Interrupts once the command has begun.
   const auto begun = [&] { return folder.names().size() > 1 ? SIGINT : 0; };
   const auto failure = failure_of(
       "--check",
@@ -314,7 +315,7 @@ TEST_F(Judges, a_command_ends_with_all_its_children_when_we_are_interrupted) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->how, "interrupted");
   const int file = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
-  EXPECT_EQ(::flock(file, LOCK_EX), 0);  // Its holder is gone.
+  EXPECT_EQ(::flock(file, LOCK_EX), 0);  // Its holder has been killed.
   ::close(file);
   empty(folder);
 }

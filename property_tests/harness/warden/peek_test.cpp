@@ -1,4 +1,4 @@
-// text_at: a name is read to its end and no further, wherever it lies.
+// text_at: a name is read to its end and no further, wherever it is.
 #include "harness/warden/peek.hpp"
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// Two pages, and behind them one that nobody may read.
+/// Two pages, followed by one without access.
 class Peek : public testing::Test {
  public:
   Peek()

@@ -48,7 +48,7 @@ TEST(Points, leave_out_the_word_in_which_the_runs_differ) {
                                    call("root", "openat", "/dev/shm/psm_ab99", 2),
                                    call("root", "openat", "/dev/shm/psm_ee00")});
   EXPECT_THAT(points.difference, IsEmpty());
-  // Each fits the others', too.
+  // Each also fits the calls of the others.
   EXPECT_THAT(texts_of(points),
               ElementsAre("root/openat(/dev/shm/psm_*)#1",
                           "root/openat(/tmp/a-*/x.0)#1",

@@ -1,4 +1,4 @@
-// servers_test: programs that are given work from outside, and end when they are told to.
+// servers_test: programs that get requests from outside, and end on request.
 #include <unistd.h>
 
 #include <string>
@@ -21,7 +21,7 @@ class Servers : public WardenTest {
  protected:
   void TearDown() override { empty(folder); }
 
-  /// Of the server of our folder, with so many rounds of this work.
+  /// Watches the server of our folder, with `rounds` rounds of this work.
   Watched served(const std::string& work, const std::vector<std::string>& texts = {}) {
     return must(
         {.command = {WARDEN_CALLS, "serve", folder.path()},
@@ -77,7 +77,7 @@ TEST_F(Servers, what_commands_leave_is_not_of_the_server) {
   EXPECT_THAT(watched.stayed, IsEmpty());
 }
 
-/// Of ourselves, who open one more descriptor in each of the first rounds.
+/// The growth of this process, which opens one more descriptor in each of the first rounds.
 std::vector<Growth> growing_with(std::size_t opening, std::size_t all) {
   RoundsSeen seen;
   std::vector<int> opened;

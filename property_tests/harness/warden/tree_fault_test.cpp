@@ -1,4 +1,4 @@
-// tree_fault_test: what a fault at a call of a process tree reads as.
+// tree_fault_test: the text of a fault at a call of a process tree.
 #include "harness/warden/tree_fault.hpp"
 
 #include <cerrno>
@@ -154,7 +154,7 @@ RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
   }
   const auto parsed = parse_tree_fault(to_text(fault));
   if (!parsed) {
-    // Not every call can be struck so.
+    // Not every call can have such a fault.
     RC_ASSERT(parsed.error().subject.starts_with(to_text(fault) + ": " + fault.call));
     return;
   }
@@ -162,7 +162,7 @@ RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
 }
 
 RC_GTEST_PROP(TreeFaults, no_text_ends_the_program, (const std::string& text)) {
-  // Either result will do.
+  // Either result is allowed.
   static_cast<void>(parse_tree_fault(text));
   static_cast<void>(parse_tree_fault("root/openat(" + text + ")#1 kill"));
   static_cast<void>(parse_tree_fault("openat:" + text));

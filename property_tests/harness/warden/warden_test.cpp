@@ -1,5 +1,5 @@
 // warden_test: programs that are watched from outside. A tiny program makes each call that the
-// warden knows: it has to be seen, failed, and killed before and after it.
+// warden knows: the call must be seen, failed, and killed before and after it.
 #include "harness/warden/warden.hpp"
 
 #include <cerrno>

@@ -39,12 +39,12 @@ class WardenTest : public testing::Test {
     return all;
   }
 
-  /// Of a shell's script.
+  /// Watches a shell script.
   static Watched script(const std::string& text, const std::vector<std::string>& texts = {}) {
     return must({.command = {"/bin/sh", "-c", text}, .faults = faults(texts)});
   }
 
-  /// An object as "shm:5".
+  /// Named like "shm:5".
   static void remove_sysv(const std::string& name) {
     const std::string kind = name.substr(0, 3);
     const std::string option = kind == "msg" ? "-q " : kind == "shm" ? "-m " : "-s ";
@@ -52,7 +52,7 @@ class WardenTest : public testing::Test {
     EXPECT_FALSE(is_there(name));
   }
 
-  /// A folder has to be empty when it goes.
+  /// A folder must be empty when it is destroyed.
   static void empty(const pretend::FreshFolder& folder) {
     for (const auto& each : std::filesystem::directory_iterator(folder.path())) {
       std::filesystem::remove_all(each);

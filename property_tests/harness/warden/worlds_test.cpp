@@ -1,4 +1,4 @@
-// worlds_test: programs in a world of their own, and what is said of them all the same.
+// worlds_test: programs in namespaces of their own, and that they are reported on like others.
 #include <sched.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ TEST_F(OwnPids, give_orphans_to_process_one_and_their_ends_are_told) {
 }
 
 TEST_F(OwnPids, do_not_hide_who_stays) {
-  // A shell would ask how its child has ended, so it ends when the shell is none any more.
+  // A shell would reap its child, so the child ends after the shell has executed another program.
   const std::string leaves_zombie =
       "sh -c '(until grep -q sleep /proc/$$/comm; do :; done) & echo $! > z; exec sleep 1000' & ";
   WatchOptions with = options("cd " + folder.path() + "; : > z; " + leaves_zombie +

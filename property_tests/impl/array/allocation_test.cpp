@@ -1,5 +1,5 @@
-// allocation_test: whichever allocation fails in an array's life, the process survives it, the
-// caller gets an error, and no file is left that is not whole.
+// allocation_test: whichever allocation fails during the use of an array, the process survives it,
+// the caller gets an error, and no incomplete file is left.
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ using pretend::fail_each_allocation;
 using pretend::SparedOs;
 using pretend::unless_no_memory;
 
-/// What has a name, made beforehand.
+/// Everything with a name, made beforehand.
 struct Life {
   Status view(const Array& array) const {
     LASTREF_TRY(sliced, array.slice(slices));
@@ -62,7 +62,7 @@ TEST(FailingMemory, fails_no_life_of_an_array_but_its_own_E10) {
     Status status = ok();
     armed([&] { status = life.live(); });
     std::string finding = unless_no_memory(status);
-    // Without a file there is none at all; what was whole already stays.
+    // A failed write leaves no file; files that were already complete remain.
     for (const std::string& name : life.folder.names()) {
       finding += map_npy(life.os, life.folder.path(name), MapMode::read) ? "" : " a part is left;";
     }

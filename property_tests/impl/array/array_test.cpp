@@ -1,4 +1,4 @@
-// array_test: arrays and their views, against a model that knows every element by its position.
+// array_test: arrays and their views, against a model that finds every element by its position.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -12,8 +12,7 @@
 #include "property_tests/support/array_generators.hpp"
 #include "property_tests/support/array_model.hpp"
 
-// To sanitizers, asking for too much memory would be a mistake; here it is asked for, to see the
-// error.
+// Sanitizers treat a request for too much memory as an error; the test makes one to see ours.
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" const char* __asan_default_options() {
   return "allocator_may_return_null=1";
@@ -45,7 +44,7 @@ Array any_array_of_any_type() {
   return any_array(dtype_of(*pretend::any_dtype_text()));
 }
 
-/// What holds of every array.
+/// Holds for every array.
 void check(const Array& array) {
   const Model model = model_of(array);
   const std::size_t itemsize = array.dtype().itemsize();
@@ -237,7 +236,7 @@ RC_GTEST_PROP(ArrayProperties, a_copy_has_the_same_elements_in_memory_of_its_own
 }
 
 TEST(Array, is_copied_whatever_its_size_is_R5) {
-  // Larger than what is compared at once, with runs that buffers cut.
+  // Larger than what is compared in one step, with runs that cross the ends of the buffers.
   const Array wide = must(Array::zeros(dtype_of("|V7"), {300, 200}));
   pretend::fill_with_pattern(wide.memory()->bytes());
   const std::vector<Slice> slices = {{.step = -1}, {.start = 3, .stop = 190}};

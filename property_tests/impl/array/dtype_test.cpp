@@ -1,4 +1,4 @@
-// dtype_test: numpy's words for elements, good ones and hostile ones.
+// dtype_test: numpy's descriptions of elements, valid ones and hostile ones.
 #include <ostream>
 #include <string>
 

@@ -1,4 +1,4 @@
-// memory_test: maps of files as numpy.memmap means them.
+// memory_test: maps of files with the modes of numpy.memmap.
 #include <ostream>
 
 #include <gtest/gtest.h>

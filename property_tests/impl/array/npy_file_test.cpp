@@ -1,5 +1,5 @@
-// npy_file_test: arrays in .npy files, on the real kernel and on the simulated one, and what
-// becomes of them when any call fails.
+// npy_file_test: arrays in .npy files, on the real kernel and on the simulated one, and the result
+// when any call fails.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -257,7 +257,7 @@ void check_modes(os::Os& os, const std::string& path) {
     const Array own = must(map_npy(os, path, MapMode::copy_on_write));
     own.mutable_data().value()[0] = std::byte{7};
     EXPECT_EQ(seen.data()[0], std::byte{0});
-    // Those who have mapped the old file keep it.
+    // Arrays that have mapped the old file keep it.
     const Array anew = must(create_npy(os, path, dtype_of("|u1"), {0}));
     EXPECT_EQ(anew.size(), 0U);
     EXPECT_EQ(seen.data()[10], std::byte{6});
@@ -296,7 +296,7 @@ TEST(NpyFile, is_made_although_others_make_one_of_that_name_at_the_same_time_R8)
   EXPECT_EQ(must(map_npy(os, folder.path("a"), MapMode::read)).shape(), (Shape{2, 3}));
   others = 3;
   must(Memory::map_file(os, folder.path("a"), {.mode = MapMode::create, .size = 1}));
-  // A writer that is faster each time wins.
+  // A writer that is faster every time wins.
   others = 1'000'000;
   EXPECT_EQ(create_npy(os, folder.path("a"), dtype_of("<i2"), {2, 3}).error().code,
             std::errc::file_exists);
@@ -317,7 +317,7 @@ TEST(NpyFile, takes_its_space_when_it_is_made_or_is_an_error_E14) {
   EXPECT_EQ(fails(Call::allocate, std::errc::no_space_on_device), std::errc::no_space_on_device);
   EXPECT_FALSE(folder.exists("a"));
   EXPECT_EQ(os.count_of(Call::write_at), 0U);
-  // What cannot be asked for is written.
+  // Without allocate, the space is written.
   EXPECT_EQ(fails(Call::allocate, std::errc::operation_not_supported), std::errc{});
   EXPECT_EQ(os.count_of(Call::write_at), 2U);
   EXPECT_EQ(fails(Call::allocate, std::errc::interrupted), std::errc{});
@@ -351,7 +351,7 @@ TEST(NpyFile, that_a_symlink_leads_to_is_mapped_and_known_by_its_own_name_R8_E2)
   folder.link("dangling", "nowhere");
   EXPECT_EQ(map_npy(os, folder.path("dangling"), MapMode::read).error().code,
             std::errc::no_such_file_or_directory);
-  // A new file takes the place of the symlink, and what it leads to stays.
+  // A new file takes the place of the symlink; the target remains.
   must(create_npy(os, folder.path("far"), dtype_of("<i2"), {5}));
   EXPECT_EQ(must(map_npy(os, folder.path("below/a"), MapMode::read)).shape(), (Shape{2, 3}));
   for (const char* name : {"around", "dangling", "far", "relative", "below"}) {
@@ -371,7 +371,7 @@ TEST(NpyFile, tells_once_when_it_is_unmapped_R7) {
   folder.remove("a.npy");
 }
 
-/// Fails the n-th crossing, which may be none, and counts them.
+/// Fails the n-th call, which may be none, and counts them.
 class FailingInterceptor final : public harness::Interceptor {
  public:
   explicit FailingInterceptor(std::size_t index = ~std::size_t{0}, int error = 0) noexcept
@@ -453,8 +453,8 @@ TEST_P(NpyFaults, any_call_may_fail_with_any_of_its_errnos_and_nothing_is_left_R
       const Status done = deed.act(os, folder.path());
       ++runs;
       if (done) {
-        // An interruption is no failure; what is closed or unmapped at the end is only reported.
-        // Space that cannot be asked for is written to.
+        // An interruption is no failure; a close or unmap at the end is only reported. If space
+        // cannot be allocated, it is written.
         const bool harmless = error == EINTR || error == ENOENT || error == EOPNOTSUPP ||
                               call == Call::close || call == Call::unmap;
         EXPECT_TRUE(harmless);
@@ -463,7 +463,7 @@ TEST_P(NpyFaults, any_call_may_fail_with_any_of_its_errnos_and_nothing_is_left_R
         EXPECT_EQ(static_cast<int>(done.error().code), error);
         EXPECT_TRUE(deed.leaves_its_file || !folder.exists("a.npy"));
       }
-      // A map that could not be unmapped is still there, and nobody lies about it.
+      // A map that could not be unmapped is still reported as open.
       const std::vector<std::string> left = os.still_open();
       EXPECT_EQ(left.size(), call == Call::unmap ? 1U : 0U);
       folder.remove("a.npy");

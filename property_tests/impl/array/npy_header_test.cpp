@@ -1,5 +1,5 @@
-// npy_header_test: headers of .npy files, good ones, damaged ones and forged ones. Run with
-// AddressSanitizer, every parse is also a test that nothing beyond the bytes is read.
+// npy_header_test: headers of .npy files: good, damaged and forged. Under AddressSanitizer, every
+// parse also checks that nothing beyond the bytes is read.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ using pretend::dtype_of;
 using pretend::must;
 using HeaderBytes = std::vector<std::byte>;
 
-/// From a place on the heap that ends where the bytes end.
+/// From heap memory that ends where the bytes end.
 Result<NpyHeader> parse_exactly(os::Bytes bytes) {
   const std::unique_ptr<std::byte[]> alone(new std::byte[bytes.size()]);
   std::ranges::copy(bytes, alone.get());
@@ -78,7 +78,7 @@ RC_GTEST_PROP(NpyHeaderProperties, a_header_that_was_cut_is_refused_R12, ()) {
   }
 }
 
-/// What is accepted can be written, and then says the same.
+/// An accepted header can be written, and then means the same.
 void refused_or_consistent(os::Bytes bytes) {
   const auto header = parse_exactly(bytes);
   if (!header) {
@@ -180,7 +180,7 @@ TEST(NpyHeader, is_read_however_python_may_have_written_it_R4) {
 }
 
 TEST(NpyHeader, has_the_second_version_when_its_text_is_too_long_for_the_first_R4) {
-  // Fields of 20 letters each: the first version ends at some 3,270 of them.
+  // Fields of 20 letters each: the first version is full at some 3,270 of them.
   std::string fields = "[";
   std::set<int> versions;
   for (int field = 1; field <= 3300; ++field) {
@@ -215,7 +215,7 @@ TEST(NpyHeader, of_what_points_into_python_is_not_written_R4) {
   EXPECT_EQ(npy_header(dtype_of("|O"), {2}, Order::c).error().code, std::errc::not_supported);
   EXPECT_EQ(npy_header(dtype_of("[('a', '|O')]"), {2}, Order::c).error().code,
             std::errc::not_supported);
-  // But read, because what it says may be asked.
+  // But it is read, so that its contents can be queried.
   EXPECT_TRUE(
       must(parse_exactly(forged("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }")))
           .dtype.has_object());

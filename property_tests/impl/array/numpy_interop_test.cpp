@@ -1,7 +1,7 @@
 // numpy_interop_test: numpy reads our files and we read numpy's.
 //
-// One Python does a whole plan, because to start it costs more than the plan. What is compared is
-// bytes of whole files: header, order and elements.
+// One Python executes a whole plan, because starting it costs more than the plan. The bytes of
+// whole files are compared: header, order and elements.
 #include <functional>
 #include <string>
 #include <vector>
@@ -240,7 +240,7 @@ Array sliced(const Array& array, const std::vector<Slice>& slices) {
   return must(array.slice(slices));
 }
 
-/// Of a C-ordered array of shape (4, 5, 6).
+/// Views of a C-ordered array of shape (4, 5, 6).
 const ViewRow view_rows[] = {
     {"a.T", [](const Array& a) { return must(a.transpose()); }},
     {"a[::-1]", [](const Array& a) { return sliced(a, {{.step = -1}}); }},

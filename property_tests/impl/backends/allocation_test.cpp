@@ -35,7 +35,7 @@ constexpr int tasks_count = 5;
 std::shared_ptr<const Functions> functions() {
   static const auto all = [] {
     const auto made = std::make_shared<Functions>();
-    // {array, number}: both, the number as a list.
+    // {array, number}: returns both, the number as a list.
     const Status added =
         made->add("echo", [](const TaskContext&, std::span<const Value> arguments) {
           return Result<Value>(List(arguments.begin(), arguments.end()));
@@ -61,14 +61,14 @@ std::string unless_no_memory(const Outcome<List>& outcome) {
   const auto* const error = std::get_if<Error>(&outcome.error());
   const auto* const dead = std::get_if<TerminatedWorker>(&outcome.error());
   if (dead != nullptr && dead->exit == os::ChildExit{.code = 2}) {
-    return {};  // It could not join for want of memory, and may have none to say so.
+    return {};  // It could not join for lack of memory, and may have had none to report that.
   }
   return error != nullptr && error->code == std::errc::not_enough_memory
              ? std::string()
              : "it says " + describe(outcome.error()) + ";";
 }
 
-/// A tree of processes whose tracker and clients do not lack memory.
+/// A tree of processes in which the tracker and the clients do not run out of memory.
 struct Tree {
   Tree() {
     pretend::set_variable("LASTREF_RUNTIME_FOLDER", folder.path("runtime"));
@@ -80,7 +80,7 @@ struct Tree {
       return tree();
     };
   }
-  /// What is wrong when all has ended.
+  /// What is wrong after everything has ended.
   std::string end() {
     session = {};
     pretend::bury_all();
@@ -120,7 +120,7 @@ pretend::Trial call_with(BackendKind kind) {
       armed([&] { outcome = parallel->run(std::move(second)); });
       finding += unless_no_memory(outcome);
       if (finding.empty() && !outcome) {
-        // An object that could not be made says so; another one works.
+        // An object that could not be constructed returns that error; another object works.
         parallel.emplace(tree.session, functions(), options);
       }
       outcome = parallel->run(tasks_with(array));
@@ -165,7 +165,7 @@ TEST(FailingMemory, of_a_worker_fails_no_call_but_its_own_E10) {
         pretend::set_variable(number_variable, "");
         EXPECT_EQ(unless_no_memory(outcome), "") << "allocation " << number << " of a worker";
         failures += outcome ? 0 : 1;
-        // Those that were started to fail serve no other call if one of them has ended.
+        // The workers that were started to fail serve no other call once one of them has ended.
         const Outcome<List> again = parallel.run(tasks_with(array));
         if (!from_then_on) {
           EXPECT_EQ(unless_no_memory(again), "") << "after allocation " << number;
@@ -182,7 +182,7 @@ TEST(FailingMemory, of_a_worker_fails_no_call_but_its_own_E10) {
 namespace pretend {
 namespace {
 
-/// A worker whose allocations fail as its environment says, but for those of its tree.
+/// A worker with allocations that fail as its environment demands, except those of its tree.
 std::optional<int> serve_with_failures(os::Os& os, const std::vector<std::string>& arguments) {
   constexpr std::size_t tree_at = 2;
   const auto number = os.environment(number_variable);
@@ -208,7 +208,7 @@ std::optional<int> serve_with_failures(os::Os& os, const std::vector<std::string
 }  // namespace lastref
 
 int main(int argc, char** argv) {
-  // Never destroyed: threads use it to the last.
+  // Never destroyed: threads use it to the end.
   static auto& os = *new lastref::pretend::SparedOs({.program = lastref::this_program});
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code = lastref::pretend::serve_with_failures(os, arguments)) {

@@ -1,4 +1,4 @@
-// arrays_test: arrays that batches take and give back, and the files that they travel through.
+// arrays_test: arrays that batches take and return, and the files through which they are sent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST_F(Arrays, that_come_back_are_what_they_were_and_have_no_file_B5) {
   EXPECT_EQ(results, (List{List{one, strided, List{one, Map{{"deep", strided}}}}}));
   const auto& back = *results[0].get_if<List>();
   EXPECT_FALSE(has_shareable_memory(*back[0].get_if<Array>()));
-  // What was one array is one again.
+  // References to one array are references to one array again.
   EXPECT_TRUE(back[0].get_if<Array>()->is(*(*back[2].get_if<List>())[0].get_if<Array>()));
 }
 
@@ -63,7 +63,7 @@ TEST_F(Arrays, go_with_an_abort_that_wants_no_more_B8) {
   run({{"sum", {kept}}});
   must(backend->abort_everything(/*ensure_ready=*/false));
   until([&] { return fixture.files().empty(); });
-  // Wanted after all, with what it was configured with.
+  // Made ready after all, with the options of configure.
   EXPECT_EQ(must(backend->abort_everything(/*ensure_ready=*/true)).n_jobs, 2U);
   EXPECT_EQ(run({{"is_mapped", {kept}}}), List{true});
 }
@@ -75,7 +75,7 @@ TEST_F(Arrays, travel_after_an_abort_as_they_did_before_B8) {
   must(backend->abort_everything(/*ensure_ready=*/true));
   const Array kept = array_of(large + 2);
   EXPECT_EQ(run({{"is_mapped", {array_of(large)}}, {"is_mapped", {kept}}}), (List{false, true}));
-  EXPECT_THAT(fixture.files(), SizeIs(1));  // In the folder that was asked for.
+  EXPECT_THAT(fixture.files(), SizeIs(1));  // In the folder that was requested.
 }
 
 TEST_F(Arrays, of_killed_work_leave_no_file_when_it_is_restarted_B8) {
@@ -86,7 +86,7 @@ TEST_F(Arrays, of_killed_work_leave_no_file_when_it_is_restarted_B8) {
   EXPECT_THAT(fixture.files(), SizeIs(1));
   must(backend->abort_everything(/*ensure_ready=*/true));
   EXPECT_EQ(code_of(future->get()), std::errc::operation_canceled);
-  EXPECT_EQ(run({{"square", {2}}}), List{4});  // After this nobody can hold it.
+  EXPECT_EQ(run({{"square", {2}}}), List{4});  // After this no worker can hold it.
   until([&] { return fixture.files().empty(); });
 }
 

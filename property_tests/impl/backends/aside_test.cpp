@@ -1,4 +1,5 @@
-// aside_test: who has to do in a callback what takes time, while the other hearer is away.
+// aside_test: work that a callback postpones because it takes time, while the other listener thread
+// is busy.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -38,7 +39,7 @@ class Aside : public testing::Test {
   Aside() { must(backend->configure(fixture.options(2))); }
   ~Aside() override { EXPECT_TRUE(backend->terminate()); }
 
-  /// Sends what waits for the mark of its name; it may be sent first.
+  /// Sends a task that waits for the mark of its name. The mark may be made before.
   FuturePtr send(const std::string& name, std::vector<Value> rest, std::function<void()> then) {
     std::vector<Value> arguments = {fixture.mark(name)};
     arguments.insert(arguments.end(), rest.begin(), rest.end());
@@ -79,7 +80,7 @@ TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
     until([&] { return has_tried.load(); });
   });
   const auto second = send("second", {}, [&] {
-    // Twice, as two callbacks of one call may.
+    // Twice, as two callbacks of one call may do it.
     could = backend->step_aside(/*waits=*/true, *late) || backend->step_aside(true, *late);
     has_tried = true;
   });
@@ -91,7 +92,7 @@ TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
   EXPECT_EQ(late->times, 1);
 }
 
-/// A call that has returned is not called back.
+/// The postponed work of a call that has returned is not run.
 TEST_F(Aside, who_has_gone_does_not_catch_up_E13) {
   const auto first = send("first", {}, [&] {
     EXPECT_TRUE(backend->step_aside(/*waits=*/true, *late));

@@ -16,7 +16,7 @@ namespace {
 using backends::AutoBatching;
 using std::chrono::nanoseconds;
 
-/// As joblib's AutoBatchingMixin has it.
+/// As in joblib's AutoBatchingMixin.
 struct Model {
   double size = 1;
   double smoothed = 0;  // seconds
@@ -57,7 +57,7 @@ RC_GTEST_PROP(AutoBatchingProperties, sizes_are_those_of_the_rule_B6, ()) {
       RC_ASSERT(size == model.next());
       RC_PRE(size < 100'000'000);
     } else {
-      // Some are of a size that holds no more.
+      // Some are of a size that is no longer in use.
       const std::size_t told = kind == 1 ? size + 1 : size;
       const nanoseconds duration = std::chrono::milliseconds(milliseconds);
       batching.batch_completed(told, duration);
@@ -86,7 +86,7 @@ TEST(AutoBatching, grows_to_what_takes_the_ideal_twice_and_shrinks_by_half_B6) {
   EXPECT_EQ(batching.compute_batch_size(0), 40U);  // 2 * int(1 * 0.2 / 0.01)
   batching.batch_completed(40, of_seconds(3));
   EXPECT_EQ(batching.compute_batch_size(0), 20U);
-  batching.batch_completed(40, of_seconds(100));  // Too late to count.
+  batching.batch_completed(40, of_seconds(100));  // Of an outdated size: not counted.
   EXPECT_EQ(batching.compute_batch_size(0), 20U);
   batching.batch_completed(20, of_seconds(1));
   EXPECT_EQ(batching.compute_batch_size(0), 20U);

@@ -1,5 +1,5 @@
-// codec_test: batches, results and failures arrive as they were sent, and what a stranger wrote is
-// a value or an error.
+// codec_test: batches, results and failures arrive as they were sent. Foreign bytes decode to a
+// value or an error.
 #include "impl/backends/codec.hpp"
 
 #include <limits>
@@ -137,7 +137,7 @@ RC_GTEST_PROP(CodecProperties, failures_arrive_as_they_were_B7, ()) {
   RC_ASSERT(must(decode_failure(encode(failure))) == failure);
 }
 
-/// Every part of it from the front is an error; with any byte changed, it is that or a value.
+/// Every proper prefix is an error; with any byte changed, the result is an error or a value.
 template <typename Decode>
 void maltreat(const Packed& bytes, Decode decode) {
   for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -239,7 +239,7 @@ TEST(Codec, names_of_functions_are_so_long_and_no_longer_B5) {
 
 TEST(Codec, what_many_tasks_share_is_reduced_and_rebuilt_once_B5) {
   const Array shared = pretend::array_of(10);
-  const Array other = pretend::array_of(10);  // The same in it, and not the same.
+  const Array other = pretend::array_of(10);  // Equal contents, but another array.
   const Batch batch(20, Task{"f", {shared, List{shared, Map{{"x", shared}}}, other}});
   int reduced = 0;
   const auto encoded = must(encode(batch, [&](const Array& array) {

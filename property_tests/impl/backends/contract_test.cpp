@@ -1,4 +1,4 @@
-// contract_test: what every backend promises, wherever it works.
+// contract_test: what every backend promises, wherever it runs its tasks.
 #include <atomic>
 #include <thread>
 
@@ -205,7 +205,7 @@ TEST_P(BackendContract, what_is_on_its_way_when_it_ends_fails_once_each_B1_B8) {
   const std::size_t before = fixture.folder.names().size();
   std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
   if (GetParam() == BackendKind::threads) {
-    // What runs is waited for; what waits is not begun.
+    // Running tasks are waited for; waiting ones are not begun.
     until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
     fixture.make_mark("go");
   }
@@ -256,7 +256,7 @@ TEST_P(BackendContract, so_is_a_callback_of_what_was_canceled_B1) {
   fixture.wait_for_mark("1");
   std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
   if (GetParam() == BackendKind::threads) {
-    // What runs in them is waited for, and not before the end has begun.
+    // Running tasks are waited for. They may end only after terminate has begun.
     until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
     fixture.make_mark("go");
   }

@@ -1,4 +1,4 @@
-// dying_test: workers that are killed, leave, stop, fork or mistreat their descriptors, for real.
+// dying_test: real workers that are killed, exit, stop, fork or mistreat their descriptors.
 #include <array>
 #include <atomic>
 
@@ -22,12 +22,12 @@ using testing::SizeIs;
 
 constexpr int sigint = 2;
 constexpr int sigkill = 9;
-constexpr int sigusr1 = 10;  // Which no sanitizer catches.
+constexpr int sigusr1 = 10;  // No sanitizer catches it.
 constexpr int sigterm = 15;
 constexpr int sigstop = 19;
-constexpr int huge = 3'000'000;  // bytes; no pipe holds that
+constexpr int huge = 3'000'000;  // bytes; more than any pipe holds
 
-/// The kernel, and how often somebody was killed.
+/// The kernel, which counts the signals that are sent.
 class KillsOs final : public os::KernelOs {
  public:
   KillsOs() : KernelOs({.program = this_program}) {}
@@ -40,8 +40,9 @@ class KillsOs final : public os::KernelOs {
   std::atomic<int> kills = 0;
 };
 
-/// The kernel, in which a worker dies as soon as it has answered, and is heard a few bytes at a
-/// time: the process is known to be dead when most of its answer is still in the pipe.
+/// The kernel, in which a worker dies as soon as it has answered, and its answer is read a few
+/// bytes at a time. So the process is known to be dead while most of its answer is still in the
+/// pipe.
 class LastWordsOs final : public os::KernelOs {
  public:
   LastWordsOs() : KernelOs({.program = this_program}) {}
@@ -94,7 +95,7 @@ class Workers : public testing::Test {
   }
 
   Fixture fixture;
-  std::string tree = must(fixture.session.tree());  // Its tracker is there before the workers.
+  std::string tree = must(fixture.session.tree());  // Its tracker is started before the workers.
   std::set<os::Pid> before = pretend::children();
   std::shared_ptr<ParallelBackend> backend = fixture.make(BackendKind::processes);
 };
@@ -118,7 +119,7 @@ TEST_F(Workers, killed_in_a_task_fail_all_that_is_pending_at_once_B9) {
   const auto late = backend->apply_async({{"square", {1}}}, {});
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(std::get<TerminatedWorker>(late.error()).pid, victim);
-  // What the dead held is reclaimed, and the array's own file with the pool.
+  // Whatever the dead worker held is reclaimed, and the array's own file with the pool.
   goes_on();
   until([&] { return fixture.files().empty(); });
 }
@@ -222,7 +223,7 @@ TEST_F(Workers, that_die_under_a_job_that_no_pipe_holds_fail_it_B9) {
   for (const FuturePtr& future : futures) {
     terminated(future);
   }
-  // And one that stopped in the middle of reading such a job.
+  // The same for a worker that stopped in the middle of reading such a job.
   configure();
   for (const os::Pid worker : workers()) {
     pretend::send_signal(worker, sigstop);
@@ -342,7 +343,7 @@ TEST_F(Workers, leave_nothing_behind_B5_B8) {
   }
   backend.reset();
   fixture.session = {};
-  pretend::bury_all();  // The tracker goes by itself.
+  pretend::bury_all();  // The tracker exits by itself.
   EXPECT_FALSE(pretend::has_children());
 }
 

@@ -31,7 +31,7 @@ std::size_t live_bytes() {
   return all.uordblks + all.hblkhd;
 }
 
-/// The kernel, and how often somebody was killed.
+/// The kernel, which counts the signals that are sent.
 class CountsKillsOs final : public os::KernelOs {
  public:
   CountsKillsOs() : KernelOs({.program = this_program}) {}
@@ -72,7 +72,7 @@ TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
         !waits || code_of(future->get()) == std::errc::operation_not_permitted;
     parallel.reset();
     backend.reset();
-    // Not by exit: a checker of leaks would miss what threads had that are not in the copy.
+    // Not by exit: a leak checker would miss the memory of threads that are not in the copy.
     ::_exit(is_told && is_future_told ? 0 : 1);
   });
   EXPECT_EQ(pretend::exit_code_of(copy), 0);
@@ -118,7 +118,7 @@ TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_na
 
 TEST_P(Embedded, calls_leave_no_memory_behind_E12) {
   if (GetParam() == BackendKind::processes) {
-    return;  // What travels by files is another test's.
+    return;  // Another test covers files.
   }
   Parallel parallel(fixture.session, fixture.functions, fixture.parallel(GetParam(), 2));
   const auto call = [&](int times) {
@@ -148,7 +148,7 @@ TEST(Strangers, forked_from_the_caller_do_not_delay_the_end_of_a_pool_E8) {
   fixture.make_mark("enough");
 }
 
-/// Starts a tree and ends it, often; 0 if all trackers have been reaped.
+/// Starts a tree and ends it, many times; 0 if all trackers have been reaped.
 int count_rounds_with_zombies(const std::string& runtime) {
   constexpr int rounds = 30;
   os::KernelOs os({.program = this_program});
@@ -158,7 +158,7 @@ int count_rounds_with_zombies(const std::string& runtime) {
       return round + 1;
     }
   }
-  // Nothing else reaps: has_children leaves them as they are.
+  // Nothing else reaps: has_children only checks.
   pretend::until([] { return !pretend::has_children(); });
   return 0;
 }

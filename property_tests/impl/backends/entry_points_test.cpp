@@ -1,4 +1,5 @@
-// entry_points_test: what a program that was started by another hand does with wrong words.
+// entry_points_test: how a program reacts to wrong arguments when it was not started by the
+// library.
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Words = std::vector<std::string>;
 
-/// Whose signals cannot be ignored, and who says nothing aloud.
+/// Signals cannot be ignored in it, and its standard error is recorded.
 class DeafToNothingOs final : public os::KernelOs {
  public:
   std::optional<std::string> environment(const std::string& name) noexcept override {
@@ -39,7 +40,7 @@ class DeafToNothingOs final : public os::KernelOs {
     said.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return bytes.size();
   }
-  /// A tracker's listener, which is none of this program's.
+  /// A tracker's listener, which this program does not have.
   Status close(os::Fd fd) noexcept override { return fd == os::Fd{3} ? ok() : KernelOs::close(fd); }
   Status ignore_signal(os::Signal /*signal*/) noexcept override {
     return failure(std::errc::invalid_argument, "a signal", Call::ignore_signal);
@@ -61,7 +62,7 @@ TEST(EntryPoints, of_others_are_left_to_them_B5) {
                              Words{"lastref", "gate", "folder"}}) {
     EXPECT_EQ(start(os, words), std::nullopt);
   }
-  // A word that anybody may give a program, who has not been started by a parent of workers.
+  // The arguments alone do not suffice: the process was not started by a parent of workers.
   os.is_marked = false;
   EXPECT_EQ(start(os, {"lastref", worker::entry_point, "folder"}), std::nullopt);
   EXPECT_THAT(os.said, IsEmpty());
@@ -94,7 +95,7 @@ TEST(EntryPoints, of_a_tracker_that_cannot_have_its_tree_say_so_T1) {
   EXPECT_THAT(os.said, testing::Contains(HasSubstr("tracker: gave up: ")));
 }
 
-/// How a worker ends whose parent says this and then no more.
+/// How a worker ends if its parent sends this and then no more.
 os::ChildExit end_of_worker_told(pretend::Fixture& fixture,
                                  os::Bytes bytes,
                                  const std::string& tree) {
@@ -119,7 +120,7 @@ os::ChildExit end_of_worker_told(pretend::Fixture& fixture,
                      .blocked = {},
                      .environment = {{worker::marker, "1"}}}));
   const os::UniqueFd process(os, child.process);
-  // It may be gone already.
+  // The worker may have exited already.
   static_cast<void>(os::write_all(os, jobs_here.get(), bytes));
   jobs_here.close_quietly();
   return must(pretend::wait_for(os, process.get()));
@@ -146,7 +147,7 @@ TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 AllOf(HasSubstr("lastref worker: gave up: "), HasSubstr(why)));
   }
-  // A job with a number and no batch is answered; what comes with it is looked at after that.
+  // A job with a number and no batch is answered; the bytes that follow it are read after that.
   os::Packed both = message(1 + sizeof(std::uint64_t), job);
   os::put(both, std::uint64_t{1});
   const os::Packed nonsense = message(0, job);

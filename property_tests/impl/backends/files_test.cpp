@@ -1,4 +1,4 @@
-// files_test: the files of a call's inputs, from a Parallel to its last task.
+// files_test: the files of a call's inputs, from the Parallel to its last task.
 #include <algorithm>
 #include <thread>
 
@@ -20,7 +20,7 @@ constexpr int large = 5000;  // bytes
 
 class Files : public testing::Test {
  protected:
-  /// The task that has made the mark "last" waits for "gone", which comes when no file is left.
+  /// The task that has made the mark "last" waits for "gone", which is made when no file is left.
   std::jthread let_the_last_go_on() {
     return std::jthread([this] {
       fixture.wait_for_mark("last");
@@ -42,7 +42,7 @@ TEST_F(Files, of_a_stream_of_arrays_are_a_handful_at_a_time_B10) {
     if (made == 50) {
       return std::nullopt;
     }
-    // What was done is let go of by the tracker, which may be behind.
+    // The tracker releases the files of finished tasks, and may be late.
     until([&] { return fixture.files().size() <= 8; });
     most = std::max(most, fixture.files().size());
     Task task = {"sum"};
@@ -59,7 +59,7 @@ TEST_F(Files, of_an_array_that_is_kept_go_with_its_last_task_B10) {
   options.batch_size = 1;
   Parallel parallel(fixture.session, fixture.functions, options);
   const Array kept = array_of(large);
-  // The last task runs as long as the file is there.
+  // The last task runs while the file exists.
   const std::jthread watcher = let_the_last_go_on();
   const List results =
       must_be(parallel.run({{"mark_and_wait", {fixture.mark("last"), fixture.mark("gone"), 5}},
@@ -73,7 +73,7 @@ TEST_F(Files, of_an_array_that_is_kept_go_when_no_task_is_to_come_B10) {
   options.pre_dispatch = 1;
   Parallel parallel(fixture.session, fixture.functions, options);
   const Array kept = array_of(large);
-  // Its last task is done before the source has said that it has no more.
+  // The last task that uses the array is done before the source has reported its end.
   const std::jthread watcher = let_the_last_go_on();
   std::vector<Task> tasks(6, Task{"echo", {1}});
   tasks.front() = {"sum", {kept}};
@@ -119,7 +119,7 @@ TEST_F(Files, are_of_the_elements_as_they_were_at_the_call_B10) {
   Parallel parallel(fixture.session, fixture.functions, options);
   const Array kept = array_of(large);
   EXPECT_EQ(must_be(parallel.run({{"sum", {kept}}})), List{large});
-  // Nothing of one call is in the next: what was changed in between is sent anew.
+  // Nothing of one call is in the next: the array was changed in between and is sent again.
   std::fill_n(kept.mutable_data().value(), large, std::byte{2});
   EXPECT_EQ(must_be(parallel.run({{"sum", {kept}}})), List{2 * large});
 }

@@ -1,4 +1,4 @@
-// Fixture: a tree of processes of one test, with folders of its own, of which nothing may be left.
+// Fixture: the process tree of one test, with folders of its own. Nothing of it may be left.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ void PrintTo(BackendKind kind, std::ostream* out);
 
 namespace lastref::pretend {
 
-/// Arrays larger than that travel through files.
+/// Larger arrays are sent through files.
 inline constexpr std::uint64_t small_nbytes = 1000;
 
 class Fixture {
@@ -36,7 +36,7 @@ class Fixture {
   Fixture();
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
-  /// Waits for all processes. A backend has to be gone by then.
+  /// Waits for all processes. Backends must have been destroyed before.
   ~Fixture();
 
   std::shared_ptr<ParallelBackend> make(BackendKind kind) const;
@@ -49,7 +49,7 @@ class Fixture {
   void wait_for_mark(const std::string& name) const {
     until([&] { return has_mark(name); });
   }
-  /// Of arrays on their way.
+  /// Files of arrays that are being sent.
   std::vector<std::string> files() const;
 
   FreshFolder folder;
@@ -58,7 +58,7 @@ class Fixture {
   std::shared_ptr<const Functions> functions = test_functions();
 };
 
-/// What this process has.
+/// The resources of this process.
 struct Belongings {
   std::set<os::Pid> children;
   std::size_t descriptors = 0;
@@ -70,7 +70,7 @@ void PrintTo(const Belongings& belongings, std::ostream* out);
 Belongings belongings();
 std::set<os::Pid> children();
 
-/// The value; a failed test, with the failure, if there is none.
+/// The value; if there is none, a failed test that shows the failure.
 template <typename T>
 T must_be(Outcome<T> outcome) {
   if (!outcome) {
@@ -86,7 +86,7 @@ std::errc code_of(const Outcome<T>& outcome) {
   return error == nullptr ? std::errc{} : error->code;
 }
 
-/// Of so many bytes, all alike.
+/// An array of that many bytes, all equal.
 Array array_of(std::size_t size, int value = 1);
 
 }  // namespace lastref::pretend

@@ -23,7 +23,7 @@ template <typename T>
 std::errc code_of(const Outcome<T>& outcome) {
   return outcome ? std::errc{} : pretend::code_of(outcome);
 }
-/// The first that is an error; all are done.
+/// The first code that is an error; all are evaluated.
 std::errc first_of(std::initializer_list<std::errc> codes) {
   const auto* const found =
       std::ranges::find_if(codes, [](auto code) { return code != std::errc{}; });
@@ -321,7 +321,7 @@ struct FutureSubject final : Subject {
   }
   FutureSubject(const FutureSubject&) = delete;
   FutureSubject& operator=(const FutureSubject&) = delete;
-  /// What runs in threads is waited for.
+  /// Running threads are waited for.
   ~FutureSubject() override { end_wait(); }
 
   void end_wait() override { folder.write("mark"); }

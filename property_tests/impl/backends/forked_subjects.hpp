@@ -1,4 +1,4 @@
-// forked_subjects: each object that threads may share, as one thread and a forked child find it.
+// forked_subjects: each object that threads may share, as a thread and a forked child use it.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace lastref::forked {
 
-/// References without a tracker: what a process gives back has to be its own.
+/// References without a tracker: a process may release only its own.
 class OwnReferences final : public References {
  public:
   using References::register_name;
@@ -37,7 +37,7 @@ class OwnReferences final : public References {
 
   /// A copy of the process holds nothing.
   void start_in_copy() { held_.clear(); }
-  /// Called for what is given back and was not held.
+  /// Called for a release of a name that was not held.
   std::function<void()> not_held;
 
  private:
@@ -52,11 +52,11 @@ class OwnReferences final : public References {
     return ok();
   }
 
-  std::mutex guard_;  // Never held at a place where a thread is stopped.
+  std::mutex guard_;  // Never held where a thread is stopped.
   std::multiset<std::string> held_;
 };
 
-/// What objects are made of.
+/// The parts that objects need.
 struct World {
   World() {
     pretend::adopt_orphans();
@@ -83,7 +83,7 @@ struct World {
 };
 
 struct Method {
-  std::string name;  ///< In parentheses, what is no method but can be done to the object.
+  std::string name;  ///< In parentheses: an operation on the object that is no method.
   std::function<std::errc()> call;
 };
 
@@ -93,7 +93,7 @@ struct Subject {
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
-  /// What a method that waits is waiting for.
+  /// Lets methods that wait return.
   virtual void end_wait() {}
 
   std::vector<Method> methods;
@@ -101,7 +101,7 @@ struct Subject {
 
 struct Row {
   std::string object;
-  /// Classes whose public methods these are, with their headers.
+  /// The classes with these public methods, and their headers.
   std::vector<std::pair<std::string, std::string>> classes;
   std::unique_ptr<Subject> (*make)(World&);
   bool has_threads_in_child = false;

@@ -1,7 +1,7 @@
 // forked_table_test: each object that threads may share, in a child that was forked while another
 // thread was in one of its methods, at each place where that can be.
 //
-// In the child each method is called, and then the object is destroyed: a value or
+// In the child each method is called, and then the object is destroyed. Each returns a value or
 // operation_not_permitted, and no monitor of the parent is touched. An object, a public method or a
 // lock in impl that the table lacks is a failed test.
 #include <unistd.h>
@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a child says, with the number of the method added.
+/// The exit code of a child; the number of the method is added.
 enum Said : int { done = 0, refused_with_another_code = 10, touched = 70, gave_back = 130 };
 
-/// All methods in turn, if they are to be called, and the end of the object.
+/// Calls all methods in turn, if `calls`, and destroys the object.
 [[noreturn]] void use_in_child(World& world, std::unique_ptr<Subject>& subject, bool calls) {
   std::size_t number = 0;
   const auto leave = [&](int said) { ::_exit(said + static_cast<int>(number)); };
@@ -41,7 +41,7 @@ enum Said : int { done = 0, refused_with_another_code = 10, touched = 70, gave_b
     }
   }
   subject.reset();
-  // Not by exit: a checker of leaks would miss what threads had that are not in the copy.
+  // Not by exit: a leak checker would miss the memory of threads that are not in the copy.
   ::_exit(done);
 }
 
@@ -106,7 +106,7 @@ std::string read_source(const fs::path& path) {
 
 const fs::path impl = fs::path(LASTREF_CHECKOUT) / "impl";
 
-/// Of a class in a header, but for its constructors and what is static.
+/// The public methods of a class in a header, without constructors and static functions.
 std::set<std::string> public_methods(const std::string& header, const std::string& name) {
   std::istringstream lines(read_source(impl / "include/lastref" / header));
   const std::regex start("^class " + name + "\\b[^;]*\\{$");
@@ -148,7 +148,8 @@ TEST_P(ForkedInside, every_public_method_is_in_the_table_E8) {
   EXPECT_EQ(called, declared);
 }
 
-/// A file of impl in which threads meet, and the objects above that show it; or why none has to.
+/// A file of impl that threads share, and the objects above that cover it; or the reason why none
+/// has to.
 struct Meeting {
   std::string file;
   std::vector<std::string> objects;

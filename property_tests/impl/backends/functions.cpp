@@ -30,7 +30,7 @@ void touch(const std::string& path) {
   std::ofstream(path) << "x";
 }
 
-/// What it is given, as a list.
+/// Its arguments, as a list.
 Result<Value> echo(const TaskContext&, Arguments arguments) {
   return List(arguments.begin(), arguments.end());
 }
@@ -50,7 +50,7 @@ Result<Value> variable(const TaskContext& context, Arguments arguments) {
   return value ? Value(*value) : Value();
 }
 
-/// {script}: what a shell says that this process executes.
+/// {script}: the output of a shell that this process executes.
 Result<Value> shell(const TaskContext&, Arguments arguments) {
   return said_by_shell(text_of(arguments[0]));
 }
@@ -67,7 +67,7 @@ Result<Value> throw_number(const TaskContext&, Arguments) {
 Result<Value> throw_interrupt(const TaskContext&, Arguments) {
   throw Interrupt();
 }
-/// What has no what().
+/// An exception with a null what().
 Result<Value> throw_silent(const TaskContext&, Arguments) {
   class Silent final : public std::exception {
     const char* what() const noexcept override { return nullptr; }
@@ -86,7 +86,7 @@ Result<Value> second_number(const TaskContext&, const lastref::Arguments& argume
 Result<Value> sixth(const TaskContext&, const lastref::Arguments& arguments) {
   return arguments[5];
 }
-/// {text}: what has no value is asked for it.
+/// {text}: calls value() on a result that has none.
 Result<Value> value_of_error(const TaskContext& context, Arguments arguments) {
   return refuse(context, arguments).value();
 }
@@ -102,7 +102,7 @@ Result<Value> store(const TaskContext&, Arguments arguments) {
   return Value();
 }
 
-/// {size}: so many bytes.
+/// {size}: that many bytes.
 Result<Value> make_bytes(const TaskContext&, Arguments arguments) {
   return ByteString(static_cast<std::size_t>(number_of(arguments[0])), std::byte{7});
 }
@@ -118,14 +118,14 @@ Result<Value> sum(const TaskContext&, Arguments arguments) {
   }
   return sum;
 }
-/// Whether a map is behind it.
+/// Whether its memory is a map.
 Result<Value> is_mapped(const TaskContext&, Arguments arguments) {
   return has_shareable_memory(must(arguments[0].as<Array>()));
 }
 Result<Value> make_objects(const TaskContext&, Arguments) {
   return must(Array::zeros(dtype_of("|O"), {2}));
 }
-/// {array}: keeps it, until it is called without one.
+/// {array}: keeps it, until the function is called without one.
 Result<Value> keep(const TaskContext&, Arguments arguments) {
   static std::optional<Array> kept;
   kept = arguments.empty() ? std::nullopt : std::optional(must(arguments[0].as<Array>()));
@@ -137,7 +137,7 @@ Result<Value> mark(const TaskContext&, Arguments arguments) {
   touch(text_of(arguments[0]));
   return Value();
 }
-/// {mark}: waits for it, and gives the rest.
+/// {mark}: waits for it, and returns the other arguments.
 Result<Value> wait_for(const TaskContext&, Arguments arguments) {
   const std::string path = text_of(arguments[0]);
   until([&] { return std::filesystem::exists(path); });
@@ -154,7 +154,7 @@ Result<Value> mark_and_hang(const TaskContext&, Arguments arguments) {
   hang();
 }
 
-/// {number}: of a signal, to its own process.
+/// {number}: sends that signal to its own process.
 Result<Value> signal_self(const TaskContext& context, Arguments arguments) {
   send_signal(context.session.os->process_id(), static_cast<int>(number_of(arguments[0])));
   return "lives";
@@ -166,7 +166,7 @@ Result<Value> leave_with(const TaskContext&, Arguments arguments) {
 Result<Value> fork_and_return(const TaskContext&, Arguments) {
   return fork_here() == 0 ? "copy" : "original";
 }
-/// {path}: one more byte in it.
+/// {path}: appends one byte.
 Result<Value> append(const TaskContext&, Arguments arguments) {
   std::ofstream(text_of(arguments[0]), std::ios::app) << "x";
   return Value();
@@ -181,12 +181,12 @@ Result<Value> close_fds(const TaskContext&, Arguments arguments) {
   }
   return Value();
 }
-/// {fd}: closes it, and never ends.
+/// {fd}: closes it, and never returns.
 Result<Value> close_and_hang(const TaskContext& context, Arguments arguments) {
   LASTREF_CHECK(status_of(close_fds(context, arguments)));
   hang();
 }
-/// {fd, number}: closes it, waits until nobody can give this worker more jobs, and leaves.
+/// {fd, number}: closes it, waits until no process can send this worker more jobs, and exits.
 Result<Value> close_and_leave_with(const TaskContext& context, Arguments arguments) {
   LASTREF_CHECK(status_of(close_fds(context, arguments.first(1))));
   os::PollItem jobs{.fd = os::Fd{worker::jobs_fd}};
@@ -195,13 +195,14 @@ Result<Value> close_and_leave_with(const TaskContext& context, Arguments argumen
   }
   return leave_with(context, arguments.subspan(1));
 }
-/// {bytes}: says them to the parent, where the worker will say its results.
+/// {bytes}: writes them to the parent, on the descriptor for the worker's results.
 Result<Value> say(const TaskContext& context, Arguments arguments) {
   const ByteString bytes = must(arguments[0].as<ByteString>());
   LASTREF_CHECK(os::write_all(*context.session.os, os::Fd{worker::results_fd}, bytes));
   return Value();
 }
-/// {n_jobs}: how many jobs a process backend in here would have, and whether another works for it.
+/// {n_jobs}: how many jobs a process backend in this process would have, and whether it has a
+/// fallback.
 Result<Value> nested(const TaskContext& context, Arguments arguments) {
   ProcessBackend backend(context.session, test_functions());
   const auto made = backend.configure({.n_jobs = static_cast<int>(number_of(arguments[0]))});
@@ -211,7 +212,7 @@ Result<Value> nested(const TaskContext& context, Arguments arguments) {
   return List{static_cast<std::int64_t>(made->n_jobs), made->fallback != nullptr};
 }
 
-/// The folder of the tree of a session that is asked for in here.
+/// The folder of the tree of a session that is made in this process.
 Result<Value> lead_a_tree(const TaskContext& context, Arguments) {
   LASTREF_TRY(tree, Session::lead(*context.session.os).tree());
   return Value(tree);

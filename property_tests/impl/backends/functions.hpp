@@ -1,4 +1,4 @@
-// functions: what tests of backends have called, in whatever process.
+// functions: the functions that tests of backends call, in any process.
 #pragma once
 
 #include <memory>

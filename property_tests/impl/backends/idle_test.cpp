@@ -1,4 +1,4 @@
-// idle_test: whoever has nothing to do does nothing; and whose parent is gone is gone.
+// idle_test: a process without work uses no processor, and a worker exits when its parent has died.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -21,7 +21,7 @@ using pretend::must;
 using pretend::must_be;
 using pretend::until;
 
-/// Threads of a process, by their folder in /proc, but for the calling one.
+/// The threads of a process, by their folder in /proc, except `but`.
 std::vector<fs::path> threads_of(const std::string& process, const std::string& but = "") {
   std::vector<fs::path> all;
   for (const auto& thread : fs::directory_iterator("/proc/" + process + "/task")) {
@@ -32,7 +32,7 @@ std::vector<fs::path> threads_of(const std::string& process, const std::string& 
   return all;
 }
 
-/// How often it has been switched away from, of its own will or not.
+/// Its numbers of voluntary and involuntary context switches.
 std::string switches_of(const fs::path& thread) {
   std::ifstream status(thread / "status");
   std::string switches;
@@ -54,7 +54,7 @@ bool is_asleep(const fs::path& thread) {
   return false;
 }
 
-/// Some work of our own, of always the same size.
+/// Some work of this process, always of the same size.
 std::uint64_t work() {
   volatile std::uint64_t state = 1;
   for (int times = 0; times < 100'000'000; ++times) {
@@ -72,7 +72,7 @@ TEST(Idle, pool_and_tracker_make_no_system_call_B5) {
   must(backend->configure(fixture.options(2)));
   EXPECT_EQ(must_be(must_be(backend->apply_async({{"sum", {pretend::array_of(5000)}}}, {}))->get()),
             List{5000});
-  // Each waits for the other, so that both workers have come to their end of starting.
+  // Each waits for the other, so both workers have completed their start.
   const auto one = must_be(
       backend->apply_async({{"mark_and_wait", {fixture.mark("one"), fixture.mark("two"), 1}}}, {}));
   const auto two = must_be(
@@ -85,8 +85,8 @@ TEST(Idle, pool_and_tracker_make_no_system_call_B5) {
     const auto its = threads_of(std::to_string(child));
     all.insert(all.end(), its.begin(), its.end());
   }
-  EXPECT_GE(all.size(), 6U);  // Two workers that watch, a tracker, and who hears them.
-  // What was begun comes to its end: they sleep, and after some work of ours sleep still.
+  EXPECT_GE(all.size(), 6U);  // Two workers that watch, a tracker, and the listeners.
+  // Work that was begun ends: the threads sleep, and still do after some work of this process.
   std::vector<std::string> switches;
   const auto look = [&] {
     std::vector<std::string> seen;
@@ -106,7 +106,7 @@ TEST(Idle, pool_and_tracker_make_no_system_call_B5) {
   EXPECT_EQ(look(), switches);
 }
 
-/// Its state in /proc, one letter; none if it is gone.
+/// Its state in /proc, one letter; none if it no longer exists.
 char state_of(os::Pid pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text{std::istreambuf_iterator<char>(stat), {}};
@@ -167,7 +167,7 @@ TEST(Orphans, go_with_their_parent_even_if_a_stranger_has_its_pipes_B5_B9) {
   fixture.wait_for_mark("two");
   fixture.wait_for_mark("stranger");
   const std::set<os::Pid> workers = adopted_workers();
-  os::Pid stranger = 0;  // A fork is its maker's child.
+  os::Pid stranger = 0;  // A fork is a child of the process that forked.
   for (const fs::path& thread : threads_of(std::to_string(parent.pid))) {
     std::ifstream line(thread / "children");
     for (os::Pid child = 0; line >> child;) {

@@ -15,7 +15,7 @@
 
 namespace {
 
-/// The kernel, which starts no thread in a worker that is told so.
+/// The kernel, which starts no thread in a worker if the environment says so.
 class ThreadlessOs final : public lastref::os::KernelOs {
  public:
   ThreadlessOs()
@@ -32,7 +32,7 @@ class ThreadlessOs final : public lastref::os::KernelOs {
   }
 
  private:
-  bool has_no_threads_;  ///< A worker soon forgets that it was started as one.
+  bool has_no_threads_;  ///< Stored, because a worker soon removes its marker.
 };
 
 /// {folder}: has two workers that never end, and continues with `then`.
@@ -55,7 +55,8 @@ int be_parent(lastref::os::Os& os, const std::string& folder, const std::functio
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Never destroyed: what tasks have kept, and threads when one calls exit, use it to the last.
+  // Never destroyed: values that tasks have kept use it to the end, and so do threads if one calls
+  // exit.
   static auto& os = *new ThreadlessOs();
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code =
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
     return *code;
   }
   if (argc > 2 && arguments[0] == "lastref" && arguments[1] == "parent") {
-    // With a copy that has all that it has.
+    // With a copy that inherits everything.
     return be_parent(os, arguments[2], [&] {
       if (lastref::pretend::fork_here() == 0) {
         std::ofstream(arguments[2] + "/marks/stranger") << "x";

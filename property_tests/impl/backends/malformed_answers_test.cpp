@@ -1,5 +1,5 @@
-// malformed_answers_test: a worker whose task says something in its place. What cannot be
-// understood fails what the worker had to do, and the next call has another one.
+// malformed_answers_test: a task writes an answer in place of its worker. An invalid answer fails
+// the work of that worker, and the next call has another worker.
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -20,7 +20,7 @@ using pretend::Fixture;
 using pretend::must;
 using pretend::must_be;
 
-/// A message of a worker, whatever is in it.
+/// A message of a worker, with any contents.
 ByteString message_of(Kind kind, os::Bytes body) {
   os::Packed packed;
   os::put(packed, std::uint64_t{1 + body.size()});
@@ -29,7 +29,7 @@ ByteString message_of(Kind kind, os::Bytes body) {
   return {packed.begin(), packed.end()};
 }
 
-/// That the job of this number took no time, and then the rest.
+/// Reports that the job of this number took no time, followed by the rest.
 os::Packed answer_to(std::uint64_t number, const std::string& rest) {
   os::Packed packed;
   os::put(packed, number);

@@ -1,4 +1,4 @@
-// number_of_jobs_test: how many jobs there are, and who works instead.
+// number_of_jobs_test: the number of jobs, and the backend used instead when there is only one.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -20,7 +20,7 @@ using pretend::must_be;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// The kernel, but for the number of processors, the environment and what is said.
+/// The kernel, except for the number of processors, the environment and standard error.
 class CountedOs final : public os::KernelOs {
  public:
   CountedOs() : KernelOs({.program = this_program}) {}
@@ -108,7 +108,7 @@ TEST(SequentialJobs, run_at_once_in_the_caller_B2) {
   EXPECT_EQ(must_be(future->get()), List{fixture.os.process_id()});
 }
 
-/// Pools of one job, by whatever number.
+/// Pools of one job, for every way to request one.
 class OneJob : public testing::TestWithParam<BackendKind> {};
 INSTANTIATE_TEST_SUITE_P(Every,
                          OneJob,
@@ -178,7 +178,7 @@ TEST(ProcessJobs, of_any_thread_run_in_workers_whose_crash_fails_them_alone_B5_E
     ASSERT_EQ(made.fallback, nullptr);
     const auto pid = must_be(must_be(backend->apply_async({{"pid", {}}}, {}))->get());
     EXPECT_NE(pid, List{fixture.os.process_id()});
-    constexpr int sigabrt = 6;  // One that sanitizers do not handle.
+    constexpr int sigabrt = 6;  // No sanitizer handles it.
     const auto crashed = must_be(backend->apply_async({{"signal_self", {sigabrt}}}, {}));
     ASSERT_FALSE(crashed->get().has_value());
     EXPECT_EQ(std::get<TerminatedWorker>(crashed->get().error()).signal(), sigabrt);
@@ -234,7 +234,7 @@ TEST(ProcessJobs, execute_what_is_no_worker_B5) {
     return must_be(must_be(backend->apply_async({{"shell", {script}}}, {}))->get());
   };
   EXPECT_EQ(answer(std::string("echo ${") + worker::marker + "-none}"), List{"none\n"});
-  // The shell and what it starts have 0 to 2, and 3 is the folder that is listed.
+  // The shell and its children have 0 to 2, and 3 is the folder that is listed.
   EXPECT_EQ(answer("ls /proc/self/fd | tr '\\n' ' '"), List{"0 1 2 3 "});
 }
 

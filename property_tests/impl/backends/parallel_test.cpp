@@ -1,4 +1,4 @@
-// parallel_test: calls of a Parallel, their order, their laziness, and what one leaves to the next.
+// parallel_test: calls of a Parallel, their order, their laziness, and how one affects the next.
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
@@ -51,7 +51,7 @@ RC_GTEST_PROP(ParallelProperties, results_are_in_the_order_of_the_tasks_B10, ())
   }
 }
 
-/// What the tasks see of a buffer that their source fills again for each.
+/// What the tasks see of a buffer that their source refills for each.
 List sums_of_refilled_buffer(BackendKind kind, std::size_t size, bool invalidates) {
   Fixture fixture;
   ParallelOptions options = fixture.parallel(kind, 2);
@@ -134,7 +134,7 @@ TEST_P(ParallelTest, a_source_is_asked_no_more_than_allowed_while_nothing_is_don
   Parallel parallel(fixture.session, fixture.functions, wanted);
   std::optional<Outcome<List>> outcome;
   std::jthread caller([&] {
-    // In workers the marks of a task are files, and what they have done is not counted here.
+    // In workers the marks of a task are files, and their completion is not counted here.
     if (GetParam() == BackendKind::threads) {
       outcome = parallel.run([&]() -> std::optional<Task> {
         return ++asked <= 40 ? std::optional(Task{"wait_for", {fixture.mark("go")}}) : std::nullopt;
@@ -191,7 +191,7 @@ TEST_P(ParallelTest, an_abort_is_the_failure_and_the_next_call_begins_clean_B10)
   };
   wanted.batch_size = 1;
   Parallel parallel(fixture.session, fixture.functions, wanted);
-  parallel.abort();  // Nothing is on its way.
+  parallel.abort();  // Nothing is running.
   running = &parallel;
   const auto outcome = parallel.run([]() { return std::optional(Task{"square", {1}}); });
   EXPECT_EQ(code_of(outcome), std::errc::operation_canceled);
@@ -337,7 +337,7 @@ TEST(Parallels, in_two_threads_do_not_meet_B10) {
   }
 }
 
-/// Notes what it is asked.
+/// Records the calls that it gets.
 class Noting final : public ParallelBackend {
  public:
   Noting(Session session, std::shared_ptr<const Functions> functions)

@@ -1,4 +1,4 @@
-// pipe_ends_test: messages arrive whole and in order, however a pipe cuts them.
+// pipe_ends_test: messages arrive complete and in order, however a pipe splits them.
 #include "impl/backends/pipe_ends.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using backends::Outbox;
 using os::Packed;
 using pretend::must;
 
-/// A message as it was taken out.
+/// A message as it was received.
 struct Taken {
   Kind kind = Kind::job;
   Packed body;
@@ -26,7 +26,7 @@ struct Taken {
   bool operator==(const Taken&) const = default;
 };
 
-/// The kernel, but takes and gives no more bytes at a time than it is told.
+/// The kernel, but it reads and writes no more bytes at a time than the test permits.
 class NarrowOs final : public os::KernelOs {
  public:
   Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override {
@@ -46,7 +46,7 @@ struct Ends {
   Ends(os::Os& os, const os::PipeEnds& ends)
       : inbox(os, os::UniqueFd(os, ends.read)), outbox(os, os::UniqueFd(os, ends.write)) {}
 
-  /// What has arrived whole.
+  /// The messages that have arrived completely.
   std::vector<Taken> take() {
     std::vector<Taken> all;
     EXPECT_TRUE(inbox.fill().has_value());
@@ -64,7 +64,7 @@ Packed body_of(std::size_t size, int value = 1) {
   return Packed(size, static_cast<std::byte>(value));
 }
 
-/// With `numbers` in front.
+/// Posts the first `numbers` bytes as the front of the message.
 void post(Outbox& outbox, const Taken& message, std::size_t numbers) {
   const auto middle = message.body.begin() + static_cast<std::ptrdiff_t>(numbers);
   outbox.post(

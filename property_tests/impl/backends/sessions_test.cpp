@@ -1,4 +1,4 @@
-// sessions_test: a process has one place in one tree, however many of its parts ask for it.
+// sessions_test: a process has one membership in one tree, however many of its parts use it.
 #include <filesystem>
 #include <memory>
 #include <set>

@@ -22,7 +22,7 @@ class FailingOs final : public os::KernelOs {
   FailingOs() : KernelOs({.program = this_program}) {}
 
   Status close(os::Fd fd) noexcept override {
-    const Status closed = KernelOs::close(fd);  // Gone, whatever it says.
+    const Status closed = KernelOs::close(fd);  // The descriptor is closed, whatever close returns.
     return cross(Call::close, [&] { return closed; });
   }
   Result<os::PipeEnds> make_pipe() noexcept override {
@@ -42,7 +42,8 @@ class FailingOs final : public os::KernelOs {
     return cross(Call::entropy, [&] { return KernelOs::entropy(into); });
   }
 
-  /// The k-th call from now, from 0, fails with the n-th error of its row; none if there is none.
+  /// The k-th call from now, from 0, fails with the n-th error of its row; no call if there is
+  /// none.
   void fail(std::size_t k, std::size_t n) {
     crossed = 0;
     fails_at = k;
@@ -101,7 +102,7 @@ TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
       } else {
         ++failures;
         SCOPED_TRACE(std::string(name_of(failing.failed)) + ", call " + std::to_string(k));
-        // A descriptor is gone whatever close says, and EINTR is tried again.
+        // A descriptor is closed whatever close returns, and EINTR is retried.
         if (!made) {
           EXPECT_EQ(made.error().subject, "as planned");
           EXPECT_FALSE(backend->is_ready());

@@ -1,4 +1,4 @@
-// task_test: what a task throws or returns, in this process and across the bounds of one.
+// task_test: exceptions and results of a task, in this process and across process boundaries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-// user_code_test: what a source, a progress, a callback or a task does that blocks or throws.
+// user_code_test: a source, a progress, a callback or a task that blocks or throws.
 //
-// Where such code waits here for something that only the pool can bring about, it would wait for
-// ever if it kept the pool waiting.
+// If such code waits for something that only the pool can do, a pool that it blocks would make it
+// wait indefinitely.
 #include <atomic>
 #include <limits>
 #include <stdexcept>
@@ -25,13 +25,13 @@ using pretend::until;
 constexpr int sigkill = 9;
 constexpr const char* no_threads = "LASTREF_TEST_WORKERS_HAVE_NO_THREADS";
 
-/// It has nothing to say, and says it with a null pointer.
+/// Its what() returns a null pointer.
 class Silent final : public std::exception {
  public:
   const char* what() const noexcept override { return nullptr; }
 };
 
-/// Whoever would copy it throws again.
+/// An attempt to copy it throws again.
 class Uncopied final : public std::runtime_error {
  public:
   Uncopied() : std::runtime_error("not copied") {}
@@ -76,7 +76,7 @@ TEST_P(UserCode, a_source_may_wait_for_an_earlier_result_E13) {
   Parallel parallel(fixture.session, fixture.functions, wanted);
   int asked = 0;
   const auto outcome = parallel.run([&]() -> std::optional<Task> {
-    // The first fill what may be on its way; who asks for more has results to tell of.
+    // The first calls fill the queue; each later call comes after a result was reported.
     until([&] { return asked <= 4 || completed >= asked; });
     return asked++ < most ? std::optional(Task{"square", {3}}) : std::nullopt;
   });
@@ -182,7 +182,7 @@ TEST_P(UserCode, a_callback_that_throws_fails_its_batch_alone_E13) {
 }
 
 TEST_P(UserCode, an_abort_counts_from_the_moment_that_run_was_called_E13) {
-  /// It takes its time to be ready: long enough for an abort.
+  /// configure is slow: long enough for an abort.
   class Slow final : public ParallelBackend {
    public:
     explicit Slow(std::shared_ptr<ParallelBackend> inner) : inner_(std::move(inner)) {}
@@ -239,7 +239,7 @@ class Served : public testing::Test {
   }
 
   Fixture fixture;
-  std::string tree = must(fixture.session.tree());  // Its tracker is there before the workers.
+  std::string tree = must(fixture.session.tree());  // Its tracker is started before the workers.
   std::set<os::Pid> before = pretend::children();
   std::shared_ptr<ParallelBackend> backend = fixture.make(BackendKind::processes);
 };
@@ -342,7 +342,7 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13) {
   pretend::set_variable(no_threads, "1");
   configure();
   pretend::set_variable(no_threads, "");
-  // It may have died before it is given something.
+  // The worker may have died before it gets the job.
   const auto sent = backend->apply_async({{"square", {3}}}, {});
   const Failure failure = sent ? (*sent)->get().error() : sent.error();
   EXPECT_EQ(std::get<TerminatedWorker>(failure).exit, (os::ChildExit{.code = 2, .killed = false}));
@@ -371,7 +371,7 @@ TEST_F(Served, by_the_other_worker_are_jobs_behind_a_long_one_B5) {
   for (int number = 0; number < count; ++number) {
     brief.push_back(send({"square", {3}}));
   }
-  // One may be ahead where the long one runs.
+  // One may be queued where the long one runs.
   until([&] {
     return std::ranges::count_if(brief, [](const auto& each) { return each->is_ready(); }) >=
            count - 1;

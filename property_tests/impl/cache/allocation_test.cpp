@@ -22,7 +22,7 @@ using pretend::unless_no_memory;
 
 constexpr std::int64_t length = 3;
 
-/// The names and values of all that is done, made beforehand.
+/// The names and values for all calls, made beforehand.
 struct Life {
   explicit Life(CacheKind its_kind) : kind(its_kind), options{.folder = folder.path("the/caches")} {
     options.is_thread_safe = true;
@@ -40,7 +40,7 @@ struct Life {
     return std::unique_ptr<Cache>(std::move(made));
   }
 
-  /// Puts, and gets in all the ways there are.
+  /// Puts, and gets in every way.
   Status use(Cache& cache) {
     LASTREF_TRY(is_put, cache.put(1, os::bytes_of(value)));
     LASTREF_TRY(copy, cache.get(1));
@@ -49,7 +49,7 @@ struct Life {
     return is_put && copy && view && checked ? ok() : failure(std::errc::io_error, "");
   }
 
-  /// Another process's, if the cache can have one.
+  /// Attaches the cache as another process would, if it can be attached.
   Status attach(Cache& cache) {
     auto* const many = dynamic_cast<MultiprocessFileCache*>(&cache);
     if (many == nullptr) {

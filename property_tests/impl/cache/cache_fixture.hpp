@@ -33,7 +33,7 @@ inline void PrintTo(CacheKind kind, std::ostream* out) {
   *out << name_of(kind);
 }
 
-/// What a cache says about a slot, as text; nothing if it is empty.
+/// The contents of a slot, as text; nothing if it is empty.
 inline std::optional<std::string> text_of(const std::optional<std::vector<std::byte>>& value) {
   if (!value) {
     return std::nullopt;
@@ -59,7 +59,7 @@ inline std::optional<std::string> get(Cache& cache, std::uint64_t slot) {
   return text_of(must(cache.get(slot)));
 }
 
-/// Its value in all the ways there are, which have to agree.
+/// The value of a slot, read in every way; the results must be the same.
 inline std::optional<std::string> get_all_ways(Cache& cache, std::uint64_t slot) {
   const auto copied = get(cache, slot);
   EXPECT_EQ(text_of(must(cache.view(slot))), copied);

@@ -134,7 +134,7 @@ TEST_P(CacheContract, what_one_preserves_each_of_them_loads_C7_C8) {
     EXPECT_EQ(get_all_ways(*loaded, 3), std::string(300'000, 'x'));
     EXPECT_FALSE(put(*loaded, 2, "after"));
     EXPECT_FALSE(must(loaded->preload("kept")));
-    // And preserves it once more, byte for byte.
+    // And preserves it again, byte for byte.
     ASSERT_TRUE(must(loaded->preserve("again", true)));
     EXPECT_EQ(fixture_.folder.read("again"), fixture_.folder.read("kept"));
   }
@@ -148,7 +148,7 @@ TEST_P(CacheContract, preserve_leaves_a_name_alone_unless_it_is_told_to_C7) {
   const auto cache = make(1);
   EXPECT_FALSE(must(cache->preserve("kept", false)));
   EXPECT_EQ(fixture_.folder.read("kept"), "somebody else's");
-  // It was there from the start, so the cache goes on.
+  // The file was there from the start, so the cache is not frozen.
   EXPECT_TRUE(put(*cache, 0, "zero"));
   EXPECT_TRUE(must(cache->preserve("kept", true)));
   EXPECT_THAT(fixture_.folder.read("kept"), EndsWith("zero"));
@@ -307,7 +307,7 @@ TEST_P(CacheContract, where_there_is_no_space_one_warning_is_said_and_nothing_ch
     EXPECT_THAT(fixture_.os.said, HasSubstr("no space for the 4 bytes of slot 0"));
     EXPECT_THAT(fixture_.os.said, Not(HasSubstr("slot 1")));
     EXPECT_EQ(get_all_ways(*cache, 0), std::nullopt);
-    // The disk frees.
+    // The disk has space again.
     EXPECT_TRUE(put(*cache, 0, "zero"));
     EXPECT_TRUE(put(*cache, 1, "one"));
     EXPECT_EQ(get_all_ways(*cache, 0), "zero");
@@ -328,7 +328,7 @@ TEST_P(CacheContract, another_error_of_writing_is_told_and_nothing_changes_C4) {
   EXPECT_EQ(get_all_ways(*cache, 0), "zero");
 }
 
-/// The k-th call fails, and whatever would remove a file, if `no_unlink`.
+/// The k-th call fails, and so does every call that would remove a file, if `no_unlink`.
 pretend::DirectedOs::Director fail_making(std::size_t k, std::errc code, bool no_unlink) {
   return [kth = pretend::fail_kth(k, code), code, no_unlink](const pretend::Crossing& crossed) {
     const auto failed = kth(crossed);
@@ -402,7 +402,7 @@ RC_GTEST_PROP(Cache, does_what_a_map_does_C2_C8, ()) {
       rc::gen::pair(rc::gen::inRange<std::uint64_t>(0, static_cast<std::uint64_t>(length)),
                     rc::gen::arbitrary<std::vector<char>>()));
   for (const auto& [slot, bytes] : steps) {
-    // Some are longer than what is copied behind their head.
+    // Some are longer than the bytes that are copied after their head.
     const auto times = *rc::gen::elementOf(std::vector<std::size_t>{1, 1, 1, 3000});
     std::string text;
     for (std::size_t n = 0; n < times; ++n) {

@@ -1,4 +1,4 @@
-// failures_test: the life of a cache, in which each call fails once, and each word to the tracker.
+// failures_test: the life of a cache, in which each call fails once, and each call to the tracker.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,10 +20,10 @@ using pretend::text_of;
 
 constexpr std::int64_t slots = 4;
 
-/// What a caller was told, and whether it can be true.
+/// Records the results that a caller got, and checks whether they can be true.
 class Life {
  public:
-  /// `code` is all that may be told.
+  /// `code` is the only code that may be reported.
   Life(CacheFixture& fixture, CacheKind kind, CacheOptions options, std::errc code)
       : fixture_(fixture), kind_(kind), options_(std::move(options)), code_(code) {}
 
@@ -34,7 +34,7 @@ class Life {
       return;
     }
     const std::unique_ptr<Cache> cache = *std::move(made);
-    // Two in one call each, one in two.
+    // The first two values take one call each, the last takes two.
     for (const std::size_t size : {0U, 10U, 20'000U}) {
       put(*cache, std::string(size, static_cast<char>('a' + size % 26)));
     }
@@ -102,7 +102,7 @@ class Life {
       return;
     }
     const auto value = text_of(*found);
-    // Durable, a value may be there though its writer has heard of an error.
+    // In a durable cache a value may be stored although its writer got an error.
     if (const auto unsure = unsure_.find(slot); unsure != unsure_.end() && value) {
       EXPECT_EQ(value, unsure->second);
       return;
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(On,
                          testing::ValuesIn(pretend::cache_kinds),
                          [](const auto& each) { return pretend::name_of(each.param); });
 
-/// Fails the call that comes `at`th, and says whether there was one.
+/// Fails the call number `at`, and reports whether there was one.
 pretend::DirectedOs::Director fail_if_reached(std::size_t at, bool& reached) {
   reached = false;
   return [&reached,
@@ -147,7 +147,7 @@ pretend::DirectedOs::Director fail_if_reached(std::size_t at, bool& reached) {
   };
 }
 
-/// Lives with one failure after the other, until there is no further one.
+/// Runs the life with one failure after the other, until no call is left to fail.
 void live_with_each(CacheKind kind,
                     const CacheOptions& options,
                     std::errc code,
@@ -195,7 +195,7 @@ TEST_P(CacheFailures, of_each_call_once_are_told_and_nothing_is_wrong_or_left_C4
 }
 
 TEST_P(CacheFailures, of_each_call_that_preserves_large_values_leave_no_file_C7) {
-  const std::string large(300'000, 'l');  // Written by itself, behind what waited before it.
+  const std::string large(300'000, 'l');  // Written alone, after the earlier bytes.
   bool reached = true;
   for (std::size_t at = 0; reached; ++at) {
     SCOPED_TRACE(at);

@@ -1,5 +1,5 @@
-// places_test: on which file system which bytes of a cache are, by which name, and what is said if
-// there is no space for them.
+// folders_test: which bytes of a cache are on which file system and under which name, and what is
+// reported if there is no space for them.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -36,7 +36,7 @@ constexpr std::uint64_t btrfs = 0x9123683e;
 constexpr std::uint64_t overlay = 0x794c7630;
 constexpr std::uint64_t tmpfs = 0x01021994;
 
-/// A folder where a store may need space, and another one for words.
+/// A folder on a file system where a store may need space, and another one for words.
 struct OnWrite : CacheFixture {
   explicit OnWrite(std::uint64_t kind = btrfs) {
     os.file_system_kinds = {
@@ -70,7 +70,7 @@ TEST(ManyWords, are_never_stored_where_a_store_may_need_space_E14) {
     EXPECT_FALSE(put(*cache, 1, "one"));
     EXPECT_EQ(get_all_ways(*attached, 0), "zero");
     EXPECT_EQ(get_all_ways(*cache, 1), std::string(100'000, 'x'));
-    // What is mapped for writing is not there.
+    // No file there is mapped for writing.
     EXPECT_EQ(pretend::writable_maps_of(fixture.folder.path()), 0U);
     EXPECT_EQ(pretend::writable_maps_of(fixture.words.path()), 2U);
     EXPECT_THAT(fixture.words.names(), ElementsAre(EndsWith(".words")));
@@ -172,7 +172,8 @@ TEST(CachePreserve, that_is_durable_has_its_bytes_and_then_its_name_on_the_devic
     ASSERT_TRUE(must(cache->preserve("kept", false)));
     fixture.os.after = nullptr;
     EXPECT_THAT(had_name, ElementsAre(false, true));
-    // The first fails: nothing is there. The second: all of it, but it may not survive.
+    // The first sync fails: there is no file. The second fails: the file is complete, but may not
+    // survive.
     for (const std::size_t k : {0U, 1U}) {
       fixture.folder.remove("kept");
       fixture.os.director = pretend::fail_kth(k, std::errc::io_error, Call::sync);

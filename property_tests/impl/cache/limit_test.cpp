@@ -1,5 +1,5 @@
-// limit_test: the limit of a cache that many share is on the values that it has, and on nothing
-// else: whoever failed, lost or died on the way.
+// limit_test: the limit of a shared cache applies to the values that it has, and to nothing else,
+// whichever process failed, lost a race or died on the way.
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -24,7 +24,7 @@ using pretend::put;
 
 constexpr std::size_t value_size = 112;
 
-/// With space for so many values of that size.
+/// With space for that many values of that size.
 CacheOptions space_for(const CacheFixture& fixture, std::int64_t length, std::int64_t values) {
   CacheOptions options = fixture.options();
   const std::int64_t head = (256 + 8 * length + 15) / 16 * 16;
@@ -77,7 +77,7 @@ TEST(ManyLimit, is_not_met_by_puts_that_found_no_space_C5) {
     fixture.os.director = pretend::fail_kth(0, std::errc::no_space_on_device, Call::write_at);
     EXPECT_FALSE(put(*cache, 1, value_of(1, 'a')));
   }
-  // Somebody takes space behind it meanwhile, so that it cannot be given back.
+  // The other object takes space after it meanwhile, so that it cannot be given back.
   pretend::DirectedOs other_os;
   const auto other = must(MultiprocessFileCache::attach(other_os, cache->handle()));
   fixture.os.director = [&](const Crossing& crossed) -> std::optional<std::errc> {
@@ -95,7 +95,7 @@ TEST(ManyLimit, is_not_met_by_puts_that_found_no_space_C5) {
   }
 }
 
-/// Two objects of one cache with space for one value of two.
+/// Two objects of one cache, which has space for one of two values.
 struct Tight {
   Tight() {
     made =
@@ -113,7 +113,7 @@ TEST(ManyLimit, with_space_for_one_value_has_one_wherever_two_meet_C5) {
     std::unique_ptr<Tight> tight;
     bool won = false;
     bool other_won = false;
-    // Two run on one Os each: the director of the first is not told of the second.
+    // The two have an Os each: the director of the first does not see the calls of the second.
     for (std::size_t n = 0;; ++n) {
       SCOPED_TRACE(n);
       tight = std::make_unique<Tight>();
@@ -156,7 +156,7 @@ TEST(ManyLimit, is_not_eaten_by_who_was_killed_at_whatever_moment_C5) {
   }
   EXPECT_GT(died, 6U);
   ASSERT_LT(n, static_cast<std::uint64_t>(length));
-  // Each slot once: what the dead had counted is in its slot, what they had not is nobody's.
+  // Each slot once: space that the dead process had counted is in its slot, and the rest is free.
   for (std::uint64_t slot = 0; slot < length; ++slot) {
     static_cast<void>(put(*cache, slot, value_of(slot, 'a')));
     const auto value = get_all_ways(*cache, slot);

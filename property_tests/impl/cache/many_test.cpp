@@ -1,5 +1,5 @@
-// many_test: the cache that many processes share: its order of writes, step by step, with others
-// in between.
+// many_test: the cache that many processes share: its order of writes, step by step, with other
+// processes in between.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -31,7 +31,7 @@ using testing::SizeIs;
 
 using Value = std::optional<std::string>;
 
-/// Two objects of one cache: the one that made it, and one that has attached it.
+/// Two objects of one cache: one that made it, and one that has attached it.
 struct Two {
   explicit Two(std::int64_t length, CacheOptions options = {}) {
     options.folder = fixture.folder.path();
@@ -45,7 +45,7 @@ struct Two {
   std::unique_ptr<MultiprocessFileCache> attached;
 };
 
-/// Runs `act` with `between` before its n-th call or step, for each n that there is.
+/// Runs `act` with `between` before its n-th call or step, for each n.
 void at_each_moment(pretend::DirectedOs& os,
                     const std::function<void(std::size_t n)>& prepare,
                     const std::function<void()>& act,
@@ -130,7 +130,7 @@ TEST(ManyWriters, killed_at_any_moment_leave_no_value_or_all_of_it_C3_C4) {
     });
     const Value found = get_all_ways(*cache, n);
     EXPECT_THAT(found, AnyOf(Value(), Value(value)));
-    // Nobody has to wait, and what was not published is free.
+    // No later call has to wait, and a slot that was not published is free.
     EXPECT_EQ(put(*cache, n, "after"), !found);
     EXPECT_EQ(get(*cache, n), found ? value : "after");
     died += end.was_killed ? 1 : 0;
@@ -225,12 +225,12 @@ TEST(ManyWriters, who_loads_freezes_those_who_have_the_old_file_C7) {
   std::filesystem::copy(two.fixture.folder.path("kept"), next.fixture.folder.path("kept"));
   ASSERT_TRUE(must(next.made->preload("kept")));
   EXPECT_EQ(get_all_ways(*next.made, 0), "old");
-  // They keep what they have mapped, and the file has no name any more.
+  // The attached object keeps what it has mapped, and the file has no name any more.
   EXPECT_EQ(get_all_ways(*next.attached, 0), "new");
   EXPECT_FALSE(put(*next.attached, 1, "late"));
   EXPECT_THAT(next.fixture.folder.names(), ElementsAre("kept"));
   EXPECT_TRUE(next.fixture.counts.empty());
-  // What it has loaded can be attached too.
+  // The loaded contents can be attached too.
   const auto attached = must(MultiprocessFileCache::attach(next.other_os, next.made->handle()));
   EXPECT_EQ(get_all_ways(*attached, 0), "old");
   EXPECT_EQ(get_all_ways(*attached, 1), Value());
@@ -254,7 +254,7 @@ TEST(ManyWriters, sync_a_durable_value_before_it_is_seen_and_its_slot_before_the
   ASSERT_GE(two.fixture.os.crossings.size(), 3U);
   EXPECT_EQ(two.fixture.os.crossings[0].call, Call::write_at);
   EXPECT_EQ(two.fixture.os.crossings[1].call, Call::sync);
-  // Whoever attaches it is durable too.
+  // An object that attaches it is durable too.
   two.other_os.crossings.clear();
   Two other(1, {.is_durable = true});
   ASSERT_TRUE(put(*other.attached, 0, "zero"));
@@ -359,7 +359,7 @@ TEST(ManyFile, goes_with_the_process_that_made_it_alone_C6) {
     ASSERT_TRUE(attached->close());
   }
   EXPECT_THAT(fixture.folder.names(), SizeIs(2));
-  // A forked child has a copy of the object, and ends it.
+  // A forked child has a copy of the object, and destroys it.
   const pretend::ForkedEnd end = pretend::run_forked([&] {
     fixture.os.pid = fixture.os.real_pid();
     const bool is_right = get(*cache, 0) == "zero" && cache->close() && !put(*cache, 0, "late");
@@ -424,7 +424,7 @@ TEST(ManyFile, that_cannot_be_removed_is_left_to_the_tracker_C6) {
   fixture.os.director = pretend::fail_kth(0, std::errc::permission_denied, Call::unlink);
   EXPECT_EQ(cache->close().error().code, std::errc::permission_denied);
   fixture.os.director = nullptr;
-  // Which has done it when the name's last reference went.
+  // The count has removed the file with the name's last reference.
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
 }
 

@@ -1,4 +1,4 @@
-// maps: what this process has mapped, by the kernel's word. proc(5), /proc/self/maps.
+// maps: the files that this process has mapped, according to the kernel. proc(5), /proc/self/maps.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace lastref::pretend {
 
-/// Tells each map of a file below the folder: its bytes, and its permissions as "rw-s".
+/// Calls `tell` for each map of a file in the folder: its bytes, and its permissions as "rw-s".
 inline void for_each_map_of(const std::string& folder,
                             const std::function<void(std::uint64_t, const std::string&)>& tell) {
   std::ifstream maps("/proc/self/maps");

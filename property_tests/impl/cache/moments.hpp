@@ -1,4 +1,4 @@
-// moments: what others do just then.
+// moments: actions of others at a chosen call or step.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lastref::pretend {
 
-/// Runs `act`, with `between` before its n-th call or step, from 0; says whether there was one.
+/// Runs `act`, with `between` before its n-th call or step, from 0; returns whether there was one.
 inline bool at_moment(DirectedOs& os,
                       std::size_t n,
                       const std::function<void()>& act,

@@ -1,4 +1,5 @@
-// outsider_test: what others have written, by mistake or not, is refused with a reason.
+// outsider_test: bytes that other processes have written, by mistake or not, are refused with a
+// reason.
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -78,7 +79,7 @@ void expect_all_ways_notice(Cache& cache, std::uint64_t slot) {
   EXPECT_EQ(code_of(cache.get_checked(slot)), std::errc::bad_message);
 }
 
-/// The bytes of the one file in the folder, to be changed by an outsider.
+/// The bytes of the only file in the folder, to be changed by an outsider.
 class Outsider {
  public:
   explicit Outsider(const CacheFixture& fixture)
@@ -126,7 +127,7 @@ TEST(Outsider, who_writes_to_the_file_is_noticed_and_nobody_crashes_C7) {
     outsider.set_word(slots_at, offset);
     expect_all_ways_notice(*cache, 0);
   }
-  // The other's record.
+  // The record of another slot.
   outsider.set_word(slots_at, outsider.word(slots_at + 8));
   EXPECT_EQ(code_of(cache->get(0)), std::errc::bad_message);
   EXPECT_EQ(code_of(cache->get_checked(0)), std::errc::bad_message);
@@ -276,7 +277,7 @@ std::string file_of(const std::vector<Entry>& entries, const std::string& values
   return bytes + values;
 }
 
-/// What loading it says, and the code.
+/// Loads these bytes.
 Result<std::unique_ptr<cache::Snapshot>> load(CacheFixture& fixture,
                                               const std::string& bytes,
                                               std::uint64_t length) {
@@ -394,7 +395,7 @@ TEST(CacheFolder, is_the_users_cache_by_default_C2) {
   EXPECT_THAT(folder_by({{"XDG_CACHE_HOME", home + "/xdg"}, {"HOME", home}}),
               HasSubstr(":" + home + "/xdg/lastref/"));
   EXPECT_THAT(folder_by({{"HOME", home}}), HasSubstr(":" + home + "/.cache/lastref/"));
-  // A relative one is ignored, as its specification says.
+  // A relative one is ignored, as the XDG specification demands.
   EXPECT_THAT(folder_by({{"XDG_CACHE_HOME", "xdg"}, {"HOME", home}}),
               HasSubstr(":" + home + "/.cache/lastref/"));
   EXPECT_THAT(folder_by({}), HasSubstr("neither $XDG_CACHE_HOME nor $HOME is set"));

@@ -1,5 +1,6 @@
-// pfio_format_test: what we preserve others read, and what they preserve we load: a reader and a
-// writer in Python that know the format and nothing else, and pfio itself where it is.
+// pfio_format_test: others read the files that we preserve, and we load those that they preserve.
+// The others are a reader and a writer in Python that know only the format, and pfio itself where
+// it is installed.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -48,7 +49,7 @@ class PfioFormat : public testing::TestWithParam<CacheKind> {
  protected:
   std::string path(const std::string& name) const { return fixture_.folder.path(name); }
 
-  /// The exit code of a Python that does it.
+  /// Runs it in Python; returns the exit code.
   int perform(std::vector<std::string> words, bool with_values) {
     if (with_values) {
       for (const auto& [slot, value] : values()) {
@@ -72,7 +73,7 @@ class PfioFormat : public testing::TestWithParam<CacheKind> {
 
   void preserve_ours() {
     const auto cache = fixture_.make(GetParam(), length);
-    // Not in their order.
+    // Not in the order of the slots.
     for (const std::uint64_t slot :
          {std::uint64_t{4}, std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{2}}) {
       ASSERT_TRUE(put(*cache, slot, values().at(slot)));

@@ -1,5 +1,5 @@
-// Processes with threads that share one cache, write down what they ask it and what they are told,
-// and may be killed while they do: what was told has an order that write-once slots allow.
+// Processes with threads share one cache, log each call and its result, and may be killed
+// meanwhile. The logged results have an order that write-once slots allow.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -40,10 +40,10 @@ constexpr int operations_of_a_thread = 200;
 constexpr std::uint32_t operations_max = 4096;
 constexpr std::size_t log_at = 64;
 constexpr std::size_t memory_size = log_at + (std::size_t{1} << 19U);
-/// What nobody puts.
+/// A value that no process puts.
 constexpr std::uint64_t torn = 0;
 
-/// The bytes of a value, all of which say which one it is.
+/// The bytes of a value; any of them identifies it.
 std::vector<std::byte> bytes_of(std::uint64_t value) {
   std::vector<std::byte> bytes(8 + value % 9000);
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
@@ -60,7 +60,7 @@ std::uint64_t value_of(os::Bytes bytes) {
   return std::ranges::equal(bytes, bytes_of(value)) ? value : torn;
 }
 
-/// The value of the slot, in one of the ways there are.
+/// The value of the slot, read in one of the three ways.
 Result<std::optional<std::uint64_t>> look(Cache& cache, std::uint64_t slot, std::uint64_t way) {
   if (way == 0) {
     LASTREF_TRY(seen, cache.view(slot));
@@ -70,7 +70,7 @@ Result<std::optional<std::uint64_t>> look(Cache& cache, std::uint64_t slot, std:
   return copied ? std::optional(value_of(*copied)) : std::nullopt;
 }
 
-/// Memory that all have: how many operations have ended, and the log of them.
+/// Memory that all processes share: how many operations have ended, and the log of them.
 class Fixture {
  public:
   explicit Fixture(std::span<std::byte> memory) noexcept
@@ -82,7 +82,7 @@ class Fixture {
   void use(Cache& cache, const std::string& actor, std::uint64_t seed) {
     std::mt19937_64 chance(seed);
     for (int at = 0; at < operations_of_a_thread; ++at) {
-      // The slots that most are at now: there is something to race for all the time.
+      // Close to the slots that most threads are using now, so that they race all the time.
       const std::uint64_t slot =
           (static_cast<std::uint64_t>(at) * slots / operations_of_a_thread + chance() % 3) % slots;
       if (chance() % 2 == 0) {
@@ -146,7 +146,7 @@ int be_user(std::span<const std::string> arguments) {
   }
 }
 
-/// One cache, and the processes that have it.
+/// One cache, and the processes that use it.
 class Users {
  public:
   explicit Users(std::int64_t size_limit)
@@ -160,7 +160,7 @@ class Users {
   MultiprocessFileCache& cache() { return *cache_; }
   os::KernelOs& os() { return os_; }
 
-  /// Which freezes the cache.
+  /// It freezes the cache.
   bool preserve() {
     const bool preserved = must(cache_->preserve("kept", false));
     folder_.remove("kept");
@@ -196,10 +196,10 @@ class Users {
   Fixture fixture_{shared_.memory()};
 };
 
-/// What a history of theirs takes.
+/// The parameters of a history.
 struct Plan {
   std::uint64_t seed = 0;
-  /// Of what is put, some eighty thousand bytes would fit into as many slots.
+  /// The slots can take some eighty thousand bytes; the limit is 40,000.
   bool is_limited = false;
   /// Operations after which one process is killed, and after which the cache is preserved.
   std::uint64_t killed_after = 0;
@@ -216,7 +216,7 @@ void live(const Plan& plan) {
       [&] { use_with_threads(users.fixture(), users.cache(), "maker", plan.seed + 100); });
   users.wait_until_ended(plan.killed_after);
   const Status killed = users.os().signal_process(processes[0].get(), os::Signal::kill);
-  // It may have done all that it had to do, and nobody keeps its body.
+  // It may have ended already, and be reaped.
   EXPECT_TRUE(killed || killed.error().code == std::errc::no_such_process);
   users.expect_end(processes[0], true);
   users.wait_until_ended(plan.preserved_after);
@@ -247,9 +247,10 @@ RC_GTEST_PROP(CacheUsers,
       .seed = seed,
       .is_limited = *rc::gen::arbitrary<bool>(),
       .killed_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 4),
-      // The six threads that are not killed do so many.
+      // The six threads that are not killed do this many operations.
       .preserved_after = *rc::gen::inRange<std::uint64_t>(0, operations_of_a_thread * 6)};
-  // All is said at once: a race that is run again to be described may end otherwise.
+  // Everything is reported at once: a race that is repeated for the description may end
+  // differently.
   try {
     live(plan);
   } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
-// sweep_test: what a start removes of caches whose process is dead, when nobody knows of them any
-// more, and what it leaves alone.
+// sweep_test: a start removes caches of a dead process that no tracker knows, and leaves others
+// alone.
 #include "impl/cache/sweep.hpp"
 
 #include <filesystem>
@@ -28,15 +28,15 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Who the child is.
+/// The pid that the child reports.
 enum class ChildPid : std::uint8_t {
   own,
-  parents,  ///< As in a container, where each start has the same.
+  parents,  ///< As in a container, where each start has the same pid.
 };
 
 constexpr ChildPid child_pids[] = {ChildPid::own, ChildPid::parents};
 
-/// A process that does it and is killed. What it has counted dies with it: no tracker knows.
+/// Runs `act` in a process that is then killed. Its counts die with it: no tracker knows them.
 void die_after(CacheFixture& fixture, ChildPid pid, const std::function<void()>& act) {
   const pretend::ForkedEnd end = pretend::run_forked([&] {
     if (pid == ChildPid::own) {
@@ -102,7 +102,7 @@ TEST(CacheSweep, leaves_the_caches_of_the_living_alone_E14_E3) {
   CacheFixture fixture;
   const auto first = fixture.make_many(4);
   ASSERT_TRUE(put(*first, 0, "zero"));
-  // Its own process attaches it, and makes others: no lock is dropped by that.
+  // The same process attaches it, and makes others: that drops no lock.
   ASSERT_TRUE(must(MultiprocessFileCache::attach(fixture.os, first->handle()))->close());
   const auto second = fixture.make_many(4);
   ASSERT_TRUE(fixture.make_many(4)->close());
@@ -128,11 +128,11 @@ TEST(CacheSweep, leaves_alone_what_is_no_live_cache_E14) {
       fixture.folder.remove(name);
     }
   };
-  // No lock beside it; names that are nearly those.
+  // No lock file for them; names that are nearly those of a cache.
   keep({base + ".cache", base + ".part"});
   keep({"12-0123.lock", "12-0123.cache", "x" + base + ".lock", base + ".locks", base});
   keep({"12-0123456789abcdef0123456789abcdeX.lock", "-0123456789abcdef0123456789abcdef.lock"});
-  // A lock, but beside it something that is no live cache: a preserved one, say.
+  // A lock file, but the other file is no live cache: a preserved one, for example.
   fixture.folder.write(base + ".lock", "");
   fixture.folder.write(base + ".cache", "precious");
   ASSERT_TRUE(fixture.make_many(1)->close());
@@ -207,7 +207,7 @@ TEST(CacheSweep, between_the_making_of_a_lock_and_its_taking_costs_another_name_
   fixture.os.after = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::open && crossed.subject.ends_with(".lock") && swept < 3) {
       ++swept;
-      // As a sweep of another process does, which finds it free.
+      // Like the sweep of another process, which finds it free.
       std::filesystem::remove(crossed.subject);
     }
   };

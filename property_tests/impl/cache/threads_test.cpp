@@ -1,4 +1,4 @@
-// threads_test: one object in many threads, and its end among them.
+// threads_test: one object used by many threads, and its end meanwhile.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ using testing::IsEmpty;
 constexpr std::size_t writers = 4;
 constexpr std::uint64_t slots = 500;
 
-/// Which of the writers it is from, and whole; 0 is nobody.
+/// The value of a slot that a writer puts.
 std::string value_of(std::uint64_t slot, std::size_t writer) {
   return std::to_string(slot) + ' ' +
          std::string(slot % 3 == 0 ? 10'000 : 50, static_cast<char>('a' + writer));
@@ -48,7 +48,7 @@ TEST_P(CacheThreads, of_many_writers_each_slot_has_one_winner_C3_C8) {
       for (std::uint64_t slot = 0; slot < slots; ++slot) {
         const std::string value = value_of(slot, writer);
         won[writer][slot] = *cache->put(slot, os::bytes_of(value)) ? 1 : 0;
-        // Somebody's is there now, and all of it.
+        // The value of some writer is there now, and all of it.
         const auto found = pretend::text_of(*cache->get(slot));
         bool is_whole = false;
         for (std::size_t each = 0; each < writers; ++each) {

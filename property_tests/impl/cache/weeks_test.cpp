@@ -1,5 +1,5 @@
-// weeks_test: caches in a process that lives long: nothing grows, and its threads and forked
-// children do what they like.
+// weeks_test: caches in a process that runs for long: nothing grows, and its threads and forked
+// children may do anything.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -48,7 +48,7 @@ TEST(CacheWeeks, a_preserved_cache_is_attached_without_memory_of_its_own_E12) {
     EXPECT_EQ(get(*attached.back(), 7), "seven");
   }
   EXPECT_LT(heap(), before + 10 * 4096) << "16 bytes a slot would be 16,000,000";
-  // Nor is it read.
+  // The table is not read either.
   fixture.os.crossings.clear();
   static_cast<void>(must(MultiprocessFileCache::attach(fixture.os, made->handle())));
   EXPECT_EQ(fixture.os.count_of(Call::read_at), 0U);
@@ -90,13 +90,13 @@ TEST(CacheWeeks, a_cache_that_grows_is_mapped_once_E12) {
       view = must(attached->view(slot));
     }
   }
-  // 24,256 bytes of words, mapped by both, a map of 4 MiB for some 3 of values, and that of the
+  // 24,256 bytes of words, mapped by both, a map of 4 MiB for some 3 MiB of values, and that of the
   // view.
   EXPECT_LE(pretend::mapped_of(fixture.folder.path()), 2 * 24'576 + (4U << 20U) + (64U << 10U));
   EXPECT_EQ(pretend::text_of(view), std::string(1000, 'x'));
 }
 
-/// What a million operations of each kind leave, and a thousand.
+/// What remains after a million operations of each kind, and after a thousand.
 struct Held {
   std::size_t heap = 0;
   std::uint64_t mapped = 0;
@@ -139,7 +139,7 @@ TEST(CacheWeeks, ten_thousand_caches_leave_what_ten_leave_E12) {
   EXPECT_EQ(use(10'000), few);
 }
 
-/// Is destroyed when it is told so.
+/// Its destructor waits for permission.
 struct SlowToGo {
   SlowToGo(std::atomic<bool>& going, const std::atomic<bool>& may_go)
       : is_going(going), may(may_go) {}
@@ -192,7 +192,7 @@ TEST_P(CacheInAThread, destroyed_while_a_call_is_in_it_waits_for_it_E9) {
   std::atomic<bool> is_inside{false};
   std::atomic<bool> is_over{false};
   std::atomic<bool> is_destroyed{false};
-  // Inside of a call: preserve asks the system for much.
+  // Inside a call: preserve makes many system calls.
   fixture.os.after = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::rename_new && !is_inside.exchange(true)) {
       while (fixture.os.count_of(Call::poll) == 0 && !is_destroyed) {

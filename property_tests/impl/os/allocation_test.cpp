@@ -1,5 +1,5 @@
-// Whichever allocation of a call of KernelOs fails, the call says so or does without; it leaves
-// nothing, and the next one works.
+// Whichever allocation of a call of KernelOs fails, the call reports it or works without; it leaves
+// nothing, and the next call works.
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -34,13 +34,13 @@ using pretend::unless_no_memory;
 
 constexpr const char* nowhere = "/this is a path that no short string has space for/and is nowhere";
 
-/// How it went, without an allocation.
+/// The status of a result, without an allocation.
 template <typename Value>
 Status taken_from(Result<Value> result) noexcept {
   return result ? ok() : Status(tl::unexpected<Error>(std::move(result.error())));
 }
 
-/// `call` works, or says that there is no memory.
+/// `call` works, or reports that there is no memory.
 template <typename Call>
 void expect_typed(Call call) {
   fail_each_allocation([&](const Armed& armed) -> std::string {

@@ -1,4 +1,4 @@
-// call_table_test: the tables of calls and steps, and how errors read.
+// call_table_test: the tables of calls and steps, and the text of errors.
 #include <set>
 #include <string>
 

@@ -1,9 +1,9 @@
-// os_contract: the words in which the contract of os::Os is tested, on every Os that there is.
+// os_contract: the helpers with which the contract of os::Os is tested, on every implementation.
 //
-// A Fixture is one kind of Os together with whoever runs processes on it. All suites named
-// ...Contract are parameterised over `fixtures()`: an Os joins that list, or does not exist. A test
-// is a process on its fixture, with a folder of its own that has to be empty again when it ends,
-// and no descriptor may be left. Child processes run one of `entries()`.
+// A Fixture is one kind of Os together with the means to run processes on it. All suites named
+// ...Contract are parameterised over `fixtures()`, so a new Os must be added to that list. A test
+// is a process on its fixture, with a folder of its own that must be empty again when the test
+// ends, and no descriptor may be left. Child processes run one of `entries()`.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace lastref::os {
 
-// How a failed test shows what it saw.
+// How a failed test prints what it saw.
 void PrintTo(Fd fd, std::ostream* out);
 void PrintTo(const ChildExit& exit, std::ostream* out);
 void PrintTo(const Peer& peer, std::ostream* out);
@@ -34,15 +34,15 @@ void PrintTo(const FileStatus& status, std::ostream* out);
 
 namespace lastref::contract {
 
-/// Longer than anything here takes; only a failing test sees its end.
+/// Longer than anything here takes; only a failing test waits that long.
 inline constexpr std::chrono::seconds patience{20};
 
 /// A descriptor that is open nowhere.
 inline constexpr os::Fd nobody{9999};
 inline constexpr auto would_block = std::errc::resource_unavailable_try_again;
 
-/// A program that tests start as a child process. What it gets as descriptors is said where it is
-/// written, in os_contract_entries.cpp.
+/// A program that tests start as a child process. Its descriptors are described where it is
+/// defined, in contract_entries.cpp.
 struct Entry {
   std::string_view name;
   int (*run)(os::Os& os, std::span<const std::string> arguments);
@@ -56,11 +56,12 @@ class Fixture {
   Fixture& operator=(const Fixture&) = delete;
   virtual ~Fixture() = default;
 
-  /// Runs `body` as a process whose children can be any of `entries()`; returns when it is over.
+  /// Runs `body` as a process that can start any of `entries()` as a child; returns when it is
+  /// over.
   virtual void run(const std::function<void(os::Os&)>& body) = 0;
-  /// A folder that is there and takes new ones.
+  /// An existing folder in which new ones can be made.
   virtual std::string base() const = 0;
-  /// What no Os can do itself.
+  /// Functions that no Os has.
   virtual void plant_symlink(const std::string& path, const std::string& target) = 0;
 };
 
@@ -70,26 +71,26 @@ struct FixtureRow {
 };
 void PrintTo(const FixtureRow& row, std::ostream* out);
 const std::vector<FixtureRow>& fixtures();
-/// The real kernel, for what only it can show.
+/// The real kernel, for tests that only it can pass.
 FixtureRow kernel_fixture();
 FixtureRow sim_fixture();
 FixtureRow gate_fixture();
 
-/// `result` is an error of this row with this code; says what it is if not.
+/// Whether `result` is an error of this row with this code; the message describes it if not.
 testing::AssertionResult fails(const Status& result, Call call, std::errc code);
 template <typename T>
 testing::AssertionResult fails(const Result<T>& result, Call call, std::errc code) {
   return fails(status_of(result), call, code);
 }
 
-/// `result` is no error.
+/// Whether `result` is no error.
 testing::AssertionResult worked(const Status& result);
 template <typename T>
 testing::AssertionResult worked(const Result<T>& result) {
   return worked(status_of(result));
 }
 
-/// The value; a failed test and a default one if there is none.
+/// The value; if there is none, a failed test and a default value.
 template <typename T>
 T value_of(Result<T> result) {
   EXPECT_TRUE(worked(result));
@@ -107,7 +108,7 @@ struct Pair {
   os::UniqueFd right;  ///< accepted
 };
 
-/// A child process. Killed and reaped with its owner, unless it was seen to end.
+/// A child process. Killed and reaped with its owner, unless its end was seen.
 class Running {
  public:
   Running(os::Os& os, const os::SpawnOptions& options);
@@ -128,7 +129,7 @@ class Running {
   bool ended_ = false;
 };
 
-/// One test's surroundings.
+/// The surroundings of one test.
 class Scene {
  public:
   Scene(os::Os& os, Fixture& fixture);
@@ -139,9 +140,9 @@ class Scene {
   os::Os& os() noexcept { return os_; }
   Fixture& fixture() noexcept { return fixture_; }
   const std::string& folder() const noexcept { return folder_; }
-  /// In this test's folder.
+  /// In the folder of this test.
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  /// Nobody else's: for shared memory and semaphores. Starts with a slash.
+  /// Unique: for shared memory and semaphores. Starts with a slash.
   std::string unique_name() const { return "/lastref_" + tag_; }
 
   os::UniqueFd open(const os::PathAt& where, const os::OpenOptions& options = {});
@@ -173,14 +174,14 @@ class OsContract : public testing::TestWithParam<FixtureRow> {
 /// Random lower-case hexadecimal text.
 std::string random_text(os::Os& os);
 
-/// Whether the descriptor became readable, or its other side went away, in time.
+/// Whether the descriptor became readable, or its other end was closed, in time.
 bool wait_for(os::Os& os, os::Fd fd);
-/// What is there to read after waiting for it.
+/// What can be read after waiting for it.
 std::string read_some(os::Os& os, os::Fd fd);
 /// The next message after waiting for it; it carries no descriptors.
 std::string next_message(os::Os& os, os::Fd socket);
 Status send_text(os::Os& os, os::Fd socket, std::string_view text);
-/// How the descriptor stands right now.
+/// The state of the descriptor right now.
 os::PollItem look_at(os::Os& os, os::Fd fd);
 
 }  // namespace lastref::contract

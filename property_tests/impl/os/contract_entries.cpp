@@ -25,7 +25,7 @@ void write_text(Os& os, Fd fd, std::string_view text) {
   static_cast<void>(os::write_all(os, fd, os::bytes_of(text)));
 }
 
-/// Waits until nobody has the pipe's or socket's other side.
+/// Waits until no process has the other end of the pipe or socket.
 int wait_until_over(Os& os, Fd fd) {
   std::array items = {os::PollItem{.fd = fd}};
   const auto count = os::retry_interrupted([&] { return os.poll(items, patience); });
@@ -38,12 +38,12 @@ os::LockRange range_of(Arguments arguments) {
           .length = std::stoull(arguments[2])};
 }
 
-/// {code}: ends with it.
+/// {code}: exits with it.
 int exit_with(Os&, Arguments arguments) {
   return std::stoi(arguments[0]);
 }
 
-/// Says its arguments on 3, one a line.
+/// Writes its arguments to 3, one a line.
 int say(Os& os, Arguments arguments) {
   for (const std::string& argument : arguments) {
     write_text(os, three, argument + "\n");
@@ -51,19 +51,19 @@ int say(Os& os, Arguments arguments) {
   return 0;
 }
 
-/// Says its pid on 3.
+/// Writes its pid to 3.
 int say_id(Os& os, Arguments) {
   write_text(os, three, std::to_string(os.process_id()));
   return 0;
 }
 
-/// Says its token on 3.
+/// Writes its token to 3.
 int say_token(Os& os, Arguments) {
   write_text(os, three, std::to_string(os.process_token()));
   return 0;
 }
 
-/// Says the values of the variables that its arguments name on 3, one a line, or "none".
+/// Writes to 3 the values of the variables that its arguments name, one a line, or "none".
 int say_environment(Os& os, Arguments arguments) {
   for (const std::string& name : arguments) {
     write_text(os, three, os.environment(name).value_or("none") + "\n");
@@ -71,7 +71,7 @@ int say_environment(Os& os, Arguments arguments) {
   return 0;
 }
 
-/// Has {entry, arguments...} say on its own 3 what they have to say.
+/// Has {entry, arguments...} write its output to this process's 3.
 int pass_on(Os& os, Arguments arguments) {
   const auto child = os.spawn({.entry = arguments[0],
                                .arguments = {arguments.begin() + 1, arguments.end()},
@@ -80,7 +80,7 @@ int pass_on(Os& os, Arguments arguments) {
   return child && wait_for(os, child->process) ? 0 : went_wrong;
 }
 
-/// Dies of a kill that a thread of it sends.
+/// Dies of a kill that one of its threads sends.
 int kill_itself(Os& os, Arguments) {
   const auto thread = os.start_thread([&os] {
     if (const auto self = os.open_process(os.process_id())) {
@@ -93,19 +93,19 @@ int kill_itself(Os& os, Arguments) {
   return went_wrong;
 }
 
-/// Lives as long as the other side of 3.
+/// Runs until the other end of 3 is closed.
 int wait(Os& os, Arguments) {
   return wait_until_over(os, three);
 }
 
-/// Says "three" on 3 and "four" on 4.
+/// Writes "three" to 3 and "four" to 4.
 int say_numbers(Os& os, Arguments) {
   write_text(os, three, "three");
   write_text(os, four, "four");
   return 0;
 }
 
-/// Starts say_numbers with its own 3 and 4 the other way round.
+/// Starts say_numbers with its own 3 and 4 swapped.
 int swap_fds(Os& os, Arguments) {
   auto child =
       os.spawn({.entry = "say_numbers",
@@ -118,7 +118,7 @@ int swap_fds(Os& os, Arguments) {
   return wait_for(os, child->process) ? 0 : went_wrong;
 }
 
-/// Ends with how many descriptors it has besides the standard three.
+/// Exits with the number of its descriptors, not counting the standard three.
 int count_fds(Os& os, Arguments) {
   int count = 0;
   for (int i = 3; i < 256; ++i) {
@@ -127,7 +127,7 @@ int count_fds(Os& os, Arguments) {
   return count;
 }
 
-/// Ends with how many of 0, 1 and 2 it has.
+/// Exits with how many of 0, 1 and 2 it has.
 int count_standard(Os& os, Arguments) {
   int count = 0;
   for (const int number : {0, 1, 2}) {
@@ -136,7 +136,7 @@ int count_standard(Os& os, Arguments) {
   return count;
 }
 
-/// Every kind of descriptor, made in that folder; nothing stays there.
+/// Every kind of descriptor, made in that folder; nothing remains there.
 Result<std::vector<Fd>> one_of_each(Os& os, const std::string& folder) {
   std::vector<Fd> made;
   LASTREF_TRY(file, os.open(folder + "/made", {.write = true, .create = true}));
@@ -173,8 +173,8 @@ Result<std::vector<Fd>> one_of_each(Os& os, const std::string& folder) {
 }
 
 /// {numbers, folder}: closes these of 0, 1 and 2, makes one of each kind of descriptor, and has a
-/// child count its standard ones. Twice, for the second time may be another. Ends with 0 if no
-/// number was below 3, the closed ones are closed, and the child had all three.
+/// child count its standard ones. Does so twice, because the second time may differ. Exits with 0
+/// if no number was below 3, the closed ones are still closed, and the child had all three.
 int make_without(Os& os, Arguments arguments) {
   for (const char digit : arguments[0]) {
     static_cast<void>(os.close(Fd{digit - '0'}));
@@ -203,13 +203,13 @@ int make_without(Os& os, Arguments arguments) {
   return count_standard(os, {}) == 3 - static_cast<int>(arguments[0].size()) ? 0 : 6;
 }
 
-/// Ends with how many processors it sees, up to 255.
+/// Exits with the number of processors that it sees, up to 255.
 int count_processors(Os& os, Arguments) {
   return static_cast<int>(os.processors());
 }
 
-/// {path, kind, start, length}: says on 4 whether it "locked" or was "refused", and lives as long
-/// as the other side of 3.
+/// {path, kind, start, length}: writes to 4 whether it "locked" or was "refused", and runs until
+/// the other end of 3 is closed.
 int lock(Os& os, Arguments arguments) {
   const auto file = os::open_file(os, arguments[0], {.write = true});
   if (!file) {
@@ -220,7 +220,7 @@ int lock(Os& os, Arguments arguments) {
   return wait_until_over(os, three);
 }
 
-/// {path}: connects to it, sends "hello", and lives as long as the other side of 3.
+/// {path}: connects to it, sends "hello", and runs until the other end of 3 is closed.
 int connect(Os& os, Arguments arguments) {
   const auto socket = os.make_socket();
   if (!socket || !os.connect(*socket, arguments[0]) || !send_text(os, *socket, "hello")) {
@@ -229,8 +229,8 @@ int connect(Os& os, Arguments arguments) {
   return wait_until_over(os, three);
 }
 
-/// Ignores and unblocks interrupt and terminate, says "ready" on 4, lives as long as the other side
-/// of 3.
+/// Ignores and unblocks interrupt and terminate, writes "ready" to 4, and runs until the other end
+/// of 3 is closed.
 int ignore_signals(Os& os, Arguments) {
   for (const os::Signal signal : {os::Signal::interrupt, os::Signal::terminate}) {
     if (!os.ignore_signal(signal) || !os.unblock_signal(signal)) {
@@ -241,7 +241,8 @@ int ignore_signals(Os& os, Arguments) {
   return wait_until_over(os, three);
 }
 
-/// Ignores interrupt, and ends as its child does that is interrupted: 100 + the signal's number.
+/// Ignores interrupt, and interrupts a child. Exits with 100 + the number of the signal that killed
+/// the child.
 int interrupt_child(Os& os, Arguments) {
   if (!os.ignore_signal(os::Signal::interrupt)) {
     return went_wrong;
@@ -267,7 +268,7 @@ class Farewells {
     return made;
   }
 
-  /// Returns which one it is.
+  /// Returns the index of the action.
   std::size_t add(Os& os, std::function<void()> action) {
     hooks_.push_back(os.at_exit(std::move(action)));
     return hooks_.size() - 1;
@@ -278,7 +279,7 @@ class Farewells {
   std::vector<std::unique_ptr<os::ExitHook>> hooks_;
 };
 
-/// Says its arguments on 3 when it ends: each is an action, registered in their order.
+/// Writes its arguments to 3 at exit: each is an action, registered in their order.
 int say_at_exit(Os& os, Arguments arguments) {
   const auto farewells = Farewells::at_exit(os);
   for (const std::string& argument : arguments) {
@@ -287,8 +288,8 @@ int say_at_exit(Os& os, Arguments arguments) {
   return 7;
 }
 
-/// Has actions that say "a" to "e" on 3, of which "b" is taken back at once, and "a" by "c", which
-/// also registers "f".
+/// Has actions that write "a" to "e" to 3. "b" is removed at once, and "a" by "c", which also
+/// registers "f".
 int change_exit(Os& os, Arguments) {
   const auto farewells = Farewells::at_exit(os);
   const auto say = [&os](const char* text) { return [&os, text] { write_text(os, three, text); }; };
@@ -305,7 +306,7 @@ int change_exit(Os& os, Arguments) {
   return 0;
 }
 
-/// Says "ready" on 4, lives as long as the other side of 3, and says "over" on 4 when it ends.
+/// Writes "ready" to 4, runs until the other end of 3 is closed, and writes "over" to 4 at exit.
 int wait_and_say(Os& os, Arguments) {
   const auto farewells = Farewells::at_exit(os);
   farewells->add(os, [&os] { write_text(os, four, "over"); });
@@ -326,9 +327,10 @@ struct LateSpeaker {
   const os::ExitHook* late = nullptr;
 };
 
-/// Says "first " on 3 when it ends, and "late " when its static objects go. For a real process.
+/// Writes "first " to 3 at exit, and "late " when its static objects are destroyed. For a real
+/// process.
 int say_late(Os& os, Arguments) {
-  // Made before the first action is registered, so destroyed when it has run.
+  // Made before the first action is registered, so destroyed after it has run.
   static const LateSpeaker speaker(os);
   Farewells::at_exit(os)->add(os, [&os] { write_text(os, three, "first "); });
   return 0;
@@ -343,7 +345,7 @@ int report_beside(Os& os, Arguments arguments) {
   return file ? 0 : went_wrong;
 }
 
-/// Starts what is called lastref, whatever that is; ends with the errno. For a real process.
+/// Starts the program named lastref, whatever that is; exits with the errno. For a real process.
 int start_lastref(Os&, Arguments) {
   os::KernelOs nameless;
   const auto child = nameless.spawn({.entry = "e", .arguments = {}, .fds = {}, .blocked = {}});
@@ -353,7 +355,7 @@ int start_lastref(Os&, Arguments) {
   return child ? 0 : static_cast<int>(child.error().code);
 }
 
-/// {path}: writes to a new file there until that fails; ends with the errno.
+/// {path}: writes to a new file there until that fails; exits with the errno.
 int fill(Os& os, Arguments arguments) {
   const auto file = os::open_file(os, arguments[0], {.write = true, .create = true});
   if (!file) {

@@ -1,4 +1,4 @@
-// os_contract_exit_test: what a process does at its end, and when it does not.
+// os_contract_exit_test: which actions a process runs at its end, and when it does not.
 #include "property_tests/impl/os/contract.hpp"
 
 namespace lastref {
@@ -15,7 +15,7 @@ constexpr int sigkill = 9;
 class ExitContract : public contract::OsContract {};
 LASTREF_ON_EVERY_FIXTURE(ExitContract);
 
-/// What a child said on 3 until it ended with this code.
+/// What a child wrote to 3 before it exited with this code.
 std::string said_by(Scene& scene,
                     const std::string& entry,
                     std::vector<std::string> words,
@@ -41,7 +41,7 @@ TEST_P(ExitContract, an_action_that_was_taken_back_does_not_run_and_one_may_regi
   act([](Scene& scene) { EXPECT_EQ(said_by(scene, "change_exit", {}, 0), "edcf"); });
 }
 
-/// A child that says "over" when it ends, and has said "ready".
+/// A child that has written "ready", and writes "over" when it exits.
 struct Ready {
   explicit Ready(Scene& scene)
       : until(scene.pipe()),

@@ -1,4 +1,4 @@
-// os_contract_fixtures: every Os that there is, and the program that runs the contract on them.
+// os_contract_fixtures: every implementation of Os, and the program that runs the contract on them.
 #include <filesystem>
 
 #include <lastref/kernel_os.hpp>
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   for (const auto& entry : lastref::contract::entries()) {
     if (argc > 1 && words[1] == entry.name) {
-      // There as long as what it registers for the end of the process.
+      // Exists as long as the actions that it registers for the end of the process.
       static lastref::os::KernelOs os({.program = "/proc/self/exe"});
       return entry.run(os, std::span(words).subspan(2));
     }

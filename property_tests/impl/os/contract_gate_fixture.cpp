@@ -1,6 +1,6 @@
-// contract_gate_fixture: the Os that a process of a gate run has, for the same contract:
-// InstrumentedOs and SerialInterceptor around the real kernel. Each test is the root of a run of
-// its own; children are forks with an Os like that.
+// contract_gate_fixture: the Os of a process in a gate run, for the same contract: InstrumentedOs
+// and SerialInterceptor around the real kernel. Each test is the root of a run of its own; children
+// are forks with such an Os.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -35,7 +35,7 @@ class GateFixture final : public Fixture {
       GTEST_SKIP() << world.degraded();
     }
     for (const auto& finding : world.run(all.front(), {}).findings) {
-      // Entries end with codes, and leave messages: oracles of scenarios do not expect that.
+      // Entries exit with codes, and leave messages: oracles of scenarios do not expect that.
       if (finding.claim == held || finding.claim.starts_with("no-hang") ||
           finding.claim.starts_with("harness")) {
         ADD_FAILURE() << finding.claim << ": " << finding.seen;
@@ -56,7 +56,7 @@ class GateFixture final : public Fixture {
     return known;
   }
 
-  /// In the process of the run, whose failures this program would not see.
+  /// Runs in the process of the run. This program would not see failures there.
   Status play(Stage& stage, const std::function<void(os::Os&)>& body) {
     base_ = stage.folder();
     testing::TestPartResultArray failures;

@@ -18,14 +18,14 @@ using os::UniqueFd;
 class LocksContract : public contract::OsContract {};
 LASTREF_ON_EVERY_FIXTURE(LocksContract);
 
-/// A child that tries to lock a range of a file, and keeps it as long as this lives.
+/// A child that tries to lock a range of a file, and keeps the lock while this object exists.
 class Locking {
  public:
   Locking(Scene& scene, const std::string& name, const os::LockRange& range)
       : until_(scene.pipe()),
         words_(scene.pipe()),
         child_(scene.os(), options(scene, name, range)) {
-    words_.write.close_quietly();  // So that its death is the end of the pipe.
+    words_.write.close_quietly();  // So that the child's death is the end of the pipe.
     word_ = read_some(scene.os(), words_.read.get());
   }
 
@@ -149,7 +149,8 @@ TEST_P(LocksContract, a_part_of_a_range_can_be_dropped) {
   });
 }
 
-// The trap of fcntl(2): a library that opens and closes the lock file frees what others hold.
+// The trap of fcntl(2): a library that opens and closes the lock file drops the locks of other code
+// in the process.
 TEST_P(LocksContract, closing_any_descriptor_of_the_file_drops_all_locks) {
   act([](Scene& scene) {
     const UniqueFd file = scene.create("lock");

@@ -1,4 +1,4 @@
-// os_contract_numbers_test: 0, 1 and 2 belong to the program around us, also those it has closed.
+// os_contract_numbers_test: 0, 1 and 2 belong to the host program, also those that it has closed.
 #include "property_tests/impl/os/contract.hpp"
 
 namespace lastref {

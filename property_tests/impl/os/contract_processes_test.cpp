@@ -1,4 +1,4 @@
-// os_contract_processes_test: processes, signals, threads, clock and chance.
+// os_contract_processes_test: processes, signals, threads, clock and random numbers.
 #include <array>
 #include <set>
 
@@ -28,7 +28,7 @@ constexpr int sigterm = 15;
 class ProcessesContract : public contract::OsContract {};
 LASTREF_ON_EVERY_FIXTURE(ProcessesContract);
 
-/// A child, and the pipe whose end it waits for.
+/// A child, and the pipe; the child waits for its end.
 struct Waiting {
   explicit Waiting(Scene& scene, std::vector<Signal> blocked = {})
       : until(scene.pipe()),
@@ -54,7 +54,7 @@ TEST_P(ProcessesContract, who_has_ended_is_neither_signalled_nor_named_again) {
     constexpr auto nobody = std::errc::no_such_process;
     Running child(scene.os(), {.entry = "exit_with", .arguments = {"7"}, .fds = {}, .blocked = {}});
     child.end();
-    // Init may be a while in reaping what is nobody's child.
+    // Init may need some time to reap an orphan.
     const auto sent = [&] { return scene.os().signal_process(child.process(), Signal::resume); };
     Status last = sent();
     for (const os::Instant end = scene.os().now() + contract::patience;
@@ -136,7 +136,7 @@ TEST_P(ProcessesContract, a_process_has_a_token_that_no_other_has_E8) {
   });
 }
 
-/// What a child says of its environment that is started with these variables.
+/// The environment that a child reports that is started with these variables.
 std::string told_with(Scene& scene,
                       std::vector<std::pair<std::string, std::string>> variables,
                       std::vector<std::string> arguments,
@@ -288,7 +288,7 @@ TEST_P(ProcessesContract, a_stopped_child_dies_of_kill_and_when_it_is_resumed_of
     Waiting waiting(scene);
     EXPECT_TRUE(worked(os.signal_process(waiting.child.process(), Signal::stop)));
     EXPECT_TRUE(worked(os.signal_process(waiting.child.process(), Signal::terminate)));
-    // Not whether it lives: a stop that has not yet been obeyed comes after it. signal(7)
+    // Not to check whether it runs: a stop that has not yet taken effect comes after it. signal(7)
     EXPECT_TRUE(worked(os.signal_process(waiting.child.process(), Signal::resume)));
     EXPECT_EQ(waiting.child.end(), (ChildExit{.code = sigterm, .killed = true}));
     Waiting other(scene);

@@ -208,7 +208,7 @@ TEST_P(RenameContract, a_folder_does_not_go_into_itself_nor_over_what_it_lies_in
     EXPECT_TRUE(refused(scene, "a/b/.", "c", std::errc::device_or_resource_busy));
     EXPECT_TRUE(refused(scene, "a", "a/b/..", std::errc::device_or_resource_busy));
     const Status moved = scene.os().rename("/", scene.path("c"));
-    // Where our folder is on another mount, the kernel looks at that first. rename(2), EXDEV.
+    // If our folder is on another mount, the kernel checks that first. rename(2), EXDEV.
     if (!failed_with(moved, std::errc::cross_device_link)) {
       EXPECT_TRUE(fails(moved, Call::rename, std::errc::device_or_resource_busy));
     }
@@ -422,7 +422,7 @@ TEST_P(RenameNewContract, what_cannot_be_renamed_has_no_new_name_either) {
     scene.create("a", "kept");
     make_folder(scene, "folder");
     EXPECT_TRUE(refused_new(scene, "missing", "b", missing));
-    // What is to be renamed is looked for first.
+    // The source is looked up first.
     EXPECT_TRUE(refused_new(scene, "missing", "a", missing));
     EXPECT_TRUE(refused_new(scene, "missing", "a/", missing));
     EXPECT_TRUE(refused_new(scene, "a", "missing/b", missing));

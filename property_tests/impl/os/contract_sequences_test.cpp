@@ -1,8 +1,9 @@
-// os_contract_sequences_test: any sequence of calls on files has the same answers on the simulated
+// os_contract_sequences_test: any sequence of calls on files has the same results on the simulated
 // kernel and on the real one.
 //
-// The calls are of one process that has three descriptors and five names. What the contract leaves
-// open is not compared: numbers of descriptors and inodes, sizes of folders, kinds of file systems.
+// The calls are those of one process that has three descriptors and five names. What the contract
+// leaves open is not compared: numbers of descriptors and inodes, sizes of folders, kinds of file
+// systems.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -29,7 +30,7 @@ constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t slots = 3;
 constexpr const char* names[] = {"a", "b", "d", "d/a", "d/b"};
 
-/// What one step does; `name`, `other`, `slot`, `offset` and `size` as far as the call has any.
+/// One step; `name`, `other`, `slot`, `offset` and `size` are used as far as the call has them.
 struct Step {
   Call call = Call::none;
   std::string name = {};
@@ -78,7 +79,7 @@ rc::Gen<Call> any_call() {
                           Call::file_system);
 }
 
-/// Ends of a rename, which are looked at in an order of their own.
+/// The two paths of a rename, which are checked in an order of their own.
 rc::Gen<std::string> any_end() {
   return rc::gen::element<std::string>(
       "a", "b", "d", "d/a", "d/b", "a/", "d/", "d/.", "d/..", "missing/a");
@@ -101,7 +102,7 @@ Step any_step() {
   return step;
 }
 
-/// Makes steps on one Os, in a folder of their own, and writes down what each of them gave.
+/// Makes steps on one Os, in a folder of their own, and records the result of each.
 class Player {
  public:
   Player(os::Os& os, std::string folder) : os_(os), folder_(std::move(folder)) {}
@@ -124,7 +125,7 @@ class Player {
  private:
   std::string path(const std::string& name) const { return folder_ + '/' + name; }
 
-  /// A folder and what is in it: folders may have come to lie in folders.
+  /// Removes a folder and its contents: folders may have been moved into folders.
   Status remove_all(const std::string& folder) {
     {
       LASTREF_TRY(open, os::open_file(os_, folder, {.folder = true}));
@@ -157,7 +158,7 @@ class Player {
                       (is_file ? " size " + std::to_string(status->size) : "");
     }
   }
-  /// What was read, in runs of equal bytes.
+  /// The bytes that were read, in runs of equal bytes.
   void note(const Result<std::size_t>& count, std::string_view bytes) {
     note(count);
     if (!count) {
@@ -213,7 +214,7 @@ class Player {
   }
 
   void make_on_descriptor(const Step& step, Fd fd) {
-    // Each write has a sign of its own.
+    // Each write has a letter of its own.
     std::string text(step.size, static_cast<char>('a' + seen_.size() % 26));
     const auto bytes = std::as_writable_bytes(std::span(text));
     switch (step.call) {

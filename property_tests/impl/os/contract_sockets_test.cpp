@@ -1,4 +1,4 @@
-// os_contract_sockets_test: messages, descriptors that travel, and who may talk to whom.
+// os_contract_sockets_test: messages, passing of descriptors, and which processes may connect.
 #include <array>
 
 #include "property_tests/impl/os/contract.hpp"
@@ -117,8 +117,8 @@ TEST_P(SocketsContract, sending_to_nobody_is_an_error_and_no_signal) {
   });
 }
 
-// The error comes first, once, and the words of the dead after it: who takes it for the end loses
-// them.
+// The error comes first and once, and the messages of the dead process after it. A reader that
+// takes the error for the end loses them.
 TEST_P(SocketsContract, an_end_with_unread_messages_is_a_reset_and_its_last_words_follow) {
   act([](Scene& scene) {
     Pair pair = scene.pair();

@@ -1,5 +1,5 @@
-// os_contract_storage_test: bytes of a file at an offset, on their device, and given back; and the
-// kind of file system that they lie on.
+// os_contract_storage_test: reading and writing at an offset, syncing to the device, and giving
+// space back; and the kind of file system of a file.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -70,7 +70,7 @@ TEST_P(StorageContract, no_byte_has_an_offset_beyond_the_largest) {
       EXPECT_TRUE(fails(scene.os().read_at(file.get(), nine, offset), Call::read_at, invalid));
       EXPECT_TRUE(fails(scene.os().write_at(file.get(), nine, offset), Call::write_at, invalid));
     }
-    // Looked at before the descriptor is.
+    // Checked before the descriptor is.
     EXPECT_TRUE(fails(scene.os().read_at(nobody, nine, no_offset), Call::read_at, invalid));
     EXPECT_TRUE(fails(scene.os().write_at(nobody, {}, no_offset), Call::write_at, invalid));
     EXPECT_EQ(scene.text_of("a"), "abc");
@@ -252,7 +252,7 @@ TEST_P(StorageContract, only_what_is_a_file_and_may_be_written_has_holes) {
     }
     EXPECT_TRUE(refused(pipe.write.get(), std::errc::invalid_seek));
     EXPECT_TRUE(refused(pair.left.get(), std::errc::no_such_device));
-    // The descriptor is looked at first, but only whether there is one.
+    // The descriptor is checked first, but only whether it exists.
     EXPECT_TRUE(fails(os.punch_hole(nobody, 0, 0), Call::punch_hole, bad));
     EXPECT_TRUE(
         fails(os.punch_hole(reader.get(), 0, 0), Call::punch_hole, std::errc::invalid_argument));

@@ -1,4 +1,4 @@
-// exit_hooks_test: the list behind Os::at_exit.
+// exit_hooks_test: the list that implements Os::at_exit.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -98,9 +98,9 @@ TEST_F(ExitHooksTest, a_list_that_goes_destroys_no_action) {
   const auto shared = std::make_shared<int>();
   std::optional<ExitHooks> list;
   list.emplace();
-  // Its owner was killed: nobody destroys it before the list.
+  // Its owner was killed: the hook is not destroyed before the list.
   auto hook = list->add(here, [shared] {});
-  // Lost, but not to those who look for leaks.
+  // Lost, but still reachable for leak checkers.
   static const ExitHook* lost = nullptr;
   lost = hook.release();
   list.reset();
@@ -108,8 +108,8 @@ TEST_F(ExitHooksTest, a_list_that_goes_destroys_no_action) {
   EXPECT_NE(lost, nullptr);
 }
 
-/// What is written to a stream is written when all actions of exit(3) have run: fclose of all that
-/// is open comes last. exit(3).
+/// The bytes of a stream are written after all actions of exit(3) have run: fclose of all open
+/// streams comes last. exit(3).
 ssize_t register_late(void* os, const char*, std::size_t size) {
   const auto hook = static_cast<Os*>(os)->at_exit([] {});
   return static_cast<ssize_t>(size);

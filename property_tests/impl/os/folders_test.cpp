@@ -1,4 +1,4 @@
-// folders_test: what is made above a folder, and in which folders nobody else can rename.
+// folders_test: what is created above a folder, and in which folders no other user can rename.
 #include "impl/os/folders.hpp"
 
 #include <filesystem>
@@ -119,7 +119,7 @@ TEST_F(Folders, are_refused_where_a_group_or_others_can_rename_them_or_what_is_a
       }
     }
   }
-  // Who may rename the symlink need not touch what it leads to.
+  // A user that may rename the symlink need not touch its target.
   open_to("link", 0770);
   EXPECT_EQ(code_of(check_is_safe(os_, folder_.path("link/to"))), std::errc::permission_denied);
   EXPECT_TRUE(check_is_safe(os_, folder_.path("above/in")));

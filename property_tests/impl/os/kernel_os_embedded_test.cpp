@@ -1,5 +1,5 @@
-// kernel_os_embedded_test: what KernelOs promises to the program around it: its descriptors, its
-// signals and its children are its own.
+// kernel_os_embedded_test: KernelOs does not touch the descriptors, signals and children of the
+// program that contains it.
 #include <elf.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -40,8 +40,7 @@ using os::UniqueFd;
 
 class KernelOsEmbedded : public contract::OsContract {
  protected:
-  /// What the shell does with `script`, whose $0 is this program and $1 the scene's folder; how it
-  /// ends.
+  /// How a shell ends that runs `script`; $0 is this program and $1 the scene's folder.
   static ChildExit end_of(Scene& scene, const std::string& script) {
     KernelOs shell({.program = "/bin/sh"});
     const std::string program = std::filesystem::read_symlink("/proc/self/exe");
@@ -164,14 +163,14 @@ TEST_P(KernelOsEmbedded, who_serves_many_may_have_more_descriptors_than_the_prog
 
 #ifndef __SANITIZE_ADDRESS__
 #ifndef __SANITIZE_THREAD__
-// In a sanitizer's tree a limit on addresses is one on its shadow.
+// Under a sanitizer a limit on addresses would also limit its shadow memory.
 
-/// What a copy of this process is told that has changed something and starts a thread; 0 if it is
-/// what it should be.
+/// The result of a copy of this process that makes a change and starts a thread; 0 if it is as
+/// expected.
 int start_thread_after(const std::function<void()>& change, const std::string& limit) {
   return pretend::exit_code_of(pretend::run_in_copy([&] {
     KernelOs os;
-    // Larger than the stacks that the C library keeps of threads that have ended.
+    // Larger than the stacks of ended threads that the C library keeps.
     pthread_attr_t larger{};
     ::pthread_attr_init(&larger);
     ::pthread_attr_setstacksize(&larger, std::size_t{64} << 20U);
@@ -203,7 +202,7 @@ TEST_P(KernelOsEmbedded, a_thread_without_space_for_its_stack_names_the_limit_E1
 #endif
 #endif
 
-/// The masks of the calling thread.
+/// The signal masks of the calling thread.
 std::uint64_t blocked_here() {
   std::ifstream file("/proc/thread-self/status");
   for (std::string word; file >> word;) {
@@ -223,7 +222,7 @@ TEST_P(KernelOsEmbedded, a_thread_of_the_users_code_has_the_mask_of_its_starter_
     std::uint64_t seen_inside = ~0ULL;
     std::uint64_t of_child = ~0ULL;
     const auto thread = value_of(os.start_thread([&] {
-      // Started by one of ours, it still has that of the program.
+      // Started by a thread of the library, it still has the mask of the program.
       const auto inner =
           value_of(os.start_thread([&] { seen_inside = blocked_here(); }, os::ThreadKind::users));
       inner->join();
@@ -313,8 +312,8 @@ TEST_P(KernelOsEmbedded, whoever_reaps_or_ignores_children_changes_nothing_E7) {
   });
 }
 
-/// A program that dies of its own start: the one segment that it has lies where no process may have
-/// any. elf(5)
+/// A program that dies while it is started: its only segment is at an address where no process may
+/// have one. elf(5)
 void write_stillborn(const std::string& path) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -405,7 +404,7 @@ TEST_P(KernelOsEmbedded, a_set_user_id_program_starts_nothing_from_path_E11) {
     fs::copy_file("/proc/self/exe", program);
     fs::permissions(evil, fs::perms(0755));
     fs::permissions(scene.folder(), fs::perms(0777));
-    // Without the bit it does start what its caller has put there.
+    // Without the set-user-ID bit it does start what its caller has put there.
     fs::permissions(program, fs::perms(0755));
     EXPECT_EQ(pretend::run_as(stranger, program, "start_lastref", scene.folder()), 0);
     EXPECT_TRUE(fs::remove(stolen));
@@ -441,7 +440,7 @@ TEST_P(KernelOsEmbedded, the_thread_of_a_copy_has_a_number_of_its_own_E8) {
   });
 }
 
-/// As the system call filter of a container does.
+/// Like the system call filter of a container.
 bool refuse_pidfd_open() {
   std::array<sock_filter, 4> filter = {{
       {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},

@@ -1,4 +1,4 @@
-// kernel_os_test: what KernelOs promises beyond the contract, seen through /proc.
+// kernel_os_test: what KernelOs promises beyond the contract, observed through /proc.
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(On,
                          testing::Values(contract::kernel_fixture()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-/// The text of a file of /proc, which has no size.
+/// The text of a file of /proc, which reports no size.
 std::string proc_text(os::Os& os, const std::string& path) {
   const UniqueFd file = value_of(os::open_file(os, path, {}));
   std::string text;
@@ -184,14 +184,14 @@ TEST_P(KernelOsAlone, a_thread_gets_no_signals_but_its_children_do) {
                      .blocked = {os::Signal::interrupt}});
       const std::string pid = std::to_string(child.pid());
       EXPECT_EQ(mask_of(os, pid, "SigBlk"), bit_of_interrupt);
-      // Its own KernelOs may be there already.
+      // Its own KernelOs may have been made already.
       EXPECT_EQ(mask_of(os, pid, "SigIgn") & ~bits_of_glibc & ~bit_of_sigxfsz, 0U);
     }));
     thread->join();
   });
 }
 
-/// What a shell does with `script`, whose first two arguments are `arguments`; 3 is `three`.
+/// A shell that runs `script` with `arguments` as its first two arguments; 3 is `three`.
 Running in_shell(const std::string& script, std::vector<std::string> arguments, Fd three) {
   static KernelOs shell({.program = "/bin/sh"});
   arguments.insert(arguments.begin(), script);
@@ -306,7 +306,7 @@ TEST_P(KernelOsAlone, a_program_that_is_missing_leaves_no_child) {
     KernelOs with_name({.program = "lastref_no_such_program"});
     const os::SpawnOptions options{.entry = "e", .arguments = {}, .fds = {}, .blocked = {}};
     EXPECT_TRUE(fails(with_path.spawn(options), Call::spawn, missing));
-    // Permission denied where PATH has folders that are not for us. execvp(3).
+    // Permission denied if PATH has folders that this user may not search. execvp(3).
     EXPECT_FALSE(with_name.spawn(options));
     EXPECT_EQ(with_name.spawn(options).error().subject, "lastref_no_such_program");
     EXPECT_EQ(children_of_this_thread(scene.os()), "");

@@ -1,4 +1,4 @@
-// owners_test: who owns closes, and who retries what, on an Os that fails as told.
+// owners_test: owners close what they own, and the helpers retry, on an Os that fails as scripted.
 #include <deque>
 #include <string>
 #include <vector>
@@ -14,8 +14,7 @@
 namespace lastref::os {
 namespace {
 
-/// Answers the calls that owners make from a script, and remembers them. Nothing reaches the
-/// kernel.
+/// Answers the calls of owners from a script, and records them. Nothing reaches the kernel.
 class ScriptedOs final : public KernelOs {
  public:
   Result<Fd> open(const PathAt& where, const OpenOptions&) noexcept override {
@@ -59,9 +58,9 @@ class ScriptedOs final : public KernelOs {
     return take(fd, bytes, offset, Call::write_at);
   }
 
-  /// Codes of coming answers, in order; success when there are no more.
+  /// Codes of the next answers, in order; success when the list is empty.
   std::deque<std::errc> script;
-  /// How many bytes coming writes take at most, in order; all when there are no more.
+  /// How many bytes the next writes take at most, in order; all when the list is empty.
   std::deque<std::size_t> space;
   std::vector<std::string> calls;
   std::array<std::string, 8> written;
@@ -153,7 +152,7 @@ TEST(UniqueFd, is_closed_by_a_close_that_was_interrupted_T1) {
   EXPECT_TRUE(UniqueFd(os, file).close());
   os.script = {std::errc::interrupted};
   UniqueFd(os, file).close_quietly();
-  EXPECT_EQ(os.calls, (Calls{"close 3", "close 3"}));  // And nothing is written.
+  EXPECT_EQ(os.calls, (Calls{"close 3", "close 3"}));  // And nothing is reported.
 }
 
 TEST(UniqueFd, reports_an_error_that_nobody_asked_for) {

@@ -1,4 +1,4 @@
-// resource_test: names as text, and which names can be carried.
+// resource_test: names as text, and which names can be sent.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ rc::Gen<std::string> bytes() {
   return rc::gen::container<std::string>(rc::gen::arbitrary<char>());
 }
 
-/// Mostly the characters that quoting could get wrong.
+/// Mostly characters that quoting could get wrong.
 rc::Gen<std::string> tricky_bytes() {
   return rc::gen::container<std::string>(rc::gen::weightedOneOf<char>(
       {{1, rc::gen::arbitrary<char>()}, {3, rc::gen::elementOf(std::string("\\x5c:a\n 0", 9))}}));
@@ -28,7 +28,7 @@ ResourceType any_type() {
                            ResourceType::noop);
 }
 
-/// What to_text says of the name, taken back.
+/// Reverses what to_text makes of the name.
 std::string unquoted(const std::string& text) {
   std::string name;
   for (std::size_t i = text.find(':') + 1; i < text.size(); ++i) {

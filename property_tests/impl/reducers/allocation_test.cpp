@@ -1,5 +1,5 @@
-// allocation_test: whichever allocation fails on an array's journey, the process survives it, the
-// caller gets an error, nothing is left, and the next journey succeeds.
+// allocation_test: whichever allocation fails while an array is sent, the process survives it, the
+// caller gets an error, nothing is left, and the next one is sent.
 #include <memory>
 #include <string>
 
@@ -39,7 +39,7 @@ struct Ends {
     LASTREF_CHECK(sent.arrived());
     return arrived;
   }
-  /// What is wrong after the end of all.
+  /// What is wrong after everything has been destroyed.
   std::string leftovers() {
     forward.reset();
     resources.reset();

@@ -1,4 +1,5 @@
-// forward_test: what a parent sends as a new file, how often it makes one, and what is counted.
+// forward_test: which arrays a parent sends as a new file, how often it makes one, and what is
+// counted.
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -169,7 +170,7 @@ TEST(Forward, makes_one_file_for_an_array_however_often_it_is_sent_R4) {
     sent.clear();
     EXPECT_EQ(fixture.counts.of(path), 5U);
     rebuilt.clear();
-    // The keep-alive, taken once.
+    // The keep-alive, which was taken once.
     EXPECT_EQ(fixture.counts.of(path), 1U);
     EXPECT_TRUE(fixture.os.status_at(path));
     EXPECT_THAT(fixture.counts.misuse, IsEmpty());
@@ -214,7 +215,7 @@ TEST(Forward, takes_one_keep_alive_for_each_life_of_a_file_R4_M4) {
       ASSERT_TRUE(fixture.resources->set_current_context("the same"));
       std::string path;
       for (int task = 0; task < 3; ++task) {
-        // Each task ends before the next: the file is there all the same.
+        // Each task ends before the next, but the file still exists.
         path = fixture.send(array).memory()->file()->path;
         EXPECT_TRUE(fixture.os.status_at(path));
         EXPECT_EQ(fixture.counts.of(path), 1U);
@@ -239,7 +240,7 @@ TEST(Forward, makes_a_file_anew_that_somebody_has_removed_R4) {
   EXPECT_TRUE(contents_equal(second, array));
   EXPECT_TRUE(contents_equal(first, array));
   EXPECT_EQ(fixture.counts.of(path), 1U) << "only the first receiver's";
-  // The whole folder too.
+  // The same if the whole folder was removed.
   fixture.folder.remove(fixture.folder.names().front());
   EXPECT_TRUE(contents_equal(fixture.send(array), array));
   EXPECT_THAT(fixture.counts.misuse, IsEmpty());

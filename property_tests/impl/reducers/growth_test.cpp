@@ -22,8 +22,8 @@
 
 namespace {
 
-/// What new has given and delete has not taken back. Elements of arrays, which are aligned, are not
-/// among it.
+/// The number of allocations that were not freed. Elements of arrays, which are aligned, are not
+/// counted.
 std::atomic<std::ptrdiff_t> live = 0;
 
 }  // namespace
@@ -52,9 +52,9 @@ using pretend::must;
 using pretend::UnlinkingReferences;
 using testing::IsEmpty;
 
-/// What a container may have more of for the same contents.
+/// How many more allocations a container may have for the same contents.
 constexpr std::ptrdiff_t slack = 100;
-/// One thing that stays each time is far beyond the slack by then.
+/// If one allocation is left each time, that is far more than the slack by then.
 constexpr int without_files = 100'000;
 constexpr int with_files = 6'000;
 
@@ -76,7 +76,7 @@ class Growth : public testing::Test {
         os_, references_, resources_, ForwardOptions{.max_nbytes = 100});
   }
   static Array large() { return must(Array::zeros(dtype_of("|u1"), {200})); }
-  /// To this process, and it has arrived.
+  /// Sends it to this process, and reports its arrival.
   void send(const Array& array) {
     Sent sent = must(forward_->reduce(array));
     const Array arrived =
@@ -89,7 +89,7 @@ class Growth : public testing::Test {
             .descriptors = std::distance(begin(descriptors), end(descriptors)),
             .counted = references_->size()};
   }
-  /// Does it a thousand times, and many times.
+  /// Compares the size after a thousand times and after many times.
   void expect_none(int times, const std::function<void(int)>& deed) {
     int done = 0;
     for (; done < 1000; ++done) {
@@ -138,7 +138,7 @@ TEST_F(Growth, has_none_with_the_calls_that_an_array_is_sent_in_E12) {
   EXPECT_THAT(folder_.names(), IsEmpty());
 }
 
-/// Lets its folders stay until they may go.
+/// Keeps its folders until they may be removed.
 class LateReferences final : public References {
  public:
   explicit LateReferences(os::Os& os) : inner_(os) {}

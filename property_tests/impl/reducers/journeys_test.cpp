@@ -1,5 +1,5 @@
-// journeys_test: any order of sending, receiving, dropping and cleaning up, against a count of who
-// answers for which file.
+// journeys_test: any order of sending, receiving, dropping and cleaning up, against a count of the
+// holders of each file.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -48,7 +48,7 @@ void show(Act act, std::ostream& out) {
   out << words[static_cast<std::size_t>(act)];
 }
 
-/// One thing that happens, to the so-manieth of what there is.
+/// One action, and the index of its object among the existing ones.
 struct Step {
   Act act = Act::send;
   std::size_t which = 0;
@@ -159,7 +159,7 @@ class Journeys {
   void send(std::size_t slot) {
     auto& path = known_[slot];
     if (path && unlinked_.contains(*path)) {
-      // Found missing, it is let go of.
+      // Found missing, it is released.
       keeps_.erase(*path);
       path.reset();
     }
@@ -229,10 +229,10 @@ class Journeys {
       std::erase_if(keeps_, [&](const auto& each) { return each.second == context; });
     }
     for (auto& [path, its_context] : keeps_) {
-      // To the end, unless the context comes back to its folder.
+      // Kept to the end, unless the context uses its folder again.
       its_context = its_context == context ? left_of(context) : its_context;
     }
-    // An empty folder went, and what was in it before.
+    // An empty folder was removed, and what was in it before.
     std::erase_if(keeps_, [](const auto& each) {
       return !std::filesystem::exists(std::filesystem::path(each.first).parent_path());
     });

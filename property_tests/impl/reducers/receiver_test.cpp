@@ -1,5 +1,5 @@
-// receiver_test: what a receiver holds, from before it opens a file until after the last unmap; and
-// what it sends on, or back.
+// receiver_test: the references of a receiver, from before it opens a file until after the last
+// unmap; and what it sends on, or back.
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -28,7 +28,7 @@ using pretend::patterned;
 using pretend::SendFixture;
 using testing::IsEmpty;
 
-/// What happens to files, in order.
+/// The events of files, in order.
 std::vector<std::string> tell_story(SendFixture& fixture, const std::function<void()>& act) {
   std::vector<std::string> story;
   fixture.counts.before = [&](const std::string& operation, const std::string&) {
@@ -188,7 +188,6 @@ TEST(Receiver, gives_back_what_it_could_not_open_and_never_unlinks_R7) {
   }
 }
 
-/// Elements of no size lie at the end of the file as well as anywhere in it, and not behind it.
 TEST(Receiver, follows_no_symlink_in_the_place_of_a_temporary_file_R7_R13) {
   SendFixture fixture;
   const Sent sent = must(fixture.forward->reduce(patterned(1000)));
@@ -202,6 +201,7 @@ TEST(Receiver, follows_no_symlink_in_the_place_of_a_temporary_file_R7_R13) {
   EXPECT_TRUE(fixture.receiver.rebuild(sent.reduction));
 }
 
+/// Elements of size 0 may be at the end of the file as well as anywhere in it, but not past it.
 TEST(Receiver, maps_no_elements_up_to_the_end_of_a_file_R7) {
   SendFixture fixture;
   const Sent sent = must(fixture.forward->reduce(patterned(1000)));
@@ -325,7 +325,7 @@ TEST(Worker, sends_on_a_temporary_file_that_then_outlives_its_own_view_R6_R7) {
     auto second = std::optional(must(onward.reduce(must(mine->transpose()))));
     EXPECT_TRUE(std::get<StridedFromMemmap>(second->reduction).unlink);
     EXPECT_EQ(fixture.counts.of(path), 2U);
-    // Collected before the other has opened it.
+    // Destroyed before the other receiver has opened it.
     mine.reset();
     EXPECT_EQ(fixture.counts.of(path), 1U);
     auto theirs = std::optional(must(last.rebuild(SendFixture::travel(*second))));
@@ -356,7 +356,7 @@ TEST(Worker, sends_back_by_value_what_came_by_a_temporary_file_R6) {
     EXPECT_FALSE(back.reference);
     EXPECT_TRUE(contents_equal(must(fixture.receiver.rebuild(SendFixture::travel(back))), each));
   }
-  // Somebody's own file stays a file, and a plain array a value.
+  // A file that is not temporary is still sent as a file, and a plain array as a value.
   fixture.folder.write("file", std::string(100, 'x'));
   const Array own = must(Array::over(
       must(Memory::map_file(

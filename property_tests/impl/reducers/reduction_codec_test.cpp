@@ -1,4 +1,4 @@
-// reduction_codec_test: what travels arrives as it was, and what a stranger wrote is refused.
+// reduction_codec_test: reductions arrive as they were sent, and foreign bytes are refused.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -103,7 +103,7 @@ bool is_typed(const Error& error) {
 RC_GTEST_PROP(ReductionCodec, refuses_every_part_of_what_it_was_told_R9, ()) {
   const Packed whole = must(encode(any_reduction()));
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    // A copy, so that a read beyond it is one beyond all.
+    // A copy, so that a read past its end is a read past the allocation.
     const Packed part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     const auto decoded = decode_reduction(part);
     RC_ASSERT(!decoded.has_value());
@@ -114,7 +114,7 @@ RC_GTEST_PROP(ReductionCodec, refuses_every_part_of_what_it_was_told_R9, ()) {
   RC_ASSERT(!decode_reduction(more).has_value());
 }
 
-/// What is decoded can be said again, and rebuilt or not, but nothing breaks.
+/// A decoded reduction can be encoded again, and rebuilt or refused, but nothing crashes.
 void survive(const Packed& bytes, Receiver& receiver) {
   const auto decoded = decode_reduction(bytes);
   if (!decoded) {
@@ -178,7 +178,7 @@ RC_GTEST_PROP(ReductionCodec, survives_any_bytes_R9, ()) {
   survive(bytes, receiver);
   RC_ASSERT(decode_forward_options(bytes).has_value() ||
             is_typed(decode_forward_options(bytes).error()));
-  // Behind a good start too.
+  // The same after a valid start.
   bytes.insert(bytes.begin(), {std::byte{1}, static_cast<std::byte>(*rc::gen::inRange(0, 5))});
   survive(bytes, receiver);
 }
@@ -192,7 +192,7 @@ TEST(ReductionCodecOnce, never_lets_objects_of_one_python_travel_R4_R5) {
       encode(StridedFromMemmap{.filename = "/a", .dtype = dtype_of("[('a', '|O')]"), .shape = {2}});
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().code, std::errc::not_supported);
-  // What our encoder does not write, another may.
+  // Bytes that our encoder does not write, but another may.
   Packed bytes =
       must(encode(StridedFromMemmap{.filename = "/a", .dtype = dtype_of("|V8"), .shape = {2}}));
   const auto text = os::bytes_of("|V8");
@@ -209,7 +209,7 @@ TEST(ReductionCodecOnce, never_lets_objects_of_one_python_travel_R4_R5) {
 TEST(ReductionCodecOnce, takes_no_memory_for_what_is_not_there_R9) {
   const Array few = must(Array::zeros(dtype_of("|u1"), {2}));
   Packed bytes = must(encode(ByValue{.elements = few}));
-  // Its only length, in front of the flag of repeats and the two elements.
+  // Its only length, before the flag of repeats and the two elements.
   bytes[bytes.size() - 3 - 2] = std::byte{0x10};
   const auto decoded = decode_reduction(bytes);
   ASSERT_FALSE(decoded);

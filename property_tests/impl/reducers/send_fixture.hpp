@@ -17,11 +17,11 @@ struct SendFixture : ManagerFixture {
         forward(std::make_unique<ForwardReducer>(os, parent, resources, options)) {}
 
   ForwardReducer reducer(const ForwardOptions& options) { return {os, parent, resources, options}; }
-  /// As it arrives.
+  /// The reduction as it arrives.
   static Reduction travel(const Sent& sent) {
     return must(decode_reduction(must(encode(sent.reduction))));
   }
-  /// Sent, rebuilt by the worker, and said so.
+  /// Sends it, rebuilds it in the worker, and reports its arrival.
   Array deliver(Sent sent) {
     Array rebuilt = must(receiver.rebuild(travel(sent)));
     if (sent.reference && !parent->is_attributed()) {
@@ -34,7 +34,7 @@ struct SendFixture : ManagerFixture {
     return std::get<LoadTemporaryMemmap>(sent.reduction).filename;
   }
 
-  /// The parent ends.
+  /// Ends the parent.
   void end() {
     forward.reset();
     resources.reset();
@@ -44,7 +44,7 @@ struct SendFixture : ManagerFixture {
   Receiver receiver{os, worker};
 };
 
-/// Of so many bytes, with the pattern.
+/// An array of that many bytes, with the pattern.
 inline Array patterned(std::size_t size) {
   Array array = must(Array::zeros(dtype_of("|u1"), {size}));
   fill_with_pattern(array.memory()->bytes());

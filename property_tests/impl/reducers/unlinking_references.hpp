@@ -1,5 +1,5 @@
-// UnlinkingReferences: a count in this process that removes what nobody holds, and remembers
-// nothing else, so that it can be asked a million times.
+// UnlinkingReferences: a count in this process that removes each file without a holder. It records
+// nothing else, so that it can be used a million times.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// views_test: every view of a mapped file is rebuilt exactly, or travels by value.
+// views_test: every view of a mapped file is rebuilt exactly, or sent by value.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -44,7 +44,7 @@ struct Fixture {
   MemoryRef map(MapMode mode, std::uint64_t offset, std::size_t size) {
     return must(Memory::map_file(os, path(), {.mode = mode, .offset = offset, .size = size}));
   }
-  /// As it arrives.
+  /// The reduction as it arrives.
   Reduction travel(const Sent& sent) const {
     return must(decode_reduction(must(encode(sent.reduction))));
   }
@@ -57,13 +57,13 @@ struct Fixture {
   Receiver receiver{os, references};
 };
 
-/// 16 bytes of a file, as they were named.
+/// 16 bytes of a file that is opened by this path.
 Array bytes_of(Fixture& fixture, const os::PathAt& where, MapMode mode = MapMode::read) {
   return must(Array::over(must(Memory::map_file(fixture.os, where, {.mode = mode, .size = 16})),
                           {.dtype = dtype_of("|u1"), .shape = {16}}));
 }
 
-/// Any array that any_array makes, over a map of a file instead.
+/// Any array of any_array, but over a map of a file.
 Array mapped_like(Fixture& fixture, const Array& array, MapMode mode, std::uint64_t at) {
   return must(Array::over(fixture.map(mode, at, array.memory()->bytes().size()),
                           {.dtype = array.dtype(),
@@ -178,7 +178,7 @@ TEST(ViewsOnce, of_a_new_file_are_never_zeroed_again_R3_R8) {
   pretend::fill_with_pattern(array.memory()->bytes());
   const Sent sent = must(fixture.forward.reduce(array));
   EXPECT_EQ(std::get<StridedFromMemmap>(sent.reduction).mode, MapMode::read_write);
-  // Nor if somebody asks for it.
+  // Even if the message requests it.
   StridedFromMemmap hostile = std::get<StridedFromMemmap>(sent.reduction);
   hostile.mode = MapMode::create;
   for (const Reduction& each : {fixture.travel(sent), Reduction(hostile)}) {
@@ -202,7 +202,7 @@ TEST(ViewsOnce, have_the_order_of_their_map_R3) {
   EXPECT_EQ(reduced(over(Order::c)).strides, std::nullopt);
   EXPECT_EQ(reduced(over(Order::f)).order, Order::f);
   EXPECT_EQ(reduced(over(Order::f)).strides, std::nullopt);
-  // The other way round than its map.
+  // In the order opposite to that of its map.
   const StridedFromMemmap turned = reduced(must(over(Order::f).transpose()));
   EXPECT_EQ(turned.order, Order::f);
   EXPECT_EQ(turned.strides, (Strides{8, 4}));
@@ -261,7 +261,8 @@ TEST(ViewsOnce, name_a_file_by_its_absolute_path_R3) {
             fixture.path());
 }
 
-/// What arrives is what the sender has, in both directions; `is_by_value` says how.
+/// The receiver has the elements of the sender, in both directions; `is_by_value` is how they are
+/// sent.
 void expect_its_own_bytes(Fixture& fixture, const Array& array, bool is_by_value) {
   const Array before = must(array.copy());
   BackwardReducer backward(fixture.os, nullptr);
@@ -321,12 +322,12 @@ TEST(ViewsOnce, of_what_has_lost_its_path_travel_by_value_E2) {
   Fixture fixture;
   const Array array = bytes_of(fixture, fixture.path());
   std::filesystem::rename(fixture.path(), fixture.folder.path("moved"));
-  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // Nothing has it.
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // No file has the path.
   fixture.folder.write("file", std::string(4096, 'x'));
   expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // Another file has it.
   fixture.folder.remove("file");
   fixture.folder.link("file", fixture.folder.path("moved"));
-  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // A symlink, which nobody follows.
+  expect_its_own_bytes(fixture, array, /*is_by_value=*/true);  // A symlink, which is not followed.
   fixture.folder.remove("file");
   fixture.folder.make_folder("file");
   expect_its_own_bytes(fixture, array, /*is_by_value=*/true);
@@ -336,7 +337,7 @@ TEST(ViewsOnce, of_what_has_lost_its_path_travel_by_value_E2) {
 }
 
 TEST(ViewsOnce, of_a_file_that_was_copied_up_travel_by_value_or_are_refused_E2) {
-  // As overlayfs does it: the copy has the device and inode of the file, and a birth of its own.
+  // As overlayfs does it: the copy has the device and inode of the file, but its own birth time.
   Fixture fixture;
   const auto file = must(os::open_file(fixture.os, fixture.path(), {}));
   os::FileStatus status = must(fixture.os.status(file.get()));
@@ -356,7 +357,7 @@ TEST(ViewsOnce, of_a_file_that_was_copied_up_travel_by_value_or_are_refused_E2) 
   ASSERT_FALSE(arrived);
   EXPECT_EQ(arrived.error().code, std::errc::identifier_removed);
   expect_its_own_bytes(fixture, mapped_with(status.born - 1), /*is_by_value=*/true);
-  // Where no births are known, nothing is said of them.
+  // Where birth times are unknown, they are not compared.
   expect_its_own_bytes(fixture, mapped_with(0), /*is_by_value=*/false);
 }
 

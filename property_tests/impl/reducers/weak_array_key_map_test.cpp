@@ -1,4 +1,4 @@
-// weak_array_key_map_test: values come with an array and go with it, whatever memory it has.
+// weak_array_key_map_test: values are removed with their array, whatever memory it has.
 #include <array>
 #include <map>
 #include <memory>
@@ -23,14 +23,14 @@ using pretend::must;
 
 constexpr std::size_t slots = 4;
 
-/// Which array each handle is of, and which arrays have which value. Numbers from 1; 0 is none.
+/// The array of each handle, and the value of each array. Numbers from 1; 0 is none.
 struct Expected {
   std::array<int, slots> handles{};
   std::map<int, int> values;
   int arrays = 0;
   int made = 0;
 
-  /// Values go with the last handle.
+  /// Values are removed with the last handle.
   void put(std::size_t slot, int array) {
     handles.at(slot) = array;
     std::erase_if(values, [&](const auto& each) {
@@ -88,7 +88,7 @@ struct Make final : Command {
 
   void apply(Expected& model) const override { model.put(slot, ++model.arrays); }
   void act(Subject& subject, const Expected&) const override {
-    // The old one goes first, so that the new one may have its addresses.
+    // The old one is destroyed first, so that the new one may have its addresses.
     subject.handles.at(slot).reset();
     subject.handles.at(slot) =
         borrows ? subject.borrowed() : must(Array::zeros(dtype_of("<f8"), {8}));

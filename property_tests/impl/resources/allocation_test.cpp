@@ -26,7 +26,7 @@ using pretend::unless_no_memory;
 
 using End = std::function<Status(TemporaryResources&, const std::optional<std::string>& context)>;
 
-/// The life of a context with two files, which ends as `end` says.
+/// The life of a context with two files, which ends as `end` demands.
 struct Life {
   Status live(TemporaryResourcesOptions&& options) const {
     LASTREF_TRY(resources, TemporaryResources::make(os, references, std::move(options)));

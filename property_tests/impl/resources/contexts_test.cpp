@@ -231,7 +231,7 @@ TEST(CleanUp, of_names_leaves_the_files_M4) {
   EXPECT_EQ(fixture.counts.said("forget", file->path()), 1U);
   EXPECT_TRUE(fixture.os.status_at(file->path()));
   EXPECT_EQ(must(fixture.resources->lend(*file)).has_value(), false);
-  // The context goes on.
+  // The context remains usable.
   EXPECT_TRUE(fixture.publish());
   EXPECT_TRUE(fixture.resources->clean_temporary_resources());
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
@@ -262,7 +262,7 @@ TEST(CleanUp, of_a_folder_with_contents_ends_their_names_M4) {
     EXPECT_TRUE(fixture.resources->try_delete_folder(/*allow_non_empty=*/true));
     EXPECT_THAT(fixture.folder.names(), IsEmpty());
     EXPECT_THAT(fixture.counts.names(ResourceType::folder), IsEmpty());
-    // What is gone is not counted any more.
+    // Removed files are not counted any more.
     EXPECT_THAT(fixture.counts.names(ResourceType::file), IsEmpty());
     EXPECT_EQ(fixture.os.hooks(), 0U);
     EXPECT_THAT(fixture.counts.misuse, IsEmpty());
@@ -322,7 +322,7 @@ TEST(CleanUp, is_not_undone_by_who_comes_late_M2_M5) {
             std::errc::operation_canceled);
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
   EXPECT_TRUE(fixture.counts.empty());
-  // Set anew, it is there again, with other names.
+  // After it is set again, the context works, with other names.
   EXPECT_TRUE(fixture.resources->register_new_context("a"));
   const auto again = must(fixture.publish());
   EXPECT_NE(again->path(), early->path());

@@ -1,4 +1,4 @@
-// dumps_test: a temporary file is there whole or not at all, in a folder that is ours alone, in the
+// dumps_test: a temporary file is complete or absent, in a folder that only this user can use, in a
 // location that has space for it.
 #include <functional>
 #include <optional>
@@ -21,7 +21,7 @@ using pretend::must;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// What make_folder, open and all that follow may meet.
+/// Errors that make_folder, open and all later calls may meet.
 const std::errc troubles[] = {std::errc::no_space_on_device,
                               std::errc::io_error,
                               std::errc::permission_denied,
@@ -49,7 +49,7 @@ TEST(Dump, that_fails_at_any_call_leaves_no_file_and_no_count_R12) {
           EXPECT_THAT(fixture.counts.names(ResourceType::file), SizeIs(is_first ? 0U : 1U));
           auto names = fixture.folder.names();
           if (is_first && names.size() == 1) {
-            names.clear();  // The folder of the context, which counts it.
+            names.clear();  // The folder of the context, which is counted.
             EXPECT_THAT(fixture.counts.names(ResourceType::folder), SizeIs(1));
           }
           EXPECT_EQ(names, names_before);
@@ -86,7 +86,7 @@ TEST(Dump, that_cannot_be_counted_is_not_made_R12) {
 }
 
 TEST(Dump, is_counted_before_it_has_its_name_and_has_it_when_it_is_complete_R4_R12) {
-  std::vector<std::string> story;  // Also of the end of the fixture.
+  std::vector<std::string> story;  // Declared first: it also records the end of the fixture.
   ManagerFixture fixture;
   fixture.counts.before = [&](const std::string& operation, const std::string& path) {
     story.push_back(operation + (path.ends_with(".npy") ? " file" : " folder"));
@@ -227,7 +227,7 @@ TEST(Dump, goes_elsewhere_if_a_stranger_waits_on_shared_memory_R13_M1) {
     row.plant(fixture, "shm" + path.substr(8));
     const auto before = fixture.folder.names();
     const auto file = fixture.publish();
-    // Another user finds no folder of his own elsewhere either, with this Os.
+    // With this Os, another user cannot use a folder elsewhere either.
     if (fixture.os.user == os::KernelOs().user_id()) {
       ASSERT_TRUE(file) << describe(file.error());
       EXPECT_TRUE((*file)->path().starts_with("/tmp/"));
@@ -265,7 +265,7 @@ TEST(Dump, makes_a_folder_that_was_removed_anew_M2) {
     EXPECT_TRUE(fixture.os.status_at((*file)->path()));
     EXPECT_THAT(fixture.counts.names(ResourceType::file), SizeIs(2));
     EXPECT_THAT(fixture.counts.names(ResourceType::folder), SizeIs(1));
-    // Whoever does it for ever wins.
+    // A process that removes the folder every time wins.
     removed = -1000;
     remove();
     EXPECT_FALSE(fixture.publish());
@@ -325,7 +325,7 @@ TEST(Fallback, is_over_after_the_first_file_and_the_error_names_the_variable_M1)
   EXPECT_EQ(second.error().code, std::errc::no_space_on_device);
   EXPECT_NE(second.error().subject.find("LASTREF_TEMP_FOLDER"), std::string::npos);
   EXPECT_TRUE(fixture.publish());
-  // Another context chooses for itself.
+  // Another context makes its own choice.
   ASSERT_TRUE(fixture.resources->set_current_context("b"));
   fixture.os.director = fail_kth(0, std::errc::no_space_on_device, Call::write);
   EXPECT_TRUE(must(fixture.publish())->path().starts_with("/tmp/"));
@@ -344,7 +344,7 @@ TEST(Fallback, is_shared_memory_with_little_space_where_nothing_else_is_usable_M
                ? std::optional(std::errc::read_only_file_system)
                : std::nullopt;
   };
-  // What does not fit is an error that names the space, and nothing of it stays.
+  // If a file does not fit, the error names the space, and no part of it remains.
   fixture.os.director = [&](const Crossing& crossing) {
     return crossing.call == Call::write ? std::optional(std::errc::no_space_on_device)
                                         : refuse_all_else(crossing);
@@ -378,7 +378,7 @@ TEST(Dump, that_fails_names_the_file_that_found_no_space_E10) {
     EXPECT_EQ(said.find("fd "), std::string::npos) << said;
   }
   fixture.os.director = nullptr;
-  // What the elements say is about them.
+  // An error from the elements is about the elements.
   const auto refused = fixture.resources->publish(
       [](os::Fd) -> Status { return failure(std::errc::not_supported, "such elements"); });
   EXPECT_EQ(refused.error().subject, "such elements");
@@ -403,7 +403,7 @@ TEST(Fallback, takes_a_file_along_that_was_being_written_there_M1) {
   fixture.choose_between_two();
   int writes = 0;
   std::string inner;
-  // While one is written on shared memory, another fails there and chooses again.
+  // While one file is written on shared memory, another fails there and chooses again.
   const auto outer = fixture.resources->publish([&](os::Fd fd) {
     if (writes++ == 0) {
       fixture.os.director = fail_kth(0, std::errc::no_space_on_device, Call::write);

@@ -1,4 +1,5 @@
-// exit_test: managers at the end of a process that other threads use, or that one of them ends.
+// exit_test: managers at the end of a process, while other threads use them, or when one of those
+// threads ends the process.
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -25,7 +26,7 @@ using pretend::must;
 using pretend::UnlinkingReferences;
 using testing::IsEmpty;
 
-/// Gives other threads every chance to go on.
+/// Gives other threads every chance to continue.
 void linger() {
   for (int time = 0; time < 2000; ++time) {
     std::this_thread::yield();
@@ -94,10 +95,10 @@ TEST(Exit, that_comes_to_a_manager_that_has_gone_does_nothing_E9) {
   const auto file = must(first->publish(write));
   const std::string folder = std::filesystem::path(file->path()).parent_path();
   ASSERT_TRUE(fixture.publish());
-  // The exit has both actions in its hands, and runs the second one's first.
+  // The exit has copied both actions, and runs that of the second manager first.
   fixture.os.after = [&](const Crossing& crossing) {
     if (crossing.call == Call::unlink && std::exchange(first, nullptr)) {
-      std::filesystem::create_directory(folder);  // Somebody else's, by now.
+      std::filesystem::create_directory(folder);  // Meanwhile it belongs to another program.
     }
   };
   fixture.os.end();
@@ -132,19 +133,19 @@ TEST(Exit, of_a_manager_waits_for_the_calls_of_other_threads_E9) {
   EXPECT_THAT(fixture.counts.misuse, IsEmpty());
 }
 
-/// Threads run while this program ends: who looks for leaks then cannot see what they have.
+/// Threads run while this program ends, so leak checkers cannot see what they own.
 std::atomic<bool> ends_with_threads = false;
 
 /// Dumps in two threads until the main thread ends the program.
 [[noreturn]] void dump_and_exit(const std::string& folder) {
   static auto& os = *std::make_unique<os::KernelOs>().release();
   static const auto references = std::make_shared<UnlinkingReferences>(os);
-  // Nor this: the exit finds it in use, and who calls it later is told so.
+  // Not destroyed either: the exit finds it in use, and later calls are refused.
   static auto& resources =
       *must(TemporaryResources::make(os, references, {.root = folder})).release();
   static std::atomic<int> dumps = 0;
   ends_with_threads = true;
-  // Never destroyed, for they run to the end; and always seen by who looks for leaks.
+  // Never destroyed, because they run to the end; but always reachable for leak checkers.
   static auto& threads = *std::make_unique<std::vector<std::unique_ptr<os::Thread>>>().release();
   for (int thread = 0; thread < 2; ++thread) {
     threads.push_back(must(os.start_thread([] {
@@ -177,7 +178,7 @@ TEST(Exit, of_a_program_whose_threads_dump_leaves_nothing_and_has_its_code_E9) {
 }  // namespace lastref
 
 #ifdef __SANITIZE_ADDRESS__
-/// Asked by LeakSanitizer at the end. sanitizer/lsan_interface.h
+/// LeakSanitizer calls this at the end. sanitizer/lsan_interface.h
 extern "C" int __lsan_is_turned_off() {
   return lastref::ends_with_threads ? 1 : 0;
 }

@@ -24,13 +24,13 @@ struct ManagerFixture {
   std::unique_ptr<TemporaryResources> make(TemporaryResourcesOptions options) {
     return must(TemporaryResources::make(os, parent, std::move(options)));
   }
-  /// Has /dev/shm and /tmp in the test's folder, and a manager that chooses between them.
+  /// Puts /dev/shm and /tmp into the test's folder, with a manager that chooses between them.
   void choose_between_two() {
     folder.make_folder("shm");
     folder.make_folder("tmp");
     os.mounts = {{"/dev/shm", folder.path("shm")}, {"/tmp", folder.path("tmp")}};
     os.free = UINT64_MAX;
-    // Where the folder itself is has to go through the mounts alone.
+    // The path of the folder itself must go through the mounts only once.
     os.mounts[folder.path()] = folder.path();
     resources = make({});
   }

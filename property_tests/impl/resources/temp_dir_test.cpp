@@ -1,4 +1,4 @@
-// temp_dir_test: where temporary files go, against a model, and that looking leaves nothing.
+// temp_dir_test: the location of temporary files, against a model. The search leaves no files.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -22,15 +22,15 @@ namespace {
 
 using pretend::must;
 
-/// A computer of which some folders are usable, and some are not.
+/// A computer on which some folders are usable, and some are not.
 class Locations final : public os::KernelOs {
  public:
   std::map<std::string, std::string> variables;
   std::set<std::string> usable;       ///< Folders can be made and removed there.
-  std::set<std::string> unremovable;  ///< Made, and not removed.
-  std::set<std::string> renamable;    ///< Anybody may rename what is in it.
+  std::set<std::string> unremovable;  ///< Folders can be made there, but not removed.
+  std::set<std::string> renamable;    ///< Any user may rename what is in it.
   std::optional<std::uint64_t> free;  ///< On shared memory; none: statvfs fails.
-  std::set<std::string> made;         ///< Folders that are there now.
+  std::set<std::string> made;         ///< Folders that exist now.
   std::vector<std::uint32_t> modes;
   bool is_nowhere = false;  ///< The working folder was removed.
 
@@ -51,7 +51,7 @@ class Locations final : public os::KernelOs {
     made.erase(where.path);
     return ok();
   }
-  /// All is there that is above something that is.
+  /// Every parent of an existing folder exists.
   Result<os::FileStatus> status_at(const os::PathAt& where) noexcept override {
     const auto is_above = [&](const std::string& folder) {
       return where.path == "/" || folder == where.path || folder.starts_with(where.path + '/');
@@ -84,7 +84,7 @@ class Locations final : public os::KernelOs {
   }
 };
 
-/// The few spellings that are generated, and what they mean where HOME is /users/me.
+/// The few generated spellings, and the paths that they mean where HOME is /users/me.
 const std::map<std::string, std::string> spellings = {
     {"/a", "/a"},
     {"/a/", "/a"},
@@ -148,7 +148,7 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
   const bool tries = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
 
   const auto serves = [&os](const std::string& location) {
-    // Nor above it.
+    // Neither it nor a parent is renamable.
     return os.usable.contains(location) &&
            std::ranges::none_of(os.renamable, [&](const auto& above) {
              return location == above || location.starts_with(above + '/');
@@ -194,7 +194,7 @@ RC_GTEST_PROP(TempDir, is_where_the_rules_say_and_nothing_is_left_behind_M1, ())
     RC_ASSERT(chosen.error().subject.find("LASTREF_TEMP_FOLDER") != std::string::npos);
   }
   for (const std::string& folder : os.made) {
-    // Where nothing can be removed, nobody can help it.
+    // A folder is left only where none can be removed.
     RC_ASSERT(os.unremovable.contains(folder.substr(0, folder.rfind('/'))));
   }
   for (const std::uint32_t mode : os.modes) {
@@ -279,7 +279,7 @@ TEST(TempDirOnce, is_tried_with_a_folder_that_the_tracker_knows_M1_E10) {
   EXPECT_EQ(probes, 2);
   EXPECT_TRUE(counts.empty());
   EXPECT_TRUE(counts.misuse.empty());
-  // A tracker that cannot be told is an error, and no reason to leave something behind.
+  // If the tracker cannot be reached, that is an error, but nothing may be left.
   counts.fails = 0;
   EXPECT_FALSE(temp_dir(os, "name", {}, options));
   EXPECT_EQ(probes, 2);
@@ -412,7 +412,7 @@ TEST_F(DeleteFolder, is_fine_with_what_has_vanished_or_is_no_folder_M6) {
     EXPECT_TRUE(folder_.exists("target/deep"));
   }
   EXPECT_EQ(os_.clock, os::Instant(0));
-  // A link in the folder goes, what it leads to stays.
+  // A link in the folder is removed; its target remains.
   folder_.make_folder("full");
   folder_.link("full/link", folder_.path("target"));
   EXPECT_TRUE(act("full", true));

@@ -1,4 +1,4 @@
-// threads_test: one manager, many threads, and locations that fail and contexts that end meanwhile.
+// threads_test: one manager and many threads, while locations fail and contexts end.
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -37,7 +37,7 @@ TEST(Threads, all_find_another_location_when_shared_memory_fails_M1) {
     std::atomic<int> wrong = 0;
     run_together(fixture.os, [&](int) {
       const auto file = fixture.resources->publish([&](os::Fd fd) {
-        // Nobody goes back: this one is there, or was when it began.
+        // The choice never returns to shared memory: this write is there, or was when it began.
         return must(fixture.resources->resolve_temp_folder_name()).use_shared_mem
                    ? Status(failure(std::errc::no_space_on_device, "a write"))
                    : fixture.write(fd);
@@ -73,7 +73,7 @@ TEST(Threads, publish_into_a_context_that_others_clean_up_or_are_told_M5_R12) {
           ++wrong;
         }
         if (file) {
-          // Lent or let go of, and nothing between.
+          // Either lent or released, and nothing in between.
           const auto lent = fixture.resources->lend(**file);
           wrong += lent ? 0 : 1;
         }

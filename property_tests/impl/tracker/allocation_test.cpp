@@ -1,8 +1,8 @@
-// Whichever allocation of a client, a sweep or a tracker fails: each call works or says so, counts
-// are exact, nothing is left, and what is called next works.
+// Whichever allocation of a client, a sweep or a tracker fails: each call works or reports the
+// failure, counts are exact, nothing is left, and the next call works.
 //
-// Has a main of its own: this program is also the tracker of its trees, which may be told by a
-// variable of its environment which of its allocations fail.
+// Has a main of its own: this program is also the tracker of its trees. A variable of its
+// environment can choose which of its allocations fail.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -42,7 +42,7 @@ using pretend::must;
 using pretend::unless_no_memory;
 using pretend::until;
 
-/// "first count path": which allocations of the tracker fail, and where it says how many there
+/// "first count path": which allocations of the tracker fail, and where it writes how many there
 /// were.
 constexpr const char* failures_variable = "LASTREF_TEST_FAILURES";
 
@@ -50,12 +50,12 @@ std::string this_program() {
   return std::filesystem::read_symlink("/proc/self/exe");
 }
 
-/// Of so many allocations one is failed, if the environment does not ask for all of them.
+/// One of this many allocations is failed, unless the environment asks for all of them.
 std::uint64_t stride(std::uint64_t usual) {
   return os::KernelOs().environment("LASTREF_TEST_ALL_ALLOCATIONS") ? 1 : usual;
 }
 
-/// Does not wait: pauses are over at once.
+/// Does not wait: pauses end immediately.
 class HastyOs final : public os::KernelOs {
  public:
   Result<std::size_t> poll(std::span<os::PollItem> items,
@@ -71,7 +71,7 @@ class TrackerAllocations_E10 : public testing::Test {
     return {.type = ResourceType::file, .name = folder_.path(name)};
   }
   std::unique_ptr<Client> lead() { return Client::lead(os_, {.runtime_folder = runtime()}); }
-  /// Leaves, and waits for the end of the tree.
+  /// Makes the client leave, and waits for the end of the tree.
   void end(std::unique_ptr<Client>& client) {
     client.reset();
     until([&] { return !folder_.exists("runtime"); });
@@ -79,7 +79,7 @@ class TrackerAllocations_E10 : public testing::Test {
   std::uint64_t count_of(Client& client, const Resource& resource) {
     auto counts = client.counts();
     while (!counts && counts.error().code == std::errc::not_enough_memory) {
-      counts = client.counts();  // Its thread had none a moment ago.
+      counts = client.counts();  // Its thread lacked memory a moment ago.
     }
     std::uint64_t count = 0;
     for (const Count& each : must(std::move(counts))) {
@@ -261,8 +261,8 @@ TEST_F(TrackerAllocations_E10, the_line_protocol_loses_no_line) {
   });
 }
 
-/// What a tree of two clients does; "" if all is as it should be. A call without memory is made
-/// again.
+/// Does what a tree of two clients does; "" if all is as expected. A call that lacked memory is
+/// repeated.
 class Play {
  public:
   explicit Play(os::Os& os) : os_(os) {}

@@ -46,7 +46,7 @@ inline Names names_in(const Ledger& ledger) {
   return {names.begin(), names.end()};
 }
 
-/// Few names of few sizes, so that places are used again; and now and then any name.
+/// Few names of few sizes, so that space is reused; and now and then any name.
 inline rc::Gen<Resource> any_entry_of_a_ledger() {
   const auto few = rc::gen::build<Resource>(
       rc::gen::set(&Resource::type,

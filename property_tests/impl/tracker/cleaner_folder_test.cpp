@@ -1,4 +1,4 @@
-// cleaner_folder_test: the recursive delete, with other parties at work in the same folder.
+// cleaner_folder_test: the recursive delete, with other processes at work in the same folder.
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
@@ -24,7 +24,7 @@ using pretend::RecordLocks;
 
 namespace fs = std::filesystem;
 
-/// A folder "d" to delete, and a folder "precious" that lies beside it.
+/// A folder "d" to delete, and a folder "precious" next to it.
 class Fixture {
  public:
   Fixture() {
@@ -43,7 +43,7 @@ class Fixture {
   bool precious_is_whole() const {
     return folder.read("precious/file") == "kept" && folder.read("precious/deep/file") == "kept";
   }
-  /// How the delete of `name` ends.
+  /// The result of the delete of `name`.
   Status clean(const std::string& name) {
     Cleaner cleaner(os);
     cleaner.add({.type = ResourceType::folder, .name = name});
@@ -67,7 +67,7 @@ enum class Kind : std::uint8_t { file, folder, link_to_file, link_to_folder, dan
 
 struct Thing {
   Kind kind = Kind::file;
-  std::size_t parent = 0;  ///< Of the folders that there are.
+  std::size_t parent = 0;  ///< Index into the existing folders.
 };
 
 std::ostream& operator<<(std::ostream& out, const Thing& thing) {
@@ -141,7 +141,8 @@ RC_GTEST_PROP(FolderProperties, one_failure_anywhere_is_made_good_by_the_next_at
   RC_ASSERT(fixture.os.open_fds() == 0U);
   RC_ASSERT(fixture.os.clock <= 200ms);
   if (fixture.folder.exists("d")) {
-    // It was told that the folder itself is gone, and believed it.
+    // An injected error reported that the folder itself no longer exists, and the cleaner believed
+    // it.
     RC_ASSERT(fixture.os.crossings.back().subject == fixture.folder.path("d"));
   }
   RC_ASSERT(fixture.precious_is_whole());
@@ -163,7 +164,7 @@ TEST(CleanerFolder, a_refusal_is_reported_after_ten_attempts_and_everything_else
   EXPECT_EQ(cleaned.error().code, std::errc::permission_denied);
   EXPECT_EQ(cleaned.error().subject, "kept");
   EXPECT_EQ(fixture.os.clock, 1800ms);
-  // Each attempt tries again when the folder's mode cannot be in the way any more.
+  // Each attempt tries again once the folder's mode cannot be the obstacle any more.
   EXPECT_EQ(std::ranges::count(fixture.os.crossings, Crossing{Call::unlink, "kept"}), 2 * 10);
   EXPECT_FALSE(fixture.folder.exists("d/e/f"));
   EXPECT_FALSE(fixture.folder.exists("d/g"));

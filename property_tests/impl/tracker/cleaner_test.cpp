@@ -34,7 +34,7 @@ constexpr Decision fail_with(std::errc code) {
 
 class Cleaning : public testing::Test {
  protected:
-  /// Until nothing is left to do; the clock goes from one due time to the next.
+  /// Steps until nothing is left to do; the clock moves from one due time to the next.
   std::vector<Cleaned> finish() {
     std::vector<Cleaned> all;
     while (const auto due = cleaner_.due()) {
@@ -52,7 +52,7 @@ class Cleaning : public testing::Test {
   Resource folder(const std::string& name) const {
     return {.type = ResourceType::folder, .name = folder_.path(name)};
   }
-  /// Every removal of `name` is answered with these codes in turn, then made.
+  /// Every removal of `name` fails with these codes in turn, then works.
   void refuse(const std::string& name, std::vector<std::errc> codes) {
     os_.director = [this, name, codes, next = std::size_t{0}](const Crossing& crossing) mutable {
       const bool removes = crossing.call == Call::unlink || crossing.call == Call::unlink_shm ||

@@ -1,5 +1,5 @@
-// codec_test: packets of the native protocol, good ones, damaged ones and forged ones. Run with
-// AddressSanitizer, every decode is also a test that nothing beyond the packet is read.
+// codec_test: packets of the native protocol: good, damaged and forged. Under AddressSanitizer,
+// every decode also checks that nothing beyond the packet is read.
 #include "impl/tracker/codec.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using pretend::any_message;
 
-/// From a place on the heap that ends where the packet ends.
+/// From heap memory that ends where the packet ends.
 Result<Message> decode_exactly(os::Bytes packet) {
   const std::unique_ptr<std::byte[]> alone(new std::byte[packet.size()]);
   std::ranges::copy(packet, alone.get());
@@ -33,7 +33,7 @@ Packet packet_of(std::initializer_list<int> bytes) {
   return packet;
 }
 
-/// What decode accepts is what encode would have said: no two packets mean the same.
+/// A packet that decode accepts is the one that encode makes: no two packets mean the same.
 void refused_or_canonical(const Packet& packet) {
   const auto decoded = decode_exactly(packet);
   if (decoded) {
@@ -118,7 +118,7 @@ TEST(Codec, a_split_message_wastes_no_packets_T2) {
   EXPECT_EQ(encode_split(message).size(), 1U);
   message.entries.push_back(longest);
   EXPECT_EQ(encode_split(message).size(), 2U);
-  // One that fills the packet to its last byte.
+  // Fills the packet to its last byte.
   const std::size_t filled = header_size + 7 * (entry_header_size + name_size_max);
   const std::size_t left = packet_size_max - filled - entry_header_size;
   message.entries.back().resource.name.resize(left);
@@ -175,7 +175,7 @@ RC_GTEST_PROP(CodecProperties, any_bytes_are_refused_or_mean_what_they_say_T4, (
 
 struct Forged {
   const char* name;
-  std::function<void(Packet&)> forge;  ///< Of a good packet with two entries.
+  std::function<void(Packet&)> forge;  ///< Alters a good packet with two entries.
   const char* reason;
 };
 

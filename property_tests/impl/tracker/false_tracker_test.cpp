@@ -1,5 +1,5 @@
-// false_tracker_test: a client whose tracker refuses it, talks nonsense, or leaves it again and
-// again. It gives up with a reason, or asks the next one; it never waits for ever.
+// false_tracker_test: a client with a tracker that refuses it, sends nonsense, or disconnects again
+// and again. It gives up with a reason, or asks the next tracker; it never waits indefinitely.
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -62,7 +62,7 @@ class Caller {
          .status = static_cast<std::uint32_t>(status),
          .entries = {}});
   }
-  /// Until the caller is gone.
+  /// Until the caller disconnects.
   void answer_all() {
     for (auto message = next(); message; message = next()) {
       answer(*message);
@@ -75,8 +75,8 @@ class Caller {
   int number_;
 };
 
-/// The root of a tree, a copy of this process, which treats each caller as it was told to instead
-/// of having a tracker.
+/// The root of a tree, a copy of this process. It has no tracker, but treats each caller as the
+/// test demands.
 class FalseTracker {
  public:
   using Treatment = std::function<void(Caller&)>;
@@ -163,7 +163,7 @@ TEST(FalseTrackers, that_hang_up_again_and_again_are_not_called_for_ever_T2) {
 
 TEST(FalseTrackers, that_die_at_once_are_not_started_for_ever_T6) {
   const pretend::FreshFolder folder;
-  os::KernelOs os({.program = "/bin/ls"});  // What is not there is code 2, as of a tracker.
+  os::KernelOs os({.program = "/bin/ls"});  // Exits with 2 for missing files, as a tracker may.
   testing::internal::CaptureStderr();
   {
     const auto client = Client::lead(os, {.runtime_folder = folder.path("runtime")});
@@ -225,7 +225,7 @@ TEST(FalseTrackers, that_cannot_do_what_they_are_asked_are_believed_and_asked_on
   const auto client = must(tracker.join());
   const Status registered = client->register_name(one);
   EXPECT_EQ(registered.error().code, std::errc::no_space_on_device);
-  // What is full is the ledger's file system, and not that of the name.
+  // The file system of the ledger is full, and not that of the name.
   EXPECT_THAT(registered.error().subject, testing::EndsWith("/ledger"));
   const Status probed = client->probe();
   EXPECT_EQ(probed.error().code, std::errc::io_error);
@@ -241,7 +241,7 @@ TEST(FalseTrackers, that_say_what_was_forgotten_have_a_successor_who_does_not_he
       caller.answer(caller.next().value());
       caller.answer(caller.next().value());
       caller.say({.verb = Verb::forget, .entries = {{.resource = one}}});
-      return;  // Hangs up.
+      return;  // Disconnects.
     }
     const bool is_right = announcement.entries == std::vector<Entry>{{.resource = two}};
     caller.answer(announcement, is_right ? std::errc{} : std::errc::state_not_recoverable);

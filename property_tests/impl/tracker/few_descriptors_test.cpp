@@ -1,5 +1,6 @@
-// little_space_test: a tracker that may have few descriptors, and members that cannot go on. Who is
-// there is served; who cannot be let in, or go on, keeps nobody waiting.
+// few_descriptors_test: a tracker with few descriptors, and members that cannot continue. Existing
+// members are served. A caller that cannot be accepted, or a member that cannot continue, does not
+// make others wait.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -28,14 +29,14 @@ using pretend::must;
 using pretend::until;
 using testing::HasSubstr;
 
-/// What a process may have that has so many descriptors more than it has now.
+/// The limit of a process with this many more descriptors than it has now.
 std::uint64_t descriptors_and(std::uint64_t more) {
   os::KernelOs os;
   const os::UniqueFd next(os, must(os.open("/", {.folder = true})));
   return static_cast<std::uint64_t>(next.get()) + more;
 }
 
-/// Has space for what the tracker itself needs, one member, and not for three.
+/// Has descriptors for the needs of the tracker itself and one member, but not for three.
 class FewOs final : public os::KernelOs {
   pretend::FewDescriptors few_{descriptors_and(8)};
 };
@@ -44,7 +45,7 @@ class FullTracker : public pretend::TrackerInACopy {
  protected:
   FullTracker() : TrackerInACopy(std::make_unique<FewOs>) {
     EXPECT_EQ(announce(), std::errc{});
-    // Others of this process, until one is refused.
+    // Connects more members of this process, until one is refused.
     std::uint32_t nonce = 2;
     do {
       others_.emplace_back(os_, connect());
@@ -54,7 +55,8 @@ class FullTracker : public pretend::TrackerInACopy {
     } while (last_ == std::errc{} && nonce < 10);
   }
 
-  /// The answer; connection_reset if there is none, as when who accepts is faster than who speaks.
+  /// The answer; connection_reset if there is none, as when the tracker closes the connection
+  /// before the message is sent.
   std::errc announce_or_end(std::uint32_t nonce) {
     const os::UniqueFd self(os_, must(os_.open_process(os_.process_id())));
     const os::Fd fd = self.get();
@@ -78,7 +80,7 @@ TEST_F(FullTracker, refuses_who_comes_and_serves_who_is_there_E10) {
   say({.verb = Verb::release, .entries = {{.resource = name_}}});
   let_rounds_pass();
   EXPECT_FALSE(folder_.exists("name"));
-  // And who comes when others have gone.
+  // A caller that comes after others have left is accepted.
   others_.clear();
   std::errc again = std::errc::connection_reset;
   std::optional<Link> other;
@@ -103,7 +105,7 @@ TEST_F(FullTracker, tells_a_client_which_limit_it_is_and_where_E10) {
   end();
 }
 
-/// Counted by the tracker, and seen here.
+/// Counted by the tracker, and read here.
 struct Refused {
   using Count = std::atomic<std::uint64_t>;
 
@@ -123,7 +125,7 @@ class LonelyOs final : public os::KernelOs {
       return failure(std::errc::too_many_files_open, "socket", Call::accept);
     }
     has_accepted_ = true;
-    // The first, however early that is.
+    // Waits for the first connection, however early accept is called.
     static_cast<void>(pretend::wait_until_readable(*this, socket));
     return KernelOs::accept(socket);
   }
@@ -139,7 +141,7 @@ class LonelyTracker : protected Refused, public pretend::TrackerInACopy {
 };
 
 TEST_F(LonelyTracker, serves_who_is_there_though_it_can_let_nobody_in_E10) {
-  // More often than a tracker bears that serves nobody, which tries two times each time.
+  // More often than a tracker without members tolerates, which tries two times each time.
   constexpr std::uint64_t many = 30;
   EXPECT_EQ(announce(), std::errc{});
   while (count < many && !HasFailure()) {

@@ -27,8 +27,8 @@ std::ostream& operator<<(std::ostream& out, const Message& message);
 
 namespace lastref::pretend {
 
-/// Any bytes but NUL; short most of the time, sometimes of the longest that there is. Line breaks,
-/// colons and bytes that are no text come often.
+/// Any bytes but NUL; mostly short, sometimes of the maximal length. Line breaks, colons and bytes
+/// that are no text are frequent.
 rc::Gen<std::string> any_name(std::size_t size_max = name_size_max);
 rc::Gen<Resource> any_resource();
 rc::Gen<tracker::Entry> any_entry();

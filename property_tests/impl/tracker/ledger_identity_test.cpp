@@ -1,5 +1,5 @@
-// ledger_identity_test: which thing has a name, said with it or later, and by who is killed in
-// between.
+// ledger_identity_test: the identity of a name, entered with it or later, also if the process is
+// killed in between.
 #include <map>
 #include <optional>
 #include <string>

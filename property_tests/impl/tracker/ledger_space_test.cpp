@@ -1,5 +1,5 @@
-// ledger_space_test: what many names have taken in a ledger is given back when few are left, and
-// nothing of that is read again, whatever fails or dies meanwhile.
+// ledger_space_test: the space of many names in a ledger is given back when few are left. None of
+// it is read again, whatever fails or dies meanwhile.
 #include <string>
 #include <vector>
 
@@ -23,12 +23,12 @@ Resource many_th(std::size_t number) {
 constexpr std::size_t many = 1000;
 const Resource kept{.type = ResourceType::file, .name = "kept"};
 
-/// bytes; behind them is nothing, and no space is taken up.
+/// Bytes up to the last that is not NUL: no space is used after them.
 std::size_t written(const Book& book) {
   return book.text().find_last_not_of('\0') + 1;
 }
 
-/// One that stays, and many that come and go.
+/// Enters one name that remains, and many that are entered and struck.
 void fill_and_empty(Ledger& ledger) {
   LASTREF_ASSERT(ledger.enter(kept).has_value());
   for (std::size_t number = 0; number < many; ++number) {
@@ -66,7 +66,7 @@ TEST(LedgerSpace, that_names_in_use_lie_in_is_theirs_E12) {
   }
   names.insert(last);
   EXPECT_EQ(names_in(book.open()), names);
-  // Where it stays, others find space before it.
+  // The last record is not moved; others are written into the space before it.
   const std::size_t size = book.text().size();
   ASSERT_TRUE(ledger.enter(many_th(7)));
   EXPECT_EQ(book.text().size(), size);
@@ -74,7 +74,7 @@ TEST(LedgerSpace, that_names_in_use_lie_in_is_theirs_E12) {
   EXPECT_EQ(names_in(book.open()), names);
 }
 
-/// Changes that come later, of names that may take the places of those which have gone.
+/// Changes that come later, of names that may reuse the space of struck ones.
 struct Later {
   bool enters = true;
   Resource resource;
@@ -125,7 +125,7 @@ TEST(LedgerSpace, given_back_by_who_is_killed_then_costs_no_name_E12) {
     for (const std::size_t write : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
       Book book;
       PretendProcess tracker(book.locks);
-      // At the hole, or at a write behind it.
+      // At the hole, or at a write after it.
       tracker.director = [&](const Crossing& crossing) {
         const bool is_cut = tracker.count_of(Call::punch_hole) > 0;
         const bool is_it = write == 0 ? crossing.call == Call::punch_hole
@@ -139,7 +139,7 @@ TEST(LedgerSpace, given_back_by_who_is_killed_then_costs_no_name_E12) {
       static_cast<void>(ledger->enter(many_th(0)));
       EXPECT_TRUE(tracker.is_dead());
       for (const Resource& name : names_in(book.open())) {
-        // What was being ended may be there.
+        // A name that was being struck may still be there.
         EXPECT_TRUE(name == kept || name.name.starts_with("/")) << name.name;
       }
       EXPECT_TRUE(book.open().contains(kept));

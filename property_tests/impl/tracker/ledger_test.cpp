@@ -1,4 +1,5 @@
-// ledger_test: the ledger on a real file, against a set of names; cut, failed and killed anywhere.
+// ledger_test: the ledger on a real file, against a set of names; truncated, failed and killed at
+// any point.
 #include "impl/tracker/ledger.hpp"
 
 #include <algorithm>
@@ -102,7 +103,8 @@ RC_GTEST_PROP(LedgerProperties, a_place_is_used_again_by_a_name_of_the_same_size
   }
 }
 
-/// What a reader who believes every byte finds: the names of living records that are all there.
+/// The names that a reader finds that trusts every byte: those of complete records that are not
+/// struck.
 Names whole_records(const std::string& text, std::size_t cut) {
   constexpr std::size_t head = 12;
   Names names;
@@ -124,7 +126,7 @@ Names whole_records(const std::string& text, std::size_t cut) {
   return names;
 }
 
-/// Cuts the file, reads it, makes `later` changes, and reads it again.
+/// Truncates the file, reads it, makes `later` changes, and reads it again.
 void cut_and_go_on(Book& book,
                    const std::string& text,
                    std::size_t cut,
@@ -195,7 +197,7 @@ RC_GTEST_PROP(LedgerProperties, garbage_behind_the_records_is_not_read_and_does_
     Ledger ledger = book.open();
     RC_ASSERT(change.make(ledger).has_value());
     change.apply(names);
-    // What looks like the start of a record, or like nothing.
+    // Bytes that look like the start of a record, or like nothing.
     const auto size = *rc::gen::inRange<std::size_t>(0, 30);
     const auto garbage =
         *rc::gen::container<std::string>(size, rc::gen::element('+', '-', '\0', '\1', 'a'));
@@ -292,7 +294,7 @@ RC_GTEST_PROP(LedgerProperties, one_that_is_moved_is_whole_in_one_of_two_files_T
   Book other;
   const auto left = *rc::gen::container<std::string>(*rc::gen::inRange<std::size_t>(0, 200),
                                                      rc::gen::element('+', '-', '\0', '\1', 'a'));
-  other.replace(left);  // Of a copy that was not finished.
+  other.replace(left);  // The rest of an unfinished copy.
   Names names;
   const auto at = *rc::gen::inRange<std::size_t>(0, 3);
   const auto fate =
@@ -361,7 +363,7 @@ TEST(Ledger, a_kill_while_a_place_is_used_again_costs_no_other_name_T6) {
 /// Whether the file is read again before the next entry.
 class FailedEntry : public testing::TestWithParam<bool> {
  protected:
-  /// Half of the first write to come is made, and the rest refused.
+  /// Half of the next write is made, and later writes are refused.
   void fail_the_next_entry() {
     book_.os.director = [writes = 0](const Crossing& crossing) mutable -> Decision {
       if (crossing.call != Call::write_at) {
@@ -379,7 +381,7 @@ class FailedEntry : public testing::TestWithParam<bool> {
 };
 
 TEST_P(FailedEntry, cannot_have_its_name_read_as_an_entry_T6) {
-  // The record of a victim, at the place where the tail of a longer, failed record will lie.
+  // The record of a victim, at the offset where the tail of a longer, failed record will be.
   const Resource entered{.type = ResourceType::folder, .name = "/short"};
   std::string record;
   for (std::string name = "/victim" + std::string(300, 'a');

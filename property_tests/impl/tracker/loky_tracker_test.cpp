@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// A tracker, and what its clients have sent by the time that the last of them is gone.
+/// A tracker, and what its clients have sent before the last of them disconnects.
 class LokyRun {
  public:
   explicit LokyRun(const std::string& sent) {
@@ -96,7 +96,7 @@ TEST(LokyTracker, cleans_up_at_the_end_with_folders_last_and_one_line_a_type_T5_
   LokyRun run(sent);
   EXPECT_TRUE(run.serve());
   EXPECT_EQ(lines_in(run.os.said), 2U) << run.os.said;
-  // As loky says it to its users.
+  // The wording that loky shows its users.
   EXPECT_THAT(run.os.said,
               HasSubstr("resource_tracker: There appear to be 3 leaked file objects to clean up at "
                         "shutdown"));
@@ -129,7 +129,7 @@ TEST(LokyTracker, refuses_what_it_could_never_read_a_line_from_T12) {
   pretend::PretendProcess os{locks};
   const auto ends = os.make_pipe();
   ASSERT_TRUE(ends);
-  EXPECT_TRUE(LokyTracker(os, ends->read).check_pipe());  // Although nothing is there to be read.
+  EXPECT_TRUE(LokyTracker(os, ends->read).check_pipe());  // Although there is nothing to read.
   EXPECT_FALSE(LokyTracker(os, ends->write).check_pipe());
   EXPECT_TRUE(os.close(ends->read));
   EXPECT_TRUE(os.close(ends->write));
@@ -152,7 +152,8 @@ TEST(LokyTracker, an_overlong_line_is_reported_once_and_passed_over_whole_T4_T12
   folder.write("a");
   folder.write("victim");
   const std::string a = folder.path("a");
-  // What is read first ends in the line, and what is read then looks like a line of its own.
+  // The first read ends inside the line, and the second begins with text that looks like a whole
+  // line.
   const std::string start = "REGISTER:" + std::string(3 * loky_line_size_max, 'x');
   LokyRun run(start + "REGISTER:" + folder.path("victim") + ":file\nREGISTER:" + a + ":file\n");
   std::size_t reads = 0;
@@ -238,7 +239,7 @@ TEST(LokyTracker, ends_when_poll_fails_for_ever_and_files_are_refused_for_ever_T
   folder.remove("b");
 }
 
-/// The count of each name; what is in the model is what no line has taken away.
+/// The count of each name; the names in the model are those that no line has removed.
 struct Expected {
   std::map<std::string, int> counts;
   std::map<std::string, bool> there;
@@ -285,7 +286,7 @@ RC_GTEST_PROP(LokyTrackerProperties,
   };
   RC_ASSERT(run.serve().has_value());
   for (const auto& [name, was_there] : expected.there) {
-    // At the end everything counted goes.
+    // At the end every counted name is removed.
     RC_ASSERT(folder.exists(name) == (was_there && expected.counts[name] == 0));
     folder.remove(name);
   }

@@ -1,5 +1,5 @@
-// make_tree_test: a tree that is made, or not, whatever fails, whoever is killed and whoever sweeps
-// or leaves meanwhile.
+// make_tree_test: a tree is made, or not, whatever call fails, whichever process is killed, and
+// whichever process sweeps or leaves meanwhile.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -41,7 +41,7 @@ TEST(RuntimeFolder, of_another_program_stays_after_a_sweep_and_the_last_tree_E4)
   fs::remove(fixture.runtime());
 }
 
-/// The crossings of make_tree when nothing happens.
+/// The calls of make_tree without interference.
 std::vector<Crossing> crossings_of_making() {
   TreeFixture fixture;
   PretendProcess process(fixture.locks);
@@ -85,7 +85,7 @@ TEST(MakeTree, that_is_killed_at_any_call_leaves_nothing_past_a_sweep_M7) {
       TreeFixture fixture;
       PretendProcess root(fixture.locks);
       root.director = at_crossing(at, {.fate = fate});
-      // Not all that it calls has to succeed; what a dead process is given does not matter.
+      // Some of its calls may fail; the result in a dead process does not matter.
       static_cast<void>(make_tree(root, fixture.runtime()));
       EXPECT_TRUE(root.is_dead());
       std::vector<std::string> parts;

@@ -1,4 +1,5 @@
-// memberships_test: what a tracker knows of who joined its tree, and of several of one process.
+// memberships_test: what a tracker knows of the processes that joined its tree, also of several
+// memberships of one process.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -62,7 +63,7 @@ class TwoMemberships : public pretend::TrackerInACopy {
     say({.verb = Verb::announce, .id = second_.nonce, .entries = {{.resource = name_}}},
         std::span(&fd, 1));
   }
-  /// The next message says that the name is forgotten.
+  /// Expects that the next message announces that the name is forgotten.
   void expect_forget_next() {
     Arrival arrival = link_->receive();
     for (; arrival == Arrival::nothing; arrival = link_->receive()) {
@@ -71,7 +72,7 @@ class TwoMemberships : public pretend::TrackerInACopy {
     ASSERT_EQ(arrival, Arrival::message);
     EXPECT_EQ(link_->received().verb, Verb::forget);
   }
-  /// Earlier messages have been read, and an answer that is missing waits for something.
+  /// Earlier messages have been read, and a missing answer waits for something.
   void nothing_is_answered_yet(std::uint32_t id) {
     EXPECT_EQ(ask({.verb = Verb::probe, .id = id, .entries = {}}), std::errc{});
   }
@@ -88,7 +89,7 @@ class TwoMemberships : public pretend::TrackerInACopy {
     EXPECT_EQ(ask_for(Verb::register_, 2, name_), std::errc{});
     release();
     counts_wait(3);
-    EXPECT_TRUE(folder_.exists("name"));  // The second may hold it.
+    EXPECT_TRUE(folder_.exists("name"));  // The second membership may hold it.
     take_turns();
     EXPECT_EQ(announce(second_.nonce), std::errc{});
     let_rounds_pass();
@@ -180,7 +181,8 @@ TEST_F(TwoMemberships, may_release_what_was_forgotten_before_they_reconnected_T3
   folder_.remove("name");
 }
 
-/// A register without an identity does not end the one on record: the second may hold the name.
+/// A register without an identity does not remove the recorded one: the second membership may hold
+/// the name.
 TEST_F(TwoMemberships, keep_the_identity_of_a_name_until_both_have_announced_E4_T6) {
   EXPECT_EQ(announce(), std::errc{});
   const auto identity = os::identity_of(must(os_.status_at(name_.name)));

@@ -88,7 +88,7 @@ Status PretendProcess::close(Fd fd) noexcept {
   if (dead_) {
     return failure(decision.code, {}, Call::close);
   }
-  // Gone, whatever it says.
+  // The descriptor is closed, whatever close returns.
   if (const auto file = kernel_.status(fd)) {
     locks_.drop(pid_, *file);
   }
@@ -143,7 +143,7 @@ Result<std::size_t> PretendProcess::poll(std::span<os::PollItem> items,
   return cross(Call::poll, {}, [&](auto&) -> Result<std::size_t> {
     LASTREF_TRY(ready, kernel_.poll(items, std::chrono::nanoseconds(0)));
     if (ready == 0) {
-      // Nobody else runs meanwhile, so a wait for ever would be one.
+      // Nothing else runs meanwhile, so a wait without a timeout would never end.
       LASTREF_ASSERT(timeout.has_value());
       clock += *timeout;
     }

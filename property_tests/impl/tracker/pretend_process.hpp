@@ -1,12 +1,12 @@
 // PretendProcess: a ScriptedOs that is one of several processes, all of them in one test.
 //
-// Its pid, its death and its record locks are pretended as well. The locks live in a RecordLocks
-// that the processes of a test share. As in the kernel, a lock goes when any descriptor of its file
-// is closed, and stands in nobody's way who has the same pid.
+// Its pid, its death and its record locks are simulated as well. The locks are in a RecordLocks
+// that the processes of a test share. As in the kernel, a lock is dropped when any descriptor of
+// its file is closed, and does not block a process with the same pid.
 //
-// The director is asked before every call: it may fail or shorten it, let the process die before or
-// after it, or let another process act first. Calls of a dead process change nothing and fail, so
-// that whatever was under way runs out.
+// The director is called before every call. It may fail or shorten the call, let the process die
+// before or after it, or let another process act first. Calls of a dead process change nothing and
+// fail, so that the code under way runs to its end.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace lastref::pretend {
 
-/// POSIX record locks as fcntl(2) has them, but that neighbouring locks of a process stay apart.
+/// POSIX record locks as in fcntl(2), except that adjacent locks of a process stay separate.
 class RecordLocks {
  public:
   struct Lock {
@@ -32,7 +32,7 @@ class RecordLocks {
     std::uint64_t end = 0;  ///< exclusive
   };
 
-  /// Some lock that `wanted` would collide with; which one is not the caller's to know.
+  /// A lock that `wanted` conflicts with; which one of several is unspecified.
   const Lock* in_the_way_of(const Lock& wanted);
   void set(const Lock& wanted);
   void drop(os::Pid pid, const os::FileStatus& file);
@@ -52,7 +52,7 @@ class PretendProcess final : public ScriptedOs {
 
   std::function<Decision(const Crossing&)> director;
 
-  /// Whatever it has open is closed, and its locks are gone.
+  /// Closes all its descriptors and drops its locks.
   void die();
   bool is_dead() const noexcept { return dead_; }
   std::size_t open_fds() const noexcept { return fds_.size(); }
@@ -61,7 +61,7 @@ class PretendProcess final : public ScriptedOs {
   Status lock_range(os::Fd fd, const os::LockRange& range) noexcept override;
   Result<std::optional<os::LockHolder>> find_lock(os::Fd fd,
                                                   const os::LockRange& range) noexcept override;
-  /// Never waits: where nothing is ready, the clock goes on by the timeout.
+  /// Never waits: if nothing is ready, the clock advances by the timeout.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   os::Pid process_id() noexcept override { return pid_; }

@@ -1,4 +1,4 @@
-// real_names_test: what a name means to a real tracker: a place, and the thing that was meant.
+// real_names_test: what a name means to a real tracker: a path, and the file that was meant.
 #include <filesystem>
 #include <string>
 
@@ -44,7 +44,7 @@ TEST(RealTracker, cleans_up_where_a_relative_name_was_given_wherever_anybody_goe
   }
   {
     const pretend::WorkingFolder there(folder.path("there"));
-    // Another name altogether, of which nobody has ever heard.
+    // From here it is a different name, one that the tracker does not know.
     EXPECT_TRUE(client->forget(file));
     EXPECT_EQ(client->counts()->size(), 2U);
   }
@@ -72,7 +72,8 @@ TEST(RealTracker, removes_what_was_made_and_nothing_else_of_that_name_E4_T4) {
     const auto status = os.status_at(folder.path(name));
     return Identity{.device = status->device, .inode = status->inode, .born = status->born};
   };
-  // Each made under another name, said to be this one, and renamed; then one is replaced.
+  // Each file is created under another name, registered under this one, and renamed. Then one is
+  // replaced.
   for (const char* name : {"ours", "replaced"}) {
     folder.write("made");
     ASSERT_TRUE(client->register_name(thing(name), identity("made")));

@@ -1,9 +1,9 @@
 // The real tracker, in a process of its own, against a model that keeps one number for each name
-// and holder: real processes register, hold, release, forget, fork, leave and are killed, and so is
-// the tracker. After each of these the tracker's counts are those of the model, and what is held is
-// there; in the end, what was not forgotten is gone.
+// and holder. Real processes register, hold, release, forget, fork, leave and are killed, and so is
+// the tracker. After each of these the tracker's counts are those of the model, and every held file
+// exists. In the end, every file that was not forgotten is removed.
 //
-// Has a main of its own: this program is also the tracker and the processes that hold.
+// Has a main of its own: this program is also the tracker and the holders.
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -42,7 +42,7 @@ constexpr os::Fd orders{3};
 constexpr os::Fd answers{4};
 constexpr os::Fd life{5};
 constexpr int names = 4;
-constexpr int holders = 3;  // besides the root
+constexpr int holders = 3;  // in addition to the root
 constexpr std::size_t order_size = 2;
 constexpr int killed_by = 9;
 
@@ -54,7 +54,7 @@ Resource resource_of(const std::string& folder, int name) {
   return {.type = ResourceType::file, .name = folder + "/name_" + std::to_string(name)};
 }
 
-/// What a process that holds can be told: a letter, and for some the number of a name.
+/// Orders to a holder: a letter, and for some the number of a name.
 enum Order : char {
   take = 't',
   hold = 'h',
@@ -65,7 +65,7 @@ enum Order : char {
   leave = 'l'
 };
 
-/// A copy of this process takes the name through the client that it was born with, and is killed.
+/// A copy of this process registers the name through the inherited client, and is killed.
 bool speak_in_a_child(os::Os& os, tracker::Client& client, const Resource& resource) {
   const auto told = os.make_pipe();
   if (!told) {
@@ -89,7 +89,7 @@ bool speak_in_a_child(os::Os& os, tracker::Client& client, const Resource& resou
   return spoke;
 }
 
-/// A copy of this process says nothing, keeps all that it was born with, and ends with the test.
+/// A copy of this process sends nothing, keeps all that it inherited, and ends with the test.
 bool leave_stranger_here(os::Os& os) {
   if (pretend::fork_here() == 0) {
     std::array<std::byte, 1> never{};
@@ -125,13 +125,13 @@ bool obey(os::Os& os, tracker::Client& client, const std::string& folder, char o
   }
 }
 
-/// {tree, folder}: joins, and does what it is told until it is told to leave, or killed.
+/// {tree, folder}: joins, and obeys orders until it is told to leave, or killed.
 int be_holder(os::Os& os, const std::vector<std::string>& arguments) {
   auto client = tracker::Client::join(os, arguments[0]);
   static_cast<void>(os::write_all(os, answers, os::bytes_of(client ? "+" : "-")));
   std::array<std::byte, order_size> order{};
   while (client && read_all(os, orders, order) && static_cast<char>(order[0]) != leave) {
-    // Probing says to others that the tracker has dealt with it.
+    // The probe ensures that the tracker has processed the order.
     const bool done =
         obey(os, **client, arguments[1], static_cast<char>(order[0]), static_cast<int>(order[1])) &&
         (*client)->probe();
@@ -140,8 +140,8 @@ int be_holder(os::Os& os, const std::vector<std::string>& arguments) {
   return client ? 0 : 1;
 }
 
-/// A descriptor of the tracker's process. The root must not look itself: closing the lock's file
-/// would let go of the root's own locks.
+/// A descriptor of the tracker's process. The root must not call this itself: closing the lock file
+/// would release the root's own locks.
 Result<os::UniqueFd> tracker_of(os::Os& os, const std::string& tree) {
   LASTREF_TRY(lock, os::open_file(os, tree + "/lock", {.write = true}));
   LASTREF_TRY(tracker, os.find_lock(lock.get(), {.kind = os::LockKind::exclusive, .length = 1}));
@@ -155,7 +155,7 @@ int be_killer(os::Os& os, const std::vector<std::string>& arguments) {
   return process && os.signal_process(process->get(), os::Signal::kill) ? 0 : 1;
 }
 
-/// {tree}: says when it has found the tracker, and ends when the tracker has.
+/// {tree}: reports when it has found the tracker, and ends when the tracker has.
 int be_witness(os::Os& os, const std::vector<std::string>& arguments) {
   const auto process = tracker_of(os, arguments[0]);
   static_cast<void>(os::write_all(os, answers, os::bytes_of(process ? "+" : "-")));
@@ -165,7 +165,7 @@ int be_witness(os::Os& os, const std::vector<std::string>& arguments) {
   return pretend::wait_until_readable(os, process->get()) ? 0 : 1;
 }
 
-/// A process that holds, as seen from the root.
+/// A holder, as seen from the root.
 struct Holder {
   os::Pid pid = 0;
   os::UniqueFd process;
@@ -178,8 +178,8 @@ struct Holder {
   }
 };
 
-/// As RC_ASSERT, but says at once what failed: rapidcheck describes a failure by repeating it, and
-/// what depends on who is faster may not fail again.
+/// As RC_ASSERT, but reports immediately what failed: rapidcheck describes a failure by repeating
+/// it, and a failure that depends on timing may not happen again.
 void must(int line, bool holds, const std::function<std::string()>& describe = {}) {
   if (!holds) {
     const std::string what = describe ? describe() : std::string();
@@ -188,7 +188,7 @@ void must(int line, bool holds, const std::function<std::string()>& describe = {
   }
 }
 
-/// One step: what, who (0 is the root) and which name.
+/// One step: the action, the process (0 is the root) and the name.
 using Step = std::tuple<int, int, int>;
 
 enum What : int {
@@ -246,7 +246,7 @@ class Play {
         }
         break;
       case to_speak_in_a_child:
-        // What the child took was its own, and went with it.
+        // The child's registration was its own, and ended with it.
         must(__LINE__, tell(who, speak, name));
         if (!counts_.contains(name)) {
           forgotten_.erase(name);
@@ -268,7 +268,7 @@ class Play {
     }
   }
 
-  /// The tracker says what the model says, and what is held is there.
+  /// The tracker's counts are those of the model, and every held file exists.
   void check() {
     must(__LINE__, root_->probe().has_value());
     const auto counts = root_->counts();
@@ -287,7 +287,7 @@ class Play {
     }
   }
 
-  /// All leave. What was forgotten stays, and nothing else.
+  /// All holders leave. Only forgotten files remain.
   void finish() {
     for (int who = 1; who <= holders; ++who) {
       end(who, [&](const Holder& holder) { send(holder, leave, 0); });
@@ -325,7 +325,7 @@ class Play {
     }
   }
 
-  /// Starts one that says first whether it could begin.
+  /// Starts a process that first reports whether it could begin.
   Holder start(const char* entry) {
     const auto down = os_.make_pipe();
     const auto up = os_.make_pipe();
@@ -353,7 +353,7 @@ class Play {
     must(__LINE__, os::write_all(os_, holder.orders.get(), bytes).has_value());
   }
 
-  /// Who does not live is started first.
+  /// Starts the holder first if it is not running.
   bool tell(int who, char order, int name) {
     if (who == 0) {
       return obey(os_, *root_, files_, order, name);
@@ -394,7 +394,7 @@ class Play {
   std::unique_ptr<tracker::Client> root_;
   std::string tree_;
   std::string files_;
-  /// Strangers live as long as this can be written to: longer than the tree.
+  /// Strangers run until this pipe is closed, which is after the end of the tree.
   os::UniqueFd life_;
   os::UniqueFd end_of_life_;
   std::map<int, Holder> holders_;

@@ -1,9 +1,10 @@
 // real_tree_test: a tree of real processes that send arrays is killed whole at a random moment, a
-// thousand times. After the next start nothing of it is left, and nothing of a tree that lived
-// beside it was touched. And two strangers look at all that a tree makes while it is made.
+// thousand times. After the next start nothing of it is left, and nothing of a live tree next to it
+// was touched. In addition, two watchers inspect everything that a tree creates while it is being
+// created.
 //
 // Has a main of its own: this program is also the tracker, the parents, the workers and the
-// strangers.
+// watchers.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -74,7 +75,7 @@ std::vector<std::byte> receive_message(os::Os& os, os::Fd fd) {
   return bytes;
 }
 
-/// {tree}: rebuilds what comes, keeps the last two, and says that it has it.
+/// {tree}: rebuilds each array that it receives, keeps the last two, and confirms each.
 int be_worker(os::Os& os, const std::vector<std::string>& arguments) {
   auto client = tracker::Client::join(os, arguments.at(0));
   if (!client) {
@@ -111,8 +112,8 @@ struct Pipe {
   os::UniqueFd write;
 };
 
-/// {runtime folder, folder for files, how many arrays; 0 is for ever}: starts a worker and sends it
-/// arrays, cleaning up after every third. Then says which file it holds last, and waits for its
+/// {runtime folder, folder for files, how many arrays; 0: no limit}: starts a worker and sends it
+/// arrays, cleaning up after every third. Then reports which file it holds last, and waits for its
 /// end.
 int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
   pretend::lead_group();  // Its tracker and its worker are in it too.
@@ -168,7 +169,7 @@ struct Entry {
   std::vector<std::string> arguments;
 };
 
-/// Returns when it has said that it has begun.
+/// Returns when the process has reported that it has begun.
 Running start(os::Os& os, const Entry& entry) {
   Pipe there(os);
   Pipe back(os);
@@ -192,15 +193,15 @@ Running start_parent(os::Os& os, const pretend::FreshFolder& folder, int arrays)
       os, {parent_entry, {folder.path("runtime"), folder.path("files"), std::to_string(arrays)}});
 }
 
-/// What a stranger saw, and how often it found something to look at.
+/// What a watcher saw, and how many folders and files it could inspect.
 struct Watch {
   std::uint64_t folders = 0;
   std::uint64_t files = 0;
-  std::uint64_t open_modes = 0;  ///< Others may do something with it.
-  std::uint64_t entered = 0;     ///< It got into a folder of somebody else.
+  std::uint64_t open_modes = 0;  ///< Other users have some right to it.
+  std::uint64_t entered = 0;     ///< It could list a folder.
 };
 
-/// Looks at one folder, and into it.
+/// Inspects one folder and its contents.
 void look(const std::filesystem::path& folder, Watch& seen) {
   std::error_code gone;
   const auto open_to_others = [&](const std::filesystem::path& path, std::uint64_t& count) {
@@ -225,8 +226,8 @@ void look(const std::filesystem::path& folder, Watch& seen) {
   }
 }
 
-/// {"nobody" or "owner", folder}: looks at all below it again and again until its orders end, and
-/// says what it saw.
+/// {"nobody" or "owner", folder}: inspects everything in it repeatedly until its orders end, and
+/// reports what it saw.
 int be_watcher(os::Os& os, const std::vector<std::string>& arguments) {
   if (arguments.at(0) == "nobody" && !pretend::become_nobody()) {
     return 1;
@@ -278,7 +279,7 @@ TEST(RealTree, nothing_of_it_is_open_to_others_at_any_instant_R13) {
   }
   EXPECT_GT(seen[0].folders, 0U);
   EXPECT_EQ(seen[0].entered, 0U);
-  EXPECT_GT(seen[1].files, 0U);  // Else the looking was worth nothing.
+  EXPECT_GT(seen[1].files, 0U);  // Otherwise the watcher has inspected nothing.
   std::cout << "nobody looked at " << seen[0].folders << " folders, their owner at "
             << seen[1].files << " files\n";
   pretend::bury_all();
@@ -286,8 +287,8 @@ TEST(RealTree, nothing_of_it_is_open_to_others_at_any_instant_R13) {
   folder.remove("files");
 }
 
-/// All names, when there are no other files left than those of the two arrays that a worker keeps:
-/// the tracker comes to the one before when it can.
+/// All names, once the only arrays left are the two that a worker keeps: the tracker removes the
+/// one before when it can.
 std::vector<std::string> settled_names(const pretend::FreshFolder& folder) {
   for (;;) {
     std::vector<std::string> names = folder.names();
@@ -338,7 +339,7 @@ TEST(RealTree, killed_whole_at_any_moment_leaves_nothing_past_the_next_start_T5_
   ASSERT_TRUE(send_message(os, living.orders.get(), os::bytes_of("end")));
   EXPECT_TRUE(wait_until_readable(os, living.process.get()));
   EXPECT_EQ(os.wait_child(living.process.get()).value(), (os::ChildExit{.code = 0}));
-  // Its worker and its tracker end by themselves, and are left to us.
+  // Its worker and its tracker end by themselves; this process reaps them.
   pretend::bury_all();
   folder.remove("files");
 }

@@ -1,5 +1,5 @@
 // registry_test: the registry against a model that keeps one number for each name and holder, and
-// the moment at which a name was left by its last one.
+// the moment at which the last holder released a name.
 #include "impl/tracker/registry.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 struct Life {
   std::map<MemberId, std::uint64_t> holders;
-  int left_at = 0;  ///< Of the clock; counts only while nobody holds the name.
+  int left_at = 0;  ///< Of the clock; valid only while the name has no holder.
 };
 
 struct Model {
@@ -33,7 +33,7 @@ struct Model {
   int clock = 0;
 };
 
-/// The registry, and the stamps that it gave.
+/// The registry, and the stamps that it returned.
 struct Subject {
   Registry registry;
   std::vector<Registry::Stamp> stamps;
@@ -78,7 +78,7 @@ bool lies_in(const std::string& inner, const std::string& outer) {
   return inner.starts_with(outer + "/");
 }
 
-/// Whom nobody holds since before `moment`: files by name, then folders, the deeper one first.
+/// Names without a holder since before `moment`: files by name, then folders, the deeper one first.
 std::vector<Resource> doomed_of(const Model& model, int moment) {
   std::vector<Resource> doomed;
   for (const std::string& name : names) {
@@ -91,7 +91,7 @@ std::vector<Resource> doomed_of(const Model& model, int moment) {
   return doomed;
 }
 
-/// Which of them can go: a folder waits for every name in it.
+/// Those of them that can be removed: a folder waits for every name in it.
 std::vector<Resource> due_of(Model model, int moment) {
   std::vector<Resource> due;
   for (const Resource& resource : doomed_of(model, moment)) {
@@ -247,7 +247,7 @@ struct Stamp final : Command {
   void show(std::ostream& out) const override { out << "Stamp()"; }
 };
 
-/// With any stamp that was given, however long ago.
+/// With any stamp that the registry returned, however old.
 struct TakeDoomed final : Command {
   explicit TakeDoomed(const Model& before) {
     RC_PRE(!before.stamps.empty());
@@ -327,7 +327,7 @@ TEST(RegistryWaiting, a_folder_waits_in_peace_for_what_others_hold_in_it_T5_T10)
   registry.add(2, file);
   EXPECT_EQ(registry.release(1, folder), Released::last);
   EXPECT_TRUE(registry.take_doomed(registry.now()).empty());
-  EXPECT_FALSE(registry.has_doomed());  // So nobody looks again and again.
+  EXPECT_FALSE(registry.has_doomed());  // So the tracker does not check again and again.
   EXPECT_EQ(registry.release(2, file), Released::last);
   EXPECT_TRUE(registry.has_doomed());
   EXPECT_EQ(registry.take_doomed(registry.now()), (std::vector{file, folder}));

@@ -1,5 +1,6 @@
-// rude_caller_test: a tracker whose caller, a process of the same user, says what makes no sense.
-// Each such word is answered, or told of, and harms nobody; not too many are told of.
+// rude_caller_test: a tracker with a caller, a process of the same user, that sends invalid
+// messages. Each of them is answered or reported, and harms no other member. The number of reports
+// is limited.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -65,14 +66,14 @@ TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
 TEST_F(RudeCaller, who_leaves_before_it_gives_up_its_lock_does_not_keep_the_tracker_T1) {
   EXPECT_EQ(announce(), std::errc{});
   say({.verb = Verb::leave, .entries = {}});
-  // Two rounds: by the answer of the second the tracker has looked who else is there.
+  // Two rounds: before the answer of the second the tracker has checked which other members exist.
   for (const std::uint32_t id : {2U, 3U}) {
     EXPECT_EQ(ask({.verb = Verb::probe, .id = id, .entries = {}}), std::errc{});
   }
   EXPECT_EQ(end(), "");
 }
 
-/// Has no thread to give, and notes in which order it closes its lock and its connection.
+/// Cannot start threads, and records in which order it closes its lock and its connection.
 class ThreadlessOs final : public os::KernelOs {
  public:
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> /*body*/,
@@ -94,7 +95,7 @@ class ThreadlessOs final : public os::KernelOs {
     }
     return KernelOs::close(fd);
   }
-  /// Knows nothing of who made the tree, as in a process of its own.
+  /// Knows nothing of the process that made the tree, as in a process of its own.
   os::ProcessObjects& objects() noexcept override { return objects_.of(*this, process_token()); }
 
   os::Fd lock = os::Fd::none;
@@ -140,7 +141,7 @@ TEST(DeafTracker, that_cannot_listen_gives_up_T1) {
   os::KernelOs os;
   const OwnTree tree = must(make_tree(os, folder.path("runtime")));
   const os::Pid pid = pretend::run_in_copy([&] {
-    os::UniqueFd socket(os, must(os.make_socket()));  // Nobody has bound it.
+    os::UniqueFd socket(os, must(os.make_socket()));  // It is not bound.
     auto daemon = must(Daemon::start(os, tree.paths, std::move(socket)));
     const Status served = daemon->serve();
     return !served && served.error().call == Call::accept ? 0 : 1;

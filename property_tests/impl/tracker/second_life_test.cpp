@@ -1,4 +1,4 @@
-// second_life_test: a name that could not be cleaned up, and what becomes of its next life.
+// second_life_test: a name that could not be cleaned up, and what happens when it is used again.
 #include <filesystem>
 #include <string>
 

@@ -1,5 +1,5 @@
-// slow_clean_up_test: while something takes long to clean up, everybody else is served, and who
-// wants that very name waits until it is gone.
+// slow_clean_up_test: while one clean-up takes long, all other requests are served. A request for
+// the name being cleaned up waits until that ends.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +27,7 @@ using testing::SizeIs;
 
 constexpr std::size_t large_size = 100'000;  // bytes
 
-/// An unlink of a name that ends in "name" begins, and ends when it may.
+/// An unlink of a name that ends in "/name" reports its begin, and ends when the test permits it.
 class SlowOs final : public os::KernelOs {
  public:
   Status unlink(const os::PathAt& where) noexcept override {
@@ -71,7 +71,7 @@ TEST_F(SlowCleanUp, of_one_huge_file_keeps_nobody_waiting_T10) {
 
 TEST_F(SlowCleanUp, keeps_who_wants_the_name_again_until_it_is_gone_T10_E4) {
   say({.verb = Verb::register_, .id = 3, .entries = {{.resource = name_}}});
-  let_rounds_pass();  // Nothing but these is answered.
+  let_rounds_pass();  // Only these messages are answered.
   EXPECT_TRUE(folder_.exists("name"));
   folder_.write("name.may_end");
   EXPECT_EQ(answer_to(3), std::errc{});
@@ -104,7 +104,7 @@ TEST_F(SlowCleanUp, is_waited_for_at_the_end_of_the_tree_T5) {
   EXPECT_FALSE(folder_.exists("name"));
 }
 
-/// What may fail of the thread beside, and what is seen of it.
+/// Which call of the background thread fails, and what the test sees of it.
 class BrokenOs final : public os::KernelOs {
  public:
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
@@ -143,7 +143,7 @@ TEST_P(BrokenAside, cleans_up_all_the_same_T10) {
   }
   std::size_t ended = 0;
   while (!cleaner.empty()) {
-    // As in the tracker's loop: the thread's news, or the time of what is due.
+    // As in the tracker's loop: waits for a message of the thread, or the due time.
     const auto due = cleaner.due();
     std::array items{os::PollItem{.fd = cleaner.news(), .want_read = true}};
     ASSERT_TRUE(due || items[0].fd != os::Fd::none);
@@ -164,8 +164,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Call::none, Call::start_thread, Call::make_pipe, Call::write, Call::read),
     [](const auto& each) { return std::string(name_of(each.param)); });
 
-/// Asks the tracker that it serves, again and again in the middle of its clean-up, and counts what
-/// the tracker did before it answered. Says so when it ends.
+/// Asks the tracker that it serves repeatedly during its clean-up, and counts the tracker's calls
+/// and steps before the answer. Writes the results when it ends.
 class AskingOs final : public os::KernelOs {
  public:
   AskingOs(TreePaths paths, std::string report)
@@ -233,7 +233,7 @@ class AskingOs final : public os::KernelOs {
 };
 
 struct Effort {
-  std::size_t worst = 0;  ///< deeds between a question and its answer
+  std::size_t worst = 0;  ///< calls and steps between a question and its answer
   std::size_t calls = 0;
 };
 
@@ -243,7 +243,7 @@ class ManyNames : public pretend::TrackerInACopy {
       : TrackerInACopy(
             [this] { return std::make_unique<AskingOs>(tree_.paths, folder_.path("report")); }) {}
 
-  /// Of the tracker, for so many names of a process that is killed.
+  /// Of the tracker, for this many names of a process that is killed.
   Effort after_the_death_of_a_holder_of(std::size_t names) {
     EXPECT_EQ(announce(), std::errc{});
     const os::Pid holder = pretend::run_in_copy([&] {
@@ -261,7 +261,7 @@ class ManyNames : public pretend::TrackerInACopy {
       pretend::hang();
       return 0;
     });
-    // Killed when all is counted.
+    // Killed when all names are counted.
     do {
       EXPECT_EQ(ask({.verb = Verb::counts, .id = 3, .entries = {}}), std::errc{});
     } while (count_told() < names);
@@ -298,12 +298,12 @@ TEST_F(ManyNames, of_one_dead_process_keep_nobody_waiting_longer_than_few_do_T10
 TEST_F(ManyNames, cost_as_many_calls_each_as_few_do_T10) {
   constexpr std::size_t names = 2000;
   const Effort effort = after_the_death_of_a_holder_of(names);
-  // Written down, looked at, unlinked and struck.
+  // Recorded, checked, unlinked and struck.
   EXPECT_GE(effort.calls, 4 * names);
   EXPECT_LE(effort.calls, 4 * names + 100);
 }
 
-/// Cannot speak as long as the file is there that it would speak of.
+/// Writing to standard error fails while the reported file still exists.
 class WatchfulOs final : public os::KernelOs {
  public:
   explicit WatchfulOs(std::string file) : file_(std::move(file)) {}
@@ -323,7 +323,7 @@ class Leavings : public pretend::TrackerInACopy {
   Leavings()
       : TrackerInACopy([this] { return std::make_unique<WatchfulOs>(folder_.path("99")); }) {}
 
-  /// What is said of so many files that the last process leaves behind.
+  /// The report on this many files that the last process leaves.
   std::string said_of(std::size_t files) {
     EXPECT_EQ(announce(), std::errc{});
     Message message{.verb = Verb::register_, .id = 2, .entries = {}};

@@ -1,5 +1,5 @@
-// sweep_test: nothing of a dead tree stays, and nothing of a live one goes, whatever fails and
-// whoever is killed meanwhile.
+// sweep_test: a sweep removes everything of an orphaned tree and nothing of a live one, whatever
+// call fails and whichever process is killed meanwhile.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -44,7 +44,7 @@ TEST(Sweep, does_nothing_where_no_tree_ever_was_M7) {
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
 }
 
-/// One thing of every type, and a name of each that is gone already.
+/// One existing resource of every type, and a missing one of each.
 class Things {
  public:
   explicit Things(const FreshFolder& folder) : folder_(folder) {
@@ -69,10 +69,10 @@ class Things {
     LASTREF_ASSERT(os_.create_semaphore(shm_ + "a", 0600).has_value());
   }
   const std::vector<Resource>& names() const { return names_; }
-  /// How many distinct names there are.
+  /// The number of distinct names.
   static constexpr std::size_t count = 9;
 
-  /// What is left of them; they are gone then.
+  /// Returns and removes what is left of them.
   std::vector<std::string> take_what_is_left() {
     std::vector<std::string> left;
     for (const std::string name : {"a", "folder_a"}) {
@@ -194,7 +194,7 @@ TEST(Sweep, leaves_what_a_live_tree_counts_to_that_E4_M7) {
     for (const char* name : {"a", "d/b", "d/c"}) {
       EXPECT_TRUE(fixture.folder.exists(name)) << name;
     }
-    // The folder still has to go, as soon as nobody needs what is in it.
+    // The folder still has to be removed, once no name in it is needed.
     EXPECT_TRUE(fs::exists(dead.ledger()));
   }
   EXPECT_TRUE(remove_tree(root, live->paths));
@@ -237,7 +237,7 @@ TEST(Sweep, that_cannot_remove_a_thing_keeps_its_name_and_its_tree_for_the_next_
   EXPECT_EQ(swept->kept, 1U);
   EXPECT_EQ(sweeper.clock, os::Instant(0));
   EXPECT_TRUE(fixture.folder.exists("a"));
-  // A successor of what was cleaned up is nobody's business any more.
+  // A new file at a name that was cleaned up is not touched again.
   fixture.folder.write("b");
   const Swept next = fixture.sweep();
   EXPECT_EQ(next.trees, 1U);
@@ -316,7 +316,7 @@ TEST(Sweep, that_fails_or_is_killed_at_any_call_is_finished_by_the_next_M7) {
   for (std::size_t at = 0; at < clean.size(); ++at) {
     std::vector<Decision> decisions{{.fate = Fate::die_before}, {.fate = Fate::die_after}};
     for (const int code : row_of(clean[at].call).errnos) {
-      // Who is told that a thing is gone may believe it.
+      // A sweep may believe an error that says that the file does not exist.
       if (static_cast<std::errc>(code) != std::errc::no_such_file_or_directory) {
         decisions.push_back({.fate = Fate::fail, .code = static_cast<std::errc>(code)});
       }
@@ -346,7 +346,7 @@ TEST(Sweep, that_another_sweep_overtakes_removes_nothing_twice_M7) {
       overtaken = true;
       others = fixture.sweep().names;
       if (others > 0) {
-        // A successor of each.
+        // A new file or folder for each.
         EXPECT_THAT(Things::count, others);
         things.plant();
       }
@@ -373,7 +373,7 @@ TEST(Sweep, does_not_touch_what_is_no_tree_M7) {
   fixture.folder.make_folder(hex + "22");
   fixture.folder.make_folder(hex + "A");
   fixture.folder.make_folder("runtime/other");
-  // A folder that has a tree's name but somebody else's file in it.
+  // A folder with a tree's name that contains a foreign file.
   fixture.folder.make_folder(hex + "3");
   fixture.folder.write(hex + "3/file");
   auto before = fixture.folder.names();
@@ -406,7 +406,7 @@ TEST(Sweep, removes_a_tree_whose_ledger_is_garbage_and_nothing_else_M7) {
   fixture.folder.write("a");
   const TreePaths paths = fixture.dead_tree();
   const std::string name = fixture.folder.path("a");
-  // Looks like a record, but nobody has ever written this check.
+  // Looks like a record, but its checksum is wrong.
   std::string record = "+";
   record += '\0';
   record += static_cast<char>(name.size());
@@ -421,7 +421,7 @@ TEST(Sweep, removes_a_tree_whose_ledger_is_garbage_and_nothing_else_M7) {
   fixture.folder.remove("a");
 }
 
-/// Where nobody says where trees live: /dev/shm, or /tmp when that is refused.
+/// Where no location for trees is given: /dev/shm, or /tmp when that is refused.
 class DefaultLocations {
  public:
   DefaultLocations() {

@@ -1,5 +1,5 @@
-// TrackerInACopy: a tracker in a copy of this process, which is the root of its tree and speaks to
-// it by hand, packet by packet.
+// TrackerInACopy: a tracker in a copy of this process. This process is the root of its tree and
+// sends it messages one by one.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace lastref::pretend {
 
 class TrackerInACopy : public testing::Test {
  protected:
-  /// What the tracker has for its operating system, made where it runs.
+  /// Makes the Os of the tracker, in the tracker's process.
   using MakeOs = std::function<std::unique_ptr<os::Os>()>;
 
   explicit TrackerInACopy(const MakeOs& make_os = std::make_unique<os::KernelOs>);
@@ -31,21 +31,22 @@ class TrackerInACopy : public testing::Test {
   void say(const tracker::Message& message, std::span<const os::Fd> fds = {}) {
     link_->post(encode(message), fds);
   }
-  /// The answer's status.
+  /// Sends a message and returns the status of the answer.
   std::errc ask(const tracker::Message& message, std::span<const os::Fd> fds = {});
   /// The status of the next answer, which is to the message `id`.
   std::errc answer_to(std::uint32_t id);
   std::errc announce(std::uint32_t nonce);
-  /// The membership of the tree's root.
+  /// Announces the membership of the tree's root.
   std::errc announce() { return announce(tree_.membership.nonce); }
   std::errc ask_for(tracker::Verb verb, std::uint32_t id, const Resource& resource) {
     return ask({.verb = verb, .id = id, .entries = {{.resource = resource}}});
   }
-  /// Asks for counts, which are told only after a whole round, two times: what was released before
-  /// has been acted on.
+  /// Asks for counts two times. They are answered only after a whole round, so earlier releases
+  /// have been acted on.
   void let_rounds_pass();
 
-  /// Lets the tree end, which the tracker sees at the end of its last connection. What it has said.
+  /// Ends the tree, which the tracker detects at the end of its last connection. Returns what it
+  /// reported.
   std::string end();
 
   FreshFolder folder_;

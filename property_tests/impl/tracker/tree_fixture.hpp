@@ -16,20 +16,20 @@ namespace lastref::pretend {
 
 using Director = std::function<Decision(const Crossing&)>;
 
-/// `decision` at the n-th crossing from now, from 0, whatever it is.
+/// `decision` at the n-th call from now, from 0, whichever call it is.
 Director at_crossing(std::size_t n, Decision decision);
-/// Something that happens before the n-th crossing.
+/// Runs `happens` before the n-th call.
 Director at_crossing(std::size_t n, std::function<void()> happens);
 
 class TreeFixture {
  public:
   /// Does not exist yet.
   std::string runtime() const { return folder.path("runtime"); }
-  /// By a process of its own, which must not fail nor keep anything open.
+  /// Sweeps in a process of its own, which must not fail nor keep anything open.
   tracker::Swept sweep();
-  /// A tree of a process that is dead, with these names in its ledger.
+  /// An orphaned tree with these names in its ledger.
   tracker::TreePaths dead_tree(const std::vector<Resource>& names = {});
-  /// Whether it is the only live tree, as a sweep sees it, with its every part.
+  /// Whether a sweep finds it as the only live tree, with all its parts.
   bool is_alive(const tracker::TreePaths& paths);
   /// Removes everything.
   void clear() const;

@@ -1,5 +1,5 @@
-// tree_test: how a tree is made, joined, told from a dead one, and removed; failed and killed
-// anywhere, with others at work in the same runtime folder.
+// tree_test: how a tree is made, joined, distinguished from a dead one, and removed; failed and
+// killed at any point, with others at work in the same runtime folder.
 #include "impl/tracker/tree.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TEST(Tree, has_its_parts_and_they_are_private_T2) {
   const std::string name = fs::path(tree->paths.folder).filename().string();
   EXPECT_EQ(name.size(), 32U);
   EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
-  EXPECT_EQ(mode_of(fixture.runtime()), 01700U);  // With the mark of what we made.
+  EXPECT_EQ(mode_of(fixture.runtime()), 01700U);  // With the mark of folders that the library made.
   EXPECT_EQ(mode_of(tree->paths.folder), 0700U);
   EXPECT_EQ(mode_of(tree->paths.lock()), 0600U);
   EXPECT_EQ(mode_of(tree->paths.ledger()), 0600U);
@@ -269,7 +269,7 @@ TEST(Tree, shares_the_lock_of_another_that_was_put_in_its_place_E3) {
     ASSERT_TRUE(joined);
     EXPECT_EQ(joined->lock.get(), tree->membership.lock.get());
   }
-  // To close it would drop all locks that the process has on the file.
+  // Closing it would drop all locks of the process on the file.
   EXPECT_EQ(root.open_fds(), before + 1);
   PretendProcess sweeper(fixture.locks, 200);
   Swept swept;
@@ -344,7 +344,7 @@ INSTANTIATE_TEST_SUITE_P(Tree,
                          testing::ValuesIn(locations),
                          [](const auto& each) { return std::string(each.param.name); });
 
-/// Another user looks at folders that are not theirs.
+/// Another user, that inspects folders of this one.
 class Stranger final : public os::KernelOs {
  public:
   std::uint32_t user_id() noexcept override { return KernelOs::user_id() + 1; }

@@ -1,5 +1,5 @@
-// two_copies_test: a program that links the library loads a plugin that has a copy of its own. What
-// either does drops no record lock of the other.
+// two_copies_test: a program that links the library loads a plugin that has a copy of its own.
+// Neither copy drops a record lock of the other.
 //
 // Has a main of its own: this program is also the tracker of its trees.
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ const AnotherCopy& plugin() {
   return only;
 }
 
-/// Whether a process has locked the byte of the file, other than the one that asks: a copy of this.
+/// Whether another process has locked the byte of the file. A copy of this process asks.
 bool is_locked(const std::string& path, std::uint64_t byte) {
   return exit_code_of(run_in_copy([&] {
            os::KernelOs os;
@@ -53,7 +53,7 @@ bool is_locked(const std::string& path, std::uint64_t byte) {
          })) == 0;
 }
 
-/// That of the root of a tree.
+/// Whether the root of the tree holds its lock.
 bool is_led(const std::string& tree) {
   return is_locked(tree + "/lock", 1ULL << 32U);
 }
@@ -89,7 +89,7 @@ TEST_F(TwoCopies, sweep_in_one_process_and_keep_their_locks_E3) {
   EXPECT_TRUE(is_led(tree_));
 }
 
-/// At that moment nothing but locks of this process says that the tree is alive.
+/// Then only locks of this process show that the tree is alive.
 TEST_F(TwoCopies, leave_a_tree_alone_whose_tracker_is_dead_E3) {
   const auto tree = tracker::make_tree(process(), runtime_);
   ASSERT_TRUE(tree);

@@ -21,7 +21,7 @@ os::Os& this_os() {
   return os::KernelOs::of_process({.program = this_program});
 }
 
-/// Adds a line; how many there are then.
+/// Adds a line; returns the number of lines.
 int count_process() {
   const std::string path = variable(log_variable);
   std::ofstream(path, std::ios::app) << "one\n";

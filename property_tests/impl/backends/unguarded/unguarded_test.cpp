@@ -1,5 +1,5 @@
-// unguarded_test: a program whose main does not call run_if_spawned is refused at once, and told
-// the line that is missing, whatever it uses and wherever.
+// unguarded_test: a program with a main that does not call run_if_spawned is refused at once, and
+// the error names the missing line, whatever the program uses and wherever.
 #include "property_tests/impl/backends/unguarded/unguarded.hpp"
 
 #include <fcntl.h>
@@ -62,7 +62,8 @@ INSTANTIATE_TEST_SUITE_P(Every, Unguarded, testing::ValuesIn(uses), [](const aut
   return name_of(row.param);
 });
 
-/// Runs this program with these variables; its exit code. All that it has started has ended then.
+/// Runs this program with these variables; returns its exit code. Everything that it has started
+/// has ended then.
 int run_unguarded(const FreshFolder& folder, const Use& use) {
   adopt_orphans();
   const os::Pid copy = run_in_copy([&]() -> int {
@@ -86,7 +87,7 @@ TEST_P(Unguarded, programs_are_refused_at_once_and_told_the_missing_line_B5) {
   EXPECT_EQ(run_unguarded(folder, GetParam()), 1);
   EXPECT_THAT(folder.read("errors"), HasSubstr("what was started as the tracker"));
   EXPECT_THAT(folder.read("errors"), HasSubstr("main has to return what lastref::run_if_spawned"));
-  EXPECT_EQ(folder.read("log"), "one\none\n");  // It and the one that it took for a tracker.
+  EXPECT_EQ(folder.read("log"), "one\none\n");  // It and its supposed tracker.
   EXPECT_FALSE(folder.exists("runtime"));
   std::filesystem::remove_all(folder.path("cache"));
   folder.remove("errors");
@@ -120,8 +121,8 @@ TEST(Spawned, processes_lead_no_tree_and_refuse_the_root_that_waits_B5) {
   EXPECT_FALSE(folder.exists("runtime"));
 }
 
-/// The kernel, for which long waits are over at once. It starts one process, and ends that when it
-/// is said that nobody answers.
+/// The kernel, in which long waits end at once. It starts one process, and ends that when it
+/// reports that it got no answer.
 class HurriedOs final : public os::KernelOs {
  public:
   HurriedOs() : KernelOs({.program = this_program}) {}
