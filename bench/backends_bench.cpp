@@ -1,8 +1,9 @@
-// What tasks cost in each backend, beside joblib's backends and the bare pipes of two processes.
+// The cost of tasks in each backend, compared with joblib's backends and bare pipes between two
+// processes.
 //
-// Each row has two jobs, and tasks that do nothing. Its counters are our tasks a second, and how
-// many times as long the others take for the same, as ratios of medians: that is what to compare.
-// The others are measured between our own iterations, some seven times.
+// Each row has two jobs, and tasks that do nothing. Its counters are our tasks per second, and the
+// times of the others as multiples of ours, as ratios of medians. Compare these ratios. The others
+// are measured between our own iterations, about seven times.
 //
 // This program is its own worker, so it has a main of its own.
 #include <fcntl.h>
@@ -48,7 +49,7 @@ using lastref::bench::Tree;
 
 constexpr unsigned two_jobs = 2;
 
-/// Tells whoever reads the FIFO who it is, and waits to be killed.
+/// Writes its process ID to the FIFO, and waits to be killed.
 Result<Value> say_and_wait(const lastref::TaskContext&, std::span<const Value> arguments) {
   LASTREF_TRY(path, arguments[0].as<std::string>());
   const pid_t self = ::getpid();
@@ -70,7 +71,7 @@ const std::shared_ptr<const lastref::Functions>& functions() {
   return all;
 }
 
-/// The others' processes. Neither is there if nobody asks.
+/// The processes of the others. Each is started at its first use.
 OtherProcess& joblib() {
   static OtherProcess python({LASTREF_PYTHON, LASTREF_JOBLIB_BACKENDS});
   return python;
@@ -85,7 +86,7 @@ OtherProcess& echo() {
   return child;
 }
 
-/// What joblib_backends.py says.
+/// A time measured by joblib_backends.py.
 Measure asks_joblib(const std::string& question) {
   return [question]() -> std::optional<double> {
     const auto answer = joblib().ask(question);
@@ -93,7 +94,7 @@ Measure asks_joblib(const std::string& question) {
   };
 }
 
-/// What joblib calls them; loky beside our processes too.
+/// The joblib backends of the same kind; for our processes also loky.
 Others others_of(BackendKind kind, const std::string& what, const std::string& count = {}) {
   const auto ask = [&](const std::string& backend) {
     return asks_joblib(what + ' ' + backend + ' ' + count);
@@ -109,7 +110,7 @@ Others others_of(BackendKind kind, const std::string& what, const std::string& c
   LASTREF_ASSERT(false);
 }
 
-/// Calls of so many tasks, with workers that are there.
+/// Calls with state.range(0) tasks, with running workers.
 void warm_calls(benchmark::State& state,
                 BackendKind kind,
                 std::optional<std::size_t> batch_size,
@@ -120,7 +121,7 @@ void warm_calls(benchmark::State& state,
   }
   Parallel parallel(
       tree.session(), functions(), {.n_jobs = two_jobs, .backend = kind, .batch_size = batch_size});
-  for (int call = 0; call < 3; ++call) {  // The size of batches has been found after that.
+  for (int call = 0; call < 3; ++call) {  // After that the batch size is settled.
     static_cast<void>(run_nothing(parallel, 1000));
   }
   const auto count = state.range(0);
@@ -139,12 +140,12 @@ void warm_calls(benchmark::State& state,
   state.counters["tasks/s"] = static_cast<double>(count) / median;
 }
 
-/// Grows with the number of tasks: each is a message there and a message back.
+/// Grows with the number of tasks: each task is one message to the worker and one back.
 void one_task_a_message(benchmark::State& state, BackendKind kind) {
   warm_calls(state, kind, 1, "each");
 }
 
-/// Of threads, and in the caller, batches are of one task.
+/// In threads and in the caller, batches have one task.
 void automatic_batches(benchmark::State& state, BackendKind kind) {
   warm_calls(state, kind, std::nullopt, "auto");
 }
@@ -153,7 +154,7 @@ void a_warm_call_of_two_tasks(benchmark::State& state, BackendKind kind) {
   warm_calls(state, kind, 1, "warm");
 }
 
-/// From no worker, over the results of two tasks, to no worker.
+/// From no worker, through the results of two tasks, to no worker.
 void start_up(benchmark::State& state, BackendKind kind) {
   Tree tree(lastref::this_program);
   if (!tree.ready(state)) {
@@ -168,8 +169,8 @@ void start_up(benchmark::State& state, BackendKind kind) {
   state.counters["tasks/s"] = 2 / compare(state, ours, others_of(kind, "start"));
 }
 
-/// From the SIGKILL of a busy worker to the error in the hands of the caller, when all that was of
-/// the call is gone.
+/// From the SIGKILL of a busy worker until the caller gets the error. By then the call has been
+/// cleaned up completely.
 void a_worker_is_killed(benchmark::State& state) {
   Tree tree(lastref::this_program);
   const std::string path = tree.file("/fifo").name;
@@ -193,7 +194,7 @@ void a_worker_is_killed(benchmark::State& state) {
     const auto told = std::chrono::steady_clock::now();
     killer.join();
     if (outcome) {
-      return std::nullopt;  // A dead worker had results.
+      return std::nullopt;  // A killed worker must not have results.
     }
     return std::chrono::duration<double>(told - killed).count();
   };
@@ -221,7 +222,7 @@ BENCHMARK_CAPTURE(a_warm_call_of_two_tasks, processes, BackendKind::processes)
 BENCHMARK_CAPTURE(a_warm_call_of_two_tasks, threads, BackendKind::threads)->Arg(2)->UseManualTime();
 BENCHMARK(a_worker_is_killed)->UseManualTime();
 
-/// In processes that share a processor with their caller.
+/// The benchmark `of` in processes that share a processor with their caller.
 template <void (*of)(benchmark::State&, BackendKind)>
 void of_processes(benchmark::State& state) {
   of(state, BackendKind::processes);
@@ -243,7 +244,7 @@ int main(int argc, char** argv) try {
   if (const auto code = lastref::run_if_spawned(os, *functions(), arguments)) {
     return *code;
   }
-  lastref::bench::slowness();  // It ends us here if it makes no sense.
+  lastref::bench::slowness();  // Ends this program here if a variable is invalid.
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
     return 1;

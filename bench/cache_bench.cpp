@@ -1,24 +1,25 @@
-// What a put and a get of MultiprocessFileCache cost, beside the bare calls and other caches.
+// The cost of a put and a get of MultiprocessFileCache, compared with bare calls and other caches.
 //
-// Each row deals with a fixed number of slots; all lies on shared memory, and nobody syncs. Its
-// counters are our operations a second, our system calls for one, and how many times as long the
-// others take for the same, as ratios of medians: that is what to compare. Two processes are two
-// forks that begin together and take half of the slots each, by the clock from the first beginning
-// to the last end; the others are asked for the same with two.
+// Each row processes a fixed number of slots. All files are in /dev/shm, and no syncs are needed.
+// Its counters are our operations per second, our system calls per operation, and the times of the
+// others as multiples of ours, as ratios of medians. Compare these ratios. Two processes are two
+// forks that begin together and process half of the slots each. Their time is from the first begin
+// to the last end. The others are measured with two processes in the same way.
 //
-// Ours promises: a value is seen by all processes when put returns, whole or not at all and for
-// good; no kill at whichever moment takes that away; nobody waits for anybody. The others promise:
-// - pwrite, pread, memcpy out of a map: nothing. The place of a value is known, and nobody asks
-//   whether it is there: what the machine asks for moving the bytes.
-// - LMDB: more, for there are keys in order, values that change and go, transactions over many, and
-//   a file that may stay. Less, for a writer waits for the other, also for one that is stopped, and
-//   a value stays where it is only until the transaction ends. A put is a transaction, for only
-//   then do others see it (`lmdb_batches`: a thousand in one). A get looks at the newest state.
-// - diskcache (Python): more, for there is any key, expiry, eviction, a folder that may stay. Less,
-//   for a writer waits for the other. Here it neither evicts nor syncs.
-// - pfio (Python): the same slots. Less, for all wait for a lock, and a kill between the two writes
-//   of a put leaves a value that is not there. It syncs each put, which costs nothing here.
-// - `python`: pwrite and pread by Python, for how much of the two before is Python's own.
+// Our guarantees: when put returns, all processes see the value, complete or not at all, and
+// permanently. A kill at any moment does not change that. No process waits for another. The others:
+// - pwrite, pread, memcpy from a mapping: no guarantees. The offset of a value is known, and its
+//   presence is not checked: this is the machine's cost of moving the bytes.
+// - LMDB: more, because it has ordered keys, values that can change and be deleted, transactions
+//   over many values, and a file that may persist. Less, because a writer waits for another one,
+//   even if that is stopped, and a value stays at its address only until the transaction ends. A
+//   put is a transaction, because only then is it visible (`lmdb_batches`: a thousand in one). A
+//   get reads the newest state.
+// - diskcache (Python): more, because it has arbitrary keys, expiry, eviction, and a folder that
+//   may persist. Less, because a writer waits for another one. Here it neither evicts nor syncs.
+// - pfio (Python): the same slots. Less, because all processes wait for a lock, and a kill between
+//   the two writes of a put leaves a missing value. It syncs each put, which costs nothing here.
+// - `python`: pwrite and pread in Python, to show the part of Python in the two above.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ constexpr std::int64_t small = 100;
 constexpr std::int64_t page = 4096;
 constexpr std::int64_t large = 1 << 20U;
 
-/// So many that a row takes milliseconds, and that two processes begin together as seen from there.
+/// Enough slots that a row takes milliseconds. On that scale two processes begin together.
 std::uint64_t slots_for(std::int64_t size) {
   return size <= small ? 20'000 : size <= page ? 10'000 : 64;
 }
@@ -85,7 +86,7 @@ class CountingInterceptor final : public lastref::harness::Interceptor {
   double calls_ = 0;
 };
 
-/// What cache_peers.py says; seconds are for `scale` times as much as it was asked for.
+/// A time measured by cache_peers.py, multiplied by `scale`.
 Measure asks_python(const std::string& question, double scale = 1) {
   return [question, scale]() -> std::optional<double> {
     if (!with_peers()) {
@@ -99,7 +100,7 @@ Measure asks_python(const std::string& question, double scale = 1) {
   };
 }
 
-/// What all rows of one size and one number of processes have.
+/// The common parts of all rows with one size and one number of processes.
 class Fixture {
  public:
   Fixture(benchmark::State& state, bool in_order)
@@ -129,7 +130,7 @@ class Fixture {
 
   OurCache our_cache(const ShmFolder& folder) { return {tree_.os(), references_, folder, load_}; }
 
-  /// Of a cache that has been filled and read by this process, or of an empty one.
+  /// Measures a cache that this process has filled and read, or an empty one.
   template <typename Keeper>
   std::optional<double> seconds_of(Keeper& keeper, Deed<Keeper> deed, bool is_filled) const {
     if (parts_.size() == 1) {
@@ -146,7 +147,7 @@ class Fixture {
         [&](unsigned index) { return (keeper.*deed)(parts_[index]); });
   }
 
-  /// A new one each time.
+  /// Uses a new cache for each measurement.
   template <typename Keeper>
   Measure puts(Deed<Keeper> put) {
     return [this, put]() {
@@ -171,7 +172,7 @@ class Fixture {
     return (keeper.*put)(all_) && (keeper.*get)(all_);
   }
 
-  /// Python does fewer small ones, and is taken to need as long for each of the rest.
+  /// Python processes fewer small values; its time is scaled up to the full number.
   Measures python(const std::string& what, const std::vector<std::string>& peers) const {
     const std::uint64_t slots = std::min<std::uint64_t>(load_.slots, 4000);
     const double scale = static_cast<double>(load_.slots) / static_cast<double>(slots);
@@ -187,7 +188,7 @@ class Fixture {
     return measures;
   }
 
-  /// Our system calls for one operation, of the first thousand.
+  /// Our system calls per operation, over the first thousand operations.
   double calls_of(Deed<OurCache> deed) {
     CountingInterceptor interceptor;
     lastref::harness::InstrumentedOs os(tree_.os(), interceptor);
@@ -215,7 +216,7 @@ class Fixture {
   std::shared_ptr<lastref::References> references_;
 };
 
-/// Each slot once, in order: memory for the file is most of it.
+/// Puts each slot once, in order: most of the time is memory for the file.
 void put(benchmark::State& state) {
   Fixture fixture(state, /*in_order=*/true);
   if (!fixture.is_ready(state)) {
@@ -229,7 +230,7 @@ void put(benchmark::State& state) {
   fixture.finish(state, &OurCache::put_all, median);
 }
 
-/// Caches that are full, and all that has been read once.
+/// Full caches, after all values have been read once.
 struct Filled {
   Filled(Fixture& with, Deed<OurCache> our_get)
       : fixture(with),
@@ -249,7 +250,7 @@ struct Filled {
   bool is_filled;
 };
 
-/// Slots in random order, as in all that follows.
+/// Gets slots in random order, as all benchmarks below.
 template <typename MakeOthers>
 void get_by(benchmark::State& state, Deed<OurCache> get, MakeOthers others_of) {
   Fixture fixture(state, /*in_order=*/false);
@@ -265,7 +266,7 @@ void get_by(benchmark::State& state, Deed<OurCache> get, MakeOthers others_of) {
   fixture.finish(state, get, median);
 }
 
-/// `pread` reads to the same place each time, `pread_new` into memory that is new, as we do.
+/// `pread` reads to the same buffer each time, `pread_new` into new memory, as our cache does.
 void get_copy(benchmark::State& state) {
   get_by(state, &OurCache::copy_all, [](const Fixture& fixture, Filled& filled) -> Others {
     return {.always = {{"pread", fixture.gets(filled.plain, &PlainFile::read_all)},
@@ -283,7 +284,7 @@ void get_checked(benchmark::State& state) {
   });
 }
 
-/// The bytes of the view are copied to the same place each time.
+/// The bytes of the view are copied to the same buffer each time.
 void get_view(benchmark::State& state) {
   get_by(state, &OurCache::read_views, [](const Fixture& fixture, Filled& filled) -> Others {
     return {.always = {{"mapped", fixture.gets(filled.plain, &PlainFile::read_mapped)},
@@ -291,14 +292,14 @@ void get_view(benchmark::State& state) {
   });
 }
 
-/// No byte of the value is touched; what grows is how far apart values lie.
+/// No byte of the value is touched; larger values only lie further apart.
 void find_view(benchmark::State& state) {
   get_by(state, &OurCache::find_all, [](const Fixture& fixture, Filled& filled) -> Others {
     return {.always = {{"lmdb", fixture.gets(filled.lmdb, &Lmdb::find_all)}}};
   });
 }
 
-/// `pwrite` is as many bytes, in large pieces. What LMDB and diskcache make is empty at any length.
+/// `pwrite` writes as many bytes, in large pieces. LMDB and diskcache start empty at any size.
 void make_and_close(benchmark::State& state) {
   Tree tree;
   if (!tree.ready(state)) {

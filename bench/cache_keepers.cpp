@@ -29,7 +29,7 @@ void copy(const void* from, std::vector<std::byte>& to) {
   benchmark::ClobberMemory();
 }
 
-/// Left as the allocator gives it.
+/// Uninitialized memory.
 std::unique_ptr<std::byte[]> new_memory(std::size_t size) {
   return std::make_unique_for_overwrite<std::byte[]>(size);
 }
@@ -132,7 +132,7 @@ bool PlainFile::read_mapped(Slots slots) {
 
 Lmdb::Lmdb(const ShmFolder& folder, Load load)
     : path_(folder.path() + "/lmdb"),
-      // Address space: values that take pages of their own, and pages that are written anew.
+      // Address space for values with their own pages, and for rewritten pages.
       map_size_((std::size_t{256} << 20U) + load.slots * (load.size + 4096) * 2),
       value_(load.size, std::byte{'v'}) {
   open();
@@ -153,7 +153,7 @@ void Lmdb::in_a_child() {
   open();
 }
 
-/// Leaves no reader if there is nothing to be read from.
+/// Leaves reader_ null if the environment cannot be opened.
 void Lmdb::open() {
   MDB_txn* transaction = nullptr;
   constexpr mdb_mode_t mode = 0600;
@@ -204,7 +204,7 @@ bool Lmdb::put_in_batches(Slots slots) {
   return put_by(1000, slots);
 }
 
-/// `use` while the reader holds the state in which the value is.
+/// Calls `use` while the reader holds the state that contains the value.
 template <typename Use>
 bool Lmdb::get_each(Slots slots, Use use) {
   return reader_ != nullptr && all(slots, [&](std::uint64_t slot) {

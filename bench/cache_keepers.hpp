@@ -1,7 +1,7 @@
-// OurCache, PlainFile, Lmdb: keepers of values in numbered slots, asked the same by cache_bench.
+// OurCache, PlainFile, Lmdb: stores of values in numbered slots, which cache_bench compares.
 //
-// A method deals with all slots of a list, and is false if one of them was not as it should be, so
-// that nobody is measured at doing nothing. All values are of one size.
+// A method processes all slots of a list. It returns false if one slot was not as expected, so that
+// no store is measured doing nothing. All values have the same size.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct MDB_txn;
 
 namespace lastref::bench {
 
-/// What lies in a cache.
+/// The contents of a cache.
 struct Load {
   std::uint64_t slots = 0;
   std::size_t size = 0;  ///< bytes of each value
@@ -36,10 +36,10 @@ class OurCache {
            Load load);
 
   bool put_all(Slots slots);
-  /// Copies in memory of the caller's.
+  /// Copies values into new memory.
   bool copy_all(Slots slots);
   bool check_all(Slots slots);
-  /// Each is found, and then copied to one place.
+  /// Finds each value and copies it to the same buffer.
   bool read_views(Slots slots);
   bool find_all(Slots slots);
   void in_a_child() noexcept {}
@@ -49,7 +49,7 @@ class OurCache {
   std::unique_ptr<MultiprocessFileCache> cache_;
 };
 
-/// Values side by side in a file, at places that follow from the slot.
+/// Consecutive values in a file, at offsets computed from the slot.
 class PlainFile {
  public:
   PlainFile(const ShmFolder& folder, Load load);
@@ -57,12 +57,12 @@ class PlainFile {
   PlainFile& operator=(const PlainFile&) = delete;
   ~PlainFile();
 
-  /// One pwrite() for each.
+  /// One pwrite() per value.
   bool put_all(Slots slots);
-  /// One pread() for each, to one place, or into memory that is new for each.
+  /// One pread() per value: read_all reads into the same buffer, copy_all into new memory.
   bool read_all(Slots slots);
   bool copy_all(Slots slots);
-  /// Out of a map to one place.
+  /// Copies from a mapping to the same buffer.
   bool read_mapped(Slots slots);
   void in_a_child() noexcept {}
 
@@ -73,7 +73,7 @@ class PlainFile {
   const std::byte* map_ = nullptr;
 };
 
-/// Does not sync, and does not overwrite.
+/// LMDB without syncs. A put does not overwrite an existing value.
 class Lmdb {
  public:
   Lmdb(const ShmFolder& folder, Load load);
@@ -81,14 +81,14 @@ class Lmdb {
   Lmdb& operator=(const Lmdb&) = delete;
   ~Lmdb();
 
-  /// A transaction for each, or for a thousand.
+  /// One transaction per value, or per thousand values.
   bool put_all(Slots slots);
   bool put_in_batches(Slots slots);
-  /// A look at the newest state for each.
+  /// Each value is read from the newest state.
   bool copy_all(Slots slots);
   bool read_views(Slots slots);
   bool find_all(Slots slots);
-  /// What was opened before a fork is of no use behind it.
+  /// Reopens the environment, because one that was opened before a fork cannot be used after it.
   void in_a_child();
 
  private:

@@ -1,4 +1,4 @@
-// compare: a row of a benchmark whose counters say how many times as long others take for the same.
+// compare: a benchmark row whose counters are the times of others as multiples of ours.
 #pragma once
 
 #include <functional>
@@ -10,21 +10,21 @@
 
 namespace lastref::bench {
 
-/// Does it once: seconds; none if it could not be done.
+/// Does it once and returns the seconds; nothing if it failed.
 using Measure = std::function<std::optional<double>()>;
 using Measures = std::map<std::string, Measure>;
 
 struct Others {
-  Measures always = {};  ///< in turns with ours
-  Measures seldom = {};  ///< between our own iterations, some seven times
+  Measures always = {};  ///< after each of our iterations
+  Measures seldom = {};  ///< between our iterations, about seven times
 };
 
-/// All iterations of a row with manual time, and a counter for each of the others: the ratio of
-/// its median to ours; and `spread`, how far the middle half of ours reaches, as a
-/// part of their median. The label names those of whom nothing was to be had. None of
-/// the others without peers.
+/// Runs all iterations of a row with manual time. The row has a counter for each of the others: the
+/// ratio of its median to ours. The counter `spread` is the range of the middle half of our times,
+/// divided by their median. The label names the others that gave no result. Without peers the
+/// others are not measured.
 ///
-/// @return         our median; 0, and the row says so, if ours could not be done.
+/// @return         our median; 0, with an error in the row, if ours failed.
 double compare(benchmark::State& state, const Measure& ours, const Others& others);
 
 }  // namespace lastref::bench

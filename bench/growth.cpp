@@ -1,15 +1,16 @@
-// growth: what is left of a million calls, beside what is left of a thousand. Nothing more: E12.
+// growth: compares the resources held after a million calls with those after a thousand. They must
+// not grow: E12.
 //
-// Each kind of call is made in a process of its own, which stops after the first calls and after
-// the last, and is looked at with its tracker and its workers when all of them are quiet. The table
-// tells what each has at both times. Exit codes: 0; 1 if anything has grown, with a line that says
-// what; 2 if it could not be measured.
+// Each kind of call is made in a process of its own. It stops after the first calls and after the
+// last, and is examined with its tracker and its workers when all of them are quiet. The table has
+// the resources of each process at both times. Exit codes: 0; 1 if anything has grown, with a line
+// that names it; 2 if it could not be measured.
 //
-// A call is said to grow if the difference is more than a few bytes a call and what a page, a bin
-// of the allocator or a backlog make of it by chance. What the allocator has given and not got back
-// ("live") tells growth from fragments. Pages on no file that are left when the allocator has given
-// back what it can are "anonymous"; "dirty" are those of files too that nobody else maps, which no
-// process is blamed for.
+// A resource counts as growing if the difference exceeds a fraction of a byte per call plus the
+// random effect of a page, a bin of the allocator or a backlog. Allocated bytes that are not freed
+// ("live") distinguish growth from fragmentation. Pages without a file that remain after the
+// allocator has returned what it can are "anonymous". "dirty" also has pages of files that no other
+// process maps; it is not judged.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -58,12 +59,12 @@ constexpr const char* usage =
     "  what N calls of each kind leave, and the first of them; fewer calls if they take longer\n";
 
 constexpr double bytes_a_call_max = 0.25;
-/// bytes, of a process: what lies between what a backlog has taken for a moment
+/// bytes, per process: fragmented pages that a temporary backlog leaves
 constexpr std::uint64_t pages_slack = std::uint64_t{1} << 20U;
-/// Not judged: of a file that nobody else maps it is what was written there.
+/// Not judged: for a file that no other process maps, these are the written pages.
 constexpr std::uint64_t dirty_slack = ~std::uint64_t{0};
 constexpr std::uint64_t live_slack = std::uint64_t{64} << 10U;     // bytes
-constexpr std::uint64_t ledger_slack = std::uint64_t{128} << 10U;  // bytes; what it may keep, twice
+constexpr std::uint64_t ledger_slack = std::uint64_t{128} << 10U;  // bytes; twice what it may keep
 
 struct Options {
   Calls::Plan plan;
@@ -71,7 +72,7 @@ struct Options {
   std::vector<std::string> names;
 };
 
-/// A kind in its own process, and the other end of its standard input and output.
+/// A kind in its own process, and the other ends of its standard input and output.
 struct Child {
   pid_t process = -1;
   int to = -1;
@@ -109,11 +110,11 @@ Child start(const Kind& kind, const Calls::Plan& plan, const std::string& folder
   return {.process = child, .to = there[1], .from = back[0]};
 }
 
-/// What was seen of a kind, first and last.
+/// The results of a kind, after the first and the last calls.
 struct Seen {
   const Kind* kind = nullptr;
   std::vector<Look> looks;
-  std::uint64_t left = 0;  ///< files and folders, when it had ended
+  std::uint64_t left = 0;  ///< files and folders after its end
 };
 
 Seen measure(const Kind& kind, const Calls::Plan& plan) {
@@ -148,7 +149,7 @@ Seen measure(const Kind& kind, const Calls::Plan& plan) {
   return seen;
 }
 
-/// One column of the table, of one process.
+/// One column of the table for one process.
 struct Growth {
   std::string what;
   std::uint64_t before = 0;
@@ -157,7 +158,7 @@ struct Growth {
   bool is_too_much = false;
 };
 
-/// What may be more of by chance, and for each call.
+/// The growth that is allowed by chance, and per call.
 struct Limit {
   std::uint64_t slack = 0;
   double a_call = 0;
@@ -184,7 +185,7 @@ std::string cell(const Growth& growth) {
              : fmt::format("{} → {} ({:+.3f})", growth.before, growth.after, growth.a_call);
 }
 
-/// The rows of a kind; adds what has grown to `complaints`.
+/// Prints the rows of a kind, and adds a line to `complaints` for each growth.
 void print_rows(const Seen& seen, std::vector<std::string>& complaints) {
   const Look& first = seen.looks[0];
   const Look& last = seen.looks[1];
@@ -250,7 +251,7 @@ int measure_all(const Options& options) {
   return complaints.empty() ? 0 : 1;
 }
 
-/// In a kind's own process.
+/// Makes the calls, in the kind's own process.
 int make_calls(lastref::os::KernelOs& os, std::span<const std::string> arguments) {
   const std::vector<Kind> all = kinds();
   const auto kind = std::ranges::find(all, arguments[0], &Kind::name);
@@ -271,7 +272,7 @@ int make_calls(lastref::os::KernelOs& os, std::span<const std::string> arguments
   return 0;
 }
 
-/// The operating system, where trees and files of arrays are made below one folder.
+/// The operating system with trees and files of arrays below one folder.
 class OsOfKind final : public lastref::os::KernelOs {
  public:
   explicit OsOfKind(std::string folder)
@@ -288,7 +289,7 @@ class OsOfKind final : public lastref::os::KernelOs {
   std::string folder_;
 };
 
-/// That of the kind that this process belongs to, be it the program, its tracker or a worker.
+/// The folder of the kind that this process belongs to, as the program, its tracker or a worker.
 std::optional<std::string> folder_of(std::span<const std::string> arguments) {
   for (const std::string& argument : arguments) {
     const std::size_t end = argument.find("/run/");

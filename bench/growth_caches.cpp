@@ -38,7 +38,7 @@ void cache_gets(const Site& site, Calls& calls) {
   }
 }
 
-/// The file grows with what is put into it, and nothing else does.
+/// Only the file grows with the values that are put into it.
 void cache_puts(const Site& site, Calls& calls) {
   const Cached cached(site, calls.plan().last);
   const auto attached = must(MultiprocessFileCache::attach(site.os, cached.cache->handle()));

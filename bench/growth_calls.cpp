@@ -68,7 +68,7 @@ void calls_by_value(const Site& site, Calls& calls) {
   }
 }
 
-/// One call with all tasks. Its results are gone when it is looked at.
+/// One call with all tasks. Its results are freed before it is examined.
 template <BackendKind kind>
 void tasks(const Site& site, Calls& calls) {
   Parallel parallel(Session::lead(site.os), site.functions, {.n_jobs = 2, .backend = kind});
@@ -80,7 +80,7 @@ void tasks(const Site& site, Calls& calls) {
   }
 }
 
-/// A pool that starts, runs a task and ends, in a tree that stays.
+/// A pool that starts, runs a task and ends, in a lasting tree.
 void pools(const Site& site, Calls& calls) {
   const Session session = Session::lead(site.os);
   static_cast<void>(must(session.tree()));
@@ -90,7 +90,7 @@ void pools(const Site& site, Calls& calls) {
   }
 }
 
-/// A program that asks for its session each time, and lets go of it.
+/// A program that gets its session each time and releases it.
 void sessions(const Site& site, Calls& calls) {
   for (std::uint64_t call = 0; calls.go_on(call); ++call) {
     Parallel parallel(Session::lead(site.os), site.functions, {.n_jobs = 2});
@@ -98,7 +98,7 @@ void sessions(const Site& site, Calls& calls) {
   }
 }
 
-/// Whose task kills its worker.
+/// Calls of a task that kills its worker.
 void deaths(const Site& site, Calls& calls) {
   Parallel parallel(Session::lead(site.os), site.functions, {.n_jobs = 2});
   for (std::uint64_t call = 0; calls.go_on(call); ++call) {
@@ -108,7 +108,7 @@ void deaths(const Site& site, Calls& calls) {
   }
 }
 
-/// Of batches that have grown: 1 MiB for each of two workers.
+/// Buffers for batches that have grown: 1 MiB for each of two workers.
 constexpr std::uint64_t inboxes = std::uint64_t{2} << 20U;
 
 constexpr Kind all[] = {

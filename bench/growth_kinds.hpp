@@ -1,4 +1,4 @@
-// What growth does a million times: each kind of call, in a process of its own.
+// growth_kinds: the kinds of calls that growth makes a million times, each in a process of its own.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,7 @@
 
 namespace lastref::bench {
 
-/// Counts the calls of a kind, and has everything looked at after the first thousand and after the
-/// last.
+/// Counts the calls of a kind, and has everything examined after the first thousand and the last.
 class Calls {
  public:
   struct Plan {
@@ -27,13 +26,13 @@ class Calls {
     std::uint64_t last = 1'000'000;
     std::chrono::seconds time_max{120};  ///< Fewer calls if they take longer.
   };
-  /// `look` returns when somebody has looked at what there is after so many calls.
+  /// `look` returns when the state after `done` calls has been examined.
   Calls(const Plan& plan, std::function<void(std::uint64_t done)> look);
 
-  /// Whether another one is to be made; `done` have been.
+  /// Whether to make another call; `done` calls have been made.
   bool go_on(std::uint64_t done);
   const Plan& plan() const noexcept { return plan_; }
-  /// Of who counts by himself.
+  /// For callers that count their calls themselves.
   void look(std::uint64_t done) { look_(done); }
 
  private:
@@ -48,10 +47,10 @@ class Calls {
 struct Site {
   os::KernelOs& os;
   std::shared_ptr<const Functions> functions;
-  std::string folder;  ///< for files that nobody else makes
+  std::string folder;  ///< for files of this kind only
 };
 
-/// A process that leads a tree.
+/// This process as the leader of a tree.
 struct Led {
   explicit Led(const Site& site) : client(tracker::Client::lead(site.os)) {
     tree = must(client->tree());
@@ -65,25 +64,25 @@ inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 struct Kind {
   const char* name;
   const char* what;
-  std::uint64_t calls_max;  ///< More are not made, however many are wanted.
+  std::uint64_t calls_max;  ///< An upper limit, however many are requested.
   bool is_quick;            ///< Ten thousand of them take about a second.
   void (*make)(const Site&, Calls&);
-  /// Bytes that a process may keep for messages as large as they come.
+  /// Bytes that a process may keep in buffers for large messages.
   std::uint64_t buffers = 0;
-  /// Bytes of pages that are free but in places: what a million results at a time leave.
+  /// Bytes of fragmented pages that a million simultaneous results may leave.
   std::uint64_t fragments = 0;
 };
 
-/// All of them.
+/// All kinds.
 std::vector<Kind> kinds();
 std::span<const Kind> kinds_of_names();
 std::span<const Kind> kinds_of_calls();
 std::span<const Kind> kinds_of_caches();
 
-/// What the tasks of these kinds call.
+/// The functions that the tasks of these kinds call.
 std::shared_ptr<const Functions> functions_of_growth();
 
-/// Bytes that the allocator has given to this process and not got back.
+/// Bytes that this process has allocated and not freed.
 std::size_t live_bytes();
 
 }  // namespace lastref::bench

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int pause_ms = 10;
-constexpr int quiet_looks = 6;         // that show the same, and all is quiet
+constexpr int quiet_looks = 6;         // with the same result mean that all is quiet
 constexpr int looks_max = 6000;        // a minute
 constexpr int answer_looks_max = 300;  // three seconds
 constexpr std::uint64_t kibibyte = 1024;
@@ -34,7 +34,7 @@ void wait_a_little() {
   static_cast<void>(::poll(nullptr, 0, pause_ms));
 }
 
-/// Of a process that may end meanwhile, as all that is looked at here: no more than there is.
+/// The text of a file of a process that may end meanwhile: as much as can be read.
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
   std::string text;
@@ -55,7 +55,7 @@ struct Found {
   std::string what;
 };
 
-/// What a process is, if it is of ours.
+/// The role of a process, if it is one of ours.
 std::optional<std::string> what_is(const fs::path& proc, const std::string& folder) {
   const std::string line = text_of(proc / "cmdline");
   if (line.find(folder) == std::string::npos) {
@@ -79,7 +79,7 @@ std::vector<Found> processes_of(const std::string& folder) {
   return all;
 }
 
-/// Nanoseconds on a processor, of all threads.
+/// Nanoseconds on a processor, summed over all threads.
 std::uint64_t spent_by(const std::vector<Found>& processes) {
   std::uint64_t sum = 0;
   for (const Found& each : processes) {
@@ -97,7 +97,7 @@ fs::path answer_of(const std::string& folder, const std::string& process) {
   return folder + "/live-" + process;
 }
 
-/// Waits for a process to say what it has; one that ends meanwhile has nothing.
+/// Waits until a process reports its live bytes; 0 if it ends meanwhile.
 std::uint64_t ask_for_live(const std::string& folder, const std::string& process) {
   const fs::path answer = answer_of(folder, process);
   if (::kill(std::stoi(process), SIGUSR1) != 0) {
@@ -186,7 +186,7 @@ void answer_looks(const std::string& folder) {
         continue;
       }
       ::malloc_trim(0);
-      // Takes no memory itself.
+      // This code allocates no memory.
       std::array<char, 32> digits{};
       const auto end = std::to_chars(digits.begin(), digits.end(), live_bytes()).ptr;
       const int fd = ::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);

@@ -50,7 +50,7 @@ void holds(const Site& site, Calls& calls) {
   must(led.client->release(name));
 }
 
-/// Of a name each time, which the other member holds when we end it.
+/// Uses a new name each time, which the other member holds when `end` is called.
 template <typename End>
 void handed_over(const Site& site, Calls& calls, End end) {
   Led led(site);
@@ -82,7 +82,7 @@ void members(const Site& site, Calls& calls) {
   must(led.client->release(nth_file(site, 0)));
 }
 
-/// What sends arrays, with its files in contexts.
+/// A sender of arrays, with its files in contexts.
 struct Sender : Led {
   explicit Sender(const Site& site)
       : Led(site),
@@ -163,7 +163,7 @@ void trees(const Site& site, Calls& calls) {
   }
 }
 
-/// What every start does as well.
+/// Sweeps, as every start does.
 void sweeps(const Site& site, Calls& calls) {
   Led led(site);
   const std::string runtime = led.tree.substr(0, led.tree.rfind('/'));

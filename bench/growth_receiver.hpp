@@ -1,4 +1,4 @@
-// OtherMember: a process that is a member of our tree, and gets arrays and names from us.
+// OtherMember: another process in our tree, which gets arrays and names from us.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace lastref::bench {
 
-/// Ends this program, with what went wrong on standard error. A bench that measures something else
-/// than it says is worse than none.
+/// Writes the reason to standard error and ends this program. A benchmark that measures something
+/// else than it claims is worse than none.
 [[noreturn]] void give_up(const std::string& why);
 
 template <typename T>
@@ -25,7 +25,7 @@ auto must(T result) {
   }
 }
 
-/// A message through a pipe, whole; none at its end.
+/// A whole message through a pipe; nothing at the end of the pipe.
 void write_message(int fd, os::Bytes message);
 std::optional<std::vector<std::byte>> read_message(int fd);
 
@@ -38,7 +38,7 @@ class OtherMember {
 
   void hold(const std::string& path);
   void release(const std::string& path);
-  /// It has rebuilt the array when this returns, and lets go of it then.
+  /// When this returns, the other process has rebuilt the array and released it.
   void send(const std::vector<std::byte>& reduction);
 
  private:
@@ -49,8 +49,8 @@ class OtherMember {
   int from_ = -1;
 };
 
-/// Receives arrays, and takes and gives back references, for a sender at the other end of standard
-/// input and output, until that has gone.
+/// Receives arrays, and holds and releases references, for a sender at the other end of standard
+/// input and output, until the sender ends.
 int receive_for(os::Os& os, const std::string& tree);
 
 }  // namespace lastref::bench

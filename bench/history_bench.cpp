@@ -1,4 +1,4 @@
-// history_bench: what it costs to judge a history, and to write one down.
+// history_bench: the cost of judging a history and of recording one.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint64_t actors = 8;
 constexpr std::uint64_t slots = 1000;
 
-/// Lawful: half gets, half puts, of any slot, each answered at a moment of its own, with as many
-/// under way at a time as there are actors.
+/// A valid history: half gets, half puts, of any slot. Each operation returns at its own moment. As
+/// many are in progress at a time as there are actors.
 History history_of(std::size_t count) {
   std::mt19937_64 chance(1);
   History history;
@@ -80,7 +80,7 @@ void empty_log(const benchmark::State&) {
   std::ranges::fill(log_memory(), std::byte{0});
 }
 
-/// An invocation and a return, by so many threads at once.
+/// An invocation and a return, by several threads at once.
 void history_log_operation(benchmark::State& state) {
   HistoryLog log(log_memory());
   const std::string actor = "worker_" + std::to_string(state.thread_index());

@@ -22,7 +22,7 @@ struct Span {
   Clock::time_point end;
 };
 
-/// On a page that all share.
+/// On a page that all processes share.
 struct Together {
   static constexpr unsigned processes_max = 16;
 
@@ -65,7 +65,7 @@ std::optional<double> seconds_in_step(unsigned processes,
       run_child(*together, index, processes, prepare, act);
     }
     if (child < 0) {
-      together->arrived.fetch_add(1);  // Nobody waits for it.
+      together->arrived.fetch_add(1);  // So that the others do not wait for it.
       are_all_done = false;
     } else {
       children.push_back(child);

@@ -1,4 +1,4 @@
-// seconds_in_step: how long forked processes take that begin together.
+// seconds_in_step: measures how long forked processes take that begin together.
 #pragma once
 
 #include <functional>
@@ -6,8 +6,8 @@
 
 namespace lastref::bench {
 
-/// Each child prepares itself, waits for the others, and does its part; both are told which one it
-/// is. From the first beginning to the last end; none if one of them failed or died.
+/// Each child calls `prepare`, waits for the others, and calls `act`; both get its index. Returns
+/// the time from the first begin to the last end; nothing if a child failed or died.
 std::optional<double> seconds_in_step(unsigned processes,
                                       const std::function<bool(unsigned)>& prepare,
                                       const std::function<bool(unsigned)>& act);

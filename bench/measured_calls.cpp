@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view verb = "make-calls";
 
-// No folder on the way is there either: the kernel gives up at the first of them.
+// The folders of the path do not exist either: the kernel fails at the first one.
 constexpr const char* name = "/no-such-folder/below/name";
 constexpr const char* other_name = "/no-such-folder/below/other-name";
 constexpr const char* relative_name = "no-such-folder/below/name";
@@ -78,7 +78,7 @@ const MeasuredCall& measured_call_named(std::string_view name) {
 }
 
 std::vector<std::string> command_that_makes(const MeasuredCall& call, std::size_t count, int tell) {
-  // Under strace it would be another program's link.
+  // Resolved here, because under strace the link would be that of another program.
   static const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   return {
       self, std::string(verb), std::string(call.name), std::to_string(count), std::to_string(tell)};

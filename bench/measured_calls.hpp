@@ -1,5 +1,5 @@
-// measured_calls: system calls that a program of ours makes again and again, to be measured under
-// whoever watches it. None of them finds anything, so that the kernel has little to do for them.
+// measured_calls: system calls that a program makes repeatedly, to measure them under a watcher.
+// None of them finds a file, so the kernel has little work for them.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ struct MeasuredCall {
 std::span<const MeasuredCall> measured_calls() noexcept;
 const MeasuredCall& measured_call_named(std::string_view name);
 
-/// This program once more, as one that only makes the call: so many times to begin with, and then
-/// as often for the clock.
+/// The command that runs this program again and only makes the call: `count` times as a warm-up,
+/// and then as often with the clock running.
 std::vector<std::string> command_that_makes(const MeasuredCall& call, std::size_t count, int tell);
 
-/// In that program: makes them, and writes to its descriptor how many seconds each took. False if
+/// In that program: makes the calls and writes the seconds per call to the descriptor. False if
 /// this is another command.
 bool makes_calls(std::span<char* const> arguments);
 

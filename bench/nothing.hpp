@@ -1,4 +1,4 @@
-// nothing: tasks that do nothing; what is around them is what is measured.
+// nothing: tasks that do nothing, to measure the overhead of tasks.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace lastref::bench {
 /// Adds the function of these tasks.
 void add_nothing(Functions& functions);
 
-/// One call of so many.
+/// One call with `tasks` tasks.
 Outcome<List> run_nothing(Parallel& parallel, std::int64_t tasks);
 
 }  // namespace lastref::bench

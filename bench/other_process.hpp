@@ -11,18 +11,18 @@ namespace lastref::bench {
 
 class OtherProcess {
  public:
-  /// `body` gets what it reads and what it writes, and runs in a fork: system calls only.
+  /// `body` gets the descriptors to read and to write. It runs in a fork: system calls only.
   explicit OtherProcess(const std::function<void(int, int)>& body);
-  /// A program, with these as its standard input and output.
+  /// A program, with the pipes as its standard input and output.
   explicit OtherProcess(const std::vector<std::string>& arguments);
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
-  /// It reads the end of its input, and is waited for.
+  /// Closes the input of the child and waits for its end.
   ~OtherProcess();
 
-  /// One byte there and back, so many times. False if nobody answers.
+  /// Sends one byte and reads one, `count` times. False if there is no answer.
   bool ping_pong(std::size_t count);
-  /// A line there, a line back; none if nobody answers.
+  /// Sends a line and reads one; nothing if there is no answer.
   std::optional<std::string> ask(const std::string& line);
 
  private:

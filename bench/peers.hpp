@@ -1,10 +1,10 @@
-// peers: whether a benchmark measures others beside us.
+// peers: whether a benchmark also measures other libraries and programs.
 #pragma once
 
 namespace lastref::bench {
 
-/// Not if LASTREF_BENCH_WITHOUT_PEERS is set, and is not 0: rows are as they are, but the counters
-/// that say how many times as long others take are not there, and nobody waits for the others.
+/// False if LASTREF_BENCH_WITHOUT_PEERS is set to anything except 0. Then rows are the same, but
+/// without the counters that compare the times of others, and the others do not run.
 bool with_peers();
 
 }  // namespace lastref::bench

@@ -1,8 +1,8 @@
-// processors: where a benchmark runs whose processes take turns.
+// processors: runs a benchmark on one processor, for processes that take turns.
 //
-// Where a message wakes a process on another processor, most of its time may be what that processor
-// takes to wake up: in a virtual machine 30 to 55 us, and as the host pleases. On one processor the
-// same message costs what the processes do for it. So such benchmarks run in both ways.
+// If a message wakes a process on another processor, most of its time may be the wake-up of that
+// processor: in a virtual machine 30 to 55 us, depending on the host. On one processor the same
+// message only costs the work of the processes. So such benchmarks run both ways.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace lastref::bench {
 
-/// Runs it, and whatever it starts, on the processor that this thread is on now. The row says so
-/// if it cannot be kept there.
+/// Runs `run`, and all processes that it starts, on the current processor of this thread. The row
+/// has an error if that is not possible.
 void on_one_processor(benchmark::State& state, const std::function<void(benchmark::State&)>& run);
 
 }  // namespace lastref::bench

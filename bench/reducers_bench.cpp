@@ -1,8 +1,8 @@
-// What it costs to send an array through a file, beside what the machine asks for moving its bytes.
+// The cost of sending an array through a file, compared with the cost of moving its bytes.
 //
-// Each iteration measures the reducer and its limits one after the other, and the counters are
-// ratios of medians: that is what to compare. Files lie on shared memory. joblib's reducer is run
-// by Python in the same run, if there is one.
+// Each iteration measures the reducer and its lower bounds one after another. The counters are
+// ratios of medians; compare these. Files are in /dev/shm. Python runs joblib's reducer in the same
+// run, if there is a Python.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -51,14 +51,14 @@ struct Pair {
   lastref::Receiver receiver;
 };
 
-/// `size` bytes, each page touched.
+/// `size` bytes, with each page touched.
 lastref::MemoryRef bytes_of(std::size_t size) {
   auto memory = lastref::Memory::uninitialized(size).value();
   std::memset(memory->bytes().data(), 1, size);
   return memory;
 }
 
-/// Another array over the same bytes.
+/// A new array over the same bytes.
 Array array_over(const lastref::MemoryRef& memory) {
   return Array::over(
              memory,
@@ -70,7 +70,7 @@ std::string path_of(const lastref::Sent& sent) {
   return std::get<lastref::LoadTemporaryMemmap>(sent.reduction).filename;
 }
 
-/// One write() of the bytes into a new file. Linux takes no more than 2 GiB at once.
+/// One write() of the bytes to a new file. Linux writes at most 2 GiB at once.
 double one_write(const lastref::MemoryRef& memory) {
   const char* const path = "/dev/shm/lastref-bench-write";
   const double spent = seconds([&] {
@@ -134,7 +134,7 @@ void dump_of_a_new_array(benchmark::State& state) {
 }
 BENCHMARK(dump_of_a_new_array)->Arg(mega)->Arg(100 * mega)->Arg(1000 * mega)->UseManualTime();
 
-/// Grows with nothing: the file is there.
+/// The time is independent of the size: the file already exists.
 void reduce_a_known_array(benchmark::State& state) {
   Tree tree;
   if (!has_space(state, tree)) {
@@ -152,7 +152,7 @@ BENCHMARK_CAPTURE(on_one_processor, reduce_a_known_array, reduce_a_known_array)
     ->Arg(mega)
     ->UseRealTime();
 
-/// Rebuilds and lets go; beside it a bare open, mmap, munmap, close.
+/// Rebuilds and releases an array, compared with a bare open, mmap, munmap, close.
 void load(benchmark::State& state) {
   Tree tree;
   if (!has_space(state, tree)) {
@@ -187,7 +187,7 @@ void load(benchmark::State& state) {
 BENCHMARK(load)->Arg(mega)->Arg(100 * mega)->UseManualTime();
 BENCHMARK_CAPTURE(on_one_processor, load, load)->Arg(mega)->UseManualTime();
 
-/// What a Python says on standard output.
+/// The standard output of a Python program.
 std::string output_of(const std::vector<std::string>& arguments) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -215,7 +215,7 @@ std::string output_of(const std::vector<std::string>& arguments) {
   return text;
 }
 
-/// Medians that Python measured: a new array (the time of the row), a known one, a load.
+/// Medians measured by Python: a new array (the time of the row), a known one, a load.
 void joblib_reducer(benchmark::State& state) {
   const std::string repeats = state.range(0) > 100 * mega ? "3" : "7";
   if (!with_peers()) {

@@ -1,4 +1,4 @@
-// registry_bench: what counting costs, apart from every message and system call.
+// registry_bench: the cost of reference counting, without messages and system calls.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ std::vector<Resource> names(std::size_t count) {
   return resources;
 }
 
-/// Hold and release of one name of many: grows with the logarithm of the number of names.
+/// Holds and releases one of many names: grows with the logarithm of the number of names.
 void registry_hold_and_release(benchmark::State& state) {
   const std::vector<Resource> resources = names(static_cast<std::size_t>(state.range(0)));
   Registry registry;
@@ -42,7 +42,7 @@ void registry_hold_and_release(benchmark::State& state) {
 }
 BENCHMARK(registry_hold_and_release)->RangeMultiplier(8)->Range(8, 8 << 12)->Complexity();
 
-/// The death of a process that held everything alone: grows with what it held.
+/// The death of the only holder of all names: grows with the number of names.
 void registry_drop(benchmark::State& state) {
   const bench::Slowness& slow = bench::slowness();
   const std::vector<Resource> resources = names(static_cast<std::size_t>(state.range(0)));

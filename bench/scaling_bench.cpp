@@ -1,7 +1,7 @@
 // How the time of an operation grows with its size: names, slots, tasks, bytes, processes.
 //
-// One row for each operation and size, a manual time for all of it; `each` is what one item takes,
-// in seconds. `lastref perf growth` fits exponents to these rows.
+// There is one row per operation and size, with a manual time for the whole; `each` is the time of
+// one item in seconds. `lastref perf growth` fits exponents to these rows.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ using lastref::bench::Slots;
 using lastref::bench::Times;
 using lastref::bench::Tree;
 
-/// All iterations of a row; false, and the row says so, if `measure` could not do it.
+/// Runs all iterations of a row. The row has an error if `measure` fails.
 template <typename Measure>
 void measure_all(benchmark::State& state, Measure measure) {
   Times times;
@@ -59,7 +59,7 @@ std::vector<Resource> names_in(const Tree& tree, std::int64_t count) {
   return names;
 }
 
-/// Registers so many names, which are in the tracker's hands when it answers.
+/// Registers state.range(0) names. The tracker has all of them when it answers the probe.
 void register_names(benchmark::State& state) {
   Tree tree;
   if (!tree.ready(state)) {
@@ -82,7 +82,7 @@ void register_names(benchmark::State& state) {
   });
 }
 
-/// Releases the last references of so many files, until the last of them is gone.
+/// Releases the last references of state.range(0) files, until the last file is removed.
 void release_files(benchmark::State& state) {
   Tree tree;
   if (!tree.ready(state)) {
@@ -105,7 +105,7 @@ void release_files(benchmark::State& state) {
   });
 }
 
-/// One of two hold and release messages while so many other names are held.
+/// The time of a hold or release message while state.range(0) other names are held.
 void hold_among_names(benchmark::State& state) {
   constexpr int rounds = 1000;
   Tree tree;
@@ -191,7 +191,7 @@ void get_of_slots(benchmark::State& state) {
   });
 }
 
-/// A new array of so many bytes into a file.
+/// Writes a new array of state.range(0) bytes to a file.
 void reduce_bytes(benchmark::State& state) {
   Tree tree;
   if (!tree.ready(state)) {
@@ -215,14 +215,14 @@ void reduce_bytes(benchmark::State& state) {
   });
 }
 
-/// Workers are this program as well, whose main has this function, too.
+/// Workers run this program as well, so its main also has this function.
 std::shared_ptr<const lastref::Functions> nothing() {
   auto functions = std::make_shared<lastref::Functions>();
   lastref::bench::add_nothing(*functions);
   return functions;
 }
 
-/// One call of so many tasks that do nothing, in two processes that are there.
+/// One call with state.range(0) tasks that do nothing, in two running processes.
 void call_tasks(benchmark::State& state) {
   constexpr std::int64_t warm_up = 1000;
   Tree tree(lastref::this_program);
@@ -239,7 +239,7 @@ void call_tasks(benchmark::State& state) {
   });
 }
 
-/// A pool of so many processes, from its start over a task each to its end.
+/// A pool of state.range(0) processes, from its start through one task each to its end.
 void start_processes(benchmark::State& state) {
   Tree tree(lastref::this_program);
   if (!tree.ready(state)) {

@@ -15,7 +15,7 @@ namespace lastref::bench {
 
 ShmFolder::ShmFolder() {
   struct stat status {};
-  // Before it has its lock, another bench may take it for one that was left.
+  // Until the folder is locked, another benchmark may remove it as a leftover; then try again.
   while (status.st_nlink == 0) {
     std::array<char, 40> name{"/dev/shm/lastref-bench-XXXXXX"};
     const char* const made = ::mkdtemp(name.data());
@@ -45,7 +45,7 @@ void remove_what_killed_benches_left() {
         name.starts_with("lastref-bench-")
             ? ::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             : -1;
-    // Held by whoever is at work there, and by none who was killed.
+    // A running benchmark holds the lock; a killed one does not.
     if (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0) {
       std::filesystem::remove_all(entry.path(), error);
     }

@@ -1,4 +1,4 @@
-// ShmFolder: where a bench has its files.
+// ShmFolder: the folder for the files of a benchmark.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,21 @@
 
 namespace lastref::bench {
 
-/// What benches that were killed have left on shared memory.
+/// Removes the folders that killed benchmarks have left in /dev/shm.
 void remove_what_killed_benches_left();
 
-/// A folder of its own on shared memory, which goes with all that is in it. A lock on it says that
-/// somebody is at work there.
+/// A new folder in /dev/shm, which the destructor removes with its contents. A lock on it shows
+/// that it is in use.
 class ShmFolder {
  public:
-  /// Throws std::system_error if there can be none.
+  /// Throws std::system_error if it cannot be created.
   ShmFolder();
   ShmFolder(const ShmFolder&) = delete;
   ShmFolder& operator=(const ShmFolder&) = delete;
   ~ShmFolder();
 
   const std::string& path() const noexcept { return path_; }
-  /// What its files take.
+  /// The disk usage of its files.
   std::uint64_t bytes_on_disk() const;
 
  private:

@@ -1,11 +1,11 @@
-// What clean-up behind a dead process costs for each name, and how long others wait meanwhile: the
-// same, however many names there are.
+// The cost of clean-up after a dead process per name, and how long other processes wait meanwhile.
+// Both should not depend on the number of names.
 //
-// A child registers so many files, makes them and is killed. Until they are gone the root registers
-// and forgets one name again and again, and as often when they are gone. Rows tell the longest of
-// these questions and the one that 999 of 1000 are shorter than, of both times; the processor time
-// that the tracker took for a name; and the time on the clock. A longest one is what the machine
-// did meanwhile, as soon as somebody else is at work on it: compare it with that of the idle time.
+// A child registers files, creates them and is killed. Until they are removed, the root repeatedly
+// registers and forgets one name, and then as often again afterwards. For both periods, rows have
+// the longest of these requests and the 99.9th percentile. They also have the tracker's processor
+// time per name, and the wall time. On a busy machine the longest request shows other load: compare
+// it with that of the idle period.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -54,8 +54,8 @@ bool answered(os::Os& os, tracker::Link& link) {
   return arrival == tracker::Arrival::message && link.received().status == 0;
 }
 
-/// A process that joins the tree by hand, makes the files, says which process is the tracker, and
-/// waits for its end.
+/// A process that joins the tree without a client, creates the files, reports the process ID of the
+/// tracker, and waits to be killed.
 [[noreturn]] void hold(const std::string& tree,
                        const std::string& folder,
                        std::size_t names,
@@ -92,7 +92,7 @@ bool answered(os::Os& os, tracker::Link& link) {
   }
 }
 
-/// Seconds of processor time, of all its threads.
+/// Seconds of processor time, summed over all threads.
 double processor_time_of(pid_t process) {
   double nanoseconds = 0;
   std::error_code error;
@@ -106,7 +106,7 @@ double processor_time_of(pid_t process) {
   return nanoseconds / 1e9;
 }
 
-/// How long answers took, in seconds.
+/// The times of answers, in seconds.
 class Answers {
  public:
   void ask(bench::Tree& tree, const Resource& other) {
@@ -116,7 +116,7 @@ class Answers {
     static_cast<void>(tree.client().forget(other));
   }
   std::size_t size() const noexcept { return all_.size(); }
-  /// The `part` of them that is shortest ends there.
+  /// The quantile `part` of the times.
   double at(double part) {
     const auto last = static_cast<double>(all_.size() - 1);
     const auto nth = all_.begin() + static_cast<std::ptrdiff_t>(part * last);

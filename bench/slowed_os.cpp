@@ -15,7 +15,7 @@
 namespace lastref::bench {
 namespace {
 
-/// None: it makes no sense.
+/// Nothing: the text is invalid.
 std::optional<Slowness> parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {

@@ -1,10 +1,10 @@
-// SlowedOs: the kernel, and after one of its calls a while of doing nothing.
+// SlowedOs: the kernel with a busy loop after one of its calls.
 //
-// So one program can be the build in which somebody has made something slower, and the build before
-// as well: `lastref perf self-test` has to find which one is which. LASTREF_BENCH_SPIN says where
-// and how long: `read_at:120` is 120 turns of an empty loop after each read_at, `body:9` is 9 turns
-// in each iteration of a benchmark that makes no call. LASTREF_BENCH_CALLS names a file, where each
-// tree, as it ends, says how often each call was made, in place of the one before.
+// So one program can act as a slower build and as the build before: `lastref perf self-test` has to
+// find which one is slower. LASTREF_BENCH_SPIN is the place and the length: `read_at:120` is 120
+// turns of an empty loop after each read_at, `body:9` is 9 turns in each iteration of a benchmark
+// that makes no calls. LASTREF_BENCH_CALLS is a file. Each tree, when it ends, replaces the
+// contents with the number of times that each call was made.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@
 
 namespace lastref::bench {
 
-/// Where a program is slowed.
+/// Where and how much a program is slowed.
 struct Slowness {
   Call place = Call::none;
   bool is_in_body = false;
   std::uint64_t turns = 0;
-  std::string calls = {};  ///< the file for their counts; empty: nobody asks
+  std::string calls = {};  ///< the file for the counts of calls; empty: none
 
   bool is_asked_for() const noexcept { return place != Call::none || !calls.empty(); }
 };
 
-/// Ends the program with exit code 1 and a word why, if the variable makes no sense.
+/// Reads the variables. If one is invalid, prints the reason and ends the program with exit code 1.
 const Slowness& slowness();
 
 /// An empty loop, which is not optimised away.
@@ -37,7 +37,7 @@ inline void spin(std::uint64_t turns) noexcept {
   }
 }
 
-/// The place of benchmarks that make no call: in each iteration, where time is taken.
+/// The place for benchmarks that make no calls: in each iteration, in the measured part.
 inline void spin_in_body(const Slowness& slow) noexcept {
   if (slow.is_in_body) {
     spin(slow.turns);
@@ -49,7 +49,7 @@ class SlowedOs final : public harness::OsAround<SlowedOs> {
   SlowedOs(os::Os& inner, const Slowness& slow) : OsAround(inner), slow_(slow) {}
   SlowedOs(const SlowedOs&) = delete;
   SlowedOs& operator=(const SlowedOs&) = delete;
-  /// Says what was called, if somebody asks.
+  /// Writes the counts of calls, if requested.
   ~SlowedOs() override;
 
   template <Call call, typename... Given>

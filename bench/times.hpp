@@ -1,4 +1,4 @@
-// times: how long something took, and the median of that.
+// times: measures how long something takes, and computes medians.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ inline double seconds(const std::function<void()>& act) {
 class Times {
  public:
   void add(double each) { all_.push_back(each); }
-  /// 0 of none.
+  /// 0 without values.
   double median() { return at(1, 2); }
-  /// How far the middle half of them reaches, as a part of the median; 0 of none.
+  /// The range of the middle half, divided by the median; 0 without values.
   double spread() { return all_.empty() ? 0 : (at(3, 4) - at(1, 4)) / median(); }
 
  private:
-  /// Below it lie so many parts of so many.
+  /// The value below which part/parts of all values lie.
   double at(std::size_t part, std::size_t parts) {
     const auto nth = all_.begin() + static_cast<std::ptrdiff_t>(all_.size() * part / parts);
     std::nth_element(all_.begin(), nth, all_.end());

@@ -1,7 +1,7 @@
-// What a tracker message costs, beside what the kernel asks for carrying the same bytes.
+// The cost of a tracker message, compared with the kernel's cost of carrying the same bytes.
 //
-// Real processes: the tracker is `lastref tracker`, found beside this program. Absolute times are
-// this machine's; compare the rows of one run.
+// Processes are real: the tracker is `lastref tracker` in the folder of this program. Absolute
+// times depend on the machine; compare the rows of one run.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -88,7 +88,7 @@ void tracker_hold_and_release(benchmark::State& state) {
     static_cast<void>(tree.client().hold(name));
     static_cast<void>(tree.client().release(name));
   }
-  // What was sent and not dealt with would be speed on credit.
+  // Wait until all messages are handled: unhandled ones would make the result look too fast.
   static_cast<void>(tree.client().probe());
   static_cast<void>(tree.client().release(name));
   state.SetItemsProcessed(2 * state.iterations());

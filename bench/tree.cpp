@@ -34,7 +34,7 @@ Tree::Tree(const std::string& program)
 
 Tree::~Tree() {
   client_.reset();
-  // The tracker removes the folder when it ends; should it be slower than we, it does so later.
+  // The tracker removes the folder when it ends, which may be after this.
   static_cast<void>(::rmdir(folder_.c_str()));
 }
 

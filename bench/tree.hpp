@@ -17,8 +17,8 @@ namespace lastref::bench {
 /// A tree of one process, in a runtime folder of its own.
 class Tree {
  public:
-  /// `program` is what its children are: the lastref beside this program, if it is empty. Throws
-  /// std::system_error if it can have no folder.
+  /// `program` is the program of its children; empty: lastref in the folder of this program. Throws
+  /// std::system_error if the runtime folder cannot be created.
   explicit Tree(const std::string& program = {});
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
@@ -31,7 +31,7 @@ class Tree {
     }
     return true;
   }
-  /// The kernel, or one that is slowed, if somebody asks for it.
+  /// The kernel, or a slowed one if that is requested.
   os::Os& os() noexcept { return slowed_ ? static_cast<os::Os&>(*slowed_) : kernel_; }
   Session session();
   tracker::Client& client() noexcept { return *client_; }

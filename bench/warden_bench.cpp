@@ -1,12 +1,12 @@
-// warden_bench: what a system call costs a program that the warden watches, beside what it costs
-// when the kernel stops it for somebody who only lets it go, and beside other ways to watch.
+// warden_bench: the cost of a system call under the warden, compared with other ways to watch. One
+// of them is a bare notification: the kernel stops the call and the supervisor lets it continue.
 //
-// Each round makes the call in all of these ways, one after the other, so that whatever else the
-// machine does meets all of them; a row tells the shortest of each. `beside_...` say how many times
-// as long a call takes under the warden, `..._takes` how many times as long as that it takes in
-// another way. Time is that of a call under the warden, on the average of all rounds: noise.
+// Each round makes the call in all of these ways, one after another, so that other load affects all
+// of them. A row has the shortest time of each. `beside_...` is the time under the warden as a
+// multiple of that way. `..._takes` is the time of another way as a multiple of that under the
+// warden. The time column is the mean over all rounds under the warden, which is noisy.
 //
-// The calls find nothing: the less the kernel has to do for them, the more the rest shows.
+// The calls find nothing: the less the kernel has to do for them, the clearer is the overhead.
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace bench = lastref::bench;
 using bench::Measured;
 using bench::Notification;
 
-/// Calls a round, and no more: the shorter it is, the more rounds nobody disturbs.
+/// Calls per round, kept small: the shorter a round is, the more rounds are undisturbed.
 constexpr std::size_t calls_that_stop = 1000;
 constexpr std::size_t calls_that_trace_stops = 400;
 constexpr std::size_t calls_that_run = 10'000;
@@ -38,11 +38,11 @@ struct Way {
   std::string counter;
   bench::Watcher watcher = nullptr;
   std::size_t count = 0;
-  bool is_instead = false;  ///< of the warden, and not what the warden cannot do without
+  bool is_instead = false;  ///< an alternative to the warden, and not a part of its cost
 };
 using Ways = std::vector<Way>;
 
-/// All iterations of a row. The label names the ways of which nothing was to be had.
+/// Runs all iterations of a row. The label names the ways that gave no result.
 void compare(benchmark::State& state, const Measured& what, const Ways& ways) {
   const auto of_a_round = static_cast<benchmark::IterationCount>(what.count);
   double ours = std::numeric_limits<double>::infinity();
@@ -75,7 +75,7 @@ void compare(benchmark::State& state, const Measured& what, const Ways& ways) {
   state.SetLabel(missing);
 }
 
-/// The warden, and each of the others, are told to watch it.
+/// The warden and each of the others watch the call.
 void watched(benchmark::State& state, const std::string& name) {
   compare(
       state,
@@ -87,7 +87,7 @@ void watched(benchmark::State& state, const std::string& name) {
        {"strace_seccomp_bpf_takes", bench::with_strace_and_filter, calls_that_trace_stops, true}});
 }
 
-/// Another one is watched: what the rest of a program costs.
+/// Another call is watched: this is the cost for the rest of a program.
 void not_watched(benchmark::State& state, const std::string& name) {
   compare(
       state,

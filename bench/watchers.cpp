@@ -32,7 +32,7 @@ namespace warden = harness::warden;
 
 using Command = std::vector<std::string>;
 
-/// Newer than the headers of Linux 6.1. linux/seccomp.h
+/// These are not yet in the headers of Linux 6.1. linux/seccomp.h
 constexpr unsigned long set_flags = SECCOMP_IOW(4, std::uint64_t);
 constexpr std::uint64_t sync_wake_up = 1;
 
@@ -43,20 +43,20 @@ constexpr std::uint64_t sync_wake_up = 1;
   });
   words.push_back(nullptr);
   ::execvp(words.front(), words.data());
-  // Not exit_group(2), which the filter of a bare notification stops.
+  // Not exit_group(2), because the filter of a bare notification stops it.
   for (;;) {
     ::syscall(SYS_exit, 127);
   }
 }
 
-/// Runs the program that makes the calls to its end, and reads what it says.
+/// Runs the program that makes the calls to its end, and reads its result.
 std::optional<double> told_by(const Measured& what,
                               const std::function<void(const Command&)>& run) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return std::nullopt;
   }
-  const int tell = ::dup(ends[1]);  // Which stays open in another program.
+  const int tell = ::dup(ends[1]);  // The copy stays open over execve(2).
   ::close(ends[1]);
   run(command_that_makes(what.call, what.count, tell));
   ::close(tell);
@@ -91,7 +91,7 @@ void take_filter_that_allows_all() {
   }
 }
 
-/// The shortest one that stops this call, and the end of the program.
+/// The shortest filter that stops this call and exit_group(2).
 warden::Filter filter_that_stops(int number) {
   const std::array<sock_filter, 5> steps = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -109,7 +109,7 @@ warden::Filter filter_that_stops(int number) {
 
 void let_all_go(int listener) {
   ::ioctl(listener, set_flags, sync_wake_up);
-  // Newer kernels say when there is nobody left. For others, the program's last call does.
+  // Newer kernels report when no process is left. On others, the program's last call ends the loop.
   for (int number = -1; number != SYS_exit_group;) {
     seccomp_notif got{};
     if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &got) != 0) {
@@ -125,8 +125,8 @@ void let_all_go(int listener) {
 void let_go_each(const Command& command, int number) {
   const warden::Filter filter = filter_that_stops(number);
   const int listener = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  // A child with our table of descriptors, until it has become the program: what it makes of one
-  // is so in ours when we go on. clone(2)
+  // A child that shares our table of descriptors until it executes the program: its dup3(2) has
+  // changed ours when we continue. clone(2)
   const auto child = static_cast<int>(
       ::syscall(SYS_clone, CLONE_FILES | CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, 0));
   if (child == 0) {
@@ -143,8 +143,8 @@ void let_go_each(const Command& command, int number) {
   ::waitpid(child, nullptr, 0);
 }
 
-/// A tracer and who it traces take turns, which is cheapest on one processor: nothing tells the
-/// kernel so, and chance would decide.
+/// A tracer and its tracee take turns, which is cheapest on one processor. The kernel does not know
+/// that, so placement would be random.
 void stay_on_this_processor() {
   cpu_set_t only;
   CPU_ZERO(&only);
@@ -177,7 +177,7 @@ std::optional<double> strace(const Measured& what, const Command& words) {
     command.insert(command.end(), program.begin(), program.end());
     run_with(command, [] {
       stay_on_this_processor();
-      // It says that it is not there, or does not know a word, by telling us nothing.
+      // Hides messages; if strace is missing or does not know an option, there is no result.
       ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
     });
   });

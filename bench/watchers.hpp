@@ -1,4 +1,4 @@
-// watchers: the warden, and others who watch the system calls of a program, doing nothing else.
+// watchers: the warden, and other ways to watch the system calls of a program without acting.
 #pragma once
 
 #include <cstddef>
@@ -9,32 +9,32 @@
 
 namespace lastref::bench {
 
-/// Whether this machine stops calls for a supervisor, and who of the two runs where.
+/// Whether this machine stops calls for a supervisor, and where the caller and the supervisor run.
 enum class Notification : std::uint8_t { none, between_processors, in_turn };
 Notification notification_here();
 
-/// What is measured, and which call the watcher is told to watch.
+/// The measured call, its count, and the call that is watched.
 struct Measured {
   const MeasuredCall& call;
   std::size_t count = 0;
   const MeasuredCall& watched = call;
 };
 
-/// Each starts the program that makes the call, and says how many seconds it took each time; none
-/// if that cannot be done here.
+/// Starts the program that makes the call, and returns the seconds per call; nothing if that is not
+/// possible here.
 using Watcher = std::optional<double> (*)(const Measured& what);
 
 std::optional<double> with_nobody(const Measured& what);
-/// A filter that lets everything pass: what the kernel asks for having one.
+/// With a filter that allows everything: the cost of having a filter.
 std::optional<double> with_a_filter(const Measured& what);
-/// Each of these calls is received, and let go: what the kernel asks for telling us of it.
+/// Receives each watched call and lets it continue: the cost of a notification.
 std::optional<double> with_bare_notification(const Measured& what);
 std::optional<double> with_warden(const Measured& what);
-/// Stops before and after each call, whichever it is.
+/// Stops before and after each call of any kind.
 std::optional<double> with_ptrace(const Measured& what);
-/// With an injection that comes after more calls than are made.
+/// With an injection that is due after more calls than are made.
 std::optional<double> with_strace(const Measured& what);
-/// The same, and a filter picks the calls for it.
+/// The same with a filter that selects the calls.
 std::optional<double> with_strace_and_filter(const Measured& what);
 
 }  // namespace lastref::bench

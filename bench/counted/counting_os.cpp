@@ -57,7 +57,7 @@ Status CountingOs::send(os::Fd socket, os::Bytes message, std::span<const os::Fd
   const bool is_hold = message.size() > place_of_verb &&
                        message[place_of_verb] == static_cast<std::byte>(tracker::Verb::hold);
   if (plant_ == Plant::extra_message && is_hold && sent) {
-    // Of no name: nothing is counted wrong.
+    // The message has no names, so reference counts stay correct.
     const auto empty = tracker::encode({.verb = tracker::Verb::hold, .entries = {}});
     sent = every<Call::send>(socket, os::Bytes(empty), fds);
   }

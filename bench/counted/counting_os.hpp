@@ -1,12 +1,12 @@
-// CountingOs: KernelOs, and how often it was called. Two processors, whatever the machine has.
+// CountingOs: a KernelOs that counts its calls. It has two processors on any machine.
 //
-// Its clock goes on by a microsecond each time that it is read, and by what was waited for in vain:
-// what is done because something took long is done because it was asked for often, not because
-// somebody else had the processor. Numbers of processes and threads have ten digits, for they are
-// in names, whose bytes are counted.
+// Its clock advances by a microsecond per reading, and by the timeouts that have expired. So an
+// action that depends on elapsed time depends on the number of readings, and not on other processes
+// that used the processor. Process and thread IDs have ten digits, because they are in names, and
+// the bytes of names are counted.
 //
-// It can be told to do more than it should, by LASTREF_COUNTED_PLANT in its environment, which its
-// tracker and its workers have as well: a counter that does not see that counts nothing.
+// LASTREF_COUNTED_PLANT in its environment makes it do extra work. Its tracker and its workers
+// inherit the variable. Counters have to show that work.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@
 
 namespace lastref::bench {
 
-/// A slow-down that no clock would notice.
+/// A slowdown that is too small for a clock.
 enum class Plant : std::uint8_t {
   nothing,
   extra_call,     ///< one more system call before each message that is sent
-  extra_copy,     ///< what is written somewhere into a file is copied first
-  extra_message,  ///< the tracker is told twice
+  extra_copy,     ///< bytes are copied before each write_at
+  extra_message,  ///< each hold message is followed by an empty one
 };
 
 class CountingOs final : public harness::OsAround<CountingOs> {
@@ -64,7 +64,7 @@ class CountingOs final : public harness::OsAround<CountingOs> {
   Result<std::size_t> write_at(os::Fd fd, os::Bytes bytes, std::uint64_t offset) noexcept override;
 
  private:
-  /// Far above all that there are. proc(5), /proc/sys/kernel/pid_max
+  /// Far above all real IDs. proc(5), /proc/sys/kernel/pid_max
   static constexpr os::Pid pid_base = 1'000'000'000;
   static os::Pid long_number(os::Pid pid) noexcept { return pid == 0 ? 0 : pid + pid_base; }
 

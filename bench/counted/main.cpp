@@ -1,5 +1,5 @@
-// lastref_counted: does one operation of a hot path again and again, so that somebody can count its
-// calls. It is its own tracker and its own workers.
+// lastref_counted: does one operation of a hot path repeatedly, so that its calls can be counted.
+// The program is also its own tracker and its own workers.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   if (arguments.size() == 3 && arguments[1] == "--receive") {
     return lastref::bench::receive_counted(os, arguments[2]);
   }
-  // Some paths look at each open descriptor: none is there by accident.
+  // Some paths check each open descriptor, so close those that are open by accident.
   static_cast<void>(::close_range(STDERR_FILENO + 1, ~0U, 0));
   const std::vector<Operation> all = lastref::bench::operations();
   const auto operation = std::ranges::find_if(

@@ -1,7 +1,7 @@
-// Mark: what a counted program says to whoever counts its calls from outside.
+// Mark: a signal from a counted program to the process that counts its calls from outside.
 //
-// By a system call that nobody else makes and that does nothing: prctl(2) with an option that there
-// is not. Without a counter it is a call that fails.
+// It is a system call that is not made otherwise and does nothing: prctl(2) with an option that
+// does not exist. Without a counter it is a call that fails.
 #pragma once
 
 #include <atomic>
@@ -13,17 +13,18 @@ inline constexpr unsigned mark_option = 0x4c52436e;
 
 enum class Mark : std::uint8_t { begin = 1, end = 2 };
 
-/// What a process counts itself, for it cannot be seen from outside. At the same place in every
-/// process of a counted program, which a mark tells: the program is not moved when it starts.
+/// Counts that a process keeps itself, because they cannot be seen from outside. They have the same
+/// address in every process of a counted program, because the program is not relocated when it
+/// starts. A mark passes the address.
 struct OwnCounts {
-  std::atomic<std::uint64_t> crossings;  ///< of the seam: calls of Os, system calls or not
-  std::atomic<std::uint64_t> copies;     ///< in memory, of what is as large as a payload
+  std::atomic<std::uint64_t> crossings;  ///< calls through the Os seam, system calls or not
+  std::atomic<std::uint64_t> copies;     ///< in memory, at least as large as a payload
   std::atomic<std::uint64_t> copied;     ///< bytes
 };
 
 extern OwnCounts own_counts;
 
-/// As long as it lives, an operation is counted. Both ends come when all of the tree is at rest.
+/// While it exists, an operation is counted. It begins and ends when the whole tree is at rest.
 class Marked {
  public:
   Marked() noexcept;
@@ -32,8 +33,8 @@ class Marked {
   ~Marked();
 };
 
-/// An operation is done so many times: the first ones fill caches, pools and buffers, and do not
-/// count; the others have to be alike.
+/// The number of times that an operation is done. The first ones fill caches, pools and buffers,
+/// and do not count; the others have to be equal.
 inline constexpr int warm_ups = 8;
 inline constexpr int counted_rounds = 8;
 inline constexpr int rounds = warm_ups + counted_rounds;

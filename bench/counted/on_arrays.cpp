@@ -1,4 +1,4 @@
-// Arrays on their way through a file.
+// Operations that send arrays through a file.
 #include <unistd.h>
 
 #include <optional>
@@ -69,7 +69,7 @@ void arrive(const Place& place) {
   }
 }
 
-/// The receiver marks what is counted.
+/// The receiver marks the operation.
 void send(const Place& place, const char* what) {
   Sender sender(place);
   const Array array = new_array();

@@ -1,4 +1,4 @@
-// Caches of slots.
+// Operations on caches of slots.
 #include <lastref/cache.hpp>
 #include <lastref/owners.hpp>
 #include <lastref/tracker_client.hpp>

@@ -1,4 +1,4 @@
-// Names that a tracker counts, and the tree that it belongs to.
+// Operations on names that a tracker counts, and on its tree.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,14 +15,14 @@ namespace {
 
 using Client = std::unique_ptr<tracker::Client>;
 
-/// One that leads a tree, whose tracker runs.
+/// A client that leads a tree with a running tracker.
 Client leader(const Place& place) {
   Client client = tracker::Client::lead(place.os);
   static_cast<void>(must(client->tree()));
   return client;
 }
 
-/// As long each time: the bytes of a message are counted.
+/// The name always has the same length, because the bytes of messages are counted.
 Resource name_of(const Place& place, int round) {
   return {ResourceType::file, place.folder + "/name-" + std::to_string(100 + round)};
 }
@@ -59,7 +59,7 @@ void register_names(const Place& place) {
   }
 }
 
-/// Names that are gone before the next round, whose places in the ledger are free then.
+/// Registers names that are released before the next round, so that their ledger entries are free.
 template <int count>
 void register_in_places(const Place& place) {
   const Client client = leader(place);
@@ -103,7 +103,7 @@ void release_names(const Place& place) {
   must(client->release(name));
 }
 
-/// Whose last reference goes: until its file has gone and the ledger says so.
+/// Releases the last reference of a name, until its file is removed and the ledger records that.
 void clean_up_names(const Place& place) {
   const Client client = leader(place);
   for (int round = 0; round < rounds; ++round) {

@@ -1,4 +1,4 @@
-// Operations: what is done on hot paths, to be counted by whoever runs the program lastref_counted.
+// Operations: the operations of hot paths; `lastref perf counters` counts their calls.
 #pragma once
 
 #include <memory>
@@ -12,36 +12,36 @@
 
 namespace lastref::bench {
 
-/// Where operations are done.
+/// The environment of the operations.
 struct Place {
   os::Os& os;
   std::shared_ptr<const Functions> functions;
-  std::string folder;  ///< for files that nobody else makes
+  std::string folder;  ///< for files of this operation only
 };
 
 struct Operation {
   std::string_view name;
   std::string_view what;
-  /// Makes what is needed, and does the operation `rounds` times, each in a Marked of its own.
+  /// Prepares the operation and does it `rounds` times, each time with its own Marked.
   void (*perform)(const Place& place);
-  /// Why the pages that it touches first are not always as many; empty if they are.
+  /// Why the number of its page faults varies; empty if it does not.
   std::string_view faults_vary = {};
-  /// How a process ended that is nobody's child is asked of the kernel, which tells since Linux
-  /// 6.15: left out where it does not.
+  /// Whether it asks the kernel for the exit status of a process that is not its child. Linux
+  /// supports that since 6.15; on older kernels the operation is left out.
   bool tells_ends = false;
 };
 
-/// All of them, in the order of the table.
+/// All operations, in the order of the table.
 std::vector<Operation> operations();
 std::span<const Operation> operations_on_names();
 std::span<const Operation> operations_on_arrays();
 std::span<const Operation> operations_with_tasks();
 std::span<const Operation> operations_on_caches();
 
-/// What the tasks call.
+/// The functions that the tasks call.
 std::shared_ptr<const Functions> functions_of_operations();
 
-/// The other end of an array's journey: a member of the tree, which loads each that it is sent.
+/// The receiver of arrays: a member of the tree, which loads each array that it gets.
 int receive_counted(os::Os& os, const std::string& tree);
 
 }  // namespace lastref::bench

@@ -1,8 +1,8 @@
-// payload_copies: counts what is copied in memory, in a program whose linker is told to wrap the
-// functions that copy (ld(1), --wrap).
+// payload_copies: counts copies in memory, in a program that is linked with wrapped copying
+// functions (ld(1), --wrap).
 //
-// The compiler makes a call of every copy whose size it does not know, and of every large one. A
-// copy of less than a page is none of a payload: it may as well be a name or a message.
+// The compiler generates a call for every copy of unknown size, and for every large one. A copy of
+// less than a page does not count as a payload: it may also be a name or a message.
 #include <cstddef>
 
 #include "bench/counted/mark.hpp"
@@ -20,7 +20,7 @@ void count(std::size_t size) noexcept {
 
 }  // namespace
 
-// The linker gives these names.
+// The linker requires these names.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 void* __real_memcpy(void* to, const void* from, std::size_t size);

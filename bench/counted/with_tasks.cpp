@@ -1,4 +1,4 @@
-// Tasks in worker processes.
+// Operations with tasks in worker processes.
 #include <lastref/parallel.hpp>
 
 #include "bench/counted/mark.hpp"
@@ -8,17 +8,17 @@
 namespace lastref::bench {
 namespace {
 
-constexpr std::size_t many = 100;    // tasks, one a message
+constexpr std::size_t many = 100;    // tasks, one per message
 constexpr std::size_t batch = 1000;  // tasks
 
-/// A tree that stays whatever pools come and go, and whose tracker runs.
+/// A session with a running tracker; its tree outlives all pools.
 Session lasting_session(const Place& place) {
   Session session = Session::lead(place.os);
   static_cast<void>(must(session.tree()));
   return session;
 }
 
-/// Batches that the clock does not size.
+/// Fixed batch sizes, which do not depend on the clock.
 ParallelOptions batches_of(std::size_t tasks) {
   return {.n_jobs = 2, .batch_size = tasks};
 }

@@ -1,8 +1,9 @@
-// BenchmarkProgram: a program of Google Benchmark's, asked for one benchmark at a time.
+// BenchmarkProgram: a Google Benchmark program that runs one benchmark at a time.
 //
-// Each time is a process of its own, for a process has luck: where its memory lies, who its
-// neighbours are. Many short ones tell more in the same time than few long ones. Of pairs of
-// lastref_bench on two cores of a busy machine, (spread of a pair) x (root of its seconds), in %:
+// Each measurement is a process of its own, because a process depends on chance: where its memory
+// lies, and which other processes run. Many short processes tell more in the same time than a few
+// long ones. The table has (spread of a pair) x (square root of its seconds), in %, for pairs of
+// lastref_bench on two cores of a busy machine:
 //
 //   seconds at least, repetitions      0.005, 1   0.02, 1   0.1, 1   0.01, 5
 //   registry_hold_and_release/512           0.3       0.6      1.4       0.6
@@ -29,29 +30,31 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 struct BenchmarkOptions {
   std::filesystem::path program;
-  double seconds_at_least = 0.005;  ///< of each process, by the clock that counts
+  double seconds_at_least = 0.005;  ///< per process, by the clock that counts
   Environment environment = {};
-  std::filesystem::path scratch;  ///< a folder for what it says; for one process at a time
-  std::chrono::seconds patience = usual_patience;  ///< with each process
+  std::filesystem::path scratch;  ///< a folder for its output; for one process at a time
+  std::chrono::seconds patience = usual_patience;  ///< limit for each process
 };
 
-/// Names of the program's benchmarks that match, none twice; or why it has none.
+/// The names of the program's benchmarks that match, without duplicates; or why the program cannot
+/// list them.
 tl::expected<std::vector<std::string>, std::string> benchmarks_of(const BenchmarkOptions& options,
                                                                   const Globs& globs);
 
-/// The one benchmark, in a new process; or why it could not be measured. It has as many repetitions
-/// as it asks for itself, all that have its name together.
+/// Measures one benchmark in a new process, or returns why that failed. The benchmark decides
+/// itself how many repetitions it has. All repetitions of this name are in one result.
 tl::expected<MeasuredBenchmark, std::string> measure_benchmark(const BenchmarkOptions& options,
                                                                const std::string& name);
 
-/// The regular expression, for Google Benchmark, that nothing but the name matches.
+/// A regular expression for Google Benchmark that matches this name only.
 std::string filter_for(const std::string& name);
 
-/// Whether the program reads this variable: its name is in the program's text. A program that does
-/// not would take the others in between that another one leaves out, and so be colder.
+/// Whether the program reads this variable: its name is in the program's file. A program that does
+/// not read without_peers also runs the peers. Its caches would be colder than those of a program
+/// that leaves them out.
 bool knows_variable(const std::filesystem::path& program, const std::string& name);
 
-/// Set, benchmarks measure nothing but what they are about.
+/// If this variable is set, benchmarks measure their subject only, and no peers.
 inline constexpr const char* without_peers = "LASTREF_BENCH_WITHOUT_PEERS";
 
 }  // namespace lastref::perf

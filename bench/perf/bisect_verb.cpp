@@ -25,7 +25,7 @@ namespace {
 using harness::Exit;
 namespace fs = std::filesystem;
 
-constexpr std::chrono::hours patience{240};  // with one comparison, which may build for long
+constexpr std::chrono::hours patience{240};  // per comparison, which may include a long build
 
 struct BisectOptions {
   std::string good = {};
@@ -36,7 +36,7 @@ struct BisectOptions {
 };
 
 void say(const std::string& what) {
-  std::cerr << what << std::endl;  // Where it cannot be written, nothing is amiss.
+  std::cerr << what << std::endl;  // A write error does not matter.
 }
 
 Exit refuse(const std::string& why) {
@@ -58,7 +58,7 @@ const char* word_of(Answer answer) {
   return "cannot be measured";
 }
 
-/// Runs what compares, and reads its exit code.
+/// Runs the comparing program and reads its exit code.
 class Comparing {
  public:
   Comparing(const BisectOptions& options, const fs::path& checkout)
@@ -87,7 +87,7 @@ class Comparing {
     return fmt::format("{} {}", short_commit(hash), commit ? commit->subject : "");
   }
 
-  /// A path is one from where we are, not from the checkout.
+  /// A path is relative to the current folder, not to the checkout.
   std::vector<std::string> program() const {
     if (options_.compare.empty()) {
       return {"/proc/self/exe", "compare"};
@@ -96,7 +96,7 @@ class Comparing {
     return {is_path ? fs::absolute(options_.compare).string() : options_.compare};
   }
 
-  /// As `compare` has it, and 125 as `git bisect run` has it.
+  /// Exit codes are those of `compare`, and 125 as in `git bisect run`.
   static std::optional<Answer> answer_of(const tl::expected<ProcessTimes, FailedProcess>& done) {
     if (done) {
       return Answer::not_slower;
@@ -159,7 +159,7 @@ Exit tell(const Bisected& found, const fs::path& checkout) {
 }
 
 Exit run_bisect(const BisectOptions& options) {
-  // Where we are, for it may be a checkout of others, who bring their own program that compares.
+  // The current folder comes first: it may be another checkout, with its own comparing program.
   fs::path checkout = ".";
   auto after = commits_between(checkout, options.good, options.bad);
   if (const auto own = own_checkout(); !after && own) {

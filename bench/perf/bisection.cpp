@@ -68,7 +68,7 @@ class Search {
     return Answer::cannot_tell;
   }
 
-  /// Of those that nothing is known of yet; none is left at the end.
+  /// The undecided commit nearest to the middle; nothing at the end.
   std::optional<std::size_t> nearest_to_middle() const {
     const std::size_t middle = begin_ + (slow_ - begin_) / 2;
     std::optional<std::size_t> nearest;
@@ -101,8 +101,8 @@ class Search {
   const BisectionOptions& options_;
   const AskAnswer& ask_;
   std::vector<bool> passed_over_;
-  std::size_t begin_ = 0;  ///< The first suspect: what is before it is not slower.
-  std::size_t slow_;       ///< The last one: it is slower.
+  std::size_t begin_ = 0;  ///< The first suspect: the commit before it is not slower.
+  std::size_t slow_;       ///< The last suspect: it is slower.
   std::size_t asked_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// Bisection: which commit made something slower, where an answer may be "cannot tell".
+// Bisection: finds the commit that made something slower, where an answer may be "cannot tell".
 //
-// What a newcomer would get wrong: noise answers wrongly now and then, and a search by halves goes
-// wrong with its first wrong answer. So an answer that cannot tell is asked for again; what stays
-// undecided, or cannot be measured, is passed over and stays a suspect; and in the end the commit
-// that is blamed is compared with the one before it.
+// A common mistake: noise sometimes gives a wrong answer, and a binary search fails with its first
+// wrong answer. So a comparison that cannot tell is repeated. A commit that stays undecided, or
+// cannot be measured, is skipped and stays a suspect. Finally the blamed commit is compared with
+// the one before it.
 #pragma once
 
 #include <cstddef>
@@ -17,37 +17,37 @@
 
 namespace lastref::perf {
 
-/// Of a commit beside an older one.
+/// The result for a commit compared with an older one.
 enum class Answer : std::uint8_t { not_slower, slower, cannot_tell, cannot_be_measured };
 
-/// Compares the second commit with the first; an error ends the search.
+/// Compares the newer commit with the older one; an error ends the search.
 using AskAnswer = std::function<tl::expected<Answer, std::string>(const std::string& older,
                                                                   const std::string& newer)>;
 
 struct BisectionOptions {
   std::string good;                ///< not slow
-  std::vector<std::string> after;  ///< all commits behind it, oldest first; the last is slow
-  int asks = 3;                    ///< of one comparison, until it is decided
+  std::vector<std::string> after;  ///< all commits after it, oldest first; the last is slow
+  int asks = 3;                    ///< maximum attempts for one comparison
 };
 
 struct Bisected {
-  /// One of them made it slower; more than one only where those between were passed over.
+  /// One of them made it slower. There is more than one only if commits between were skipped.
   std::vector<std::string> suspects;
   std::string before;  ///< the newest commit that is known not to be slower
-  /// The last suspect beside `before`. Unless it is slower, there was a wrong answer, or there are
-  /// several steps, each too small to be seen.
+  /// The last suspect compared with `before`. Unless it is slower, an answer was wrong, or there
+  /// are several steps, each too small to be seen.
   Answer confirmed = Answer::cannot_tell;
   std::size_t asked = 0;  ///< comparisons
 };
 
-/// Why there is nothing to be found.
+/// Why the search has no result.
 struct NotBisected {
   enum class Why : std::uint8_t { not_slower, cannot_tell, cannot_be_measured, failed };
   Why why = Why::failed;
-  std::string said = {};  ///< of what failed
+  std::string said = {};  ///< the error message
 };
 
-/// Compares the two ends first, for without a difference every answer is noise.
+/// Compares the two ends first, because without a difference every answer is noise.
 tl::expected<Bisected, NotBisected> bisect(const BisectionOptions& options, const AskAnswer& ask);
 
 }  // namespace lastref::perf

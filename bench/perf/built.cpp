@@ -11,7 +11,7 @@
 namespace lastref::perf {
 namespace {
 
-/// What follows `start` in the first line that begins with it, up to `end`.
+/// The text after `start` in the first line that begins with it, up to `end`.
 std::string after(const std::filesystem::path& path, std::string_view start, char end) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,4 @@
-// Built: with what a tree of CMake's was built.
+// Built: the compiler and flags that a CMake build tree uses.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@ namespace lastref::perf {
 
 struct Built {
   std::string compiler;  ///< "GNU 12.2.0"; empty: not known
-  std::string flags;     ///< those of the tree's build type, without what a target adds to them
+  std::string flags;     ///< those of the tree's build type, without the flags of targets
 };
 
-/// As CMake has noted it there; what it has not stays empty.
+/// Reads what CMake has recorded in the tree; a value that is not there stays empty.
 Built built_in(const std::filesystem::path& tree);
 
-/// Whether what is built there is what the sources say; asks ninja. False where it cannot be asked.
+/// Whether the tree is up to date with the sources, according to ninja. False if ninja cannot run.
 bool is_up_to_date(const std::filesystem::path& tree);
 
 }  // namespace lastref::perf

@@ -28,9 +28,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Nobody is at work for so long without a call.
+/// No thread runs this long without a call.
 constexpr std::chrono::seconds patience{30};
-/// Calls in a row of a thread that does not sleep: it may wait for somebody whose turn it is not.
+/// The maximum number of calls in one turn of a thread that does not sleep: it may be waiting for a
+/// thread that does not have its turn.
 constexpr int turn_max = 100'000;
 
 constexpr std::array moving_calls = {SYS_read,
@@ -59,13 +60,14 @@ bool receives(long number) {
   return number == SYS_recvmsg || number == SYS_recvfrom;
 }
 
-/// How somebody's process has ended, which Linux tells since 6.15. ioctl(2), PIDFD_GET_INFO.
+/// Whether the call asks how a process ended that may not be a child, which Linux supports since
+/// 6.15. ioctl(2), PIDFD_GET_INFO.
 bool is_new_question(const CallSeen& call) {
   constexpr std::uint64_t kind_and_number = 0xFF0B;
   return call.number == SYS_ioctl && (call.arguments[1] & 0xFFFF) == kind_and_number;
 }
 
-/// While it lives, what traced processes do can be waited for, and no handler hears of it.
+/// Blocks SIGCHLD while it exists, so that the signal can be waited for and no handler gets it.
 class SignalOfChildren {
  public:
   SignalOfChildren() {
@@ -77,7 +79,7 @@ class SignalOfChildren {
   SignalOfChildren& operator=(const SignalOfChildren&) = delete;
   ~SignalOfChildren() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  /// Until it comes, or for a moment.
+  /// Waits for the signal, but at most for `time`.
   void wait(std::chrono::nanoseconds time) const {
     const timespec most{.tv_sec = 0, .tv_nsec = time.count()};
     ::sigtimedwait(&set_, nullptr, &most);
@@ -88,7 +90,7 @@ class SignalOfChildren {
   sigset_t before_{};
 };
 
-/// Pauses that grow, for nobody says that a thread has gone to sleep.
+/// Pauses of growing length, because nothing reports that a thread has gone to sleep.
 class Pauses {
  public:
   Pauses(const SignalOfChildren& children, const char* in_vain)
@@ -125,14 +127,14 @@ class Counter {
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;
   ~Counter() {
-    // Who is traced dies; whoever loses its parent is init's again.
+    // All traced processes are killed. After that, orphans are reparented to init again.
     for (const auto& [id, thread] : threads_) {
       ::kill(thread->process->pid, SIGKILL);
     }
     int status = 0;
     for (os::Pid id = 0; !threads_.empty() && (id = ::waitpid(-1, &status, __WALL)) > 0;) {
       if (WIFSTOPPED(status)) {
-        ::ptrace(PTRACE_CONT, id, nullptr, nullptr);  // At its end.
+        ::ptrace(PTRACE_CONT, id, nullptr, nullptr);  // It stopped at its exit.
       }
     }
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
@@ -147,7 +149,7 @@ class Counter {
       } else if (marking_ != nullptr) {
         cut();
       } else if (!threads_.empty()) {
-        wait_for_event();  // That of a clock: all sleep.
+        wait_for_event();  // All threads sleep, so only a timer can wake one.
       }
     }
     if (exit_code_ != 0) {
@@ -184,7 +186,7 @@ class Counter {
   void take(os::Pid id, int status) {
     const auto found = threads_.find(id);
     if (found == threads_.end()) {
-      early_.insert(id);  // Its parent has not said yet that it has started somebody.
+      early_.insert(id);  // The event of its parent has not arrived yet.
       return;
     }
     TracedThread& thread = *found->second;
@@ -253,7 +255,7 @@ class Counter {
       process->pid = id;
       process->role = "starter";
     }
-    // It stops before it does anything.
+    // A new thread stops before it runs.
     if (early_.erase(id) == 0) {
       ::waitpid(id, nullptr, __WALL);
     }
@@ -269,7 +271,7 @@ class Counter {
     process.faults = faults_of(process.pid);
   }
 
-  /// What the process has counted itself, and what the kernel has, since the last time.
+  /// Adds what the process itself and the kernel have counted since the last time.
   void collect(TracedProcess& process) {
     if (!process.is_own_program) {
       return;
@@ -288,7 +290,7 @@ class Counter {
     counts.faults += faults - std::exchange(process.faults, faults);
   }
 
-  /// All are at rest, and an operation begins or ends.
+  /// An operation begins or ends; no thread runs.
   void cut() {
     TracedThread& thread = *std::exchange(marking_, nullptr);
     own_counts_ = thread.call->arguments[2];
@@ -304,7 +306,7 @@ class Counter {
       std::erase_if(counts_, [&](const auto& each) {
         return each.first != marks && each.second == Counts{};
       });
-      counts_[marks];  // It may have done it without any help.
+      counts_[marks];  // This role has a row even without counts.
       operations_.push_back(std::move(counts_));
     }
     counts_.clear();
@@ -320,7 +322,7 @@ class Counter {
     });
   }
 
-  /// Comes back when everybody has stopped or sleeps, and all of that is known.
+  /// Returns when all threads have stopped or sleep, and all events have been handled.
   void settle() {
     Pauses pauses(children_, "a thread neither calls nor sleeps");
     for (int looks = 0; looks < 2;) {
@@ -335,7 +337,7 @@ class Counter {
     }
   }
 
-  /// The next one by age that can go on, after the one that went last.
+  /// The next ready thread by age, after the one that ran last.
   TracedThread* whose_turn() {
     TracedThread* next = nullptr;
     const auto turns = [&](const TracedThread& thread) {
@@ -349,7 +351,7 @@ class Counter {
     return next;
   }
 
-  /// Until it sleeps, ends, or marks.
+  /// Runs the thread until it sleeps, ends, or marks.
   void run(TracedThread& thread) {
     const os::Pid id = thread.id;
     last_ = thread.index;
@@ -383,7 +385,7 @@ class Counter {
   std::size_t births_ = 0;
   std::size_t last_ = 0;
   TracedThread* marking_ = nullptr;
-  std::uint64_t own_counts_ = 0;  ///< where they are, in each process
+  std::uint64_t own_counts_ = 0;  ///< their address, in each process
   CountsByRole counts_;
   std::vector<CountsByRole> operations_;
   int exit_code_ = 0;

@@ -1,10 +1,10 @@
-// Counts the calls of a program that marks its operations, and of all that it starts, from outside.
+// Counts from outside the calls of a program that marks its operations, and of its descendants.
 //
-// The tree is traced (ptrace(2)), and one thread of it runs at a time, from one sleep to the next:
-// then it waits for its turn, in the order in which threads were started. So how many calls are
-// made does not depend on how many processors there are, how fast they are, or what else they do;
-// it is what a machine with one processor does that lets everybody finish. Time passes as ever:
-// what is done because of the clock may differ.
+// The process tree is traced (ptrace(2)). One thread runs at a time, from one sleep to the next;
+// then it waits for its turn, in the order in which threads were started. So the number of calls
+// does not depend on the number of processors, on their speed or on other load. It is the number
+// on a machine with one processor that lets each thread run until it sleeps. Time passes as usual:
+// calls that depend on the clock may differ.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ namespace lastref::perf {
 
 struct CountedProgram {
   std::vector<std::string> command;      ///< the program's path first
-  std::vector<std::string> environment;  ///< NAME=value; nothing else is in it
-  /// Whether the kernel may tell how a process ended that is nobody's child. If not, all kernels
-  /// are alike: those before Linux 6.15 do not.
+  std::vector<std::string> environment;  ///< NAME=value; the complete environment
+  /// Whether the kernel may report the exit status of a process that is not a child of the caller.
+  /// If false, all kernels behave alike: those before Linux 6.15 do not report it.
   bool tells_ends = false;
 };
 
-/// Of each operation that was marked, in their order. A role that did nothing is not there.
+/// The counts of each marked operation, in their order. A role that did nothing is left out.
 ///
-/// Throws          std::runtime_error: the program cannot be started or traced here, a thread did
-///                 not come to rest, or it did not end with 0.
+/// Throws          std::runtime_error: the program cannot be started or traced here, a thread
+///                 neither called nor slept for too long, or the exit code was not 0.
 std::vector<CountsByRole> count_calls(const CountedProgram& program);
 
 }  // namespace lastref::perf

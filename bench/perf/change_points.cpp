@@ -13,14 +13,14 @@ namespace {
 using Random = std::mt19937_64;
 using Values = std::vector<double>;
 
-/// From `begin` up to `end`, without it.
+/// From `begin` to `end`, excluding `end`.
 struct Segment {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
 struct Split {
-  std::size_t at = 0;  ///< of the first value of the later part; 0: there is none
+  std::size_t at = 0;  ///< index of the first value of the later part; 0: no split
   double energy = 0;   ///< how much the parts differ
 };
 
@@ -29,7 +29,7 @@ double pairs(std::size_t count) {
   return of * (of - 1) / 2;
 }
 
-/// Of a split: sums of the distances between its parts, and within each.
+/// The sums of the distances between the parts of a split, and within each part.
 struct Distances {
   double between = 0;
   double earlier = 0;
@@ -44,11 +44,11 @@ double energy_of(const Distances& sums, std::size_t at, std::size_t behind) {
   return m * n / (m + n) * differ;
 }
 
-/// How far the later part of a split goes on: to any value, so that a level that ends is seen as
-/// well, or to the last one, where there is a single step.
+/// Where the later part of a split ends: at any value, so that a level that ends is found as well,
+/// or at the last value, if there is a single step.
 enum class Later : std::uint8_t { to_any, to_last };
 
-/// The split of `values` that separates them best; `at` counts from their first.
+/// The split that separates `values` best; `at` is relative to the first value.
 Split best_split(std::span<const double> values, Later later) {
   Split best;
   std::vector<Distances> sums(values.size() + 1);  // of each split
@@ -76,7 +76,7 @@ Split best_split(std::span<const double> values, Later later) {
     within += to_all;
     sums[end].earlier = within;
   }
-  // What is left of values that are all the same is rounding.
+  // If all values are the same, the energy is only rounding error.
   double scale = 0;
   for (const double value : values) {
     scale = std::max(scale, std::abs(value));
@@ -94,7 +94,7 @@ void shuffle(std::span<double> values, Random& random) {
   }
 }
 
-/// One search of a series: its segments, which grow in number.
+/// One search of a series, with its growing list of segments.
 class Search {
  public:
   Search(std::span<const double> series, const ChangePointOptions& options)
@@ -102,7 +102,7 @@ class Search {
     add({.begin = 0, .end = series.size()});
   }
 
-  /// The next change point, and its p; none are left if `at` is 0.
+  /// The next change point, and its p; 0: there are no more.
   std::pair<std::size_t, double> next() {
     const auto best =
         std::ranges::max_element(found_, {}, [](const Found& found) { return found.split.energy; });
@@ -135,8 +135,8 @@ class Search {
     found_.push_back({.segment = segment, .split = best_split(part(segment), Later::to_any)});
   }
 
-  /// How often random orders within the segments have a split as good, the order that is counting
-  /// as one. Once it is too often, nothing is to be learnt from more.
+  /// How often random orders within the segments have a split as good; the actual order counts as
+  /// one. Stops once that is too often, because more orders would not change the answer.
   double p_of(double energy) {
     const double rounding = 1e-9;
     const auto all = static_cast<double>(options_.orders + 1);
@@ -182,7 +182,7 @@ Within<T> middle_95_percent(std::vector<T>& drawn) {
   return {.least = drawn[cut], .most = drawn[drawn.size() - 1 - cut]};
 }
 
-/// What two levels are, and how far that may be off: by drawing from the values of each again.
+/// Measures two levels, with intervals from a bootstrap of the values of each.
 void measure(ChangePoint& point,
              std::span<const double> before,
              std::span<const double> after,
@@ -205,12 +205,13 @@ void measure(ChangePoint& point,
   }
   point.ratio_within = middle_95_percent(ratios);
   point.place = middle_95_percent(places);
-  // Draws may all lie to one side of what was seen.
+  // All draws may lie on one side of the observed index.
   point.place.least = std::min(point.place.least, point.index);
   point.place.most = std::max(point.place.most, point.index);
 }
 
-/// A split was chosen while its segment had other steps in it: now look between its neighbours.
+/// Places each split again, between its neighbours: its segment contained other steps when it was
+/// chosen.
 void settle(std::span<const double> series, std::vector<ChangePoint>& points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t begin = i == 0 ? 0 : points[i - 1].index;
@@ -225,8 +226,8 @@ void settle(std::span<const double> series, std::vector<ChangePoint>& points) {
 }  // namespace
 
 std::size_t values_min(const ChangePointOptions& options) {
-  // A clean step in the middle has two orders that are as good: itself and the other way round, or,
-  // of an odd number of values, two places of it.
+  // A clean step in the middle has two orders that are as good: itself and its reverse, or, with an
+  // odd number of values, two places.
   std::size_t values = 2 * values_of_a_part;
   const auto least = [](std::size_t of) {
     double orders = 1;

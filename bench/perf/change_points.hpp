@@ -1,19 +1,19 @@
-// change_points: where a series of values has moved to another level, and how sure that is.
+// change_points: where a series of values moves to another level, and how certain that is.
 //
-// E-divisive with means: the split of a segment is where the values before and after differ most
-// beside how much they differ among themselves; it counts if few random orders of the same values
-// have as good a one. Then each part is a segment. Source: Matteson and James, "A nonparametric
-// approach for multiple change point analysis of multivariate data"; its use for speed: Daly et
-// al., "The use of change point detection to identify software performance regressions in a
-// continuous integration system".
+// E-divisive with means: a segment is split where the values before and after differ most, compared
+// with the differences within each part. The split counts if few random orders of the same values
+// have one that is as good. Then each part is a segment. Source: Matteson and James, "A
+// nonparametric approach for multiple change point analysis of multivariate data"; its use for
+// speed: Daly et al., "The use of change point detection to identify software performance
+// regressions in a continuous integration system".
 //
-// Differs: Daly et al. let the later part of a split go to the end of its segment. Then a slowdown
-// that is mended later stays unseen in a history of thirty commits, however large it is.
+// Difference: in Daly et al. the later part of a split extends to the end of its segment. Then a
+// slowdown that is fixed later stays unseen in a history of thirty commits, however large it is.
 //
-// What a newcomer would get wrong:
-// - The rate of false alarms is that of a whole series without change, for however many segments.
-// - A short series shows nothing at all: of eight values there are too few orders. See values_min.
-// - One value that stands out is no step, however far out it is; see values_of_a_part.
+// Common mistakes:
+// - The rate of false alarms is that of a whole series without change, for any number of segments.
+// - A short series shows nothing at all: eight values have too few orders. See values_min.
+// - A single outlier is not a step, however far out it is; see values_of_a_part.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace lastref::perf {
 
-/// Where something is believed to lie, ends included.
+/// A range that is believed to contain a value, ends included.
 template <typename T>
 struct Within {
   T least{};
@@ -37,33 +37,34 @@ struct Within {
 struct ChangePoint {
   std::size_t index = 0;             ///< of the first value on the new level
   Within<std::size_t> place = {};    ///< of that index, at 95 %
-  double before = 0;                 ///< mean of the values back to the change point before
-  double after = 0;                  ///< and on to the next one
+  double before = 0;                 ///< mean of the values since the previous change point
+  double after = 0;                  ///< mean of the values up to the next one
   double ratio = 1;                  ///< of after to before
   Within<double> ratio_within = {};  ///< at 95 %
-  double p = 1;                      ///< how often chance alone splits as well
+  double p = 1;                      ///< how often chance alone gives a split as good
 };
 
 struct ChangePointOptions {
-  double p = 0.01;           ///< most that a change point may have
-  std::uint64_t seed = 1;    ///< of the random orders: the same one, the same answer
-  std::size_t orders = 999;  ///< random ones a test
+  double p = 0.01;           ///< maximum p of a change point
+  std::uint64_t seed = 1;    ///< of the random orders: the same seed gives the same result
+  std::size_t orders = 999;  ///< random orders per test
 };
 
-/// Fewest values on either side of a step.
+/// The minimum number of values on either side of a step.
 inline constexpr std::size_t values_of_a_part = 2;
 
-/// Fewest values in which any step can be seen: in fewer, every p is above that of the options.
+/// The minimum number of values in which a step can be found: with fewer, every p is above that of
+/// the options.
 std::size_t values_min(const ChangePointOptions& options);
 
-/// Why a series has no answer.
+/// Why a series cannot be searched.
 struct NoSeries {
-  std::size_t index = 0;  ///< of a value that is no number, or infinite
+  std::size_t index = 0;  ///< of a value that is not a number, or infinite
 
   bool operator==(const NoSeries&) const = default;
 };
 
-/// All of them, in order.
+/// All change points, in order.
 tl::expected<std::vector<ChangePoint>, NoSeries> change_points_of(
     std::span<const double> series, const ChangePointOptions& options = {});
 

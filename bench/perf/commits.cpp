@@ -30,7 +30,7 @@ std::optional<std::string> hash_of(const std::filesystem::path& checkout, const 
              {"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
 }
 
-/// "-1a2b3c4d"; or nothing, where git does not tell them.
+/// "-1a2b3c4d"; or empty if git cannot show the changes.
 std::string digest_of_changes(const std::filesystem::path& checkout) {
   constexpr std::size_t letters = 8;
   const auto changes =
@@ -52,12 +52,12 @@ std::optional<Commit> commit_in(const std::filesystem::path& checkout, const std
     return std::nullopt;
   }
   const auto shown = [&](const char* what) {
-    // Else a signature may be told before it: log.showSignature, git-config(1).
+    // Otherwise git may print a signature first: log.showSignature, git-config(1).
     return git(checkout, {"show", "--no-show-signature", "--no-patch", what, *hash});
   };
   const auto time = shown("--format=%ct");
   const auto subject = shown("--format=%s");
-  // A clone that is shallow lacks those which the commit stands on.
+  // A shallow clone lacks ancestors of the commit.
   const bool has_all = git(checkout, {"rev-parse", "--is-shallow-repository"}) == "false";
   const auto count = has_all ? git(checkout, {"rev-list", "--count", *hash}) : std::nullopt;
   const auto seconds = number_in(time.value_or(""));
@@ -105,7 +105,7 @@ std::string url_of(const std::filesystem::path& checkout) {
   if (!url.starts_with("https://") && !url.starts_with("http://")) {
     return {};
   }
-  // A password that somebody cloned with is nobody's business.
+  // Remove the user name and password of the URL.
   const std::size_t host = url.find("://") + 3;
   if (const std::size_t at = url.find('@', host); at < url.find('/', host)) {
     url.erase(host, at + 1 - host);

@@ -34,7 +34,7 @@ void say(const std::string& line) {
   std::cerr << "lastref perf: " << line << std::endl;
 }
 
-/// One line on standard error, which changes on a terminal and otherwise comes with each look.
+/// One line on standard error. A terminal updates it; otherwise it is printed once per look.
 class ProgressLine {
  public:
   void tell(const Progress& progress) {
@@ -204,14 +204,13 @@ class Comparer {
     }
     return run_units(units, [&](Side side, std::size_t unit) -> MaybeTimes {
       const auto measured = measure_benchmark(side == Side::a ? of_a : of_b, units[unit].name);
-      // It may have repetitions of its own. What they have in common is the process, so they are
-      // one value.
+      // The benchmark may have its own repetitions. They share one process, so they are one value.
       return measured ? MaybeTimes(std::vector{median_of(seconds_that_count(*measured))})
                       : no(measured.error());
     });
   }
 
-  /// Words with {} in them run here; others run in the folder of their side.
+  /// A command with {} runs in the current folder, any other in the folder of its side.
   tl::expected<Comparison, NotCompared> compare_commands() {
     const bool has_place = std::ranges::any_of(options_.command, [](const std::string& word) {
       return word.find("{}") != std::string::npos;
@@ -252,7 +251,8 @@ class Comparer {
       return times ? MaybeTimes({times->wall_seconds, times->processor_seconds})
                    : no(describe(times.error()));
     });
-    // That is no measurement that could not be told. After a pair the machine is to blame.
+    // A command that never started is an error, not an unclear result. After a first pair, the
+    // cause is the machine.
     if (compared && !not_started.empty() && compared->rows.front().a.empty()) {
       return no(not_started);
     }
@@ -309,7 +309,7 @@ class Comparer {
     comparison_.rules.rows = rows;
   }
 
-  /// Names that both have, in the order of A's; the rest is noted.
+  /// The names that both have, in A's order; the others are recorded as only in A or B.
   std::vector<std::string> split(const std::vector<std::string>& a,
                                  const std::vector<std::string>& b) {
     std::vector<std::string> both;

@@ -1,4 +1,4 @@
-// compare: two builds, two files or two commands, side by side.
+// compare: compares two builds, two files or two commands.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ namespace lastref::perf {
 struct CompareOptions {
   std::string a;
   std::string b;
-  /// Run in folder A and in folder B, or with {} replaced by A and by B; empty: benchmarks.
+  /// Runs in folder A and in folder B, or with {} replaced by A and by B; empty: benchmarks.
   std::vector<std::string> command = {};
   Globs benches = {};
   Rules rules = {};
-  double seconds_at_least = 0.005;                 ///< of each process
-  std::optional<double> budget = {};               ///< seconds, for all that is measured
-  std::chrono::seconds patience = usual_patience;  ///< with each process
-  std::optional<std::uint64_t> seed = {};          ///< one that nobody has had, if there is none
+  double seconds_at_least = 0.005;                 ///< per process
+  std::optional<double> budget = {};               ///< seconds, for all measurements
+  std::chrono::seconds patience = usual_patience;  ///< limit for each process
+  std::optional<std::uint64_t> seed = {};          ///< absent: a new one
   SideOptions sides = {};
   std::string json = {};  ///< a file
   bool with_peers = false;
 };
 
 struct Comparison {
-  std::string a;  ///< names for people
+  std::string a;  ///< display name
   std::string b;
   bool has_pairs = true;
   Rules rules = {};
@@ -46,26 +46,26 @@ struct Comparison {
 
 /// Why there is nothing to compare.
 struct NotCompared {
-  /// A line is the whole reason mostly.
+  /// Implicit, because the reason is usually just a line.
   // NOLINTNEXTLINE(google-explicit-constructor)
   NotCompared(std::string reason) : why(std::move(reason)) {}
 
-  std::string why;            ///< A line for people
-  bool is_not_built = false;  ///< A revision does not build, or has none of the benchmarks.
+  std::string why;            ///< A line for the user
+  bool is_not_built = false;  ///< A revision does not build, or lacks all of the benchmarks.
 };
 
-/// Compares; progress goes to standard error. Fails if it cannot begin.
+/// Compares the two sides and writes progress to standard error. Fails if it cannot begin.
 tl::expected<Comparison, NotCompared> compare(CompareOptions options);
 
-/// A regression beyond the tolerance decides; then what could not be told.
+/// A regression beyond the tolerance decides first, then rows without a verdict.
 harness::Exit exit_of(const Comparison& comparison);
 
-/// A table, what it comes to, and how to repeat it if something is not as it should be.
+/// A table and a summary. If a row is not as it should be, also a command that repeats it.
 std::string text_of(const Comparison& comparison, const CompareOptions& options);
 std::string to_json(const Comparison& comparison);
 
-/// The command that measures the rows again that are slower beyond the tolerance, or could not be
-/// told.
+/// The command that measures again the rows that are slower beyond the tolerance, or that have no
+/// verdict.
 std::string command_for(const Comparison& comparison, const CompareOptions& options);
 
 }  // namespace lastref::perf

@@ -1,4 +1,4 @@
-// What a comparison comes to, for people and for programs.
+// The report of a comparison, as text and as JSON.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -42,7 +42,7 @@ std::string bound(double value) {
   return std::isfinite(value) && value > 0 ? fmt::format("{:.3f}", value) : "?";
 }
 
-/// Of UTF-8, so that columns stand below each other.
+/// The width of UTF-8 text, to align columns.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
@@ -83,7 +83,7 @@ std::string list_of(const char* title, const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format("{}: {}\n", title, fmt::join(names, ", "));
 }
 
-/// For a shell, which takes ~ for somebody's home at the beginning of a name.
+/// Quotes a word for a shell, which expands ~ to a home folder at the beginning of a name.
 std::string for_shell(const std::string& word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%~^";

@@ -68,7 +68,7 @@ std::uint64_t number_in(std::string_view text) {
   return number;
 }
 
-/// Where its table begins and ends, in lines; both the number of lines if there is none.
+/// The lines where the table begins and ends; both are the number of lines if there is none.
 std::pair<std::size_t, std::size_t> table_in(const std::vector<std::string>& lines) {
   const auto begin =
       std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with(head); });

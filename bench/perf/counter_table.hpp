@@ -1,5 +1,5 @@
-// The table of counters: what each operation asks of each process, as a page that a person reads
-// and a test compares.
+// The table of counters: what each operation costs each process, as a page for people and for a
+// test that compares it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lastref::perf {
 
-/// By the counter's name: a column of the table, or a system call. None is 0.
+/// Values by counter: a column of the table, or a system call. No value is 0.
 using Figures = std::map<std::string, std::uint64_t>;
 
 Figures figures_of(const Counts& counts);
@@ -25,10 +25,10 @@ struct CounterRow {
   bool operator==(const CounterRow&) const = default;
 };
 
-/// The one that is not counted of every operation.
+/// The only column that is not counted for every operation.
 inline constexpr std::string_view pages_column = "Pages";
 
-/// What a page says of an operation besides its counters.
+/// What a page has about an operation in addition to its counters.
 struct OperationText {
   std::string what;
   bool counts_pages = true;
@@ -40,13 +40,14 @@ std::string to_markdown(const std::vector<CounterRow>& rows,
 
 /// The rows of the first such table in a page.
 ///
-/// Throws          std::runtime_error: there is none, or a line of it is no row; with its number.
+/// Throws          std::runtime_error: there is no table, or a line of it is not a row; the message
+///                 has the line number.
 std::vector<CounterRow> rows_in(std::string_view page);
 
-/// The page with another table in the place of its own, or behind it all if it has none.
+/// The page with its table replaced, or with the table appended if the page has none.
 std::string with_table(std::string_view page, std::string_view table);
 
-/// A counter that is not what it was; none is 0.
+/// A counter that has changed; a missing counter is 0.
 struct CounterDifference {
   std::string operation;
   std::string process;
@@ -57,7 +58,7 @@ struct CounterDifference {
   bool operator==(const CounterDifference&) const = default;
 };
 
-/// In the order of what was expected, and then of what is new.
+/// First in the order of the expected rows, then the new rows.
 std::vector<CounterDifference> differences(const std::vector<CounterRow>& expected,
                                            const std::vector<CounterRow>& found);
 

@@ -1,4 +1,4 @@
-// counters: counts what hot paths ask of the machine, and compares that with a table in the tree.
+// counters: counts what hot paths cost, and compares that with a table in the source tree.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -23,7 +23,7 @@ namespace {
 using harness::Exit;
 
 struct Options {
-  std::vector<std::string> operations;  ///< all, if there is none
+  std::vector<std::string> operations;  ///< empty: all
   std::string check;
   std::string update;
   std::string plant;
@@ -48,7 +48,7 @@ void write_text(const std::string& path, const std::string& text) {
   }
 }
 
-/// What was counted, and what was left out.
+/// The rows that were counted, and the operations that were left out.
 struct Counted {
   std::vector<CounterRow> rows;
   std::vector<std::string> vague;
@@ -85,7 +85,7 @@ Counted count_all(const Options& options) {
   return counted;
 }
 
-/// In the order of operations; those that were left out as they were.
+/// The table in the order of operations; those that were left out keep their old rows.
 std::string table_of(const Counted& counted, const std::vector<CounterRow>& before) {
   std::map<std::string, OperationText> texts;
   std::vector<CounterRow> rows;
@@ -128,7 +128,7 @@ void update(const std::string& page, const Counted& counted) {
 
 Exit run(const Options& options) {
   bench::remove_what_killed_benches_left();
-  // Before anything is counted for nothing.
+  // Read the table first: an error here should come before the counting.
   std::vector<CounterRow> expected;
   if (!options.check.empty()) {
     expected = rows_in(text_of(options.check));

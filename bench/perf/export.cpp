@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr double ns = 1e9;
 
 Json commit_of(const Commit& commit, const std::string& page) {
-  // The store knows no people, and what reads this wants some.
+  // The store has no authors, but readers of this format expect some.
   const Json nobody = {{"name", ""}, {"username", ""}};
   return {{"author", nobody},
           {"committer", nobody},
@@ -84,7 +84,7 @@ std::string exported(std::span<const Line> lines, const ExportOptions& options) 
   const Json all = {{"lastUpdate", options.last_update * 1000},
                     {"repoUrl", options.page},
                     {"entries", std::move(entries)}};
-  // Names of others may be no UTF-8.
+  // Names may not be UTF-8.
   return "window.BENCHMARK_DATA = " + all.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -13,7 +13,7 @@ namespace lastref::perf {
 TimeUnit unit_for(double seconds) {
   constexpr std::array units = {TimeUnit{1, "s"}, TimeUnit{1e-3, "ms"}, TimeUnit{1e-6, "µs"}};
   for (const TimeUnit& unit : units) {
-    // What would be rounded up to 1000 of the next one belongs here.
+    // A time that would be rounded to 1000 of the next smaller unit has this unit.
     if (std::abs(seconds) >= 0.99995 * unit.seconds) {
       return unit;
     }
@@ -55,7 +55,7 @@ std::string time_figure(double seconds, const Within<double>& within) {
 
 namespace {
 
-/// From twice and half on percents mislead: "+900 %" is ten times as long.
+/// At 2 or more, or 0.5 or less, percentages mislead: "+900 %" is ten times as long.
 bool is_large(double ratio) {
   return !std::isfinite(ratio) || ratio >= 2 || ratio <= 0.5;
 }
@@ -64,7 +64,7 @@ std::string times_or_percent(double ratio, bool as_times) {
   if (as_times) {
     return fmt::format("×{:.2f}", ratio);
   }
-  // A hyphen is no minus sign; people's eyes tell.
+  // A minus sign, because a hyphen looks different.
   const double percent = (ratio - 1) * 100;
   return fmt::format("{}{:.1f} %", percent < 0 ? "−" : "+", std::abs(percent));
 }
@@ -88,7 +88,7 @@ std::string day_of(std::int64_t seconds) {
 }
 
 std::string moment_of(std::int64_t seconds) {
-  // Years that four digits have, whatever somebody has recorded.
+  // Limit the year to four digits, whatever was recorded.
   const std::time_t time = std::clamp<std::int64_t>(seconds, 0, 253402300799);
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
 }
@@ -96,7 +96,7 @@ std::string moment_of(std::int64_t seconds) {
 std::string short_commit(const std::string& name) {
   const std::size_t hash = std::min(name.find_first_not_of("0123456789abcdef"), name.size());
   if (hash < 40) {
-    return name;  // somebody's own word for it
+    return name;  // a name given by the user
   }
   return name.substr(0, 10) + name.substr(hash);
 }

@@ -1,4 +1,4 @@
-// figures: times, ratios and counts as people read them.
+// figures: formats times, ratios and counts for people.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ struct TimeUnit {
   const char* name = "s";
 };
 
-/// The one in which a time is at least 1 and below 1000, if there is one.
+/// The unit in which a time is at least 1 and below 1000, if there is one.
 TimeUnit unit_for(double seconds);
 
 /// Four digits: "12.35", "0.001235", "201.0"; from 10,000 on with a letter: "35.10 M".
 std::string figure(double value);
 /// "12.35 µs".
 std::string time_figure(double seconds);
-/// "12.35 µs [12.20, 12.50]", all in one unit.
+/// "12.35 µs [12.20, 12.50]"; all values have the same unit.
 std::string time_figure(double seconds, const Within<double>& within);
-/// Of a ratio: "+12.0 %", or "×2.50" from twice and half on.
+/// A ratio as "+12.0 %", or as "×2.50" if it is at least 2 or at most 0.5.
 std::string change_figure(double ratio);
 /// "+12.0 % [+10.1 %, +13.5 %]".
 std::string change_figure(double ratio, const Within<double>& within);
@@ -30,7 +30,7 @@ std::string change_figure(double ratio, const Within<double>& within);
 std::string day_of(std::int64_t seconds);
 /// "2024-05-01T10:00:00Z".
 std::string moment_of(std::int64_t seconds);
-/// As much of a commit's name as people need.
+/// A commit's name; a full hash is shortened to 10 digits.
 std::string short_commit(const std::string& name);
 
 }  // namespace lastref::perf

@@ -10,7 +10,7 @@ FileLock::FileLock(const std::filesystem::path& path)
     : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
 
 FileLock::~FileLock() {
-  ::flock(fd_, LOCK_UN);  // For a child may have the descriptor still.
+  ::flock(fd_, LOCK_UN);  // A child may still have the descriptor.
   ::close(fd_);
 }
 

@@ -1,7 +1,7 @@
-// FileLock: one file, which processes that would disturb each other lock. flock(2)
+// FileLock: a lock on a file, for processes that would disturb each other. flock(2)
 //
-// A child that is given the descriptor goes on holding the lock if we are killed. When we go by
-// ourselves nobody has it, whatever daemons there are among its children.
+// A child that inherits the descriptor keeps the lock if this process is killed. The destructor
+// releases the lock even if a daemon among the children still has the descriptor.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,18 @@ namespace lastref::perf {
 
 class FileLock {
  public:
-  /// Makes the file if need be, and locks nothing yet.
+  /// Creates the file if needed, and does not lock it yet.
   explicit FileLock(const std::filesystem::path& path);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  /// Gives up what was taken.
+  /// Releases the lock.
   ~FileLock();
 
-  /// Alone, once nobody else has it; calls `tell` before it waits. False if it cannot be locked.
+  /// Waits for an exclusive lock; calls `tell` before it waits. False if the file cannot be locked.
   bool wait_alone(const std::function<void()>& tell) const;
-  /// Alone, if nobody else has it now.
+  /// Takes an exclusive lock if no other process has a lock now.
   bool take_alone() const;
-  /// With others who share it, once nobody has it alone.
+  /// Waits for a shared lock.
   bool wait_shared() const;
 
   int descriptor() const noexcept { return fd_; }

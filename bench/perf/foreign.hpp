@@ -1,4 +1,4 @@
-// foreign: a run of somebody else's program as a record, as far as its JSON tells.
+// foreign: turns a run of another project's program into a record, as far as its JSON allows.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace lastref::perf {
 
-/// Of a commit that nothing is known of, made when the run began, or `now`: seconds since 1970. Its
-/// machine is the host of that name, and no other.
+/// The commit of the record is unknown. Its time is the start of the run, or else `now`, in seconds
+/// since 1970. Its machine is identified by the host name only.
 Record record_of_foreign(const BenchmarkRun& run, std::int64_t now);
 
 }  // namespace lastref::perf

@@ -1,8 +1,8 @@
-// git: asks git about the repository around a folder, and about no other.
+// git: runs git on the repository around a folder, and on no other.
 //
-// What a newcomer would get wrong: git tells the hooks that it starts by variables, GIT_DIR among
-// them, which repository is meant, and whatever folder a child then runs in, its git works on that
-// one. So neither git nor a build that may ask it is to see them.
+// A common mistake: git passes the repository to its hooks in variables, GIT_DIR among them. Then
+// git works on that repository in any child, whatever folder the child runs in. So neither git nor
+// a build that may run it gets these variables.
 #pragma once
 
 #include <filesystem>
@@ -15,13 +15,13 @@
 
 namespace lastref::perf {
 
-/// Variables by which git names a repository, or what of it.
+/// The variables in which git passes a repository, or parts of it.
 /// Source  git rev-parse --local-env-vars, without those of configuration, which git leaves to
 ///         children in other repositories, too: submodule.c, prepare_submodule_repo_env.
 std::vector<std::string> variables_of_git();
 
-/// What git says in the folder, without the ends of lines behind it; empty: in ours. It may keep a
-/// descriptor open.
+/// The output of git in the folder, without trailing newlines. An empty folder is the current one.
+/// The child inherits `kept_open`.
 tl::expected<std::string, FailedProcess> git_in(const std::filesystem::path& folder,
                                                 std::vector<std::string> words,
                                                 int kept_open = -1);

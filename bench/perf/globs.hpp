@@ -1,4 +1,4 @@
-// Globs: which benchmarks are meant.
+// Globs: patterns that select benchmarks.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace lastref::perf {
 
-/// Patterns as shells have them (fnmatch(3)), for whole names; '*' matches '/' as well.
+/// Shell patterns (fnmatch(3)) for whole names; '*' also matches '/'.
 using Globs = std::vector<std::string>;
 
-/// Whether one of them matches, or there is none.
+/// Whether a pattern matches, or there are no patterns.
 bool match(const Globs& globs, const std::string& name);
 
-/// For people: who would have liked a part of a name is told how to write that.
+/// A message for the user, with patterns that match a part of a name.
 std::string no_benchmark_matches(const Globs& globs);
 
-/// A glob that nothing but the name matches.
+/// A glob that matches this name only.
 std::string glob_for(const std::string& name);
 
 }  // namespace lastref::perf

@@ -25,7 +25,7 @@ bool is_of_a_word(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
 }
 
-/// The text with null for each bare NaN and Infinity, of either sign; strings stay.
+/// Replaces each bare NaN and Infinity, of either sign, by null; strings stay unchanged.
 std::string without_bare_words(std::string_view text) {
   constexpr std::array<std::string_view, 4> words = {"NaN", "-NaN", "Infinity", "-Infinity"};
   std::string clean;
@@ -54,7 +54,7 @@ std::string without_bare_words(std::string_view text) {
   return clean;
 }
 
-/// In UTF-8, without what a terminal would obey: controls of one byte, and those of two (C1).
+/// UTF-8 without terminal controls: those of one byte, and those of two (C1).
 std::string without_controls(std::string text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto code = static_cast<unsigned char>(text[at]);
@@ -74,7 +74,7 @@ std::string word_in(const Json& row, const char* key) {
                                                   : std::string();
 }
 
-/// How many seconds it is; Google Benchmark has these four.
+/// The number of seconds in a unit; Google Benchmark has these four.
 std::optional<double> seconds_of_unit(std::string_view unit) {
   constexpr std::array<std::pair<std::string_view, double>, 4> units = {
       {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
@@ -82,7 +82,7 @@ std::optional<double> seconds_of_unit(std::string_view unit) {
   return found == units.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// What every row has, of whatever kind; all other numbers are counters.
+/// The keys here are known numbers of rows; all other numbers are counters.
 bool is_counter(std::string_view key) {
   constexpr std::array<std::string_view, 8> known = {"family_index",
                                                      "per_family_instance_index",
@@ -98,7 +98,8 @@ bool is_counter(std::string_view key) {
 constexpr const char* only_aggregates =
     "only aggregates: run it without --benchmark_report_aggregates_only";
 
-/// Of repetitions; a complexity is of a whole family of benchmarks, and called as that is.
+/// Whether an aggregate is one of repetitions. A complexity belongs to a whole family of benchmarks
+/// and has the name of the family.
 bool is_of_repetitions(const Json& aggregate) {
   const std::string name = word_in(aggregate, "aggregate_name");
   return name != "BigO" && name != "RMS";
@@ -113,7 +114,7 @@ std::string error_in(const Json& row) {
     const std::string message = word_in(row, "error_message");
     return message.empty() ? "no reason told" : message;
   }
-  if (is_set("skipped")) {  // Since Google Benchmark 1.8.
+  if (is_set("skipped")) {  // Google Benchmark 1.8 and later.
     const std::string message = word_in(row, "skip_message");
     return message.empty() ? "skipped" : message;
   }
@@ -173,7 +174,7 @@ class Reader {
 
   bool has_aggregates_alone() const noexcept { return rows_ > 0 && !has_repetitions_; }
 
-  /// All that was read, for good.
+  /// Returns everything that was read. May only be called once, at the end.
   BenchmarkRun run() {
     for (MeasuredBenchmark& benchmark : run_.benchmarks) {
       if (benchmark.wall_seconds.empty() && benchmark.error.empty()) {
@@ -184,7 +185,7 @@ class Reader {
   }
 
  private:
-  /// A repetition of old versions has no run_name, and is called as all are.
+  /// In old versions a repetition has no run_name; its name is the same for all repetitions.
   static std::string name_of(const Json& row) {
     if (!row.is_object()) {
       return {};
@@ -219,7 +220,7 @@ std::map<std::string, std::string> context_in(const Json& run) {
   std::map<std::string, std::string> context;
   if (const auto found = run.find("context"); found != run.end() && found->is_object()) {
     for (const auto& [key, value] : found->items()) {
-      // Bytes that are no UTF-8 have been refused before.
+      // The parser has already refused bytes that are not UTF-8.
       context[key] = value.is_string() ? without_controls(value.get<std::string>()) : value.dump();
     }
   }
@@ -285,7 +286,7 @@ tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& 
 }
 
 bool wall_time_counts(std::string_view name) {
-  // The first part is what the program calls it.
+  // The first part is the name of the benchmark's function.
   while (name.find('/') != std::string_view::npos) {
     name.remove_prefix(name.find('/') + 1);
     const std::string_view part = name.substr(0, name.find('/'));

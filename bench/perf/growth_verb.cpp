@@ -1,4 +1,4 @@
-// growth: exponents of how times grow with sizes, of our benchmarks or of anybody's.
+// growth: exponents of how times grow with sizes, for our benchmarks or for any others.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -39,7 +39,7 @@ void print(const Scaling& scaling) {
   }
 }
 
-/// Our own benchmarks of this kind, which say how far they are.
+/// Runs our own scaling benchmarks, which print their progress.
 tl::expected<BenchmarkRun, std::string> measure(double seconds) {
   const auto program = program_beside_us("lastref_bench");
   if (!program) {

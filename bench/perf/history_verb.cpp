@@ -1,4 +1,4 @@
-// history: what was recorded, as a table, as a page, or for somebody else's page.
+// history: shows the records as a table, as a page, or as data for another project's page.
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -33,7 +33,7 @@ void complain(const std::string& what) {
   std::cerr << "lastref perf history: " << what << '\n';
 }
 
-/// By whom a change may have come: which commits lie between two that were recorded.
+/// The commits that may have caused a change: those between two recorded commits.
 std::string blame(const Series& series, const ChangePoint& change) {
   const auto name_at = [&](std::size_t index) {
     return short_commit(series.points[index].commit.name);

@@ -11,7 +11,7 @@ unsigned byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-/// How many bytes the character at the start has; 0: it is none, or a surrogate or too long.
+/// The number of bytes of the first character; 0: it is invalid, a surrogate or overlong.
 std::size_t size_of_character(std::string_view text) {
   const unsigned first = byte_at(text, 0);
   const std::size_t size = first < 0x80   ? 1

@@ -1,4 +1,4 @@
-// html: text that was made by others, as HTML that shows it and does nothing else.
+// html: escapes untrusted text, so that HTML shows it and does nothing else.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace lastref::perf {
 
-/// For text and for attributes in either quotes. What is no UTF-8, or a control character, is shown
-/// as "\xff".
+/// For text and for attributes in single or double quotes. Bytes that are not UTF-8 and control
+/// characters are shown as "\xff".
 std::string html(std::string_view text);
 
 }  // namespace lastref::perf

@@ -14,7 +14,7 @@ void throw_if_interrupted() {
 }
 
 void signal_tree(int process, int signal) {
-  // Who has lost its parent meanwhile is seen no more.
+  // A process that has lost its parent meanwhile is not found.
   for (const os::Pid child : harness::children_of(process)) {
     signal_tree(child, signal);
   }

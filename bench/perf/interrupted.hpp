@@ -1,24 +1,24 @@
-// interrupted: Ctrl-C and SIGTERM, for what waits for other programs: nothing of ours is left
-// behind.
+// interrupted: handles Ctrl-C and SIGTERM while this program waits for others, so that it leaves
+// nothing.
 #pragma once
 
 #include <chrono>
 
 namespace lastref::perf {
 
-/// A program that was sent the signal has this long to clean up. Then its tree is killed.
+/// The time that a program has to clean up after the signal. Then its tree is killed.
 inline constexpr std::chrono::seconds grace{5};
 
-/// Somebody wants us to end. No std::exception: nobody who handles what failed handles this.
+/// This program has to end. It is not a std::exception, so that no handler of failures catches it.
 struct Interrupted {
   int signal = 0;
 };
 
-/// Throws Interrupted if there was a signal. Whoever waits asks often, after the programs that it
-/// has started were sent that signal.
+/// Throws Interrupted if there was a signal. Code that waits calls it often, after it has sent the
+/// signal to the programs that it started.
 void throw_if_interrupted();
 
-/// Sends it to a process and to all that descend from it.
+/// Sends a signal to a process and to all its descendants.
 void signal_tree(int process, int signal);
 
 }  // namespace lastref::perf

@@ -20,7 +20,7 @@ std::string first_line_of(const char* path) {
   return line;
 }
 
-/// What /proc/cpuinfo says of the first processor.
+/// What /proc/cpuinfo reports about the first processor.
 struct Processor {
   std::string model;
   bool is_virtual = false;

@@ -1,4 +1,4 @@
-// lastref_perf: what `lastref perf` runs. Compares and remembers speed.
+// lastref_perf: the program that `lastref perf` runs. It compares and records speed.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ int act_on(int count, char** arguments) {
   } catch (const CLI::ParseError& error) {
     return refuse(error.what());
   }
-  // timeout(1) sends one signal to us, and one to our group.
+  // timeout(1) sends one signal to this process, and one to its group.
   const harness::Interruption interruption(std::chrono::milliseconds(300));
   const harness::Exit exit = chosen();
   if (!std::cout.flush()) {
@@ -71,8 +71,9 @@ int act_on(int count, char** arguments) {
   return static_cast<int>(exit);
 }
 
-/// A file that is opened later would have the number of one that is closed, and take what is said.
-/// Standard output may then only be read: what was to be said there fails, as it has to.
+/// Opens closed standard descriptors. Otherwise a file that is opened later would get such a number
+/// and receive our output. Standard output is opened read-only, so that writes to it fail, as they
+/// should.
 void open_what_is_closed() {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(standard, F_GETFD) < 0) {

@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Why = FailedProcess::Why;
 
-/// Where the child has its standard three, and its folder.
+/// Sets the standard descriptors and the folder of a child.
 class FileActions {
  public:
   FileActions() { ::posix_spawn_file_actions_init(&actions_); }
@@ -49,7 +49,7 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-/// A list as execve(2) wants it. The words have to outlive it.
+/// A list as execve(2) needs it. The words have to outlive it.
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) {
@@ -94,15 +94,16 @@ double seconds_in(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-/// How often a wait looks whether somebody has interrupted us: a signal may come just before it.
+/// How often a wait checks for an interruption: a signal may arrive just before the wait.
 constexpr std::chrono::milliseconds look_every{200};
 
-/// Waits for its end without reaping it. False if it did not end in time, or before `is_over`.
+/// Waits until the process ends, without reaping it. False if it did not end in time, or before
+/// `is_over`.
 bool ends_within(
     pid_t process, std::chrono::seconds patience, bool (*is_over)() = [] { return false; }) {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
   if (fd < 0) {
-    return true;  // An old kernel has no patience.
+    return true;  // An old kernel has no pidfd: wait without a limit.
   }
   const auto until = Clock::now() + patience;
   pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
@@ -114,7 +115,7 @@ bool ends_within(
   return has_ended;
 }
 
-/// Of what we were sent, so that it cleans up as it would at a terminal.
+/// Sends the signal that we got, so that the process cleans up as it would at a terminal.
 void interrupt(pid_t process) {
   signal_tree(process, harness::Interruption::signal());
   if (!ends_within(process, grace)) {
@@ -137,7 +138,8 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
     actions.open(STDOUT_FILENO, output.string(), O_WRONLY | O_CREAT | O_TRUNC);
   }
   if (options.kept_open >= 0) {
-    // A copy of itself stays open over execve(2). posix_spawn_file_actions_adddup2(3p)
+    // Copied to itself, the descriptor stays open over execve(2).
+    // posix_spawn_file_actions_adddup2(3p)
     actions.copy(options.kept_open, options.kept_open);
   }
   if (!options.folder.empty()) {

@@ -1,4 +1,4 @@
-// measured_process: runs a program to its end, and says how long that took.
+// measured_process: runs a program to its end and measures how long that takes.
 #pragma once
 
 #include <chrono>
@@ -14,22 +14,22 @@ namespace lastref::perf {
 
 inline constexpr std::chrono::seconds usual_patience{600};
 
-/// What to run. Nothing of what it says is seen, but the end of it when it fails; or all of it,
-/// beside what we say, where its log is empty.
+/// What to run. The output is not shown, except its last line if the program fails. If `log` is
+/// empty, the program writes to our standard output and standard error.
 struct ProcessOptions {
-  std::vector<std::string> words;     ///< The first one is looked for on PATH, if it has no slash.
+  std::vector<std::string> words;     ///< The first one is searched on PATH if it has no slash.
   std::filesystem::path folder = {};  ///< to run in; empty: ours
-  /// Variables besides our own, whose value of the same name it does not see.
+  /// Variables in addition to our own; they override ours of the same name.
   std::vector<std::pair<std::string, std::string>> environment = {};
-  std::vector<std::string> without = {};           ///< Variables of our own that it does not see
-  int kept_open = -1;                              ///< a descriptor of ours that it has, too
-  std::filesystem::path log = "/dev/null";         ///< where all that it says goes; begun anew
+  std::vector<std::string> without = {};           ///< Our variables that it does not get
+  int kept_open = -1;                              ///< a descriptor of ours that it inherits
+  std::filesystem::path log = "/dev/null";         ///< gets all its output; truncated first
   std::chrono::seconds patience = usual_patience;  ///< before its tree is killed
 };
 
 struct ProcessTimes {
   double wall_seconds = 0;
-  /// In user code and in the kernel, of the program and of all children that it has waited for.
+  /// In user code and in the kernel, for the program and all children that it has waited for.
   double processor_seconds = 0;
 };
 
@@ -46,19 +46,20 @@ struct FailedProcess {
   std::string said = {};  ///< the last line of its log
 };
 
-/// One line for people.
+/// One line for the user.
 std::string describe(const FailedProcess& failed);
 
-/// Ends with exit code 0, or it has failed. Throws Interrupted, when the program has ended.
+/// Any exit code except 0 is a failure. If there was a signal, throws Interrupted once the program
+/// has ended.
 tl::expected<ProcessTimes, FailedProcess> run_measured(const ProcessOptions& options);
 
-/// What the program says on standard output, if it ends well. The log takes what it says besides.
+/// The program's standard output, if it ends with 0. The log gets its standard error.
 tl::expected<std::string, FailedProcess> output_of(ProcessOptions options);
 
-/// A program that is built beside this one; or why there is none, for people.
+/// A program in the folder of this one; or a message for the user why there is none.
 tl::expected<std::filesystem::path, std::string> program_beside_us(const std::string& name);
 
-/// A folder of its own among temporary files, which goes with all that is in it.
+/// A new temporary folder, which the destructor removes with its contents.
 class ScratchFolder {
  public:
   ScratchFolder();

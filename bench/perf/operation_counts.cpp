@@ -19,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether it is a call or not is the business of the clock that the machine has. vdso(7)
+/// Whether this is a system call depends on the machine's clock. vdso(7)
 constexpr const char* call_of_the_clock = "clock_gettime";
-/// Where the heap ends depends on all that was allocated before.
+/// Where the heap ends depends on all earlier allocations.
 constexpr const char* call_of_the_heap = "brk";
 
-/// Paths below are as long each time, for their bytes are counted.
+/// The paths below always have the same length, because their bytes are counted.
 std::vector<CountsByRole> rounds_of(const bench::Operation& operation, const Performer& by) {
   const bench::ShmFolder ground;
   const auto make_folder = [&](const char* name) {
@@ -33,8 +33,8 @@ std::vector<CountsByRole> rounds_of(const bench::Operation& operation, const Per
     fs::permissions(path, fs::perms::owner_all);
     return path;
   };
-  // One heap for all threads: where another one lies, and so what it takes to have it in line, is
-  // the kernel's choice.
+  // One heap for all threads: the kernel chooses the address of another one, and so how many calls
+  // its alignment needs.
   std::vector<std::string> environment = {"GLIBC_TUNABLES=glibc.malloc.arena_max=1",
                                           "LASTREF_RUNTIME_FOLDER=" + make_folder("/run"),
                                           "LASTREF_TEMP_FOLDER=" + make_folder("/temporary")};

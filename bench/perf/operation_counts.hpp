@@ -1,4 +1,4 @@
-// What each operation of lastref_counted asks of the machine, and whether it always does.
+// operation_counts: what each operation of lastref_counted costs, and whether that is constant.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ namespace lastref::perf {
 
 struct OperationCounts {
   std::vector<CounterRow> rows;
-  /// Counters that were not the same each time, as people read it; rows have what it was first.
+  /// Counters that differed between rounds, as text; rows have the value of the first round.
   std::vector<std::string> vague;
 };
 
-/// Who does the operation.
+/// The program that runs the operation.
 struct Performer {
   std::string program;     ///< lastref_counted
-  std::string plant = {};  ///< A slow-down that it shall have, if any: see CountingOs.
+  std::string plant = {};  ///< A slowdown to plant, if any: see CountingOs.
 };
 
 /// Throws          std::runtime_error, as count_calls.
 OperationCounts counts_of(const bench::Operation& operation, const Performer& performer);
 
-/// Whether this kernel can do what it needs.
+/// Whether this kernel supports what the operation needs.
 bool can_be_counted_here(const bench::Operation& operation);
 
 }  // namespace lastref::perf

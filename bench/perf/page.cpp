@@ -25,7 +25,7 @@ const char* kind_of(const ChangePoint& change) {
   return change.ratio > 1 ? "slower" : "faster";
 }
 
-/// What a reader of the whole line wants first: every name, where it stands, and what changed last.
+/// An overview of a line: every name, its last value, and its last change.
 std::string overview_of(const Line& line, std::size_t number) {
   std::string text =
       "<div class=\"scroll\"><table class=\"overview\"><thead><tr><th scope=\"col\">Benchmark</th>"
@@ -67,8 +67,8 @@ std::string overview_of(const Line& line, std::size_t number) {
   return text + "</tbody></table></div>\n";
 }
 
-/// Of the commits from `begin` up to `end`, without it: a machine that was busier is no commit's
-/// fault.
+/// The median load of the commits from `begin` to `end`, excluding `end`: a busier machine may
+/// explain a change.
 double load_between(const Series& series, std::size_t begin, std::size_t end) {
   std::vector<double> loads;
   for (std::size_t i = begin; i < end; ++i) {
@@ -114,10 +114,10 @@ std::string changes_of(const Series& series) {
 
 struct CounterOverCommits {
   Within<double> within;
-  std::vector<std::optional<double>> values;  ///< one for each point
+  std::vector<std::optional<double>> values;  ///< one per point
 };
 
-/// Of each counter the last value, the least and the most that there was, and how it went.
+/// The last value of each counter, its least and greatest value, and its chart.
 std::string counters_of(const Series& series) {
   std::map<std::string, CounterOverCommits> all;
   for (std::size_t at = 0; at < series.points.size(); ++at) {
@@ -188,7 +188,7 @@ std::string section_of(const Line& line, std::size_t number) {
   return text + "</section>\n";
 }
 
-/// From when to when, over all that is shown.
+/// The range of times and the number of commits of all lines.
 std::string span_of(std::span<const Line> lines) {
   std::set<std::string> commits;
   Within<std::int64_t> times{.least = 0, .most = 0};
@@ -215,7 +215,7 @@ std::string page_of(std::span<const Line> lines, const PageOptions& options) {
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      // Whatever a name may hold, nothing is fetched and nothing but the script below runs.
+      // Whatever a name contains, nothing is loaded and only the script below runs.
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<title>{0}</title>\n<style>{1}</style></head><body>\n<h1>{0}</h1>\n<p>{2}</p>\n",

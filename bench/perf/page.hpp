@@ -1,4 +1,4 @@
-// page: a history as one HTML file that needs nothing else, and asks no network for anything.
+// page: a history as one self-contained HTML file, which loads nothing from a network.
 #pragma once
 
 #include <span>
@@ -10,10 +10,10 @@ namespace lastref::perf {
 
 struct PageOptions {
   std::string title = "Speed over commits";
-  ChangePointOptions changes = {};  ///< that the lines were made with
+  ChangePointOptions changes = {};  ///< those that the lines were made with
 };
 
-/// Readable in light and dark, with whatever names.
+/// The page is readable in light and dark mode and safe for any names.
 std::string page_of(std::span<const Line> lines, const PageOptions& options);
 
 }  // namespace lastref::perf

@@ -1,4 +1,4 @@
-// page_style: how the page of a history looks, and the script with which it filters names.
+// page_style: the style of the page of a history, and its script that filters names.
 #pragma once
 
 namespace lastref::perf {

@@ -11,7 +11,7 @@
 namespace lastref::perf {
 namespace {
 
-/// A unit under way.
+/// The state of a unit.
 struct Course {
   std::size_t unit = 0;
   std::span<ComparedRow> rows = {};
@@ -19,7 +19,7 @@ struct Course {
   bool is_settled = false;
 };
 
-/// Why these cannot be the times of so many rows; or nothing.
+/// Why these are not valid times of this many rows; or empty.
 std::string what_is_wrong_with(const std::vector<double>& times, std::size_t rows) {
   if (times.size() != rows) {
     return fmt::format("{} times are there, not {}", times.size(), rows);

@@ -11,15 +11,15 @@
 namespace lastref::perf {
 namespace {
 
-// In units of the picture, which are pixels where it is not made smaller.
+// In units of the picture, which are pixels unless the picture is scaled down.
 constexpr double width = 920;
 constexpr double height = 250;
 constexpr double left = 70;
 constexpr double right = 14;
 constexpr double bottom = 30;
-constexpr double letter = 7;  // no letter of ours is wider, at 12 pixels
+constexpr double letter = 7;  // the maximum width of our letters, at 12 pixels
 
-/// At most so many bytes of it, and no part of a letter.
+/// At most `size` bytes of the text, without cutting a character.
 std::string cut(std::string text, std::size_t size) {
   constexpr unsigned kind = 0xC0;
   constexpr unsigned goes_on = 0x80;  // utf-8(7)
@@ -41,8 +41,8 @@ class Plot {
       least_ = std::min(least_, point.seconds);
       most_ = std::max(most_, point.seconds);
     }
-    // An interval that is far longer than the medians are apart would make them a flat line. Noise
-    // of a hundredth, on the other hand, is not to look like a mountain.
+    // An interval that is much longer than the range of the medians would make them a flat line. On
+    // the other hand, noise of 1 % should not look large.
     const double room = std::max(most_ - least_, most_ * 0.05);
     const Within<double> medians{.least = least_, .most = most_};
     for (const Point& point : series.points) {
@@ -118,8 +118,8 @@ class Plot {
     draw_commits();
   }
 
-  /// Names of commits below the plot: the first and the last, those that changed something, and as
-  /// many others as have room.
+  /// Draws names of commits below the plot: the first and the last, those with changes, and as many
+  /// others as have room.
   void draw_commits() {
     std::vector<std::size_t> wanted = {0, series_.points.size() - 1};
     for (const ChangePoint& change : series_.changes) {
@@ -132,7 +132,7 @@ class Plot {
     for (const std::size_t index : wanted) {
       const std::string name = cut(short_commit(series_.points[index].commit.name), 16);
       const double half = static_cast<double>(name.size()) * letter / 2 + 6;
-      // At the edges a name moves inwards.
+      // At the edges the name moves inwards.
       const double x = std::clamp(x_of(index), half, width - half);
       const Within<double> room{.least = x - half, .most = x + half};
       if (!is_free(room, taken)) {
@@ -162,7 +162,7 @@ class Plot {
     });
   }
 
-  /// Means between change points. Where there is none a line would say no more than the points do.
+  /// Draws the means between change points. Without any, a line would add nothing to the points.
   void draw_levels() {
     for (std::size_t i = 0; i < series_.changes.size(); ++i) {
       const ChangePoint& change = series_.changes[i];
@@ -217,8 +217,8 @@ class Plot {
     }
   }
 
-  /// A line between the commits, a band where else it may lie, and by how much it is slower. A
-  /// label without room is left out: the table below has all of them.
+  /// Draws a line between the commits, a band for the other places where the change may be, and how
+  /// large it is. A label without room is left out: the table below has all of them.
   void draw_changes() {
     std::vector<Within<double>> rows[2];
     for (const ChangePoint& change : series_.changes) {

@@ -1,4 +1,4 @@
-// plot: a series as a picture, which is SVG inside of a page.
+// plot: draws a series as SVG inside a page.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace lastref::perf {
 
-/// Values for an axis from the least to the most: round numbers, three to seven of them.
+/// Three to seven round numbers between `least` and `most`, for an axis.
 std::vector<double> ticks_between(double least, double most);
 
-/// Points with their intervals, the level before and after each change point, and its mark. Colours
-/// are those of the page's classes. Of a series with at least one point.
+/// Draws points with their intervals, the level before and after each change point, and its mark.
+/// Colours are those of the page's classes. The series has at least one point.
 std::string plot_of(const Series& series);
 
 }  // namespace lastref::perf

@@ -1,16 +1,16 @@
-// What measuring asks for before it begins.
+// priority: what a measurement needs before it begins.
 #pragma once
 
 #include <cstdint>
 
 namespace lastref::perf {
 
-/// Asks for the processor before all others, for this program and what it starts, where that is
-/// allowed: on a machine that others keep busy the times of a pair then differ less, and fewer
-/// pairs do. Others wait meanwhile. False: it is not allowed, and all is as it was.
+/// Gives this program and its children the highest priority, where that is allowed. On a busy
+/// machine the times of a pair then differ less, and fewer pairs are needed. Other programs wait
+/// meanwhile. False: it is not allowed, and nothing has changed.
 bool be_first_in_line();
 
-/// One that nobody has had, short enough to be copied.
+/// A new seed, short enough to be copied.
 std::uint64_t new_seed();
 
 }  // namespace lastref::perf

@@ -26,11 +26,11 @@ namespace {
 
 using harness::Exit;
 
-/// Not a divisor of what programs do in rounds.
+/// Not a divisor of common periods in programs.
 constexpr unsigned ticks_a_second = 4999;
 constexpr std::size_t processes_most = 6;
 constexpr std::size_t names_most = 5;
-/// Below it a process is not worth a line.
+/// A process with a smaller part of the time gets no line.
 constexpr double least_part = 0.005;
 
 struct ProfileOptions {
@@ -52,7 +52,7 @@ std::string readable(const std::string& function) {
   return name;
 }
 
-/// The largest of them, as parts of all ticks.
+/// Prints the largest counts, as parts of all ticks.
 void print_largest(const std::string& what,
                    const std::map<std::string, std::uint64_t>& counts,
                    std::uint64_t ticks) {
@@ -156,7 +156,7 @@ tl::expected<std::vector<std::string>, std::string> command_of(const ProfileOpti
   }
   return std::vector<std::string>{
       "env",
-      fmt::format("{}=1", without_peers),  // Whose time is not asked for.
+      fmt::format("{}=1", without_peers),  // The time of peers is not wanted.
       *program,
       "--benchmark_filter=" + filter_for(names->front()),
       fmt::format("--benchmark_min_time={}", options.seconds)};

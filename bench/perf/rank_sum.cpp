@@ -1,7 +1,7 @@
-// The rank-sum test of statistics.hpp, for values that are no pairs.
+// The rank-sum test of statistics.hpp, for unpaired values.
 //
-// What it counts are wins: of all pairs of a value of the side that has fewer and one of the other
-// side, those in which the former is the larger one; equals are half a win. Twice that is whole.
+// It counts wins: of all pairs of a value of the smaller side and one of the other side, those in
+// which the former is larger. Equal values are half a win, so doubled wins are whole numbers.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace lastref::perf {
 namespace {
 
-/// Values that are equal, of both sides.
+/// Equal values of both sides.
 struct Level {
   std::size_t count = 0;
   std::size_t of_few = 0;
@@ -61,15 +61,15 @@ std::size_t doubled_wins(const Places& places) {
   return wins;
 }
 
-/// Without equals all doubled wins are even.
+/// Without equal values all doubled wins are even.
 std::size_t step_of(const Places& places) {
   return std::ranges::all_of(places.levels, [](const Level& level) { return level.count == 1; })
              ? 2
              : 1;
 }
 
-/// Counting has so many steps at most, a few hundredths of a second; and a double can hold how many
-/// ways there are of a thousand values.
+/// Whether counting takes at most `steps_max` steps, some hundredths of a second. A double can hold
+/// the number of ways for a thousand values.
 bool can_be_counted(const Places& places, std::size_t wins) {
   constexpr double steps_max = 4e8;
   constexpr std::size_t values_max = 1000;
@@ -79,7 +79,7 @@ bool can_be_counted(const Places& places, std::size_t wins) {
   return places.count() <= values_max && steps <= steps_max;
 }
 
-/// In how many ways so few can be chosen of all; infinity if there is no double for it.
+/// The number of ways to choose `few` of all values; infinity if it is too large for a double.
 double ways_to_choose(std::size_t few, std::size_t many) {
   double ways = 1;
   for (std::size_t at = 1; at <= few && std::isfinite(ways); ++at) {
@@ -88,12 +88,12 @@ double ways_to_choose(std::size_t few, std::size_t many) {
   return ways;
 }
 
-/// The chance of no more doubled wins, counted over all ways in which the few could have been
-/// chosen of all.
+/// The probability of at most `wins` doubled wins, counted over all ways to choose the few of all
+/// values.
 double counted_chance(const Places& places, std::size_t wins) {
   const std::size_t step = step_of(places);
   const std::size_t width = wins / step + 1;
-  // ways[k][w]: to choose k of the levels so far with w wins.
+  // ways[k][w]: the number of ways to choose k values of the levels so far with w wins.
   std::vector<std::vector<double>> ways(places.few + 1, std::vector<double>(width));
   ways[0][0] = 1;
   std::size_t seen = 0;
@@ -104,8 +104,8 @@ double counted_chance(const Places& places, std::size_t wins) {
                         static_cast<double>(chosen);
     }
     const std::size_t end = seen + level.count;
-    // From the last one on, so that those before are of the levels before. Where there are more
-    // that are not chosen than the many are, no way leads on.
+    // Start at the highest k, so that the entries of lower k are still those of the levels before.
+    // If more values are not chosen than the many are, no way leads on.
     const std::size_t least = end - std::min(end, places.many);
     for (std::size_t k = std::min(places.few, end) + 1; k-- > least;) {
       for (std::size_t chosen = 1; chosen <= std::min(level.count, k); ++chosen) {
@@ -126,21 +126,21 @@ double counted_chance(const Places& places, std::size_t wins) {
          ways_to_choose(places.few, places.many);
 }
 
-/// Each value has a coin of its own, which says whether it is chosen: with the logarithm of its
-/// odds `start` for the lowest, and falling by `slope` up to the highest.
+/// Each value has its own coin, which decides whether it is chosen. The logarithm of its odds is
+/// `start` for the lowest value and falls by `slope` up to the highest.
 struct Coins {
   double slope = 0;
   double start = 0;
 };
 
 struct Tossed {
-  double chosen = 0;    ///< how many are to be expected
-  double sum = 0;       ///< of the places of those
-  double variance = 0;  ///< of how many
+  double chosen = 0;    ///< expected number of chosen values
+  double sum = 0;       ///< expected sum of their places
+  double variance = 0;  ///< of the number of chosen values
   double weight = 0;    ///< the logarithm of the sum of all ways' odds
 };
 
-/// Where a level is, from 0 to 1.
+/// The place of a level, from 0 to 1.
 double place_of(const Places& places, std::size_t below, const Level& level) {
   return (static_cast<double>(below) + static_cast<double>(level.count) / 2) /
          static_cast<double>(places.count());
@@ -163,7 +163,7 @@ Tossed toss(const Places& places, const Coins& coins) {
   return tossed;
 }
 
-/// Where `is_low` ends to hold.
+/// The point between `low` and `high` where `is_low` becomes false.
 template <typename IsLow>
 double end_of(double low, double high, IsLow is_low) {
   constexpr int halvings = 45;
@@ -174,10 +174,11 @@ double end_of(double low, double high, IsLow is_low) {
   return low;
 }
 
-/// No less than the chance that the sum of places is as low as it is: Chernoff's bound, of as many
-/// chosen as there are. It holds of any coins; those that expect just this sum make it a good one.
+/// An upper bound of the probability that the sum of places is as low as it is: Chernoff's bound,
+/// given the number of chosen values. It holds for any coins; coins that expect exactly this sum
+/// make it tight.
 double bounded_chance(const Places& places) {
-  constexpr double far = 40;  // e^-40 is next to nothing.
+  constexpr double far = 40;  // e^-40 is negligible.
   const auto few = static_cast<double>(places.few);
   double sum = 0;
   std::size_t below = 0;
@@ -196,8 +197,8 @@ double bounded_chance(const Places& places) {
   });
   const Coins coins = coins_of(slope);
   const Tossed tossed = toss(places, coins);
-  // So many and no others are chosen with this chance at most. Baillon, Cominetti and Vaisman,
-  // A sharp uniform bound for the distribution of sums of Bernoulli trials (2016).
+  // An upper bound of the probability that exactly this number is chosen. Baillon, Cominetti and
+  // Vaisman, A sharp uniform bound for the distribution of sums of Bernoulli trials (2016).
   const double as_many = std::min(1.0, 0.46883 / std::sqrt(tossed.variance));
   double all = 0;
   for (std::size_t at = 1; at <= places.few; ++at) {
@@ -216,7 +217,7 @@ Evidence rank_sum_test(std::span<const double> a, std::span<const double> b) {
   }
   const bool is_a_few = a.size() <= b.size();
   Places places = is_a_few ? places_of(a, b) : places_of(b, a);
-  // Half of all pairs are won in the mean; the end on this side of it is that of the sum.
+  // On average half of all pairs are won. The tail is the one on this side of the mean.
   const std::size_t most = 2 * places.few * places.many;
   std::size_t wins = doubled_wins(places);
   const bool are_few_above = wins > most / 2;
@@ -237,7 +238,7 @@ double rank_sum_p(std::span<const double> a, std::span<const double> b) {
 double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b) {
   const double ways =
       ways_to_choose(std::min(count_of_a, count_of_b), std::max(count_of_a, count_of_b));
-  // No p is 0, though there is no double for it.
+  // A p is never 0, even if it is too small for a double.
   return std::clamp(2 / ways, std::numeric_limits<double>::min(), 1.0);
 }
 

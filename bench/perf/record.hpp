@@ -1,4 +1,4 @@
-// Record: what was measured of one commit at one time, and on what.
+// Record: the measurements of one commit at one time, and the machine and build.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace lastref::perf {
 
 struct Commit {
-  std::string name;                           ///< Its hash, or what somebody calls it.
+  std::string name;                           ///< Its hash, or a name given by the user.
   std::int64_t time = 0;                      ///< seconds since 1970 at which it was made
-  std::optional<std::int64_t> position = {};  ///< of how many commits its history is, if known
+  std::optional<std::int64_t> position = {};  ///< number of commits in its history, if known
   std::string subject = {};
 
   bool operator==(const Commit&) const = default;
@@ -24,8 +24,8 @@ struct Record {
   Commit commit;
   Machine machine;
   std::string compiler;       ///< with its version; empty: not known
-  std::string flags;          ///< that it was given; empty: not known
-  std::string program;        ///< that measured
+  std::string flags;          ///< of the compiler; empty: not known
+  std::string program;        ///< the program with the benchmarks
   std::int64_t recorded = 0;  ///< seconds since 1970
   std::vector<MeasuredBenchmark> benchmarks;
 };

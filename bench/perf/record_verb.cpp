@@ -1,4 +1,4 @@
-// record: measures, or reads what others have measured, and stores it.
+// record: measures, or reads measurements of other programs, and stores them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,12 +57,12 @@ void complain(const std::string& what) {
   std::cerr << "lastref perf record: " << what << std::endl;
 }
 
-/// Progress. Where it cannot be written, nothing is amiss.
+/// Prints progress. A write error does not matter.
 void say(const std::string& what) {
   std::cerr << what << std::endl;
 }
 
-/// One more round behind those before it.
+/// Appends one round to the previous ones.
 void append(MeasuredBenchmark& all, const MeasuredBenchmark& round) {
   const auto behind = [](auto& into, const auto& from) {
     into.insert(into.end(), from.begin(), from.end());
@@ -76,8 +76,8 @@ void append(MeasuredBenchmark& all, const MeasuredBenchmark& round) {
   all.error = all.error.empty() ? round.error : all.error;
 }
 
-/// Measures in rounds, each a process of its own, for a process has luck: where its memory lies,
-/// and who its neighbours are.
+/// Measures in rounds. Each round is a process of its own, because a process depends on chance:
+/// where its memory lies, and which other processes run.
 class Measuring {
  public:
   explicit Measuring(const RecordOptions& options) : options_(options) {}
@@ -107,7 +107,7 @@ class Measuring {
   }
 
  private:
-  /// For Google Benchmark, which has regular expressions alone.
+  /// A filter for Google Benchmark, which only supports regular expressions.
   tl::expected<std::string, std::string> filter_of_those_that_match(const fs::path& program) const {
     const auto names = benchmarks_of({.program = program, .scratch = {}}, options_.benches);
     if (!names || names->empty()) {
@@ -149,7 +149,7 @@ class Measuring {
 
 struct NotRecorded {
   std::string why = {};
-  bool is_by_store = false;  ///< So it is with the next one, too.
+  bool is_by_store = false;  ///< The next record would fail as well.
 };
 using Recorded = tl::expected<void, NotRecorded>;
 
@@ -214,7 +214,7 @@ Recorded record_program(const RecordOptions& options,
                         const Commit& commit,
                         const fs::path& program,
                         const fs::path& tree) {
-  const Machine machine = this_machine();  // The load is that before we add to it.
+  const Machine machine = this_machine();  // The load before the measurement adds to it.
   auto measured = Measuring(options).run(program);
   if (!measured) {
     return tl::unexpected<NotRecorded>({.why = measured.error()});
@@ -231,7 +231,7 @@ Recorded record_program(const RecordOptions& options,
              short_name(commit));
 }
 
-/// The program beside us, of what is checked out.
+/// Records the program in the folder of this one, for the commit that is checked out.
 Exit record_here(const RecordOptions& options, Store& store) {
   const auto program = program_beside_us("lastref_bench");
   const auto checkout = own_checkout();
@@ -244,7 +244,7 @@ Exit record_here(const RecordOptions& options, Store& store) {
     complain("git does not know which commit this program was built of");
     return Exit::unusable;
   }
-  // Else what is measured is not what is checked out, and another commit is blamed for it.
+  // Otherwise the measured program is not the checked-out one, and the wrong commit is blamed.
   const fs::path tree = program->parent_path().parent_path();
   if (!is_up_to_date(tree)) {
     complain("lastref_bench is older than the sources; ./lastref perf record builds it first");
@@ -254,7 +254,7 @@ Exit record_here(const RecordOptions& options, Store& store) {
   return exit_of(record_program(options, store, *commit, *program, tree));
 }
 
-/// Every so many commits, counted back from the last one.
+/// One of every `every` commits, counted back from the last one.
 std::vector<std::string> thinned(const std::vector<std::string>& hashes, std::size_t every) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
@@ -265,7 +265,7 @@ std::vector<std::string> thinned(const std::vector<std::string>& hashes, std::si
   return kept;
 }
 
-/// The benchmarks that commits have been recorded with, here.
+/// The benchmarks of each commit that were recorded on this machine.
 class RecordedHere {
  public:
   explicit RecordedHere(const std::vector<Record>& records) {
@@ -280,7 +280,7 @@ class RecordedHere {
     }
   }
 
-  /// Whether all are that were asked for. None were: false.
+  /// Whether all requested benchmarks are recorded. False if none are requested.
   bool has(const std::string& hash,
            const Built& built,
            const std::vector<std::string>& asked) const {
@@ -291,12 +291,12 @@ class RecordedHere {
   }
 
  private:
-  /// By commit, compiler and flags.
+  /// The names by commit, compiler and flags.
   std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> names_;
 };
 
-/// Which benchmarks a commit has, noted in a file when it is built, so that it need not be built
-/// for this again.
+/// The benchmarks that a commit has. They are written to a file when the commit is built, so that
+/// it is not built again to list them.
 class NotedBenchmarks {
  public:
   NotedBenchmarks(fs::path folder, const Globs& asked)
@@ -310,7 +310,7 @@ class NotedBenchmarks {
       write_whole(folder_ / hash, fmt::format("{}\n", fmt::join(*names, "\n")));
     }
   }
-  /// Of those that were noted; none if nothing was.
+  /// The noted names that match the request; none if nothing was noted.
   std::vector<std::string> asked_of(const std::string& hash) const {
     std::vector<std::string> names;
     std::ifstream file(folder_ / hash);
@@ -341,7 +341,7 @@ class RecordingCommits {
         noted_(checkout / "build/perf/benchmarks", options.benches),
         revisions_(revisions) {}
 
-  /// Ends where the store fails: nothing that is measured after it could be kept.
+  /// Stops if the store fails, because later measurements could not be stored.
   Exit run(const std::vector<std::string>& wanted) {
     std::size_t number = 0;
     std::size_t missing = 0;
@@ -389,7 +389,7 @@ class RecordingCommits {
     return recorded;
   }
 
-  /// With the compiler and flags of the tree as it is, which may be that of another commit.
+  /// Uses the current compiler and flags of the tree, which may be those of another commit.
   bool is_recorded(const Commit& commit) const {
     const bool is_there =
         !options_.again &&
@@ -427,7 +427,7 @@ Exit record_commits(const RecordOptions& options, Store& store) {
     complain(revisions.error());
     return Exit::unusable;
   }
-  // Not before: whoever was waited for may have recorded some of them.
+  // Read after the wait: the process that had the lock may have recorded some of them.
   const auto records = store.records();
   if (!records) {
     complain(describe(records.error()));

@@ -42,8 +42,8 @@ tl::expected<std::filesystem::path, std::string> Revisions::build(const std::str
                          .patience = std::chrono::hours(1)});
   };
   if (!std::filesystem::exists(worktree() / ".git", error)) {
-    // By force, for one that was removed by hand is in git's list still. Nothing is pruned: the
-    // folders of others that are away just now may come back.
+    // --force, because a worktree that was removed by hand is still in git's list. Nothing is
+    // pruned: folders of other worktrees that are missing now may come back.
     const auto made = run(
         {"git", "worktree", "add", "--force", "--detach", worktree().string(), hash}, checkout_);
     if (!made) {
@@ -63,7 +63,7 @@ tl::expected<std::filesystem::path, std::string> Revisions::build(const std::str
           fmt::format("cannot be configured; see {}", log().string()));
     }
   }
-  // Many benchmarks start the program beside them.
+  // Many benchmarks start lastref_program, which has to be in their folder.
   const auto built = run({"ninja",
                           "-j",
                           fmt::format("{}", this_machine().cores),
@@ -75,7 +75,7 @@ tl::expected<std::filesystem::path, std::string> Revisions::build(const std::str
   if (!built) {
     return tl::unexpected<std::string>(fmt::format("does not build; see {}", log().string()));
   }
-  // Where it lay in older commits.
+  // The second path is that of older commits.
   for (const char* const place : {"bin/lastref_bench", "bench/lastref_bench"}) {
     if (std::filesystem::exists(tree() / place, error)) {
       return tree() / place;

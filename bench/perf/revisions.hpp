@@ -1,7 +1,7 @@
-// Revisions: the benchmarks of other commits of this checkout, built in a worktree of their own.
+// Revisions: builds the benchmarks of other commits of this checkout in a separate worktree.
 //
-// One worktree for all of them, so that of the next commit only what differs is built; and so one
-// process alone, from the checkout of a commit until the last run of what was built of it.
+// All commits share one worktree, so that only the differences of the next commit are built. So
+// only one process uses it, from the checkout of a commit until the last run of its build.
 #pragma once
 
 #include <filesystem>
@@ -17,14 +17,14 @@ class FileLock;
 
 class Revisions {
  public:
-  /// Works in `folder`, which it makes, and nobody else until it goes; `tell` is told if another
-  /// one is at work there and has to be waited for. Or in a sentence why it cannot.
+  /// Creates `folder` and locks it until the object is destroyed. Calls `tell` if it has to wait
+  /// for another process there. An error is a sentence that gives the reason.
   static tl::expected<Revisions, std::string> alone_in(
       std::filesystem::path checkout,
       std::filesystem::path folder,
       const std::function<void(const std::string&)>& tell);
 
-  /// Builds lastref_bench of the commit: its path, or in a sentence why there is none.
+  /// Builds lastref_bench of the commit. Returns its path, or a sentence why there is none.
   tl::expected<std::filesystem::path, std::string> build(const std::string& hash) const;
 
   std::filesystem::path tree() const { return worktree() / "build/ci"; }

@@ -12,7 +12,7 @@
 namespace lastref::perf {
 namespace {
 
-/// A name in its parts.
+/// The parts of a name.
 struct Sized {
   std::string name;
   std::string unit;
@@ -51,7 +51,7 @@ std::optional<Sized> sized(std::string_view name) {
                .size = static_cast<double>(size)};
 }
 
-/// Why it has no time that counts; or nothing.
+/// Why the benchmark has no valid time; or empty.
 std::string what_is_wrong_with(const MeasuredBenchmark& benchmark) {
   if (!benchmark.error.empty()) {
     return benchmark.error;

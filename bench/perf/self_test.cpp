@@ -19,8 +19,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Quick ones: of arithmetic alone, and of messages, files and maps. Who talks to a tracker does so
-/// on one processor: what it costs to wake another one is the machine's mood.
+/// Quick benchmarks: some only of arithmetic, some of messages, files and maps. Those that use a
+/// tracker run on one processor, because the cost of waking another processor varies.
 constexpr std::array<const char*, 5> subjects = {
     "registry_drop/512",
     "registry_hold_and_release/512",
@@ -28,7 +28,7 @@ constexpr std::array<const char*, 5> subjects = {
     "on_one_processor/tracker_hold_and_release/real_time",
     "on_one_processor/load/1000000/manual_time"};
 
-/// How long it may take and what it tries.
+/// The time limit and the numbers of trials.
 struct Size {
   std::size_t equals;
   std::size_t tenths;
@@ -52,20 +52,20 @@ constexpr Size quick = {.equals = 40,
 
 constexpr double tenth = 0.1;
 constexpr double hundredths = 0.03;
-/// What 3 % are told with: they would be the same within 5 %, and hidden by noise that lets 10 % be
-/// told.
+/// For slowdowns of 3 %: within a tolerance of 5 % they would be the same, and noise that still
+/// shows 10 % would hide them.
 constexpr double narrow_tolerance = 0.01;
 constexpr std::size_t pairs_max_if_narrow = 800;
 
-/// A benchmark whose place is known.
+/// A benchmark with a known place to slow it.
 struct Subject {
   Slowable benchmark;
   SlowPlace place;
-  double seconds_a_trial = 0;  ///< as far as its noise and its speed say
+  double seconds_a_trial = 0;  ///< estimated from its noise and its speed
 };
 
-/// So many pairs of one trial have to be, if pairs differ by so much: until the interval of equals,
-/// of 2.6 standard errors to either side, lies within the tolerance.
+/// The number of pairs that a trial needs with this spread: until the interval of equals, with 2.6
+/// standard errors to either side, lies within the tolerance.
 double pairs_a_trial(double spread, const Rules& rules) {
   constexpr double errors = 2.6;
   const double wanted = std::pow(errors * spread / std::log(1 + rules.tolerance), 2);
@@ -92,7 +92,7 @@ class SelfTest {
       if (const auto heard = prepare(name); !heard) {
         return tl::unexpected<std::string>(std::string(name) + ": " + heard.error());
       }
-      // Arithmetic and calls; the rest of the time is for trials.
+      // Three subjects cover arithmetic and calls; the rest of the time is for trials.
       if (options_.is_quick &&
           (ready_.size() == 3 || (seconds() > size_.seconds / 3 && !ready_.empty()))) {
         break;
@@ -150,7 +150,8 @@ class SelfTest {
     return {};
   }
 
-  /// What there is no time to try as often as is wanted: all but the quickest, if need be.
+  /// Leaves out benchmarks that take too long for the wanted number of trials. The quickest one
+  /// always stays.
   void leave_out_what_is_slow() {
     std::ranges::sort(ready_, {}, &Subject::seconds_a_trial);
     const double trials = static_cast<double>(size_.equals + size_.tenths + 2 * size_.hundredths);
@@ -165,14 +166,14 @@ class SelfTest {
     }
   }
 
-  /// So that a tenth is 10 standard errors of all pairs that there may be: it will be told long
-  /// before these are spent, though the noise doubles.
+  /// The spread at which a tenth is 10 standard errors after pairs_max pairs. Then a tenth is found
+  /// long before the last pair, even if the noise doubles.
   double spread_max() const {
     constexpr double errors = 10;
     return std::log(1 + tenth) * std::sqrt(static_cast<double>(report_.rules.pairs_max)) / errors;
   }
 
-  /// As many of each kind as keeps the numbers in proportion. False: there is no more to do.
+  /// Runs as many trials of each kind as keep the numbers in proportion. False: all are done.
   bool run_one_of_each() {
     const double part =
         static_cast<double>(report_.equals.count + 1) / static_cast<double>(size_.equals);
@@ -202,7 +203,7 @@ class SelfTest {
                                     }});
     const Judgement& judgement = rows.front().judgement;
     if (seconds() >= size_.seconds && judgement.verdict == Verdict::cannot_tell) {
-      return;  // Cut short: it says nothing.
+      return;  // It was cut short and has no verdict.
     }
     trials.add(judgement);
     options_.tell(fmt::format("{} {:g} % slower: {} ({:.3f}, {} pairs); {} equals, {:.0f} s",

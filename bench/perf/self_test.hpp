@@ -1,20 +1,19 @@
-// self_test: how often `perf compare` is wrong here.
+// self_test: measures how often `perf compare` is wrong on this machine.
 //
-// Each trial is a comparison of one benchmark by the very loop of `perf compare`: of a program with
-// itself, which has to raise no alarm, and with one that is slower at a random place, which has to
-// be found. First the noise of the machine is heard; benchmarks that are too loud to be told by
-// pairs_max pairs are left out, and if all are there is no trial: the machine is too loud.
+// Each trial compares one benchmark with the same loop as `perf compare`. A comparison of a program
+// with itself has to raise no alarm. A comparison with one that is slower at a random place has to
+// find that. First the noise of the machine is measured. Benchmarks with too much noise for
+// pairs_max pairs are left out. If all are left out, there is no trial: the machine is too noisy.
 //
-// How often a test of a program that is right fails by chance, where `quick` is one of ctest:
-// - A false alarm has a chance of alpha at most in each trial of equals, whatever the noise is
-//   (verdict.hpp). Quick: alpha 1e-8, and 40 trials at most: 4e-7.
-// - A tenth more that is called the same or faster: the interval lies below 1.05, so its upper
-//   bound is wrong by more than 4.7 %, and as it lies above 1/1.05 it reaches less than 4.9 % to
+// How often the test of a correct program fails by chance, where `quick` is the one in ctest:
+// - A false alarm has a probability of at most alpha in each trial of equals, for any noise
+//   (verdict.hpp). Quick: alpha 1e-8, and at most 40 trials: 4e-7.
+// - A slowdown of 10 % is called the same or faster: then the interval lies below 1.05, so its
+//   upper bound is wrong by more than 4.7 %. As it lies above 1/1.05, it reaches less than 4.9 % to
 //   either side of its centre. So its centre is further from the truth than about twice what the
-//   interval allows for, with a chance of 1e-3 / 5 a look. Twice that is 7.4 standard errors
-//   instead of 3.7: below 1e-12 a look.
-// - What is not found otherwise could not be told: the machine has become too loud, and there is no
-//   verdict.
+//   interval allows for, which has a probability of 1e-3 / 5 per look. Twice that is 7.4 standard
+//   errors instead of 3.7: below 1e-12 per look.
+// - A slowdown that is missed in another way has no verdict: the machine has become too noisy.
 #pragma once
 
 #include <cstddef>
@@ -36,11 +35,11 @@ struct SelfTestOptions {
   std::filesystem::path program;
   std::uint64_t seed = 0;
   bool is_quick = false;
-  std::optional<double> budget = {};  ///< seconds in all; else a quarter of an hour, or a minute
+  std::optional<double> budget = {};  ///< seconds in all; default: 1,000, or 52 if quick
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
-/// Trials of one kind, by what was told of them.
+/// The trials of one kind, by verdict.
 struct Trials {
   double slower = 0;  ///< 0.1: B takes 1.1 times as long.
   std::size_t count = 0;
@@ -48,17 +47,17 @@ struct Trials {
   std::size_t said_faster = 0;
   std::size_t said_same = 0;
   std::size_t not_told = 0;
-  double pairs = 0;  ///< in all
+  double pairs = 0;  ///< total
 
   void add(const Judgement& judgement);
 };
 
 struct HeardNoise {
   std::string benchmark;
-  bool is_by_processor = false;  ///< The wall clock was too loud.
+  bool is_by_processor = false;  ///< The clock that counts was too noisy.
   double spread = 0;             ///< 0.03: pairs differ by 3 %, as a standard deviation.
-  std::string place = {};        ///< that is slowed; empty: it is left out
-  std::string why = {};          ///< it is left out
+  std::string place = {};        ///< the place that is slowed; empty: left out
+  std::string why = {};          ///< why it is left out
 };
 
 struct SelfTestReport {
@@ -70,13 +69,13 @@ struct SelfTestReport {
   Rules rules;
   double seconds = 0;
   bool is_quick = false;
-  bool is_time_over = false;  ///< It was cut short.
+  bool is_time_over = false;  ///< The time was over.
 };
 
 /// Fails if the benchmarks cannot be run.
 tl::expected<SelfTestReport, std::string> self_test(const SelfTestOptions& options);
 
-/// 1: an alarm at equals, or too little was found. 3: too loud to tell, or cut short.
+/// 1: a false alarm, or too few slowdowns were found. 3: too noisy for a verdict, or cut short.
 harness::Exit exit_of(const SelfTestReport& report);
 std::string text_of(const SelfTestReport& report);
 

@@ -10,7 +10,7 @@
 namespace lastref::perf {
 namespace {
 
-/// What is gathered of a commit before there is a point.
+/// The values of a commit from which a point is made.
 struct Gathered {
   Commit commit;
   std::vector<double> seconds;
@@ -63,7 +63,7 @@ Point point_of(const Gathered& gathered) {
   return point;
 }
 
-/// Of all commits of a line: several series of it are shown beside each other.
+/// The places of all commits of a line, because several of its series are shown together.
 std::map<std::string, std::size_t> places_in(const GatheredLine& line) {
   std::map<std::string, Commit> commits;
   for (const auto& [benchmark, series] : line.by_benchmark) {
@@ -92,7 +92,7 @@ Series series_of(const std::string& benchmark,
   for (const Point& point : series.points) {
     medians.push_back(point.seconds);
   }
-  // The store takes nothing but numbers.
+  // This cannot fail, because the store only accepts finite numbers.
   series.changes = change_points_of(medians, options).value_or(std::vector<ChangePoint>());
   return series;
 }
@@ -114,10 +114,10 @@ std::vector<Commit> in_order(const std::map<std::string, Commit>& by_name) {
 
 Within<double> interval_of_median(std::vector<double> values) {
   std::ranges::sort(values);
-  // The median lies outside the k-th value from either end if fewer than k of n coins fall so.
+  // The median lies outside the k-th value from an end if fewer than k of n coins fall that way.
   const std::size_t n = values.size();
   const auto count = static_cast<double>(n);
-  double log_chance = -count * std::log(2.0);  // of exactly k coins; too small for a number itself
+  double log_chance = -count * std::log(2.0);  // of exactly k coins; a plain double would underflow
   double outside = 0;
   std::size_t k = 0;
   while (k < n / 2) {

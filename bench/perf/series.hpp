@@ -1,4 +1,4 @@
-// Series: how a benchmark went over commits, where nothing but the commit differs.
+// Series: the times of a benchmark over commits, where only the commit differs.
 #pragma once
 
 #include <map>
@@ -12,41 +12,41 @@
 
 namespace lastref::perf {
 
-/// All that was measured of one commit; several records of it are one.
+/// All measurements of one commit; several records of a commit are one point.
 struct Point {
   Commit commit;
-  double seconds = 0;          ///< an iteration: the median of the repetitions
-  Within<double> within = {};  ///< of that median, as sure as `sureness_of_interval`
+  double seconds = 0;          ///< per iteration: the median of the repetitions
+  Within<double> within = {};  ///< interval of that median, at `sureness_of_interval`
   std::size_t repetitions = 0;
   std::map<std::string, double> counters;  ///< the median of each
-  double load = 0;                         ///< the highest that there was
+  double load = 0;                         ///< the highest load
 };
 
 struct Series {
   std::string benchmark;
   std::vector<Point> points;         ///< in the order of the line's commits
   std::vector<ChangePoint> changes;  ///< Their indices are those of the points.
-  std::string error = {};            ///< why it could not be done, the last time that it could not
+  std::string error = {};            ///< why the benchmark failed, the last time that it failed
 };
 
-/// What may be compared: one program, machine, compiler, and the same flags.
+/// Series that may be compared: they have the same program, machine, compiler and flags.
 struct Line {
   std::string program;
-  Machine machine;  ///< Its load says nothing.
+  Machine machine;  ///< Its load has no meaning.
   std::string compiler;
   std::string flags;
   std::vector<Series> series;  ///< by name
 };
 
-/// The values in the middle that hold the true median with this chance or a higher one, if there
-/// are enough of them: of fewer than six it is all of them, and less sure.
+/// The range of middle values that contains the true median with at least this probability, if
+/// there are enough values. With fewer than six it is the range of all, with a lower probability.
 inline constexpr double sureness_of_interval = 0.95;
 Within<double> interval_of_median(std::vector<double> values);
 
-/// By position where git knows that of all of them, else by the time at which they were made.
+/// Sorts by position if git knows that of all commits, else by commit time.
 std::vector<Commit> in_order(const std::map<std::string, Commit>& by_name);
 
-/// Series of the benchmarks that match; all commits of a line are in one order.
+/// The series of the benchmarks that match. All series of a line have the same order of commits.
 std::vector<Line> lines_of(std::span<const Record> records,
                            const Globs& globs,
                            const ChangePointOptions& options);

@@ -38,13 +38,13 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What git says in the working folder.
+/// The output of git in the working folder.
 tl::expected<std::string, std::string> git_says(std::vector<std::string> words) {
   return git_in({}, std::move(words)).map_error(describe);
 }
 
 tl::expected<FoundSide, std::string> find_revision(const std::string& word) {
-  // A word that begins with a dash would be an option of git's.
+  // Otherwise a word that begins with a dash would be an option of git.
   const auto commit =
       git_says({"rev-parse", "--verify", "--quiet", "--end-of-options", word + "^{commit}"});
   if (!commit) {
@@ -66,8 +66,8 @@ tl::expected<void, std::string> make_worktree(const FoundSide& side, const FileL
   if (fs::exists(side.folder / ".git", error)) {
     return {};
   }
-  // By force, for one that was removed by hand is in git's list still. Nothing is pruned: the
-  // folders of others that are away just now may come back.
+  // --force, because a worktree that was removed by hand is still in git's list. Nothing is pruned:
+  // folders of other worktrees that are missing now may come back.
   const auto made = git_in({},
                            {"worktree",
                             "add",
@@ -80,8 +80,8 @@ tl::expected<void, std::string> make_worktree(const FoundSide& side, const FileL
   return made ? tl::expected<void, std::string>() : no("no worktree: " + describe(made.error()));
 }
 
-/// Of all that were built, the eldest without these that nobody uses and nobody has changed.
-/// Whoever begins to use one has the lock on all.
+/// Keeps the most recently used worktrees and removes older ones that are unused and unchanged. No
+/// process can begin to use one meanwhile, because that needs the lock on all, which we have.
 void remove_what_is_old(const fs::path& beside) {
   struct Built {
     fs::file_time_type used;
@@ -111,7 +111,7 @@ void remove_what_is_old(const fs::path& beside) {
 
 }  // namespace
 
-// With the flags of everybody's builds, so that ccache knows what was compiled before.
+// Uses the flags of ordinary builds, so that ccache finds what was compiled before.
 std::string default_build() {
   return fmt::format(
       "for linker in mold lld gold bfd; do command -v ld.$linker >/dev/null && break; done; "
@@ -180,14 +180,15 @@ tl::expected<void, std::string> build_side(FoundSide& side,
   if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
     return {};
   }
-  // Not waited for: who measures there may want what we have.
+  // Does not wait: the process that measures there may need the lock that we have.
   if (!side.use->take_alone()) {
     return no(fmt::format("{} is in use, as another command has built it", side.folder.string()));
   }
   if (auto made = make_worktree(side, lock); !made) {
     return made;
   }
-  // From here on there is a part of this build; nobody may take it for that of the one before.
+  // From here on the folder has a partial build. The empty stamp keeps others from using it as the
+  // previous build.
   fs::resize_file(stamp, 0, error);
   if (error) {
     return no(fmt::format("cannot write {}: {}", stamp.string(), error.message()));

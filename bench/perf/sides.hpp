@@ -1,10 +1,10 @@
-// sides: what the words A and B of a comparison stand for.
+// sides: resolves the arguments A and B of a comparison.
 //
-// A folder is a build, or a checkout with one; a file is a program if it may be executed, else
-// Google Benchmark's JSON; anything else is a revision of the git repository around the working
-// folder, which is built in a worktree of its own. Those lie in build/perf of the repository, named
-// by their commits: what is there is not built again, unless a build of it failed since. The eight
-// that were used last stay, with those in use and those in which git finds changes of somebody's.
+// A folder is a build, or a checkout with one. A file is a program if it is executable, else JSON
+// of Google Benchmark. Anything else is a revision of the git repository around the working folder,
+// which is built in a worktree of its own. The worktrees are in build/perf of the repository and
+// are named by commit. An existing one is not built again, unless a build of it has failed since.
+// The eight most recently used ones are kept, and those that are in use or have changes in git.
 #pragma once
 
 #include <cstdint>
@@ -22,36 +22,37 @@ class FileLock;
 enum class SideKind : std::uint8_t { program, file, revision };
 
 struct SideOptions {
-  /// The shell's, run in the worktree of a revision.
+  /// A shell command, run in the worktree of a revision.
   std::string build = {};
-  /// Where a folder has its benchmarks, besides where ours has them; empty: nowhere else.
+  /// Where a folder has its benchmarks, in addition to the default places; empty: nowhere else.
   std::filesystem::path program = {};
 };
 
 struct FoundSide {
   SideKind kind = SideKind::program;
   std::string word;                    ///< as it was given
-  std::string name;                    ///< for people: of a revision, the short commit as well
+  std::string name;                    ///< display name; for a revision with its short commit hash
   std::filesystem::path folder = {};   ///< of a build or a worktree
   std::filesystem::path program = {};  ///< the benchmarks; or the file
-  std::shared_ptr<const FileLock> use = {};  ///< Nobody removes the worktree meanwhile.
+  std::shared_ptr<const FileLock> use = {};  ///< Keeps the worktree from being removed.
 };
 
-/// How this repository builds its benchmarks.
+/// The command with which this repository builds its benchmarks.
 std::string default_build();
 
-/// Finds what there is, without building it: a revision has its folder, but it may be empty.
+/// Finds a side without building it: a revision has its folder, but the folder may not exist yet.
 tl::expected<FoundSide, std::string> find_side(const std::string& word, const SideOptions& options);
 
-/// Builds a revision, if that has not been done by the same command, and removes what nobody has
-/// used for long; `tell` is told what takes long. One at a time in a repository; where that one is
-/// killed, the next waits for what it has left running. Others are left as they are, and so is a
-/// worktree in use that another command has built: that is an error.
+/// Builds a revision unless the same command has built it already, and removes worktrees that were
+/// not used for long. Calls `tell` before it does something slow. Only one process builds in a
+/// repository at a time. If it is killed, the next one waits for the children that it has left
+/// running. Sides that are not revisions are left as they are. If the worktree is in use and was
+/// built by another command, it is left as it is and an error is returned.
 tl::expected<void, std::string> build_side(FoundSide& side,
                                            const SideOptions& options,
                                            const std::function<void(const std::string&)>& tell);
 
-/// The benchmarks in the folder of a side; only there after it was built.
+/// The benchmarks in the folder of a side. They exist only after the build.
 tl::expected<std::filesystem::path, std::string> program_in(const std::filesystem::path& folder,
                                                             const SideOptions& options);
 

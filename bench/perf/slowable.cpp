@@ -14,14 +14,14 @@ namespace {
 
 constexpr const char* spin_variable = "LASTREF_BENCH_SPIN";
 constexpr const char* calls_variable = "LASTREF_BENCH_CALLS";
-/// A turn takes about so long; only where to begin with it.
+/// The approximate time of a turn; only an initial guess.
 constexpr double seconds_of_a_turn = 0.3e-9;
 
 tl::unexpected<std::string> no(std::string why) {
   return tl::unexpected<std::string>(std::move(why));
 }
 
-/// The standard deviation that a normal law with this median distance from 0 has.
+/// The standard deviation of a normal distribution with this median distance from 0.
 double spread_of(std::vector<double> logarithms) {
   std::ranges::for_each(logarithms, [](double& each) { each = std::abs(each); });
   constexpr double deviations = 1.4826;
@@ -85,7 +85,8 @@ tl::expected<Slowable::Counted, std::string> Slowable::count_calls() const {
   const double iterations = std::max(static_cast<double>(measured->iterations.front()), 1.0);
   std::string name;
   for (double count = 0; file >> name >> count;) {
-    // What comes once in a run is not of an iteration; many calls are few if they are shared.
+    // A call that is made once per run is not part of an iteration. Nor is a call that several
+    // iterations share, however many there are in total.
     if (count / iterations > 0.9 && count > 50) {
       counted.calls.emplace_back(name, count / iterations);
     }
@@ -123,8 +124,8 @@ tl::expected<std::optional<SlowPlace>, std::string> Slowable::find_place(std::si
   constexpr std::size_t places_max = 4;
   counted->calls.resize(std::min(counted->calls.size(), places_max));
   for (const auto& [place, calls] : counted->calls) {
-    // About half as long again: well above the noise, and near enough to what will be wanted for a
-    // turn to cost the same.
+    // About 50 % longer: well above the noise, and close enough to the later slowdowns that a turn
+    // costs the same.
     const double half = counted->seconds / 2 / calls / seconds_of_a_turn;
     const auto guess = static_cast<std::uint64_t>(std::max(half, 1.0));
     const auto rough = ratio_at(place, guess, 3, chance);
@@ -132,7 +133,7 @@ tl::expected<std::optional<SlowPlace>, std::string> Slowable::find_place(std::si
       return no(rough.error());
     }
     if (*rough < 1.1) {
-      continue;  // Not where time is taken.
+      continue;  // Time is not measured here.
     }
     const double wanted = static_cast<double>(guess) * 0.4 / (*rough - 1);
     const auto turns = static_cast<std::uint64_t>(std::max(wanted, 1.0));

@@ -40,7 +40,7 @@ Within<double> scale_of(const std::vector<std::optional<double>>& values) {
 std::string sparkline_of(const std::vector<std::optional<double>>& values) {
   const Within<double> scale = scale_of(values);
   const auto steps = static_cast<double>(std::max<std::size_t>(values.size(), 2) - 1);
-  // The picture says no more than the figures beside it do, to who does not see it.
+  // Hidden from screen readers: the figures next to the picture have the same information.
   std::string text = fmt::format(
       "<svg class=\"spark\" width=\"{}\" height=\"{}\" aria-hidden=\"true\">", width, height);
   std::string line;

@@ -1,4 +1,4 @@
-// sparkline: how a number went, in the height of a line of text.
+// sparkline: a small chart of a number over time, as high as a line of text.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace lastref::perf {
 
-/// A picture, which is SVG inside of a page; the scale is from the least value to the most, or the
-/// twentieth part of the most if that is more. Where there is no value the line has a gap.
+/// SVG inside a page. The scale covers the range from the least value to the greatest, but at least
+/// a twentieth of the greatest. The line has a gap where a value is missing.
 std::string sparkline_of(const std::vector<std::optional<double>>& values);
 
 }  // namespace lastref::perf

@@ -5,7 +5,7 @@
 namespace lastref::perf {
 namespace {
 
-/// How long to wait for somebody else who writes. A record is written in milliseconds.
+/// How long to wait for another writer. A record is written in milliseconds.
 constexpr int patience_ms = 60'000;
 
 SqliteError error_of(sqlite3* database, int code) {
@@ -42,7 +42,7 @@ Statement& Statement::bind(double value) {
 }
 
 Statement& Statement::bind(std::string_view value) {
-  // Copied, for the value need not outlive this call.
+  // Copied, because the value need not outlive this call.
   keep(sqlite3_bind_text64(
       statement_.get(), next_++, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
   return *this;

@@ -1,4 +1,4 @@
-// Sqlite: the few calls of SQLite that the store makes, each with its error in the hand.
+// Sqlite: the few SQLite calls that the store makes; each returns its error.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct sqlite3_stmt;
 
 namespace lastref::perf {
 
-/// What SQLite answered; 0 is none of them.
+/// An error of SQLite; its code is not 0.
 struct SqliteError {
   int code = 0;  ///< extended
   std::string said;
@@ -23,7 +23,7 @@ template <typename T>
 using SqliteResult = tl::expected<T, SqliteError>;
 using SqliteStatus = SqliteResult<void>;
 
-/// A statement with its values. Whatever goes wrong is kept until `step` is asked.
+/// A statement with its values. An error is kept and returned by `step`.
 class Statement {
  public:
   Statement(sqlite3* database, std::string_view text);
@@ -33,9 +33,9 @@ class Statement {
   Statement& bind(std::string_view value);
   Statement& bind_nothing();
 
-  /// Whether there is another row.
+  /// Advances to the next row; false: there is none.
   SqliteResult<bool> step();
-  /// Runs it to its end and makes it ready for other values.
+  /// Runs the statement to its end and resets it for other values.
   SqliteStatus run();
 
   std::int64_t integer(int column) const;
@@ -59,13 +59,13 @@ class Database {
  public:
   enum class Mode : std::uint8_t { read, write };
 
-  /// To write, the file is made if there is none.
+  /// In write mode the file is created if it does not exist.
   static SqliteResult<Database> open(const std::string& path, Mode mode);
 
   Statement prepare(std::string_view text) const { return {database_.get(), text}; }
   /// Statements without values or rows.
   SqliteStatus run(const char* text) const;
-  /// The one number that a statement answers with.
+  /// The single number that a statement returns.
   SqliteResult<std::int64_t> number(std::string_view text) const;
   std::int64_t last_row() const;
 
@@ -76,7 +76,7 @@ class Database {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-/// From `begin` to `commit`; taken back if it does not come that far.
+/// A transaction from `begin` to `commit`. The destructor rolls it back if it was not committed.
 class Transaction {
  public:
   enum class Kind : std::uint8_t { read, write };
@@ -86,7 +86,7 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();
 
-  /// One that writes waits here for others that write.
+  /// A writing transaction waits here for other writers.
   SqliteStatus begin(Kind kind);
   SqliteStatus commit();
 

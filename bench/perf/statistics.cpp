@@ -11,7 +11,8 @@
 namespace lastref::perf {
 namespace {
 
-/// Twice the rank of each, from 2 on; equals share the mean of theirs, which doubled is whole.
+/// Twice the rank of each value, from 2 on. Equal values share the mean of their ranks, so ranks
+/// are doubled to be whole numbers.
 std::vector<std::size_t> doubled_ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -34,7 +35,7 @@ double sum_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// How probable each sum is if every rank is in it or not, as a coin falls.
+/// The probability of each sum if a coin decides for every rank whether it is included.
 std::vector<double> sums_by_coin(std::span<const std::size_t> ranks) {
   std::vector<double> chances(std::accumulate(ranks.begin(), ranks.end(), std::size_t{1}));
   chances[0] = 1;
@@ -51,16 +52,16 @@ std::vector<double> sums_by_coin(std::span<const std::size_t> ranks) {
   return chances;
 }
 
-/// As many standard deviations from the mean or more, at either side.
+/// The probability of a deviation from the mean at least as large, on either side.
 double two_sided_normal(double deviation, double variance) {
   const boost::math::normal_distribution<> normal;
-  // What is counted goes in steps; half of one belongs to the value itself.
+  // Counts are discrete; half a step belongs to the value itself.
   const double steps = std::max(std::abs(deviation) - 0.5, 0.0);
   return variance > 0 ? std::min(1.0, 2 * cdf(complement(normal, steps / std::sqrt(variance)))) : 1;
 }
 
-/// Of `count` ranks, the number of means of two that an interval leaves out at either end, plus 1;
-/// 0 if it can leave out nothing.
+/// For `count` ranks, the number of means of two that an interval leaves out at either end, plus 1;
+/// 0 if it cannot leave out any.
 std::size_t means_left_out(std::size_t count, double tail) {
   if (count > exact_max) {
     const auto n = static_cast<double>(count);
@@ -175,7 +176,7 @@ Estimate ratio_of_medians(std::span<const double> a,
   if (std::min(a.size(), b.size()) < least_count_for(confidence)) {
     return {.middle = middle};
   }
-  // A bound is to have a hundred of them behind it, as far as there is time for that.
+  // A hundred draws should lie outside each bound, unless that takes too many draws.
   constexpr double draws_max = 20'000;
   const auto draws = static_cast<std::size_t>(std::min(200 / (1 - confidence), draws_max));
   std::mt19937_64 chance(seed);

@@ -16,7 +16,7 @@ namespace {
 
 using Why = StoreError::Why;
 
-/// "lrpf": what `file` and SQLite call the application of a database.
+/// "lrpf": the application ID of the database, for SQLite and file(1).
 constexpr std::int64_t application = 0x6c727066;
 
 Why why_of(int code) {
@@ -114,7 +114,7 @@ StoreResult<void> Store::make_tables() const {
   if (const auto begun = transaction.begin(Transaction::Kind::write); !begun) {
     return failed(path_, begun.error());
   }
-  // Looked at with everybody else kept out, for two may come to an empty file at once.
+  // Checked inside the transaction, because two processes may open an empty file at once.
   const auto there = database_.number("PRAGMA user_version");
   if (!there) {
     return failed(path_, there.error());

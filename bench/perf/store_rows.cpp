@@ -18,7 +18,7 @@ class Digest {
     }
   }
   void add(double value) { add(fmt::format("{:a};", value)); }
-  /// So that nothing of one text can be taken for a part of the next.
+  /// Adds the length first, so that different texts cannot give the same bytes.
   void add_whole(std::string_view text) {
     add(fmt::format("{}:", text.size()));
     add(text);
@@ -31,14 +31,15 @@ class Digest {
     }
   }
 
-  /// As SQLite keeps it.
+  /// A signed number, as SQLite stores it.
   std::int64_t value() const { return static_cast<std::int64_t>(value_ >> 1U); }
 
  private:
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-/// Of all that was measured, and by what: the same digest of a commit and machine, the same record.
+/// The digest of all measurements and of the build. Records of a commit and machine with the same
+/// digest are the same.
 std::int64_t digest_of(const Record& record) {
   Digest digest;
   for (const std::string& text : {record.program, record.compiler, record.flags}) {
@@ -60,7 +61,7 @@ std::int64_t digest_of(const Record& record) {
   return digest.value();
 }
 
-/// As the first histories have it: of names and times alone.
+/// The digest in the first histories: only of names and times.
 std::int64_t earlier_digest_of(const Record& record) {
   Digest digest;
   for (const MeasuredBenchmark& benchmark : record.benchmarks) {
@@ -75,7 +76,7 @@ std::int64_t earlier_digest_of(const Record& record) {
   return digest.value();
 }
 
-/// The row of a machine or commit, which may be there already.
+/// Inserts the row of a machine or commit, which may already be there, and returns its id.
 SqliteResult<std::int64_t> id_by(Statement& insert, Statement& select) {
   if (auto done = insert.run(); !done) {
     return tl::unexpected(done.error());
@@ -103,7 +104,7 @@ SqliteResult<std::int64_t> id_of(const Database& database, const Machine& machin
 }
 
 SqliteResult<std::int64_t> id_of(const Database& database, const Commit& commit) {
-  // What was not known of it when it was first recorded may be known now.
+  // The position may not have been known when the commit was first recorded.
   Statement insert = database.prepare(
       "INSERT INTO commits(name, time, subject, position) VALUES(?, ?, ?, ?) "
       "ON CONFLICT(name) DO UPDATE SET time = excluded.time, subject = excluded.subject, "
@@ -143,7 +144,7 @@ SqliteStatus insert_values(const Database& database,
   return {};
 }
 
-/// Of each benchmark by its id, what another statement answers with: id first, then the rest.
+/// Calls `take` for each row of a statement.
 template <typename Take>
 SqliteStatus each_row(const Database& database, const char* text, Take take) {
   Statement select = database.prepare(text);
@@ -184,7 +185,7 @@ using Places = std::map<std::int64_t, std::pair<std::size_t, std::size_t>>;
 
 SqliteStatus read_records(const Database& database, std::vector<Record>& records) {
   std::map<std::int64_t, std::size_t> record_of;
-  Places place_of;  // of a benchmark: which record, and where in it
+  Places place_of;  // of a benchmark: its record, and its index there
   auto status = each_row(
       database,
       "SELECT records.id, commits.name, time, position, subject, processor, cores, kernel, "

@@ -1,4 +1,4 @@
-// store_rows: a record as rows of the store's tables, there and back.
+// store_rows: converts records to rows of the store's tables and back.
 #pragma once
 
 #include <vector>
@@ -39,7 +39,8 @@ CREATE TABLE counters(
   PRIMARY KEY(benchmark_id, name, number)) STRICT, WITHOUT ROWID;
 )";
 
-/// False if the very same record is there. Several rows: inside a transaction of the caller's.
+/// False if the same record is already there. It writes several rows, so the caller needs a
+/// transaction.
 SqliteResult<bool> insert_record(const Database& database, const Record& record);
 
 /// Appends all records, in the order in which they were added.

@@ -43,7 +43,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// proc(5), /proc/pid/stat, field 3 and on. What a program is called may have anything in it.
+/// Fields 3 and later of /proc/pid/stat, proc(5). The name of a program may contain anything.
 std::string_view behind_name(std::string_view stat) {
   const std::size_t end = stat.rfind(')');
   return end == std::string_view::npos ? std::string_view() : stat.substr(end + 2);
@@ -54,17 +54,17 @@ int open_of(const char* what, const TracedProcess& process, os::Pid thread) {
                 O_RDONLY | O_CLOEXEC);
 }
 
-/// A file of /proc as it is now; nothing if whose it is has gone.
+/// The current content of a /proc file; empty if its process or thread has ended.
 std::string_view read_again(int fd, std::span<char> buffer) {
   const ssize_t size = ::pread(fd, buffer.data(), buffer.size(), 0);
   return {buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-/// Whoever started us may ignore or block signals, as nohup(1) does: the program sees nothing of
-/// it. What all programs have open main has opened.
+/// Resets signals for the program, because our parent may ignore or block some, as nohup(1) does.
+/// main has already opened the standard descriptors.
 void be_as_all_start() {
   for (int signal = 1; signal < NSIG; ++signal) {
-    ::signal(signal, SIG_DFL);  // Some have no other action, and stay as they are.
+    ::signal(signal, SIG_DFL);  // Fails for SIGKILL and SIGSTOP, which is fine.
   }
   sigset_t none;
   ::sigemptyset(&none);
@@ -94,8 +94,8 @@ bool TracedThread::is_asleep() const {
     return false;
   }
   std::array<char, 512> buffer{};
-  // No signal wakes who has lent its memory to a child. Another one that sleeps like that waits for
-  // the kernel alone, and goes on by itself.
+  // A thread that has lent its memory to a child is in uninterruptible sleep (D). Any other thread
+  // in state D waits only for the kernel, and continues by itself.
   const auto says_so = [&] {
     const std::string_view rest = behind_name(read_again(stat_, buffer));
     return rest.starts_with('S') || (rest.starts_with('D') && has_lent_memory);
@@ -103,14 +103,15 @@ bool TracedThread::is_asleep() const {
   if (!says_so()) {
     return false;
   }
-  // A call that may have to wait, and need not, says for a moment that it sleeps. This file waits
-  // until it does, or says that it runs; or it has stopped meanwhile. proc(5), /proc/pid/syscall
+  // A call that may have to wait, but does not need to, shows state S for a moment. Reading this
+  // file waits until the thread sleeps, or gives "running"; or the thread has stopped meanwhile.
+  // proc(5), /proc/pid/syscall
   const std::string_view said = read_again(call_, buffer);
   return !said.empty() && !said.starts_with("running") && says_so();
 }
 
 void TracedThread::go_on() {
-  // One that was killed meanwhile says so itself.
+  // If the thread was killed meanwhile, its own event reports that.
   ::ptrace(PTRACE_SYSCALL,
            id,
            nullptr,
@@ -126,16 +127,16 @@ os::Pid start_traced(const std::vector<std::string>& command,
   const std::vector<char*> arguments = pointers_to(command);
   const std::vector<char*> variables = pointers_to(environment);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::signal(SIGCHLD, SIG_DFL);  // Ignored, it would take their ends from us.
+  ::signal(SIGCHLD, SIG_DFL);  // If it were ignored, wait(2) would not report children.
   const os::Pid child = ::fork();
   if (child < 0) {
     give_up("fork");
   }
   if (child == 0) {
-    // Each start lies where the last one lay. Not permitted everywhere, and then counts of pages
-    // may differ.
+    // Each start has the same addresses. This is not permitted everywhere; then counts of pages may
+    // differ.
     ::personality(ADDR_NO_RANDOMIZE);
-    // Nor does a page that is touched bring 511 others, as some machines have it. prctl(2)
+    // A touched page does not bring in 511 others, as it does on some machines. prctl(2)
     ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) {
       ::_exit(126);
@@ -212,7 +213,7 @@ std::string second_word_of(os::Pid process) {
 std::uint64_t faults_of(os::Pid process) {
   const std::string stat = text_of(fmt::format("/proc/{}/stat", process));
   std::string_view rest = behind_name(stat);
-  // Field 10, and the state is field 3.
+  // The result is field 10; the state is field 3.
   for (int field = 3; field < 10; ++field) {
     rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
   }

@@ -1,4 +1,4 @@
-// Verbs of lastref_perf: what it does when it is told to. One file each, with its options.
+// verbs: the verbs of lastref_perf. Each has its own file, with its options.
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,13 @@
 
 namespace lastref::perf {
 
-/// What the command line asked for; it answers with an exit code of every verb.
+/// The action that the command line selects; it returns the exit code.
 using Chosen = std::function<harness::Exit()>;
 
-/// Of a command, behind the first --, as they were given: CLI11 2.1 takes [a,b] apart and drops [].
+/// The words after the first --, unchanged: CLI11 2.1 would split [a,b] and drop [].
 using Words = std::vector<std::string>;
 
-/// Each adds a verb, which becomes the chosen one when it is named.
+/// Each function adds a verb, which becomes the chosen one if the command line names it.
 void add_bisect(CLI::App& app, Chosen& chosen);
 void add_compare(CLI::App& app, Chosen& chosen, const Words& command);
 void add_counters(CLI::App& app, Chosen& chosen);
@@ -30,10 +30,10 @@ void add_profile(CLI::App& app, Chosen& chosen, const Words& command);
 void add_record(CLI::App& app, Chosen& chosen);
 void add_self_test(CLI::App& app, Chosen& chosen);
 
-/// --bench GLOB, as often as one likes.
+/// Adds --bench GLOB, which may be repeated.
 void add_bench(CLI::App& verb, Globs& globs);
 
-/// Where records go if nothing else is said.
+/// The default path of the history.
 std::filesystem::path default_history();
 
 }  // namespace lastref::perf

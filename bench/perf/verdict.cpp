@@ -16,7 +16,7 @@ Interval tolerated(const Rules& rules) {
   return {.low = 1 / (1 + rules.tolerance), .high = 1 + rules.tolerance};
 }
 
-/// Bonferroni's: what is left of it however many looks and rows there are.
+/// Bonferroni's correction for the numbers of looks and rows.
 double confidence_of_each(const Rules& rules, double looks) {
   return 1 - (1 - rules.coverage) / rows_of(rules) / looks;
 }
@@ -27,13 +27,13 @@ Estimate ratio_of(const Estimate& of_logarithms) {
                        .high = std::exp(of_logarithms.interval.high)}};
 }
 
-/// Whether the interval says on which side of each bound of the tolerance the ratio is.
+/// Whether the interval shows on which side of each bound of the tolerance the ratio is.
 bool is_on_one_side(const Interval& interval, const Interval& tolerance) {
   return interval.lies_in(tolerance) || interval.low > tolerance.high ||
          interval.high < tolerance.low;
 }
 
-/// An interval shrinks with the square root of the number of pairs.
+/// Estimates the pairs needed: an interval shrinks with the square root of their number.
 std::string why_unknown(const Judgement& judgement, const Rules& rules) {
   const char* const values = judgement.has_pairs ? "pairs" : "repetitions";
   if (judgement.p_against <= rules.alpha) {
@@ -55,7 +55,7 @@ std::string why_unknown(const Judgement& judgement, const Rules& rules) {
                        values,
                        least_count_for(confidence_of_each(rules, looks)));
   }
-  // The best guess may lie anywhere within the tolerance; half of its width is to be left for it.
+  // The estimate may lie anywhere within the tolerance; leave half of its width for that.
   const double wanted = std::ceil(static_cast<double>(judgement.pairs) * std::pow(wide / reach, 2));
   return fmt::format("too much noise: ±{:.1f} % takes some {:.0f} {}",
                      rules.tolerance * 100,
@@ -63,7 +63,7 @@ std::string why_unknown(const Judgement& judgement, const Rules& rules) {
                      values);
 }
 
-/// Of a ratio that points nowhere all evidence points elsewhere.
+/// For a ratio of 1 all evidence counts as evidence against it.
 void weigh(Judgement& judgement, const BestP& best, double looks) {
   const double slower = std::min(1.0, best.slower * looks);
   const double faster = std::min(1.0, best.faster * looks);
@@ -104,8 +104,8 @@ std::vector<std::size_t> looks_of(const Rules& rules) {
   if (rules.pairs_max < least) {
     return {};
   }
-  // At the least number all pairs have to agree; with two more, two that are near to equal need
-  // not.
+  // With the least number all pairs have to agree. With two more, two nearly equal pairs may
+  // disagree.
   const std::size_t first = std::min(least + 2, rules.pairs_max);
   const double growth = std::pow(static_cast<double>(rules.pairs_max) / static_cast<double>(first),
                                  1.0 / static_cast<double>(looks_max - 1));
@@ -145,7 +145,7 @@ Judgement judge_pairs(std::span<const double> a,
                       BestP& best_p) {
   std::vector<double> logarithms;
   for (std::size_t at = 0; at < std::min(a.size(), b.size()); ++at) {
-    // So that, of each other, they are the same with the other sign, and ties are ties.
+    // With this formula swapping A and B only changes the sign, and ties stay ties.
     logarithms.push_back(std::log(b[at]) - std::log(a[at]));
   }
   constexpr auto looks = static_cast<double>(looks_max);
@@ -155,7 +155,7 @@ Judgement judge_pairs(std::span<const double> a,
       .ratio = ratio.middle, .interval = ratio.interval, .pairs = logarithms.size()};
   weigh(judgement, best_p, looks);
   settle(judgement, rules);
-  // What Bonferroni believes, Holm believes too, whatever becomes of the other rows.
+  // What Bonferroni accepts, Holm accepts too, whatever the results of the other rows are.
   const bool differs_surely = judgement.p * rows_of(rules) <= rules.alpha;
   judgement.is_settled = judgement.interval.lies_in(tolerated(rules)) ||
                          (differs_surely && is_on_one_side(judgement.interval, tolerated(rules)));
@@ -184,7 +184,7 @@ void judge_together(std::span<Judgement> rows, const Rules& rules) {
   for (const Judgement& row : rows) {
     each_p.push_back(row.p);
   }
-  // Rows that could not be measured count as well: how many there were to be is known before.
+  // Rows that could not be measured count as well: their number was fixed in advance.
   each_p.resize(std::max(each_p.size(), rules.rows), 1);
   const std::vector<double> corrected = holm(each_p);
   for (std::size_t at = 0; at < rows.size(); ++at) {

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where links lead to, for what is replaced is the file and not the link. Nothing need be there.
+/// Follows symbolic links, because the file is replaced, not the link. The target need not exist.
 fs::path behind_links(fs::path path) {
   constexpr int links_most = 40;  // path_resolution(7)
   std::error_code error;

@@ -28,12 +28,12 @@ namespace {
 
 namespace warden = harness::warden;
 
-/// What was seen of a process.
+/// The samples of a process.
 struct Seen {
   std::string name;
-  std::uint64_t looks = 0;  ///< of each of its threads
+  std::uint64_t looks = 0;  ///< number of samples, over all its threads
   std::uint64_t running = 0;
-  std::map<int, std::uint64_t> waiting;  ///< By the number of the call
+  std::map<int, std::uint64_t> waiting;  ///< samples by number of the call
   double user = 0;                       ///< s
   double kernel = 0;                     ///< s
   std::uint64_t faults = 0;
@@ -45,7 +45,7 @@ std::string name_of_call(int number) {
   return name ? name.get() : fmt::format("call {}", number);
 }
 
-/// Its fields from the state on, which is the first.
+/// The fields of /proc/pid/stat, beginning with the state.
 std::vector<std::string> fields_of(int process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string line;
@@ -71,7 +71,7 @@ void look_at_thread(int process, int thread, Seen& seen) {
 
 void look_at(int process, Seen& seen) {
   const std::vector<std::string> fields = fields_of(process);
-  // proc(5): minflt, utime and stime stand 7, 11 and 12 behind the state.
+  // proc(5): minflt, utime and stime are 7, 11 and 12 fields after the state.
   constexpr std::size_t faults_at = 7;
   constexpr std::size_t user_at = 11;
   if (fields.size() <= user_at + 1 || fields.front() == "Z") {
@@ -112,7 +112,7 @@ void print(int process, const Seen& seen) {
 }  // namespace
 
 Result<int> profile_by_looks(const std::vector<std::string>& command) {
-  // Who loses its parent, as daemons do, is a child of ours then, and seen as such.
+  // Orphans, such as daemons, become our children and are sampled as well.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   LASTREF_TRY(started, start_program(command));
   std::map<int, Seen> all;

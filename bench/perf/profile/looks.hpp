@@ -1,5 +1,4 @@
-// Looks: where the time of a program goes, by looking at /proc again and again: for machines whose
-// kernel permits nothing better. proc(5)
+// Looks: profiles a program by sampling /proc, for kernels that permit nothing better. proc(5)
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace lastref::perf {
 
-/// Runs a program to its end, looks at it and at all that it starts a thousand times a second, and
-/// prints what each of them was seen to do. Its status, as wait(2) has it.
+/// Runs a program to its end, samples it and all its descendants a thousand times per second, and
+/// prints what each of them did. Returns its status, as wait(2) does.
 Result<int> profile_by_looks(const std::vector<std::string>& command);
 
 }  // namespace lastref::perf

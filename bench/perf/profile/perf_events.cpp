@@ -27,12 +27,12 @@ namespace lastref::perf {
 namespace {
 
 constexpr std::size_t page = 4096;  // bytes
-// bytes; each is a power of two of pages. How much of them may be locked is a matter of limits.
+// bytes; each is a power-of-two number of pages. Limits decide how much of them may be locked.
 // perf_event_open(2), perf_event_mlock_kb
 constexpr std::size_t ring_most = std::size_t{1} << 22U;
 constexpr std::size_t ring_least = std::size_t{1} << 17U;
 
-/// Reads the fields of a record, one after the other.
+/// Reads the fields of a record, one after another.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -46,7 +46,7 @@ class Fields {
     }
     return number;
   }
-  /// Up to a 0.
+  /// The text up to a NUL.
   std::string text() const {
     const auto end = std::ranges::find(bytes_, std::byte{0});
     std::string all;
@@ -61,7 +61,7 @@ class Fields {
   std::span<const std::byte> bytes_;
 };
 
-/// What stands at the end of each record but a tick: who, and when.
+/// The end of each record except a tick: its process, thread and time.
 struct Trailer {
   int process = 0;
   int thread = 0;
@@ -93,7 +93,7 @@ TimedRecord tick_of(Fields fields, bool in_kernel) {
   const auto count = std::min<std::uint64_t>(fields.next<std::uint64_t>(), fields.left() / 8);
   for (std::uint64_t at = 0; at < count; ++at) {
     const auto address = fields.next<std::uint64_t>();
-    if (address < PERF_CONTEXT_MAX) {  // Above it are marks of where a part begins.
+    if (address < PERF_CONTEXT_MAX) {  // Larger values mark the beginning of a part.
       tick.callers.push_back(address);
     }
   }
@@ -162,7 +162,7 @@ std::optional<TimedRecord> record_of(const perf_event_header& header,
                 : std::nullopt;
 }
 
-/// Ticks a second, no more than there may be. The kernel itself lowers that where ticks take long.
+/// Ticks per second, limited to the maximum. The kernel lowers the maximum if ticks take long.
 unsigned permitted(unsigned frequency) {
   std::ifstream file("/proc/sys/kernel/perf_event_max_sample_rate");
   unsigned most = 0;
@@ -193,7 +193,7 @@ perf_event_attr what_is_told(unsigned frequency) {
   return attributes;
 }
 
-/// What one processor tells.
+/// The records of one processor.
 class Ring {
  public:
   explicit Ring(std::size_t size) : size_(size) {}
@@ -231,7 +231,7 @@ class Ring {
       perf_event_header header{};
       copy(tail, &header, sizeof header);
       if (header.size < sizeof header) {
-        break;  // The kernel writes no such record.
+        break;  // The kernel never writes such a record.
       }
       bytes.resize(header.size - sizeof header);
       copy(tail + sizeof header, bytes.data(), bytes.size());
@@ -244,7 +244,7 @@ class Ring {
   }
 
  private:
-  /// A record may go on at the beginning.
+  /// Copies bytes of a record, which may wrap around to the beginning.
   void copy(std::uint64_t from, void* into, std::size_t size) const {
     const auto* const data = std::bit_cast<const std::byte*>(page_) + page;
     const std::size_t at = from % size_;
@@ -260,7 +260,7 @@ class Ring {
 
 using Rings = std::vector<std::unique_ptr<Ring>>;
 
-/// One for each processor that is at work.
+/// Opens one ring for each processor that is online.
 Result<Rings> open_rings(int process, const perf_event_attr& attributes, std::size_t size) {
   Rings rings;
   for (int processor = 0; processor < ::get_nprocs_conf(); ++processor) {
@@ -275,7 +275,7 @@ Result<Rings> open_rings(int process, const perf_event_attr& attributes, std::si
   return rings;
 }
 
-/// As large as they may be all together.
+/// Opens rings as large as the limits permit.
 Result<Rings> open_rings(int process, const perf_event_attr& attributes) {
   std::size_t size = ring_most;
   auto rings = open_rings(process, attributes, size);
@@ -286,8 +286,8 @@ Result<Rings> open_rings(int process, const perf_event_attr& attributes) {
   return rings;
 }
 
-/// Puts what the rings tell in the order of time. In each round all of them are read, so what is no
-/// younger than the youngest of the round before has come.
+/// Sorts the records of all rings by time. Each round reads all rings. So it has all records up to
+/// the time of the latest one of the previous round.
 class InOrder {
  public:
   explicit InOrder(const std::function<void(const PerfRecord&)>& take) : take_(take) {}

@@ -1,6 +1,6 @@
-// PerfEvents: what the kernel tells of a program and all that it starts: where they are when a
-// clock ticks, when each of their threads leaves a processor and comes back, and what files they
-// have mapped. perf_event_open(2)
+// PerfEvents: what the kernel reports about a program and its descendants: where they are when a
+// clock ticks, when each thread leaves a processor and returns, and which files they have mapped.
+// perf_event_open(2)
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ struct Tick {
   int process = 0;
   std::uint64_t address = 0;  ///< of the instruction
   bool in_kernel = false;
-  std::vector<std::uint64_t> callers;  ///< in the kernel, the innermost first
+  std::vector<std::uint64_t> callers;  ///< in the kernel, innermost first
 };
 
-/// A thread leaves its processor, or comes to one.
+/// A thread leaves its processor, or gets one.
 struct Turn {
   int process = 0;
   int thread = 0;
   std::uint64_t at = 0;  ///< ns
   bool comes = false;
-  bool could_go_on = false;  ///< It leaves for another one, and waits for nothing.
+  bool could_go_on = false;  ///< It was preempted, and waits for nothing.
 };
 
-/// A process has mapped a file that can be run.
+/// A process has mapped an executable file.
 struct Mapped {
   int process = 0;
   std::uint64_t address = 0;
@@ -39,7 +39,7 @@ struct Mapped {
   std::string file;
 };
 
-/// A thread has got a name, as a new program gives it.
+/// A thread has a new name, for example because of a new program.
 struct Named {
   int process = 0;
   int thread = 0;
@@ -56,24 +56,24 @@ struct Begun {
   std::uint64_t at = 0;  ///< ns
 };
 
-/// A thread has ended. Of one that ends nobody tells that it leaves its processor.
+/// A thread has ended. The kernel does not report that such a thread leaves its processor.
 struct Ended {
   int thread = 0;
   std::uint64_t at = 0;  ///< ns
 };
 
-/// So many records were lost, for nobody read fast enough.
+/// Records were lost because they were not read fast enough.
 struct Lost {
   std::uint64_t count = 0;
 };
 
 using PerfRecord = std::variant<Tick, Turn, Mapped, Named, Begun, Ended, Lost>;
 
-/// Runs a program to its end and hands over what the kernel tells of it, in the order of time. What
-/// it says on standard output goes to standard error.
+/// Runs a program to its end and passes the kernel's records about it to `take`, ordered by time.
+/// The program's standard output goes to standard error.
 ///
-/// @param frequency   ticks a second
-/// @return            its status, as wait(2) has it; an error if the kernel permits no such look
+/// @param frequency   ticks per second
+/// @return            its status, as wait(2) has it; an error if the kernel does not permit this
 Result<int> run_under_perf_events(const std::vector<std::string>& command,
                                   unsigned frequency,
                                   const std::function<void(const PerfRecord&)>& take);

@@ -18,8 +18,8 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> known
   return std::ranges::find(known, name) != known.end();
 }
 
-/// "pwrite64" for __x64_sys_pwrite64, and for what stands in its place when that has nothing left
-/// to do but to go there.
+/// "pwrite64" for __x64_sys_pwrite64, and for the function that replaces it on the stack after a
+/// tail call.
 std::string call_of(std::string_view name) {
   for (const std::string_view start : {"__x64_sys_", "__ia32_sys_", "__sys_", "ksys_"}) {
     if (name.starts_with(start)) {
@@ -50,7 +50,7 @@ std::string_view name_of(Spent spent) noexcept {
   return {};
 }
 
-/// Processors that move few bytes quickly as well (FSRM) do so in the caller of copy_user.
+/// On processors that also move few bytes quickly (FSRM), the caller of copy_user copies inline.
 bool is_copying(std::string_view function) noexcept {
   return function.find("memcpy") != std::string_view::npos ||
          function.find("memmove") != std::string_view::npos ||
@@ -80,7 +80,7 @@ InKernel in_kernel(const std::vector<std::string_view>& names) {
                    "do_int80_syscall_32"});
   });
   const auto has_name = [](std::string_view name) { return !name.empty(); };
-  // A page that is cleared when it is first touched is part of the fault.
+  // Clearing a page at its first touch is part of the fault.
   if (is_fault) {
     what.spent = Spent::page_faults;
   } else if (!names.empty() && is_copying(names.front())) {
@@ -133,7 +133,7 @@ void Account::take(const PerfRecord& record) {
                                      .could_go_on = true});
                  },
                  [this](const Ended& ended) {
-                   // Of nobody: what comes with the same number is another one.
+                   // Process 0 ends the record: a later thread with this number is another one.
                    turns_.push_back({.process = 0,
                                      .thread = ended.thread,
                                      .at = ended.at,
@@ -175,7 +175,7 @@ void Account::take_tick(const Tick& tick) {
   ++who.functions[name.empty() ? "?" : std::string(name)];
 }
 
-/// Turns of one thread are told by each processor that it was on.
+/// The turns of one thread come from each processor that it ran on.
 void Account::note_time() {
   std::ranges::stable_sort(turns_, {}, &Turn::at);
   std::map<int, Turn> last;

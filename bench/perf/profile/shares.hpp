@@ -1,4 +1,4 @@
-// Shares: what the time of each process of a program went to, from what the kernel told of it.
+// Shares: where the time of each process of a program went, computed from the kernel's records.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ enum class Spent : std::uint8_t {
   page_faults,
   system_calls,
   interrupts,
-  in_kernel,  ///< Its functions have no names here.
+  in_kernel,  ///< The names of its functions are not known.
 };
 inline constexpr std::size_t kinds_of_spent = 6;
 
@@ -29,16 +29,16 @@ std::string_view name_of(Spent spent) noexcept;
 /// What a tick in the kernel was spent on.
 struct InKernel {
   Spent spent = Spent::interrupts;
-  std::string call;  ///< "pwrite64"; empty: none was under way, or its name is not known
+  std::string call;  ///< "pwrite64"; empty: there was none, or its name is unknown
 };
 
-/// @param names   the functions that were under way, the innermost first
+/// @param names   the functions on the call stack, innermost first
 InKernel in_kernel(const std::vector<std::string_view>& names);
 
-/// Whether a function moves or clears memory, and does nothing else.
+/// Whether a function only moves or clears memory.
 bool is_copying(std::string_view function) noexcept;
 
-/// 0 of nothing.
+/// 0 if `whole` is 0.
 inline double percent(double part, double whole) noexcept {
   return whole > 0 ? 100 * part / whole : 0;
 }
@@ -47,13 +47,13 @@ struct ProcessShares {
   std::string name;
   int process = 0;
   double runs = 0;   ///< s, of all its threads
-  double ready = 0;  ///< s, for somebody else ran
+  double ready = 0;  ///< s, while another thread ran
   double waits = 0;  ///< s
   std::uint64_t wake_ups = 0;
   std::uint64_t ticks = 0;
   std::array<std::uint64_t, kinds_of_spent> spent{};  ///< ticks, by Spent
-  std::map<std::string, std::uint64_t> calls;         ///< ticks; copies and page faults as well
-  std::map<std::string, std::uint64_t> functions;     ///< ticks; own ones, by their names
+  std::map<std::string, std::uint64_t> calls;         ///< ticks, with copies and page faults
+  std::map<std::string, std::uint64_t> functions;     ///< ticks in user code, by function
 
   double all() const noexcept { return runs + ready + waits; }
 };
@@ -63,7 +63,7 @@ class Account {
   explicit Account(Symbols kernel) : kernel_(std::move(kernel)) {}
 
   void take(const PerfRecord& record);
-  /// Of all processes, in the order in which they began.
+  /// The shares of all processes, in the order in which they first appeared.
   std::vector<ProcessShares> shares();
   std::uint64_t lost() const noexcept { return lost_; }
   bool knows_the_kernel() const noexcept { return !kernel_.empty(); }

@@ -17,7 +17,7 @@
 namespace lastref::perf {
 namespace {
 
-/// Where a part of a file is in memory, before it is moved.
+/// The address of a part of a file in memory, before relocation.
 struct Segment {
   std::uint64_t offset = 0;
   std::uint64_t address = 0;
@@ -68,10 +68,10 @@ void add_functions(Elf* elf, Elf_Scn* section, Symbols& symbols) {
   }
 }
 
-/// The C library chooses at its start which of its ways to copy fits the processor, and so tells
-/// nobody where that one lies but by its address.
+/// When it starts, the C library chooses the copy functions that fit the processor. Only their
+/// addresses show which ones it has chosen.
 void add_copying(const std::string& file, Symbols& symbols) {
-  constexpr std::uint64_t way_size = 2048;  // bytes; of the longest
+  constexpr std::uint64_t way_size = 2048;  // bytes; size of the longest function
   for (const char* const name : {"memcpy", "memmove", "memset"}) {
     void* const function = ::dlsym(RTLD_DEFAULT, name);
     Dl_info info{};

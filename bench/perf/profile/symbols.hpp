@@ -1,4 +1,4 @@
-// Symbols: names of what lies at an address, in the kernel and in files of programs.
+// Symbols: the names of functions by address, in the kernel and in program files.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace lastref::perf {
 
-/// Sorted by where each begins.
+/// Symbols, sorted by begin.
 class Symbols {
  public:
-  /// A size of 0: up to the next one.
+  /// A size of 0 means up to the next symbol.
   void add(std::uint64_t begin, std::uint64_t size, std::string name);
-  /// To be called when all have been added.
+  /// Has to be called after all symbols were added.
   void sort();
-  /// Empty: none is there.
+  /// Empty: there is no symbol.
   std::string_view at(std::uint64_t address) const;
   bool empty() const noexcept { return all_.empty(); }
 
@@ -29,11 +29,11 @@ class Symbols {
   std::vector<Symbol> all_;
 };
 
-/// Of the running kernel; none if it does not tell where they lie. kptr_restrict
+/// The symbols of the running kernel; none if it hides their addresses. kptr_restrict
 Symbols kernel_symbols();
 
-/// Functions of an ELF file, by where they lie in the file; none if it cannot be read. Of a C
-/// library that has been stripped, those that copy memory.
+/// The functions of an ELF file, by their offset in the file; none if it cannot be read. The
+/// functions that copy memory are also known for a stripped C library.
 Symbols symbols_of_file(const std::string& file);
 
 }  // namespace lastref::perf
